@@ -7,7 +7,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use ctxc::engine::{Attempt, Engine, Extract, Request, Said, Summarise};
+use ctxc::engine::{Attempt, Engine, Extract, Request, Said, Summarize};
 use ctxc::text::{Tokens, chars4};
 use futures::FutureExt;
 
@@ -69,11 +69,11 @@ fn fold(texts: &[String], total: usize) {
     let mut summary = String::new();
     let start = Instant::now();
     for messages in messages.chunks(20) {
-        let request = Request::Summarise(Summarise {
+        let request = Request::Summarize(Summarize {
             existing: summary.as_str().into(),
             messages: messages.into(),
             limit: Tokens(1024),
-            ..Summarise::default()
+            ..Summarize::default()
         });
         let folded = Extract.reply(&request, Attempt::nth(1)).now_or_never();
         summary = folded.and_then(Result::ok).map_or_else(String::new, |reply| reply.text);

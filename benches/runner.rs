@@ -17,10 +17,10 @@ use std::ops::ControlFlow;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ctxc::engine::chat::{Chat, Models, Settings};
+use ctxc::engine::chat::{Chat, ChatSettings, Models};
 use ctxc::engine::{Attempt, Engine, Reply, Replying, Request};
 use ctxc::redact::Redactor;
-use ctxc::run::{End, Order, Ran, Runner, Terms, Timeouts};
+use ctxc::run::{End, Order, Ran, RunOptions, Runner, Timeouts};
 use ctxc::run::{Level, Task, TaskPart};
 use ctxc::text::{Tokens, chars4};
 use ctxc::transcript::{LineNo, TurnIdx};
@@ -62,7 +62,7 @@ fn main() -> io::Result<()> {
         let longest = (0..case.n_tasks).map(case.latency).max().unwrap_or(0);
         let least = (sum as f64 / case.concurrency as f64).max(longest as f64) / 1000.0;
         let (sleeping, _) = timed(&tasks, case, &Sleeper)?;
-        let chat = Chat::new(Settings {
+        let chat = Chat::new(ChatSettings {
             endpoint: format!("http://127.0.0.1:{port}/v1").parse().map_err(io::Error::other)?,
             key: None,
             models: Models { small: "bench".to_owned(), large: "bench".to_owned() },
@@ -126,7 +126,7 @@ fn first_request() -> io::Result<()> {
 fn timed(tasks: &[Task], case: &Case, engine: &dyn Engine) -> io::Result<(f64, f64)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let second = Duration::from_secs(1);
-    let terms = Terms {
+    let options = RunOptions {
         concurrency: case.concurrency,
         attempts: 4,
         timeouts: Some(Timeouts { first: 30 * second, step: second }),
@@ -135,7 +135,7 @@ fn timed(tasks: &[Task], case: &Case, engine: &dyn Engine) -> io::Result<(f64, f
         order: Order::LongestFirst,
     };
     let (start, cpu) = (Instant::now(), cpu()?);
-    let mut runner = Runner { redactor: Some(Redactor::default()), ..Runner::new(engine, &terms) };
+    let mut runner = Runner { redactor: Some(Redactor::default()), ..Runner::new(engine, &options) };
     let questions = runner.questions(tasks).map_err(io::Error::other)?;
     let ran: Ran = runtime.block_on(runner.shorten(&questions, |_| ControlFlow::Continue(())));
     let seconds = start.elapsed().as_secs_f64();

@@ -11,9 +11,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use ctxc::apply::{read_ledger, read_said};
-use ctxc::engine::{Extract, Said, Summarise};
+use ctxc::engine::{Extract, Said, Summarize};
 use ctxc::plan::{Batch, Clip, Ledger, chunks, refold, split, view};
-use ctxc::run::summarise_at_once;
+use ctxc::run::summarize_at_once;
 use ctxc::text::{Tokens, chars4};
 use ctxc::transcript::{Chain, Index, LineNo, LineSet, Messages, Owner};
 
@@ -70,9 +70,9 @@ fn view_of(path: &str) -> Result<String> {
         }
     }
     let prior = said.first_mut().and_then(|said| (said.first()?.speaker == "summary").then(|| said.remove(0).text));
-    let wanted = |existing| Summarise { existing, limit: LIMIT, ..Summarise::default() };
+    let wanted = |existing| Summarize { existing, limit: LIMIT, ..Summarize::default() };
     let first = wanted(prior.unwrap_or_default().into());
-    let summaries = summarise_at_once(&said, &first, &Extract, |_| ControlFlow::Continue(()))?.summaries;
+    let summaries = summarize_at_once(&said, &first, &Extract, |_| ControlFlow::Continue(()))?.summaries;
     for (batch, text) in batches.iter_mut().zip(summaries) {
         batch.text = text;
     }
@@ -80,8 +80,8 @@ fn view_of(path: &str) -> Result<String> {
     if let Some(range) = refold(batches.len(), clip) {
         let older: Vec<Batch> = batches.drain(range).collect();
         let said = older.iter().map(|batch| Said { speaker: "summary".to_owned(), text: batch.text.clone() }).collect();
-        let folded = summarise_at_once(&[said], &wanted("".into()), &Extract, |_| ControlFlow::Continue(()))?;
-        let text = folded.summaries.into_iter().next().unwrap_or_default();
+        let made = summarize_at_once(&[said], &wanted("".into()), &Extract, |_| ControlFlow::Continue(()))?;
+        let text = made.summaries.into_iter().next().unwrap_or_default();
         batches.insert(0, Batch::over(&older, text));
     }
     let mut ledger = Ledger::default();

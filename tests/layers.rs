@@ -201,9 +201,9 @@ fn no_layer_names_a_higher_one() {
             ("report/table.rs", "fn f(ui: &crate::terminal::ui::Ui) {}"),
             ("terminal/ui.rs", "use crate::session::error::CommandError;"),
             ("session/fit.rs", "use crate::cli::context::Context;"),
-            ("session/fit.rs", "use crate::mcp::Settings;"),
+            ("session/fit.rs", "use crate::mcp::ServerSettings;"),
             ("mcp/refs.rs", "use crate::cli::environment::Environment;"),
-            ("cli/commands/refs.rs", "use crate::mcp::Settings;"),
+            ("cli/commands/refs.rs", "use crate::mcp::ServerSettings;"),
             ("cli/commands/mcp.rs", "use crate::{mcp, report};\nuse crate::{\n    session,\n};"),
             ("buffer/push.rs", "use crate::{\n    cli::Ui,\n};"),
             ("stray/mod.rs", ""),
@@ -280,17 +280,10 @@ fn x_01_everything_printed_is_sanitized() {
 fn reads_the_world_elsewhere(source: &Source) -> Vec<String> {
     let words =
         ["std::env", "env::var", "env::current_dir", "Instant::now", "SystemTime::now", "Timestamp::now", "Zoned::now"];
+    // The server: when it was started. `write` and `reading`: an operation is dated, and notes the command that it came from.
+    // `consent`: replies of servers are kept for some time. `clock`: how long things take in a run; no result depends on it.
     let may_read = [
-        "terminal/",
-        "cli/",
-        // When the server was started.
-        "mcp/server.rs",
-        // An operation is dated, and notes the command that it came from.
-        "session/write.rs",
-        "session/reading.rs",
-        // Replies of servers are kept for some time.
-        "session/consent.rs",
-        // A run has a clock for how long things take; no result depends on it.
+        "terminal/", "cli/", "mcp/server.rs", "session/write.rs", "session/reading.rs", "session/consent.rs",
         "engine/run/clock.rs",
     ];
     if source.is_in(&may_read) { Vec::new() } else { source.lines(|line| names_any(line, &words)) }
@@ -313,18 +306,8 @@ fn only_cli_reads_the_environment_and_the_clock() {
 // Invariant 4: only apply::write and archive write files.
 fn writes_files_elsewhere(source: &Source) -> Vec<String> {
     let words = [
-        "fs::write",
-        "fs::rename",
-        "fs::copy",
-        "fs::remove_file",
-        "fs::remove_dir",
-        "fs::create_dir",
-        "fs::hard_link",
-        "fs::set_permissions",
-        "File::create",
-        "OpenOptions",
-        "tempfile",
-        "NamedTempFile",
+        "fs::write", "fs::rename", "fs::copy", "fs::remove_file", "fs::remove_dir", "fs::create_dir", "fs::hard_link",
+        "fs::set_permissions", "File::create", "OpenOptions", "tempfile", "NamedTempFile",
     ];
     // Standard input, and the lines of a session, are spooled to files without a name, which nobody else can see (T-02).
     let may_write = [

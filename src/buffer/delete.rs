@@ -14,7 +14,7 @@ pub enum Deleted {
     /// Among what was evicted and is not in the summary.
     Waiting,
     /// In the archive alone. What the summary has of it stays.
-    Summarised,
+    Summarized,
 }
 
 /// Deletes the utterance `sequence` of the buffer `name`, for good. The numbers of the others stay.
@@ -40,7 +40,7 @@ pub fn delete(
                 let keyed = records.map(|record| (record.key, Utterance::of_record(record, 0)));
                 let is_it = |said: &Option<Utterance>| said.as_ref().is_some_and(|said| said.sequence == sequence);
                 let keys = keyed.filter(|(_, said)| is_it(said)).map(|(key, _)| key).collect();
-                (Deleted::Summarised, keys)
+                (Deleted::Summarized, keys)
             }
         };
         if gone.is_empty() {

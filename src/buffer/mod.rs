@@ -2,8 +2,8 @@
 //!
 //! A buffer has a [`Name`] in an archive. [`push()`] puts utterances behind those that are there, and evicts the oldest
 //! until the rest keeps to the buffer's [`Limits`]. What is evicted stays in the archive and waits for [`settle()`], which
-//! has it folded into the summary so far; whoever calls says how texts are folded. So a push never waits for an engine
-//! while others wait for the archive, and an engine that fails loses nothing: what waits is folded the next time.
+//! has it summarized into the summary so far; whoever calls says how texts are summarized. So a push never waits for an engine
+//! while others wait for the archive, and an engine that fails loses nothing: what waits is summarized the next time.
 //!
 //! All that is known of a buffer stands in one record, its [`State`], which is read, changed and put back under a claim
 //! of the archive. A push therefore takes time by what the buffer holds, and not by what the archive does.

@@ -9,10 +9,10 @@ use ctxc_engine::{Said, cut};
 use ctxc_store::Archive;
 use ctxc_transcript::text::{Tokens, chars4};
 
-/// The most utterances that are folded at a time: as many as of messages (F-03).
+/// The most utterances that are summarized at a time: as many as of messages (F-03).
 const CHUNK_SIZE: usize = 20;
 
-/// The most tokens that are folded at a time, unless one utterance has more: what every model has room for beside its
+/// The most tokens that are summarized at a time, unless one utterance has more: what every model has room for beside its
 /// prompt, the summary so far and the reply.
 const CHUNK_TOKENS: Tokens = Tokens(16_000);
 
@@ -34,41 +34,41 @@ pub struct Due {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settled {
     /// How many utterances went into the summary.
-    pub n_folded: u64,
+    pub n_summarized: u64,
     /// The buffer as it is now.
     pub state: State,
 }
 
-/// Folds what waits in the buffer `name` into its summary, by `fold`, which gives the new summary. Nothing is locked
+/// Summarizes what waits in the buffer `name`, by `summarize`, which gives the new summary. Nothing is locked
 /// while it works; where somebody else settles the same utterances meanwhile, their summary stands and its own is
 /// forgotten. A summary over its limit is shortened by the built-in engine, so that it never is (H-04). `clock` tells the
 /// time.
 ///
 /// # Errors
-/// When `fold` fails, or the archive cannot be read or written; then all that waits goes on waiting.
+/// When `summarize` fails, or the archive cannot be read or written; then all that waits goes on waiting.
 pub fn settle<E: From<BufferError>>(
     archive: &mut dyn Archive,
     name: &Name,
     clock: impl Fn() -> Timestamp,
-    mut fold: impl FnMut(&Due) -> Result<String, E>,
+    mut summarize: impl FnMut(&Due) -> Result<String, E>,
 ) -> Result<Settled, E> {
-    let mut n_folded = 0;
+    let mut n_summarized = 0;
     for _ in 0..TRIES {
         let state = State::read(archive, name)?;
         let is_short = state.summary_tokens() <= state.limits.summary_tokens;
         if state.waiting.is_empty() && is_short {
-            return Ok(Settled { n_folded, state });
+            return Ok(Settled { n_summarized, state });
         }
         let Some(due) = due(archive, name, &state)? else { continue };
-        let summary = if due.chunks.is_empty() { due.existing.clone() } else { fold(&due)? };
+        let summary = if due.chunks.is_empty() { due.existing.clone() } else { summarize(&due)? };
         if keep(archive, name, &state, cut(&summary, due.limit), clock())? {
-            n_folded += state.n_waiting();
+            n_summarized += state.n_waiting();
         }
     }
-    Ok(Settled { n_folded, state: State::read(archive, name)? })
+    Ok(Settled { n_summarized, state: State::read(archive, name)? })
 }
 
-/// What is to be folded; `None` where something of it has just been deleted.
+/// What is to be summarized; `None` where something of it has just been deleted.
 fn due(archive: &dyn Archive, name: &Name, state: &State) -> Result<Option<Due>, BufferError> {
     let mut said = Vec::with_capacity(state.waiting.len());
     let mut records = named(archive, &state.waiting)?;
@@ -98,25 +98,25 @@ fn chunks(said: Vec<Said>) -> Vec<Vec<Said>> {
     chunks
 }
 
-/// Makes `summary` that of the buffer in the place of what `folded` had waiting, if nobody else has meanwhile; whether
+/// Makes `summary` that of the buffer in the place of what `summarized` had waiting, if nobody else has meanwhile; whether
 /// it did.
 fn keep(
     archive: &mut dyn Archive,
     name: &Name,
-    folded: &State,
+    summarized: &State,
     summary: String,
     now: Timestamp,
 ) -> Result<bool, BufferError> {
     under_claim(archive, |archive| {
         let mut state = State::read(archive, name)?;
-        // More may have been evicted behind what was folded.
-        let Some(rest) = state.waiting.strip_prefix(folded.waiting.as_slice()) else { return Ok(false) };
-        if state.summary != folded.summary || state.n_summarised != folded.n_summarised {
+        // More may have been evicted behind what was summarized.
+        let Some(rest) = state.waiting.strip_prefix(summarized.waiting.as_slice()) else { return Ok(false) };
+        if state.summary != summarized.summary || state.n_summarized != summarized.n_summarized {
             return Ok(false);
         }
         let rest: Vec<UtteranceRef> = rest.to_vec();
         state.waiting = rest;
-        state.n_summarised += folded.n_waiting();
+        state.n_summarized += summarized.n_waiting();
         state.summary = summary;
         state.put(archive, name, now)?;
         Ok(true)

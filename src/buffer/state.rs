@@ -15,7 +15,7 @@ pub struct State {
     /// The summary of what has left; empty where nothing has.
     pub summary: String,
     /// The number of utterances that the summary covers.
-    pub n_summarised: u64,
+    pub n_summarized: u64,
     /// The number of the newest utterance that ever was; 0 where there was none.
     pub(super) newest: u64,
     /// The turn of that one.
@@ -41,7 +41,8 @@ pub(super) struct UtteranceRef {
 #[derive(Serialize, Deserialize)]
 struct Meta {
     limits: Limits,
-    summarised: u64,
+    #[serde(rename = "summarised")]
+    summarized: u64,
     newest: u64,
     turn: u64,
     /// Number, tokens and key of each.
@@ -87,12 +88,12 @@ impl State {
     }
 
     fn of_record(record: Record) -> Option<Self> {
-        let Meta { limits, summarised, newest, turn, held, waiting } =
+        let Meta { limits, summarized, newest, turn, held, waiting } =
             serde_json::from_str(record.meta.as_deref()?).ok()?;
         Some(Self {
             limits,
             summary: record.document.text,
-            n_summarised: summarised,
+            n_summarized: summarized,
             newest,
             turn,
             held: refs(held)?,
@@ -103,11 +104,11 @@ impl State {
 
     /// Puts the state of the buffer `name`, changed at the time `now`, into the deposit.
     pub(super) fn put(self, archive: &mut dyn Archive, name: &Name, now: Timestamp) -> Result<(), ArchiveError> {
-        let Self { limits, summary, n_summarised: summarised, newest, turn, held, waiting, changed } = self;
+        let Self { limits, summary, n_summarized: summarized, newest, turn, held, waiting, changed } = self;
         // Of two states the later one counts, also where a clock was set back.
         let later = changed.and_then(|changed| changed.checked_add(SignedDuration::from_nanos(1)).ok());
         let time = later.map_or(now, |later| later.max(now));
-        let meta = Meta { limits, summarised, newest, turn, held: listed(held), waiting: listed(waiting) };
+        let meta = Meta { limits, summarized, newest, turn, held: listed(held), waiting: listed(waiting) };
         archive.put_record(&Record {
             key: name.key(),
             document: Document {

@@ -90,7 +90,7 @@ fn verb_of(matches: &ArgMatches) -> String {
 
 /// The environment of a command that runs within another process.
 #[derive(Clone, Debug)]
-pub struct Surroundings {
+pub struct HostEnvironment {
     /// The current folder, by which sessions and the configuration of a project are found. Paths in arguments are those of
     /// the process, so that they have to be absolute.
     pub cwd: PathBuf,
@@ -100,7 +100,7 @@ pub struct Surroundings {
 
 /// How a command ended that ran within another process.
 #[derive(Clone, Debug)]
-pub struct Ended {
+pub struct CommandOutput {
     /// The exit code.
     pub code: u8,
     /// What it said on standard output.
@@ -112,7 +112,7 @@ pub struct Ended {
 /// Runs a command within this process: `args` without the name of the program. Nothing of the environment of the process
 /// but its current folder is seen, nothing is printed, and signals are left alone.
 #[must_use]
-pub fn run_within(args: impl IntoIterator<Item = impl Into<OsString>>, surroundings: &Surroundings) -> Ended {
+pub fn run_within(args: impl IntoIterator<Item = impl Into<OsString>>, host: &HostEnvironment) -> CommandOutput {
     let args = std::iter::once("ctxc".into()).chain(args.into_iter().map(Into::into));
     let typed: Vec<OsString> = args.collect();
     let Parsed { args, verb } = match parse(&typed) {
@@ -121,22 +121,22 @@ pub fn run_within(args: impl IntoIterator<Item = impl Into<OsString>>, surroundi
             let text = error.render().to_string().into_bytes();
             let is_asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
             let (stdout, stderr) = if is_asked { (text, Vec::new()) } else { (usage_as_json(&error, &typed), text) };
-            return Ended { code: if is_asked { 0 } else { 2 }, stdout, stderr };
+            return CommandOutput { code: if is_asked { 0 } else { 2 }, stdout, stderr };
         }
     };
     let streams = Streams::default();
     let ui = Ui::kept(args.global.verbosity(), streams.clone(), Arc::default());
     let variable = |name: &str| {
-        let found = surroundings.variables.iter().rev().find(|(known, _)| known == name);
+        let found = host.variables.iter().rev().find(|(known, _)| known == name);
         found.map(|(_, value)| value.clone()).filter(|value| !value.is_empty())
     };
-    let environment = Environment::of(variable, surroundings.cwd.clone(), None);
+    let environment = Environment::of(variable, host.cwd.clone(), None);
     let reporting = args.global.reporting(verb);
     let done = environment.and_then(|environment| dispatch(args.verb, reporting.clone(), &environment, &ui));
     let code = ended(done, &reporting, &ui);
     drop(ui);
     let (stdout, stderr) = streams.into_parts();
-    Ended { code, stdout, stderr }
+    CommandOutput { code, stdout, stderr }
 }
 
 /// Says what is wrong with a command line, where something is.

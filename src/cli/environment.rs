@@ -10,7 +10,7 @@ use etcetera::BaseStrategy;
 use super::config::{Config, Layer, Source, lower_only};
 use crate::session::error::CommandError;
 use crate::session::options::{Consent, Keep};
-use ctxc_core::apply::Shelf;
+use ctxc_core::apply::ArchiveRef;
 use ctxc_engine::http::{Endpoint, Key};
 use ctxc_store::ArchiveUrl;
 use ctxc_transcript::session::Places;
@@ -113,7 +113,7 @@ impl Environment {
         })
     }
 
-    /// The environment for an engine that summarises: what `[summarization]` says of engine, server, key and model goes
+    /// The environment for an engine that summarizes: what `[summarization]` says of engine, server, key and model goes
     /// before what is said of the main engine, which serves where it says nothing.
     pub(crate) fn for_summarizing(&self) -> Self {
         let mut own = self.clone();
@@ -277,16 +277,16 @@ impl Environment {
     ///
     /// # Errors
     /// When the URL makes no sense.
-    pub(crate) fn shelf(&self, keep: &Keep) -> Result<Shelf, CommandError> {
-        let Keep::In(url) = keep else { return Ok(Shelf::Nowhere) };
+    pub(crate) fn archive_ref(&self, keep: &Keep) -> Result<ArchiveRef, CommandError> {
+        let Keep::In(url) = keep else { return Ok(ArchiveRef::Nowhere) };
         match url.parse().map_err(CommandError::config)? {
-            ArchiveUrl::Memory => Ok(Shelf::Nowhere),
+            ArchiveUrl::Memory => Ok(ArchiveRef::Nowhere),
             // Without the password: a transcript is no place for it.
-            ArchiveUrl::Postgres(url) => Ok(Shelf::At(url.to_string())),
+            ArchiveUrl::Postgres(url) => Ok(ArchiveRef::At(url.to_string())),
             ArchiveUrl::Sqlite(path) => {
                 let url = format!("sqlite:{}", std::path::absolute(&path).unwrap_or(path).display());
                 let is_default = self.default_archive_url().is_ok_and(|default| default == url);
-                Ok(if is_default { Shelf::Default } else { Shelf::At(url) })
+                Ok(if is_default { ArchiveRef::Default } else { ArchiveRef::At(url) })
             }
         }
     }

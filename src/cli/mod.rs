@@ -15,7 +15,7 @@ mod plan_file;
 mod root;
 mod schema;
 
-pub use dispatch::{Ended, Surroundings, main, run_within};
+pub use dispatch::{CommandOutput, HostEnvironment, main, run_within};
 #[cfg(any(test, feature = "fuzzing"))]
 pub use plan_file::reads_any_plan;
 pub use schema::{ResultSchema, Schemas, schemas};

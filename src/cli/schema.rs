@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::commands::{archive, config};
 use crate::report;
 use crate::report::envelope::{Envelope, Failure};
+use crate::report::rewritten::Rewritten;
 
 /// The schema of one result.
 #[derive(Clone, Debug)]
@@ -34,8 +35,7 @@ pub fn schemas() -> Schemas {
         generator: SchemaSettings::draft2020_12().for_serialize().with_transform(Plain).into_generator(),
         results: Vec::new(),
     };
-    let mut failure = Failure::json_schema(&mut all.generator).to_value();
-    Plain.transform_value(&mut failure);
+    let failure = all.schema::<Failure<'_>>();
     all.results.push(ResultSchema { verbs: &[], schema: failure });
     all.add::<report::stats::Stats>(&["stats"]);
     all.add::<report::list::List>(&["list"]);
@@ -47,21 +47,21 @@ pub fn schemas() -> Schemas {
     all.add::<report::forget::ForgetReport>(&["forget"]);
     all.add::<report::clean::CleanReport>(&["clean"]);
     all.add::<report::overview::Overview>(&[""]);
-    all.add::<report::fit::FitReport>(&["fit"]);
+    all.add_rewrite::<report::fit::FitReport>(&["fit"]);
     all.add::<report::client::Installed>(&["client install", "client uninstall"]);
     all.add::<report::client::ClientStatus>(&["client status"]);
     all.add::<report::show::Show>(&["show"]);
     all.add::<report::diff::Diff>(&["diff"]);
     all.add::<report::check::CheckReport>(&["check"]);
     all.add::<report::refs::Refs>(&["refs"]);
-    all.add::<report::prune::PruneReport>(&["prune"]);
-    all.add::<report::compress::CompressReport>(&["compress"]);
-    all.add::<report::compact::CompactReport>(&["compact"]);
-    all.add::<report::truncate::TruncateReport>(&["truncate"]);
-    all.add::<report::run::RunReport>(&["run"]);
-    all.add::<report::cutting::CuttingReport>(&["discard", "distill"]);
-    all.add::<report::restored::RestoredReport>(&["restore"]);
-    all.add::<report::undone::UndoneReport>(&["restore", "undo"]);
+    all.add_rewrite::<report::prune::PruneReport>(&["prune"]);
+    all.add_rewrite::<report::compress::CompressReport>(&["compress"]);
+    all.add_rewrite::<report::compact::CompactReport>(&["compact"]);
+    all.add_rewrite::<report::truncate::TruncateReport>(&["truncate"]);
+    all.add_rewrite::<report::run::RunReport>(&["run"]);
+    all.add_rewrite::<report::cutting::CuttingReport>(&["discard", "distill"]);
+    all.add_rewrite::<report::restored::RestoredReport>(&["restore"]);
+    all.add_rewrite::<report::undone::UndoneReport>(&["restore", "undo"]);
     all.add::<report::kept::BroughtBack>(&["restore"]);
     all.add::<report::keep::KeepReport>(&["keep"]);
     all.add::<report::export::ExportReport>(&["export"]);
@@ -91,20 +91,37 @@ struct Collector {
 impl Collector {
     /// The envelope with what `R` has of its own behind it.
     fn add<R: JsonSchema>(&mut self, verbs: &'static [&'static str]) {
-        let mut whole = Envelope::json_schema(&mut self.generator).to_value();
-        let mut own = R::json_schema(&mut self.generator).to_value();
-        Plain.transform_value(&mut whole);
-        Plain.transform_value(&mut own);
+        let parts = [self.schema::<Envelope<'_>>(), self.schema::<R>()];
+        self.join(verbs, parts);
+    }
+
+    /// The envelope with what every rewrite tells and what `R` has of its own behind it.
+    fn add_rewrite<R: JsonSchema>(&mut self, verbs: &'static [&'static str]) {
+        let parts = [self.schema::<Envelope<'_>>(), self.schema::<Rewritten>(), self.schema::<R>()];
+        self.join(verbs, parts);
+    }
+
+    fn schema<T: JsonSchema>(&mut self) -> Value {
+        let mut schema = T::json_schema(&mut self.generator).to_value();
+        Plain.transform_value(&mut schema);
+        schema
+    }
+
+    /// Joins the keys of `parts`, of which the first is the envelope.
+    fn join<const N: usize>(&mut self, verbs: &'static [&'static str], parts: [Value; N]) {
+        let mut parts = parts.into_iter();
+        let mut whole = parts.next().unwrap_or_default();
         if let Some(Value::Object(verb)) = whole.pointer_mut("/properties/verb") {
             verb.insert("enum".to_owned(), json!(verbs));
         }
-        let own = own.as_object_mut().map(std::mem::take).unwrap_or_default();
-        for (key, own) in own {
-            match (whole.get_mut(&key), own) {
-                (Some(Value::Object(common)), Value::Object(own)) => common.extend(own),
-                (Some(Value::Array(common)), Value::Array(own)) => common.extend(own),
-                (Some(common), own) => *common = own,
-                (None, _) => {}
+        for mut part in parts {
+            for (key, own) in part.as_object_mut().map(std::mem::take).unwrap_or_default() {
+                match (whole.get_mut(&key), own) {
+                    (Some(Value::Object(common)), Value::Object(own)) => common.extend(own),
+                    (Some(Value::Array(common)), Value::Array(own)) => common.extend(own),
+                    (Some(common), own) => *common = own,
+                    (None, _) => {}
+                }
             }
         }
         self.results.push(ResultSchema { verbs, schema: whole });

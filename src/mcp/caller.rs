@@ -12,7 +12,7 @@ use anyhow::anyhow;
 use serde_json::Value;
 
 use super::call::Request;
-use super::settings::Settings;
+use super::settings::ServerSettings;
 use super::tools::Tool;
 use crate::session::error::{CommandError, describe};
 use crate::terminal::ui::Ui;
@@ -35,7 +35,7 @@ const N_NAMED: usize = 10;
 /// # Errors
 /// When none or several end in this call.
 pub(super) fn find(
-    settings: &Settings,
+    settings: &ServerSettings,
     started: SystemTime,
     request: &Request,
     ui: &Ui,
@@ -61,7 +61,7 @@ pub(super) fn find(
 }
 
 /// The sessions of the project, newest first.
-fn sessions(settings: &Settings) -> Result<Vec<Candidate>, CommandError> {
+fn sessions(settings: &ServerSettings) -> Result<Vec<Candidate>, CommandError> {
     let mut all = Vec::new();
     for places in &settings.places {
         all.extend(session::of_project(places)?);
@@ -72,18 +72,18 @@ fn sessions(settings: &Settings) -> Result<Vec<Candidate>, CommandError> {
 }
 
 /// A session that may be the one, with the call in which it ends.
-struct Calling {
+struct CallingSession {
     path: PathBuf,
     input: String,
 }
 
-fn calling(all: &[Candidate], since: SystemTime, request: &Request) -> Vec<Calling> {
+fn calling(all: &[Candidate], since: SystemTime, request: &Request) -> Vec<CallingSession> {
     let recent = all.iter().filter(|candidate| candidate.modified >= since);
     let ends_so = |candidate: &Candidate| {
         // One that cannot be read is none that could be worked on.
         let open = File::open(&candidate.path).and_then(open_calls).ok()?;
         let call = open.into_iter().find(|call| is_it(call, request))?;
-        Some(Calling { path: candidate.path.clone(), input: call.input })
+        Some(CallingSession { path: candidate.path.clone(), input: call.input })
     };
     recent.filter_map(ends_so).collect()
 }
@@ -97,13 +97,13 @@ fn is_it(call: &OpenCall, request: &Request) -> bool {
 }
 
 /// Of several, those that call with the same parameters; of these the one in which the client started the server.
-fn narrowed(calling: Vec<Calling>, settings: &Settings, request: &Request) -> Vec<PathBuf> {
-    let paths = |calling: Vec<Calling>| calling.into_iter().map(|it| it.path).collect::<Vec<_>>();
+fn narrowed(calling: Vec<CallingSession>, settings: &ServerSettings, request: &Request) -> Vec<PathBuf> {
+    let paths = |calling: Vec<CallingSession>| calling.into_iter().map(|it| it.path).collect::<Vec<_>>();
     if calling.len() < 2 {
         return paths(calling);
     }
     let arguments = Value::Object(request.arguments.clone());
-    let is_same = |it: &Calling| serde_json::from_str::<Value>(&it.input).is_ok_and(|input| input == arguments);
+    let is_same = |it: &CallingSession| serde_json::from_str::<Value>(&it.input).is_ok_and(|input| input == arguments);
     let (same, others): (Vec<_>, Vec<_>) = calling.into_iter().partition(is_same);
     let left = paths(if same.is_empty() { others } else { same });
     let is_clients = |path: &&PathBuf| session::session_id(path) == settings.client_session.as_deref();

@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use serde_json::{Value, json};
 
 use super::answer::Answer;
-use super::settings::Settings;
+use super::settings::ServerSettings;
 use super::subject::{Subject, rewriting};
 use crate::report::compact::{CompactReport, CompactStats};
 use crate::report::rewritten::Rewritten;
@@ -20,7 +20,11 @@ use ctxc_core::apply::{Rewrite, ThinkingReach};
 ///
 /// # Errors
 /// When anything fails; then nothing was written.
-pub(super) fn answer(subject: Subject, settings: &Settings, ui: &Ui) -> Result<(Answer, Rewritten), CommandError> {
+pub(super) fn answer(
+    subject: Subject,
+    settings: &ServerSettings,
+    ui: &Ui,
+) -> Result<(Answer, Rewritten), CommandError> {
     let compacting = settings.compacting.as_ref().map_err(|error| {
         CommandError::config(anyhow!("cannot compact the session: {}", error.sentence()))
             .hint("fix the configuration, or start the server with `ctxc mcp --engine extract`, which works offline")

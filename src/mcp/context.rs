@@ -4,9 +4,9 @@ use anyhow::anyhow;
 
 use super::answer::{Answer, Outcome, new_session};
 use super::call::{Action, Change};
-use super::settings::Settings;
+use super::settings::ServerSettings;
 use super::subject::{Subject, rewriting};
-use crate::report::prune::Told;
+use crate::report::prune::PruneText;
 use crate::report::rewritten::Rewritten;
 use crate::session::archives;
 use crate::session::cut::{CutAction, CutRequest, Inputs, Matches, TargetSpec, Unmatched, cut};
@@ -26,7 +26,7 @@ use ctxc_core::plan::{PruneStage, Roles};
 pub(super) fn answer(
     change: &Change,
     subject: Subject,
-    settings: &Settings,
+    settings: &ServerSettings,
     ui: &Ui,
 ) -> Result<(Answer, Rewritten), CommandError> {
     let (text, rewritten, outcome) = match change {
@@ -35,7 +35,7 @@ pub(super) fn answer(
             let rewriting = rewriting(&subject, settings);
             let (pruning, reach) = pruning(&settings.pruning).map_err(CommandError::config)?;
             let report = prune(&pruning, reach, &mut OpenSession::of(&rewriting, subject.reading, ui)?)?;
-            (Told::run(&report, ui.look()).to_string(), report.rewritten, Outcome::Done)
+            (PruneText::run(&report, ui.look()).to_string(), report.rewritten, Outcome::Done)
         }
         Change::Fit(target, effort) => {
             let (rewriting, clip) = (rewriting(&subject, settings), settings.clip);
@@ -55,7 +55,7 @@ fn items(
     action: Action,
     specs: &[TargetSpec],
     subject: Subject,
-    settings: &Settings,
+    settings: &ServerSettings,
     ui: &Ui,
 ) -> Result<(String, Rewritten, Outcome), CommandError> {
     let rewriting = rewriting(&subject, settings);

@@ -7,8 +7,8 @@ use std::time::SystemTime;
 
 use super::answer::Answer;
 use super::call::{Call, Request};
-use super::settings::Settings;
-use super::subject::{self, Made};
+use super::settings::ServerSettings;
+use super::subject::{self, OwnResult};
 use super::{caller, compaction, context, memory, refs, stats};
 use crate::session::error::CommandError;
 use crate::terminal::ui::Ui;
@@ -19,14 +19,14 @@ const N_ATTEMPTS: u32 = 5;
 
 /// Where calls are answered.
 pub(super) struct Handler {
-    settings: Settings,
+    settings: ServerSettings,
     started: SystemTime,
     /// The newest result that was made of each session.
-    made: Mutex<HashMap<PathBuf, Made>>,
+    made: Mutex<HashMap<PathBuf, OwnResult>>,
 }
 
 impl Handler {
-    pub(super) fn new(settings: Settings, started: SystemTime) -> Self {
+    pub(super) fn new(settings: ServerSettings, started: SystemTime) -> Self {
         Self { settings, started, made: Mutex::default() }
     }
 
@@ -41,7 +41,7 @@ impl Handler {
     fn try_answer(
         &self,
         request: &Request,
-        made: &mut HashMap<PathBuf, Made>,
+        made: &mut HashMap<PathBuf, OwnResult>,
         ui: &Ui,
     ) -> Result<Answer, CommandError> {
         let call = Call::of(request)?;
@@ -53,7 +53,7 @@ impl Handler {
         &self,
         call: &Call,
         source: &PathBuf,
-        made: &mut HashMap<PathBuf, Made>,
+        made: &mut HashMap<PathBuf, OwnResult>,
         ui: &Ui,
     ) -> Result<Answer, CommandError> {
         let Self { settings, .. } = self;
@@ -70,7 +70,7 @@ impl Handler {
         {
             let earlier = made.remove(source).map(|made| made.operations).unwrap_or_default();
             let operations = earlier.into_iter().chain([operation.clone()]).collect();
-            made.insert(source.clone(), Made { path: output.into(), len: bytes.after, operations });
+            made.insert(source.clone(), OwnResult { path: output.into(), len: bytes.after, operations });
         }
         Ok(answer)
     }

@@ -10,7 +10,7 @@ use anyhow::anyhow;
 
 use super::answer::Answer;
 use super::call::Wanted;
-use super::settings::Settings;
+use super::settings::ServerSettings;
 use super::subject::Subject;
 use crate::report::size::counted;
 use crate::report::when::to_second;
@@ -38,7 +38,7 @@ const SPARE: u32 = 4;
 pub(super) fn answer(
     wanted: &Wanted,
     mut subject: Subject,
-    settings: &Settings,
+    settings: &ServerSettings,
     ui: &Ui,
 ) -> Result<Answer, CommandError> {
     match wanted {
@@ -48,7 +48,7 @@ pub(super) fn answer(
 }
 
 /// The entry that a placeholder names by `id`, page by page.
-fn show(id: &str, page: usize, subject: &mut Subject, settings: &Settings) -> Result<Answer, CommandError> {
+fn show(id: &str, page: usize, subject: &mut Subject, settings: &ServerSettings) -> Result<Answer, CommandError> {
     let not_here = || {
         CommandError::from(anyhow!("nothing with the id {id} was removed from this session"))
             .hint("give words to search for as `query`")
@@ -59,7 +59,7 @@ fn show(id: &str, page: usize, subject: &mut Subject, settings: &Settings) -> Re
     let Named::Document(document) = named(id, &*archive, &settings.archive)? else { return Err(not_here()) };
     let operations = archive.operations(Operations::All)?;
     let sessions = ancestors(&names(subject)?, &operations);
-    let own = Own::of(subject, sessions, &operations, &*archive)?;
+    let own = OwnEntries::of(subject, sessions, &operations, &*archive)?;
     let shown = match document {
         DocumentId::Line(digest) => archive.line(digest)?.and_then(|line| document_of(&line)),
         DocumentId::Record(kind, key) => archive.record(kind, key)?.map(|record| record.document),
@@ -75,7 +75,13 @@ fn show(id: &str, page: usize, subject: &mut Subject, settings: &Settings) -> Re
     Ok(Answer::text(format!("{}{pages}\n{text}", head(document, &shown))))
 }
 
-fn search(query: &str, limit: u32, mut subject: Subject, settings: &Settings, ui: &Ui) -> Result<Answer, CommandError> {
+fn search(
+    query: &str,
+    limit: u32,
+    mut subject: Subject,
+    settings: &ServerSettings,
+    ui: &Ui,
+) -> Result<Answer, CommandError> {
     let asked = Query { text: query, kind: None, speaker: None, sessions: &[], limit: limit.saturating_mul(SPARE) };
     if !asked.has_words() {
         return Err(CommandError::usage(anyhow!("the query {query:?} has no letters or digits"))
@@ -96,7 +102,7 @@ fn search(query: &str, limit: u32, mut subject: Subject, settings: &Settings, ui
     let (hits, meant) = meaning::find(&mut *archive, &asked, by_meaning(settings, ui), ui)?;
     // What went several times, for it came back in between, is told once.
     let mut texts = HashSet::new();
-    let own = Own::of(&subject, sessions.clone(), &operations, &*archive)?;
+    let own = OwnEntries::of(&subject, sessions.clone(), &operations, &*archive)?;
     let mut said = Vec::new();
     for hit in hits {
         if hit.document.kind != Kind::Result && own.has(&hit, &*archive)? {
@@ -121,7 +127,7 @@ fn search(query: &str, limit: u32, mut subject: Subject, settings: &Settings, ui
 
 /// How entries are found by what they mean. Nobody can be asked whether they may be sent, so that this was said before or
 /// they stay here.
-fn by_meaning<'s>(settings: &'s Settings, ui: &Ui) -> Option<&'s Meaning> {
+fn by_meaning<'s>(settings: &'s ServerSettings, ui: &Ui) -> Option<&'s Meaning> {
     match &settings.meaning {
         Ok(Some(meaning)) if meaning.consent == Consent::Ask && !meaning.server.endpoint.is_loopback() => {
             ui.warning(format_args!(
@@ -141,7 +147,7 @@ fn by_meaning<'s>(settings: &'s Settings, ui: &Ui) -> Option<&'s Meaning> {
 
 /// What belongs to the session that the call comes from. A session id proves nothing: a transcript may have been copied
 /// from another project, or forged.
-struct Own {
+struct OwnEntries {
     /// The lines of the session, as the archive recognises it by its content.
     lines: HashSet<LineId>,
     /// The operations on it.
@@ -152,7 +158,7 @@ struct Own {
     shared: HashSet<String>,
 }
 
-impl Own {
+impl OwnEntries {
     fn of(
         subject: &Subject,
         sessions: Vec<String>,

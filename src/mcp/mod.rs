@@ -24,6 +24,6 @@ mod tools;
 #[cfg(any(test, feature = "fuzzing"))]
 pub use call::reads_any_call;
 pub(crate) use call::{Action, Call, Change};
-pub(crate) use running::{Asked, announce};
+pub(crate) use running::{ClientCall, announce};
 pub(crate) use server::serve;
-pub(crate) use settings::Settings;
+pub(crate) use settings::ServerSettings;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::answer::Answer;
 use super::call::{List, Listed};
-use super::settings::Settings;
+use super::settings::ServerSettings;
 use super::subject::Subject;
 use crate::report::refs::{ARGUMENT_LEN, CallRow, MessageRow};
 use crate::report::size::count;
@@ -17,7 +17,7 @@ use ctxc_transcript::Calibration;
 /// How many rows a page has: what a model can do without more than it can bear.
 const PAGE: usize = 40;
 
-pub(super) fn answer(list: &List, subject: Subject, settings: &Settings) -> Result<Answer, CommandError> {
+pub(super) fn answer(list: &List, subject: Subject, settings: &ServerSettings) -> Result<Answer, CommandError> {
     let List { page, listed, sort } = *list;
     let request = RefsRequest {
         state: None,

@@ -4,16 +4,17 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::answer::Answer;
 use super::call::{Action, Call, Change, Request};
 use super::handler::while_changing;
-use super::settings::Settings;
+use super::settings::ServerSettings;
 use super::subject::{self, Subject};
 use super::tools::Tool;
-use crate::report::prune::Told;
+use crate::report::prune::PruneText;
 use crate::report::size::count;
 use crate::session::cut::{CutAction, CutRequest, Inputs, Matches, Unmatched, cut};
 use crate::session::error::CommandError;
@@ -25,13 +26,21 @@ use ctxc_core::apply::{Rewrite, ThinkingReach, pruning};
 use ctxc_core::plan::Roles;
 
 /// A call as the client makes it, and as it comes back with the conversation.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub(crate) struct Asked {
+#[derive(Clone, Debug)]
+pub(crate) struct ClientCall {
     /// The name of the tool as the client calls it.
     tool: String,
-    /// What it was called with, and what the client says of the call.
-    #[serde(flatten)]
+    /// What it was called with, and what the client says of the call: all other keys.
     arguments: Map<String, Value>,
+}
+
+impl<'de> Deserialize<'de> for ClientCall {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut arguments = Map::deserialize(deserializer)?;
+        let tool = arguments.shift_remove("tool").ok_or_else(|| D::Error::missing_field("tool"))?;
+        let tool = String::deserialize(tool).map_err(D::Error::custom)?;
+        Ok(Self { tool, arguments })
+    }
 }
 
 /// What the client says of a call beside its arguments.
@@ -47,7 +56,7 @@ pub(crate) struct Later {
     compact: bool,
 }
 
-impl Asked {
+impl ClientCall {
     /// The call, where it makes sense.
     ///
     /// # Errors
@@ -62,7 +71,7 @@ impl Asked {
 
 /// Says what `asked` will do to the session at `source`. `None` where that is not done in the running client, so that the
 /// server answers: what only reads, what brings something back, and what has nothing to do.
-pub(crate) fn announce(asked: &Asked, source: &Path, settings: &Settings, ui: &Ui) -> Option<Later> {
+pub(crate) fn announce(asked: &ClientCall, source: &Path, settings: &ServerSettings, ui: &Ui) -> Option<Later> {
     let failed = |error: &CommandError| {
         let Answer { text, .. } = Answer::of_error(error);
         Later { text, is_error: true, compact: false }
@@ -89,7 +98,7 @@ const LATER: &str = "The client does this to the running session once this turn 
     types; until then nothing changes, and if it is cancelled nothing will. memory_read finds what was removed.";
 
 /// What `call` will do; nothing where the server answers it.
-fn will_do(call: &Call, source: &Path, settings: &Settings, ui: &Ui) -> Result<Option<String>, CommandError> {
+fn will_do(call: &Call, source: &Path, settings: &ServerSettings, ui: &Ui) -> Result<Option<String>, CommandError> {
     let subject = subject::open(source, None, &settings.archive, ui)?;
     let rewriting = Rewriting { mode: Mode::Show, ..subject::rewriting(&subject, settings) };
     match call {
@@ -108,7 +117,7 @@ fn will_do(call: &Call, source: &Path, settings: &Settings, ui: &Ui) -> Result<O
         Call::Context(Change::Prune) => {
             let (pruning, reach) = pruning(&settings.pruning).map_err(CommandError::config)?;
             let report = prune(&pruning, reach, &mut OpenSession::of(&rewriting, subject.reading, ui)?)?;
-            Ok(report.rewritten.unchanged.is_none().then(|| Told::plan(&report, ui.look()).to_string()))
+            Ok(report.rewritten.unchanged.is_none().then(|| PruneText::plan(&report, ui.look()).to_string()))
         }
         Call::Context(Change::Fit(target, _)) => to_fit(*target, &rewriting, subject, ui),
         Call::CompactContext => to_compact(&rewriting, subject, settings, ui),
@@ -133,7 +142,7 @@ fn to_fit(target: Target, rewriting: &Rewriting, subject: Subject, ui: &Ui) -> R
 fn to_compact(
     rewriting: &Rewriting,
     subject: Subject,
-    settings: &Settings,
+    settings: &ServerSettings,
     ui: &Ui,
 ) -> Result<Option<String>, CommandError> {
     // What is wrong with the settings is told by the server.

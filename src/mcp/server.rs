@@ -21,7 +21,7 @@ use tokio::sync::Notify;
 use super::answer::{Answer, Outcome};
 use super::call::Request;
 use super::handler::Handler;
-use super::settings::Settings;
+use super::settings::ServerSettings;
 use super::tools::{Effect, INSTRUCTIONS, Tool};
 use crate::session::error::{CommandError, Completion};
 use crate::terminal::interrupt;
@@ -37,23 +37,23 @@ const WATCH: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// When the streams cannot be used, or somebody pressed Ctrl-C during a call.
-pub(crate) fn serve(settings: Settings, ui: &Ui) -> Result<Completion, CommandError> {
+pub(crate) fn serve(settings: ServerSettings, ui: &Ui) -> Result<Completion, CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().context("start the server")?;
     let idle = Arc::new(AtomicBool::new(true));
     interrupt::end_while(&idle);
     let (verbosity, color, stop) = ui.parts();
     let handler = Server {
         handler: Arc::new(Handler::new(settings, SystemTime::now())),
-        telling: Telling { verbosity, color, stop },
+        call_ui: CallUi { verbosity, color, stop },
         idle,
         n_running: Arc::default(),
         stopped: Arc::new(Notify::new()),
     };
     let (stopped, n_running) = (Arc::clone(&handler.stopped), Arc::clone(&handler.n_running));
-    let stop = Arc::clone(&handler.telling.stop);
+    let stop = Arc::clone(&handler.call_ui.stop);
     let served = runtime.block_on(async {
         let (input, output) = stdio();
-        let transport = Patient { inner: AsyncRwTransport::new(input, output), has_begun: false };
+        let transport = SkipToRequest { inner: AsyncRwTransport::new(input, output), has_begun: false };
         let running = match handler.serve(transport).await {
             Ok(running) => running,
             // The input ended before anything was asked.
@@ -80,7 +80,7 @@ pub(crate) fn serve(settings: Settings, ui: &Ui) -> Result<Completion, CommandEr
 struct Server {
     handler: Arc<Handler>,
     /// What calls are told by; each has one of its own.
-    telling: Telling,
+    call_ui: CallUi,
     /// Set while no call is under way.
     idle: Arc<AtomicBool>,
     n_running: Arc<AtomicUsize>,
@@ -89,7 +89,7 @@ struct Server {
 }
 
 /// What the [`Ui`] of a call is made of.
-struct Telling {
+struct CallUi {
     verbosity: Verbosity,
     color: anstream::ColorChoice,
     /// Set once the whole program shall stop.
@@ -101,7 +101,7 @@ impl Server {
     /// connection is gone, and when the program shall end.
     async fn answer(&self, request: Request, context: &RequestContext<RoleServer>) -> Result<Answer, ErrorData> {
         let stop = Arc::new(AtomicBool::new(false));
-        let ui = Ui::to_agent(self.telling.verbosity, self.telling.color, Arc::clone(&stop));
+        let ui = Ui::to_agent(self.call_ui.verbosity, self.call_ui.color, Arc::clone(&stop));
         let handler = Arc::clone(&self.handler);
         let mut answering = tokio::task::spawn_blocking(move || handler.answer(&request, &ui));
         loop {
@@ -111,7 +111,7 @@ impl Server {
                 }
                 () = context.ct.cancelled(), if !stop.load(Ordering::Relaxed) => stop.store(true, Ordering::Relaxed),
                 () = tokio::time::sleep(WATCH) => {
-                    if self.telling.stop.load(Ordering::Relaxed) {
+                    if self.call_ui.stop.load(Ordering::Relaxed) {
                         stop.store(true, Ordering::Relaxed);
                     }
                 }
@@ -126,7 +126,7 @@ impl Server {
 
     fn end(&self) {
         let is_last = self.n_running.fetch_sub(1, Ordering::SeqCst) == 1;
-        if is_last && self.telling.stop.load(Ordering::SeqCst) {
+        if is_last && self.call_ui.stop.load(Ordering::SeqCst) {
             self.stopped.notify_one();
         } else if is_last {
             self.idle.store(true, Ordering::SeqCst);
@@ -193,12 +193,12 @@ fn listed(tool: Tool) -> rmcp::model::Tool {
 
 /// A transport that passes over whatever comes before the first request, by which the library would be put off: nothing
 /// that is said before can mean anything.
-struct Patient<T> {
+struct SkipToRequest<T> {
     inner: T,
     has_begun: bool,
 }
 
-impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
+impl<T: Transport<RoleServer>> Transport<RoleServer> for SkipToRequest<T> {
     type Error = T::Error;
 
     fn send(&mut self, item: ServerJsonRpcMessage) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use crate::session::error::CommandError;
 use crate::session::options::{Compacting, Consent, Estimate, Meaning};
-use ctxc_core::apply::Shelf;
+use ctxc_core::apply::ArchiveRef;
 use ctxc_core::plan::PruneStage;
 use ctxc_transcript::session::Places;
 use ctxc_transcript::text::Tokens;
 
 /// What the server needs.
 #[derive(Debug)]
-pub(crate) struct Settings {
+pub(crate) struct ServerSettings {
     /// The session that all calls are about; without it the one that each comes from.
     pub(crate) session: Option<PathBuf>,
     /// Where sessions are looked for.
@@ -23,7 +23,7 @@ pub(crate) struct Settings {
     /// Whether whole sessions may go there, where it is on a server.
     pub(crate) on_server: Consent,
     /// That archive, as what takes the place of a text names it.
-    pub(crate) shelf: Shelf,
+    pub(crate) archive_ref: ArchiveRef,
     /// The estimate that was asked for.
     pub(crate) estimate: Option<Estimate>,
     /// The size of the context window, where it was named or is configured.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::answer::Answer;
-use super::settings::Settings;
+use super::settings::ServerSettings;
 use super::subject::Subject;
 use crate::report::size::{counted, percent, tokens};
 use crate::report::stats::{Measured, Stats};
@@ -16,7 +16,7 @@ use ctxc_transcript::text::Tokens;
 /// How many tools are named.
 const N_TOOLS: usize = 10;
 
-pub(super) fn answer(mut subject: Subject, settings: &Settings, ui: &Ui) -> Result<Answer, CommandError> {
+pub(super) fn answer(mut subject: Subject, settings: &ServerSettings, ui: &Ui) -> Result<Answer, CommandError> {
     let (archive, window) = (Some(settings.archive.as_str()), settings.window);
     let stats = measure(&mut subject.reading, &Bands::default(), archive, window, ui)?;
     Ok(Answer::text(told(&stats)))

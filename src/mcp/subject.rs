@@ -5,21 +5,21 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::settings::Settings;
+use super::settings::ServerSettings;
 use super::tools::Tool;
 use crate::session::archives;
 use crate::session::error::CommandError;
 use crate::session::options::{Keep, Mode, Output, Rewriting};
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Shelf, Stopgap, answers};
+use ctxc_core::apply::{ArchiveRef, InterimResult, answers};
 use ctxc_core::version::ThinkingPolicy;
 use ctxc_transcript::open_calls;
-use ctxc_transcript::session::{By, Found};
+use ctxc_transcript::session::{Found, FoundBy};
 
 /// A result that this server has made of a session.
 #[derive(Clone, Debug)]
-pub(super) struct Made {
+pub(super) struct OwnResult {
     /// The result.
     pub(super) path: PathBuf,
     /// Its length as it was written.
@@ -42,21 +42,22 @@ pub(super) struct Subject {
 ///
 /// # Errors
 /// When it cannot be read.
-pub(super) fn open(source: &Path, made: Option<&Made>, archive: &str, ui: &Ui) -> Result<Subject, CommandError> {
+pub(super) fn open(source: &Path, made: Option<&OwnResult>, archive: &str, ui: &Ui) -> Result<Subject, CommandError> {
     let archive = archives::open_if_there(archive)?;
     let mut reading = Reading::of(&found(source), ui)?;
     if let Some(archive) = &archive {
         reading.recognise(&**archive)?;
     }
     // A result in which somebody works by now is a session of its own.
-    let is_untouched = |made: &&Made| std::fs::metadata(&made.path).is_ok_and(|metadata| metadata.len() == made.len);
+    let is_untouched =
+        |made: &&OwnResult| std::fs::metadata(&made.path).is_ok_and(|metadata| metadata.len() == made.len);
     let made = made.filter(is_untouched).filter(|_| reading.past.known.is_some());
     if let (Some(made), Some(archive)) = (made, &archive) {
         reading.go_on_from(&made.operations, &**archive, ui)?;
     }
     let open = open_calls(reading.session_file()).with_context(|| format!("read {}", reading.name))?;
     let under_way = open.into_iter().map(|call| call.id).collect();
-    let answers = answers(reading.transcript(), &stopgap);
+    let answers = answers(reading.transcript(), &interim_result);
     let answers = answers.with_context(|| format!("read {}", reading.name))?;
     if !answers.is_empty() {
         reading.answer(answers, archive.as_deref(), ui)?;
@@ -65,23 +66,23 @@ pub(super) fn open(source: &Path, made: Option<&Made>, archive: &str, ui: &Ui) -
 }
 
 fn found(path: &Path) -> Found {
-    Found::File { path: path.to_owned(), by: By::Path }
+    Found::File { path: path.to_owned(), by: FoundBy::Path }
 }
 
 /// What takes the place of results that are still to come. The call of ours that is under way has this session for its
 /// result.
-fn stopgap(tool: &str) -> Stopgap {
+fn interim_result(tool: &str) -> InterimResult {
     if Tool::called(tool).is_some() {
-        Stopgap::Done("[ctxc: done; this session is what came of it]".to_owned())
+        InterimResult::Done("[ctxc: done; this session is what came of it]".to_owned())
     } else {
-        Stopgap::Pending(
+        InterimResult::Pending(
             "[ctxc: this session was made while the call was under way, before it had a result]".to_owned(),
         )
     }
 }
 
 /// How the subject is rewritten: into a new session beside it.
-pub(super) fn rewriting(subject: &Subject, settings: &Settings) -> Rewriting {
+pub(super) fn rewriting(subject: &Subject, settings: &ServerSettings) -> Rewriting {
     let path = subject.reading.path.as_deref().unwrap_or(&subject.source);
     Rewriting {
         source: found(path),
@@ -92,10 +93,10 @@ pub(super) fn rewriting(subject: &Subject, settings: &Settings) -> Rewriting {
         on_server: settings.on_server,
         // Nobody reads a warning there who could do something about it.
         keep_max: None,
-        shelf: settings.shelf.clone(),
-        typed_archive: match &settings.shelf {
-            Shelf::At(url) => Some(url.clone()),
-            Shelf::Default | Shelf::Nowhere => None,
+        archive_ref: settings.archive_ref.clone(),
+        typed_archive: match &settings.archive_ref {
+            ArchiveRef::At(url) => Some(url.clone()),
+            ArchiveRef::Default | ArchiveRef::Nowhere => None,
         },
         mode: Mode::Do,
         window: settings.window,

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::size::{count, counted, retries};
-use ctxc_engine::run::{Asked, Questions, Ran, Spent, Summarised};
+use ctxc_engine::run::{Asked, Questions, Ran, Spent, Summarized};
 use ctxc_engine::{CostRange, Usd};
 use ctxc_transcript::text::Tokens;
 
@@ -111,7 +111,7 @@ impl CallsReport {
 
     /// The requests made to `host` for summaries.
     #[must_use]
-    pub fn of_summaries(made: &Summarised, host: String) -> Self {
+    pub fn of_summaries(made: &Summarized, host: String) -> Self {
         let n_asked = made.asked.iter().filter(|asked| asked.spent.calls > 0).count() as u64;
         Self::expected(&made.asked, made.n_secrets, host).with(made.spent, n_asked)
     }

@@ -1,13 +1,14 @@
 //! What `ctxc compact` did, or would do, as data and as text.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
 use super::calls::CallsReport;
-use super::envelope::{ContextUsage, Report, SessionRef};
+use super::envelope::Report;
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
 use ctxc_core::apply::{NamedBatch, Scope};
@@ -15,23 +16,31 @@ use ctxc_core::plan::Batch;
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// Result of `ctxc compact`, or of its dry run.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
 pub struct CompactReport {
     /// What every rewrite tells.
-    #[serde(flatten)]
+    #[serde(skip)]
     pub rewritten: Rewritten,
     /// What came of the compaction.
-    #[serde(flatten)]
     pub compacted: CompactStats,
 }
 
 impl Report for CompactReport {
-    fn session(&self) -> Option<&SessionRef> {
-        Some(&self.rewritten.session)
+    fn rewritten(&self) -> Option<&Rewritten> {
+        Some(&self.rewritten)
+    }
+}
+
+impl JsonSchema for CompactReport {
+    fn schema_name() -> Cow<'static, str> {
+        "CompactReport".into()
     }
 
-    fn context(&self) -> Option<ContextUsage> {
-        Some(self.rewritten.context())
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = CompactStats::json_schema(generator);
+        schema.insert("description".to_owned(), "Result of `ctxc compact`, or of its dry run.".into());
+        schema
     }
 }
 
@@ -91,7 +100,7 @@ impl CompactStats {
         Self { engine, size, ..Self::default() }
     }
 
-    /// Takes what is known before anything is summarised.
+    /// Takes what is known before anything is summarized.
     pub fn plan(&mut self, scope: &Scope, chunks: Vec<ChunkRow>) {
         let before = scope.messages.len();
         let kept = before.saturating_sub(u32::try_from(scope.start).unwrap_or(u32::MAX));

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::calls::{Calls, CallsReport, TaskCalls};
-use super::envelope::{ContextUsage, Report, SessionRef};
-use super::facts::{FactsReader, FactsReport, Lost, TaskFacts};
+use super::envelope::Report;
+use super::facts::{FactsReader, FactsReport, LostFacts, TaskFacts};
 use super::look::Look;
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted, percent};
@@ -21,7 +21,7 @@ use ctxc_transcript::text::Tokens;
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct CompressReport {
     /// What every rewrite tells.
-    #[serde(flatten)]
+    #[serde(skip)]
     pub rewritten: Rewritten,
     /// The engine.
     pub engine: &'static str,
@@ -39,18 +39,14 @@ pub struct CompressReport {
     pub facts: FactsReport,
     /// How much of the lost ones is told.
     #[serde(skip)]
-    pub lost: Lost,
+    pub lost: LostFacts,
     /// The texts to compress, in the order of the conversation.
     pub tasks: Vec<TaskRow>,
 }
 
 impl Report for CompressReport {
-    fn session(&self) -> Option<&SessionRef> {
-        Some(&self.rewritten.session)
-    }
-
-    fn context(&self) -> Option<ContextUsage> {
-        Some(self.rewritten.context())
+    fn rewritten(&self) -> Option<&Rewritten> {
+        Some(&self.rewritten)
     }
 }
 
@@ -118,7 +114,7 @@ impl CompressReport {
             calls: None,
             levels: Vec::new(),
             facts: FactsReport::default(),
-            lost: Lost::Counted,
+            lost: LostFacts::Counted,
             tasks: Vec::new(),
         }
     }
@@ -189,7 +185,7 @@ impl CompressReport {
 
 /// What came of a task, in words.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct TaskResult {
     /// `compressed`, `extracted`, `kept` or `failed`.
     pub(super) name: Option<&'static str>,
     /// The size of the text that took its place.
@@ -198,7 +194,7 @@ pub(super) struct Told {
     pub(super) reason: Option<String>,
 }
 
-impl Told {
+impl TaskResult {
     pub(super) fn of(outcome: &Outcome) -> Self {
         match outcome {
             Outcome::Compressed { tokens, by: Author::Engine, .. } => {
@@ -216,7 +212,7 @@ impl Told {
 impl TaskRow {
     fn new(index: &Index, task: &Task, outcome: Option<&Outcome>, facts: Option<TaskFacts>) -> Self {
         let role = if index.record(task.line).message().is_some() { "assistant" } else { "user" };
-        let Told { name, after, reason } = outcome.map(Told::of).unwrap_or_default();
+        let TaskResult { name, after, reason } = outcome.map(TaskResult::of).unwrap_or_default();
         Self {
             line: task.line.number(),
             turn: task.turn.0,

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::{ContextUsage, Report, SessionRef};
+use super::envelope::Report;
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::counted;
 use ctxc_store::Cut;
@@ -15,7 +15,7 @@ use ctxc_transcript::text::Tokens;
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct CuttingReport {
     /// What every rewrite tells.
-    #[serde(flatten)]
+    #[serde(skip)]
     pub rewritten: Rewritten,
     /// The number of tool results that were removed.
     pub tool_results: u64,
@@ -35,12 +35,8 @@ pub struct CuttingReport {
 }
 
 impl Report for CuttingReport {
-    fn session(&self) -> Option<&SessionRef> {
-        Some(&self.rewritten.session)
-    }
-
-    fn context(&self) -> Option<ContextUsage> {
-        Some(self.rewritten.context())
+    fn rewritten(&self) -> Option<&Rewritten> {
+        Some(&self.rewritten)
     }
 }
 

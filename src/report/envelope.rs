@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::look::clip;
+use super::rewritten::Rewritten;
 use ctxc_transcript::session::session_id;
 use ctxc_transcript::text::Tokens;
 
@@ -14,17 +15,22 @@ const SCHEMA: u32 = 2;
 /// The version of the program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The result of a command as data. Serialized by itself it is what the command has of its own; [`to_json`] puts the
-/// envelope before it.
+/// The result of a command as data. Serialized by itself it is what the command has of its own; [`to_json`] puts before it
+/// the envelope, and what every rewrite tells.
 pub trait Report: Serialize {
+    /// What every rewrite tells; `None` where the command rewrites nothing.
+    fn rewritten(&self) -> Option<&Rewritten> {
+        None
+    }
+
     /// The session that was read; `None` where none or several were.
     fn session(&self) -> Option<&SessionRef> {
-        None
+        self.rewritten().map(|rewritten| &rewritten.session)
     }
 
     /// The context usage of the session; `None` where the command does not measure it.
     fn context(&self) -> Option<ContextUsage> {
-        None
+        self.rewritten().map(Rewritten::context)
     }
 }
 
@@ -122,7 +128,7 @@ pub struct ErrorReport {
     pub exit: u8,
 }
 
-/// The result of `verb` as one line of JSON: the envelope, then what `report` has of its own.
+/// The result of `verb` as one line of JSON: the envelope, what every rewrite tells, and what `report` has of its own.
 ///
 /// # Errors
 /// When the report cannot be serialized.
@@ -130,14 +136,21 @@ pub fn to_json(verb: &str, report: &impl Report) -> serde_json::Result<String> {
     let envelope =
         Envelope { schema: SCHEMA, ctxc: VERSION, verb, session: report.session(), context: report.context() };
     let mut object = serde_json::to_string(&envelope)?;
-    // Joined as text: a report of very many rows is not held as values as well.
-    let own = serde_json::to_string(report)?;
-    if let Some(own) = own.strip_prefix('{').filter(|own| own.len() > 1) {
+    if let Some(rewritten) = report.rewritten() {
+        append(&mut object, &serde_json::to_string(rewritten)?);
+    }
+    append(&mut object, &serde_json::to_string(report)?);
+    Ok(object)
+}
+
+/// Appends the keys of the object `other` to `object`. As text, so that a report of very many rows is not held as values
+/// as well.
+fn append(object: &mut String, other: &str) {
+    if let Some(keys) = other.strip_prefix('{').filter(|keys| keys.len() > 1) {
         object.pop();
         object.push(',');
-        object.push_str(own);
+        object.push_str(keys);
     }
-    Ok(object)
 }
 
 /// A failure of `verb` as one line of JSON.

@@ -13,7 +13,7 @@ use ctxc_engine::run::Task;
 
 /// How much of the facts that were lost is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Lost {
+pub enum LostFacts {
     /// How many there are.
     #[default]
     Counted,
@@ -65,16 +65,16 @@ struct FactRow {
 /// Looks for the facts of texts in what they became. Secrets among them are told as their placeholders.
 #[derive(Debug, Default)]
 pub struct FactsReader {
-    lost: Lost,
+    lost: LostFacts,
     redactor: Redactor,
 }
 
 impl FactsReader {
     /// A reader that knows the secrets of `tasks`.
     #[must_use]
-    pub fn new(lost: Lost, tasks: &[Task]) -> Self {
+    pub fn new(lost: LostFacts, tasks: &[Task]) -> Self {
         let mut redactor = Redactor::default();
-        for task in tasks.iter().filter(|_| lost == Lost::Named) {
+        for task in tasks.iter().filter(|_| lost == LostFacts::Named) {
             redactor.learn(&task.text);
         }
         Self { lost, redactor }
@@ -86,7 +86,7 @@ impl FactsReader {
         let facts = FactsKept::of(&task.text, text);
         sum.add(&facts);
         let count = facts.counts.all();
-        let lost = if self.lost == Lost::Named { self.rows(&facts.lost) } else { Vec::new() };
+        let lost = if self.lost == LostFacts::Named { self.rows(&facts.lost) } else { Vec::new() };
         Some(TaskFacts { kept: count.kept, total: count.total, lost, invented: self.rows(&facts.invented) })
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::{ContextUsage, Report, SessionRef};
+use super::envelope::Report;
 use super::look::Look;
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{bytes, count, counted};
@@ -17,7 +17,7 @@ use ctxc_transcript::text::Tokens;
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct PruneReport {
     /// What every rewrite tells.
-    #[serde(flatten)]
+    #[serde(skip)]
     pub rewritten: Rewritten,
     /// A row for each rule that was applied, also where it matched nothing.
     pub rules: Vec<RuleRow>,
@@ -30,12 +30,8 @@ pub struct PruneReport {
 }
 
 impl Report for PruneReport {
-    fn session(&self) -> Option<&SessionRef> {
-        Some(&self.rewritten.session)
-    }
-
-    fn context(&self) -> Option<ContextUsage> {
-        Some(self.rewritten.context())
+    fn rewritten(&self) -> Option<&Rewritten> {
+        Some(&self.rewritten)
     }
 }
 
@@ -179,13 +175,13 @@ const ARGUMENT_LEN: usize = 50;
 
 /// The text of a run or of a dry run.
 #[derive(Clone, Copy, Debug)]
-pub struct Told<'a> {
+pub struct PruneText<'a> {
     report: &'a PruneReport,
     look: Look,
     n_named: usize,
 }
 
-impl<'a> Told<'a> {
+impl<'a> PruneText<'a> {
     /// The operation.
     #[must_use]
     pub const fn run(report: &'a PruneReport, look: Look) -> Self {
@@ -238,7 +234,7 @@ impl<'a> Told<'a> {
     }
 }
 
-impl fmt::Display for Told<'_> {
+impl fmt::Display for PruneText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let report = self.report;
         if !report.rules.is_empty() {

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::calls::{Calls, CallsReport, TaskCalls};
 use super::compact::CompactStats;
-use super::compress::Told;
-use super::envelope::{ContextUsage, Report, SessionRef};
+use super::compress::TaskResult;
+use super::envelope::Report;
 use super::prune::{CallRow, RuleRow};
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
@@ -20,7 +20,7 @@ use ctxc_transcript::text::Tokens;
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct RunReport {
     /// What every rewrite tells.
-    #[serde(flatten)]
+    #[serde(skip)]
     pub rewritten: Rewritten,
     /// The target for the context, in tokens.
     pub target: Option<Tokens>,
@@ -35,12 +35,8 @@ pub struct RunReport {
 }
 
 impl Report for RunReport {
-    fn session(&self) -> Option<&SessionRef> {
-        Some(&self.rewritten.session)
-    }
-
-    fn context(&self) -> Option<ContextUsage> {
-        Some(self.rewritten.context())
+    fn rewritten(&self) -> Option<&Rewritten> {
+        Some(&self.rewritten)
     }
 }
 
@@ -120,7 +116,7 @@ pub struct TextRow {
 impl TextRow {
     /// Takes what came of the text.
     pub fn set_outcome(&mut self, outcome: &Outcome) {
-        let Told { name, after, reason } = Told::of(outcome);
+        let TaskResult { name, after, reason } = TaskResult::of(outcome);
         self.outcome = name;
         self.tokens_after = after;
         self.reason = reason;

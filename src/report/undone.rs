@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::{ContextUsage, Report, SessionRef};
+use super::envelope::Report;
 use super::rewritten::Rewritten;
 use super::size::counted;
 
@@ -13,7 +13,7 @@ use super::size::counted;
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct UndoneReport {
     /// What every rewrite tells.
-    #[serde(flatten)]
+    #[serde(skip)]
     pub rewritten: Rewritten,
     /// The id of the operation.
     pub undone: Vec<String>,
@@ -34,12 +34,8 @@ pub struct UndoneReport {
 }
 
 impl Report for UndoneReport {
-    fn session(&self) -> Option<&SessionRef> {
-        Some(&self.rewritten.session)
-    }
-
-    fn context(&self) -> Option<ContextUsage> {
-        Some(self.rewritten.context())
+    fn rewritten(&self) -> Option<&Rewritten> {
+        Some(&self.rewritten)
     }
 }
 

@@ -7,11 +7,11 @@ use crate::report::compact::{BatchRow, CompactStats, Kept};
 use crate::session::archives;
 use crate::session::open::OpenSession;
 use crate::session::options::{Consent, EngineChoice, Keep, Summaries, Summarizing};
-use crate::session::summarize::{calls, expect, fold};
+use crate::session::summarize::{calls, expect, summarize};
 use ctxc_core::apply::{Labels, NamedBatch, PriorSummary, ReadChunk, find_batches};
 use ctxc_core::plan::{Batch, Clip, Ledger, refold, view};
 use ctxc_engine::Said;
-use ctxc_engine::run::Summarised;
+use ctxc_engine::run::Summarized;
 
 /// Batches, oldest first.
 pub(crate) struct Batches {
@@ -25,7 +25,7 @@ pub(crate) struct Batches {
     /// The summary so far.
     existing: String,
     /// What was asked for the new ones.
-    folded: Summarised,
+    summarized: Summarized,
 }
 
 impl Batches {
@@ -42,7 +42,7 @@ impl Batches {
             session,
             kept: Kept::Nowhere,
             existing: prior.map(|prior| prior.text.clone()).unwrap_or_default(),
-            folded: Summarised::default(),
+            summarized: Summarized::default(),
         };
         let Keep::In(url) = &work.settings.keep else { return Ok(opened) };
         opened.kept = Kept::InArchive;
@@ -66,8 +66,8 @@ impl Batches {
         Ok(opened)
     }
 
-    /// Summarises `chunks`, each with the summary so far, and then the oldest summaries, once there are too many.
-    pub(crate) fn fold(
+    /// Summarizes `chunks`, each with the summary so far, and then the oldest summaries, once there are too many.
+    pub(crate) fn summarize_all(
         &mut self,
         work: &OpenSession<'_>,
         how: &Summaries,
@@ -77,13 +77,13 @@ impl Batches {
         let (said, batches): (Vec<Vec<Said>>, Vec<Batch>) =
             chunks.into_iter().map(|chunk| (chunk.said, chunk.batch)).unzip();
         let existing = std::mem::take(&mut self.existing);
-        let summaries = self.summarise(work, &said, &existing, &how.summarizing)?;
+        let summaries = self.summarize(work, &said, &existing, &how.summarizing)?;
         for (batch, text) in batches.into_iter().zip(summaries) {
             self.add(Batch { text, ..batch }, Vec::new());
         }
         if let Some(oldest) = refold(self.all.len(), clip(how)) {
             let said = earlier(self.all.get(oldest.clone()).unwrap_or_default());
-            let summary = self.summarise(work, &[said], "", &self.rest(&how.summarizing))?.pop();
+            let summary = self.summarize(work, &[said], "", &self.rest(&how.summarizing))?.pop();
             let later = self.all.split_off(oldest.end);
             let (names, batches): (Vec<String>, Vec<Batch>) =
                 self.all.drain(..).map(|named| (named.name, named.batch)).unzip();
@@ -91,12 +91,12 @@ impl Batches {
             self.all.extend(later);
             stats.refolds += 1;
         }
-        stats.calls = calls(&self.folded, &how.summarizing);
+        stats.calls = calls(&self.summarized, &how.summarizing);
         Ok(())
     }
 
     /// The summaries of `chunks`.
-    fn summarise(
+    fn summarize(
         &mut self,
         work: &OpenSession<'_>,
         chunks: &[Vec<Said>],
@@ -104,27 +104,28 @@ impl Batches {
         how: &Summarizing,
     ) -> Result<Vec<String>, CommandError> {
         let keep = &work.settings.keep;
-        let Summarised { summaries, spent, asked, n_secrets } =
-            fold(chunks, existing, how, keep, Some(&self.session), work.ui)?;
-        self.folded.spent += spent;
-        self.folded.asked.extend(asked);
-        self.folded.n_secrets = self.folded.n_secrets.max(n_secrets);
+        let Summarized { summaries, spent, asked, n_secrets } =
+            summarize(chunks, existing, how, keep, Some(&self.session), work.ui)?;
+        self.summarized.spent += spent;
+        self.summarized.asked.extend(asked);
+        self.summarized.n_secrets = self.summarized.n_secrets.max(n_secrets);
         Ok(summaries)
     }
 
-    /// How the oldest summaries are summarised: who has been asked for the first is not asked again, and what they cost
+    /// How the oldest summaries are summarized: who has been asked for the first is not asked again, and what they cost
     /// counts.
     fn rest(&self, how: &Summarizing) -> Summarizing {
         let mut rest = how.clone();
         if let EngineChoice::Chat(asking) = &mut rest.engine {
-            let spent = self.folded.spent;
+            let spent = self.summarized.spent;
             asking.consent = Consent::Given;
-            asking.terms.max_cost = asking.terms.max_cost.map(|most| most.saturating_sub(spent.cost + spent.may_cost));
+            asking.options.max_cost =
+                asking.options.max_cost.map(|most| most.saturating_sub(spent.cost + spent.may_cost));
         }
         rest
     }
 
-    /// As [`Self::fold`] of a dry run in which nothing is asked: each summary is as long as it may be.
+    /// As [`Self::summarize_all`] of a dry run in which nothing is asked: each summary is as long as it may be.
     pub(crate) fn expect(
         &mut self,
         work: &OpenSession<'_>,
@@ -153,8 +154,8 @@ impl Batches {
         Ok(())
     }
 
-    fn add(&mut self, batch: Batch, folds: Vec<String>) {
-        let named = NamedBatch::new(batch, &self.session, folds, &mut self.labels);
+    fn add(&mut self, batch: Batch, made_of: Vec<String>) {
+        let named = NamedBatch::new(batch, &self.session, made_of, &mut self.labels);
         self.added.push(named.clone());
         self.all.push(named);
     }

@@ -1,4 +1,4 @@
-//! Compacting a conversation, as `compact`, `run` and a tool of agents do it: what is old is summarised, the summaries
+//! Compacting a conversation, as `compact`, `run` and a tool of agents do it: what is old is summarized, the summaries
 //! become batches, and a view of them takes its place.
 
 use std::num::NonZeroUsize;
@@ -85,7 +85,7 @@ pub(crate) fn compact_conversation(
         expect(work, &scope, chars4(&summaries.view(how)), &mut rewrite);
         return Ok((rewrite, stats));
     }
-    summaries.fold(work, how, read, &mut stats)?;
+    summaries.summarize_all(work, how, read, &mut stats)?;
     let view = summaries.view(how);
     if chars4(&view) >= tokens_of(work, &scope, &rewrite) {
         if trigger == Trigger::OverBudget {
@@ -117,7 +117,7 @@ pub(crate) fn view_of(
     read: &[ReadChunk],
 ) -> Result<String, CommandError> {
     let mut summaries = Batches::open(work, scope.prior.as_ref())?;
-    summaries.fold(work, how, read.to_vec(), &mut CompactStats::default())?;
+    summaries.summarize_all(work, how, read.to_vec(), &mut CompactStats::default())?;
     Ok(summaries.view(how))
 }
 

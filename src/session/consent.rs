@@ -30,7 +30,7 @@ pub(crate) fn runner<'a>(
         redactor: asking.secrets.redactor(),
         cache: archive.map(|archive| cache(&mut **archive)),
         prices: Some(&asking.prices),
-        ..Runner::new(engine, &asking.terms)
+        ..Runner::new(engine, &asking.options)
     }
 }
 

@@ -9,8 +9,8 @@ use super::reading::Reading;
 use crate::report::cutting::{CuttingReport, ItemRow, TargetOutcome, TargetRow};
 use crate::report::rewritten::BeforeAfter;
 use crate::session::open::OpenSession;
+use ctxc_core::apply::{ArchiveRef, CutOutcome, Item, Named, Replacement, Rewrite, Text, ThinkingReach};
 use ctxc_core::apply::{Calls, cut_inputs, cut_named, find_named, read_calls};
-use ctxc_core::apply::{CutOutcome, Instead, Item, Named, Rewrite, Shelf, Text, ThinkingReach};
 use ctxc_core::plan::{Place, Protected, Roles, Target};
 
 /// A target as it was typed, and the summary that is to take the place of what it names.
@@ -108,7 +108,7 @@ pub(crate) fn cut(request: &CutRequest, mut work: OpenSession<'_>) -> Result<Cut
     let reading = &work.reading;
     let (calls, items) = find(*action, specs, reading, *roles, *matches)?;
     unmatched.check(specs, items.iter().map(|items| !items.is_empty()))?;
-    let cuts = cuts(specs, &items, &rewriting.shelf);
+    let cuts = cuts(specs, &items, &rewriting.archive_ref);
     let mut rewrite = Rewrite::default();
     let outcomes = cut_named(&reading.file, &reading.index, &calls, &cuts, action.verb(), &mut rewrite)
         .with_context(|| format!("read {}", reading.name))?;
@@ -117,7 +117,7 @@ pub(crate) fn cut(request: &CutRequest, mut work: OpenSession<'_>) -> Result<Cut
         Inputs::Shorten => {
             let cut = outcomes.iter().filter(|(_, outcome)| is_cut(outcome));
             let named = cut.filter_map(|(item, _)| call_of(*item, &calls)).collect();
-            cut_inputs(&reading.file, &reading.index, &named, &rewriting.shelf, &mut rewrite)
+            cut_inputs(&reading.file, &reading.index, &named, &rewriting.archive_ref, &mut rewrite)
                 .with_context(|| format!("read {}", reading.name))?
         }
     };
@@ -151,10 +151,14 @@ pub(crate) fn find(
 }
 
 /// The `items` that `specs` name, each with what takes its place.
-pub(crate) fn cuts<'a>(specs: &'a [TargetSpec], items: &[Vec<Item>], shelf: &'a Shelf) -> Vec<(Item, Instead<'a>)> {
+pub(crate) fn cuts<'a>(
+    specs: &'a [TargetSpec],
+    items: &[Vec<Item>],
+    archive_ref: &'a ArchiveRef,
+) -> Vec<(Item, Replacement<'a>)> {
     let of_one = |(spec, items): (&'a TargetSpec, &Vec<Item>)| {
-        let instead = spec.summary.as_deref().map_or(Instead::Placeholder(shelf), Instead::Summary);
-        items.iter().map(|item| (*item, instead)).collect::<Vec<_>>()
+        let replacement = spec.summary.as_deref().map_or(Replacement::Placeholder(archive_ref), Replacement::Summary);
+        items.iter().map(|item| (*item, replacement)).collect::<Vec<_>>()
     };
     specs.iter().zip(items).flat_map(of_one).collect()
 }

@@ -81,7 +81,7 @@ struct Fitted {
 
 /// Plans the stages, and carries them out.
 fn fitted(work: &mut OpenSession<'_>, request: &FitRequest, target: Tokens) -> Result<Fitted, CommandError> {
-    let figures = Figures::of(&work.reading, &work.settings.shelf, work.settings.thinking, &request.protections)?;
+    let figures = Figures::of(&work.reading, &work.settings.archive_ref, work.settings.thinking, &request.protections)?;
     let how = summaries(request.clip.0, request.clip.1);
     let mut correction = 0;
     let mut target = target;

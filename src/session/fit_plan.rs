@@ -10,7 +10,7 @@ use super::reading::Reading;
 use crate::session::fit_view::{Floor, MessageSizes, Range, View};
 use crate::session::open::OpenSession;
 use crate::session::options::{EngineChoice, Summaries, Summarizing};
-use ctxc_core::apply::{PrunedCall, Rewrite, Shelf, prune, pruning};
+use ctxc_core::apply::{ArchiveRef, PrunedCall, Rewrite, prune, pruning};
 use ctxc_core::plan::{
     AlsoRemoved, CompactStage, FitChoice, Need, PlannedCut, PruneStage, Removable, RemovableClass, Rule, Stage,
     ThinkingBehind, fit,
@@ -49,7 +49,7 @@ impl Figures {
     /// Reads what can be removed.
     pub(crate) fn of(
         reading: &Reading,
-        shelf: &Shelf,
+        archive_ref: &ArchiveRef,
         policy: ThinkingPolicy,
         protections: &PruneStage,
     ) -> Result<Self, CommandError> {
@@ -64,7 +64,8 @@ impl Figures {
         let Transcript { index, chain, .. } = transcript;
         let mut masked = Rewrite::default();
         let (what, _) = pruning(&stage).map_err(CommandError::usage)?;
-        let pruned = prune(transcript, &what, shelf, &mut masked).with_context(|| format!("read {}", reading.name))?;
+        let pruned =
+            prune(transcript, &what, archive_ref, &mut masked).with_context(|| format!("read {}", reading.name))?;
         let mut places = vec![0; index.records.len()];
         for (place, line) in chain.lines.iter().enumerate() {
             if let Some(slot) = places.get_mut(line.idx()) {
@@ -193,7 +194,7 @@ impl Figures {
     }
 }
 
-/// How a fit summarises: offline, by the built-in engine.
+/// How a fit summarizes: offline, by the built-in engine.
 pub(crate) fn summaries(clip_first: u32, clip_last: u32) -> Summaries {
     let engine = EngineChoice::Extract;
     Summaries {

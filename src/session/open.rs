@@ -3,7 +3,7 @@
 use anyhow::Context;
 
 use super::error::CommandError;
-use super::reading::{Past, Reading};
+use super::reading::{KnownPast, Reading};
 use crate::report::rewritten::{BeforeAfter, Rewritten};
 use crate::session::archives;
 use crate::session::consent::allow_on_server;
@@ -43,7 +43,7 @@ pub(crate) struct OpenSession<'a> {
 
 /// Has the result stand as the session `identity` where that is not its source's own, with the title that ctxc gave the
 /// file. A new session gets its id and its title later.
-fn stand_as(output: &Output, identity: Option<String>, own: Option<&String>, past: &Past, rewrite: &mut Rewrite) {
+fn stand_as(output: &Output, identity: Option<String>, own: Option<&String>, past: &KnownPast, rewrite: &mut Rewrite) {
     let Some(id) = identity.filter(|id| !matches!(output, Output::NewSession(_)) && Some(id) != own) else { return };
     let version = past.known.as_ref().and_then(|known| known.version.as_ref());
     rewrite.appended.extend(version.and_then(own_title).map(|title| title_line(&id, &title)));

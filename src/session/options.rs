@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::quantity::some_tokens;
-use ctxc_core::apply::Shelf;
+use ctxc_core::apply::ArchiveRef;
 use ctxc_core::version::ThinkingPolicy;
 use ctxc_engine::embed::EmbeddingServer;
 use ctxc_engine::redact::Redactor;
-use ctxc_engine::run::Terms;
+use ctxc_engine::run::RunOptions;
 use ctxc_engine::{Price, Prices, Prompts, chat};
 use ctxc_transcript::session::Found;
 use ctxc_transcript::text::Tokens;
@@ -32,7 +32,7 @@ pub(crate) struct Rewriting {
     /// At how many bytes of that archive its user is warned.
     pub(crate) keep_max: Option<u64>,
     /// That archive, as what takes the place of a text names it.
-    pub(crate) shelf: Shelf,
+    pub(crate) archive_ref: ArchiveRef,
     /// The `--archive` that a later command has to repeat, without a password.
     pub(crate) typed_archive: Option<String>,
     pub(crate) mode: Mode,
@@ -250,7 +250,7 @@ pub(crate) enum Trigger {
     Always,
 }
 
-/// How messages are summarised.
+/// How messages are summarized.
 #[derive(Clone, Debug)]
 pub(crate) struct Summarizing {
     /// By whom.
@@ -259,7 +259,7 @@ pub(crate) struct Summarizing {
     pub(crate) limit: Tokens,
     /// What becomes of what the person typed.
     pub(crate) prompts: Prompts,
-    /// Who summarises; may be empty.
+    /// Who summarizes; may be empty.
     pub(crate) persona: String,
     /// What a model is told instead of the default.
     pub(crate) prompt: Option<String>,
@@ -278,8 +278,8 @@ pub(crate) struct Meaning {
 /// How a server is asked.
 #[derive(Clone, Debug)]
 pub(crate) struct Asking {
-    pub(crate) server: chat::Settings,
-    pub(crate) terms: Terms,
+    pub(crate) server: chat::ChatSettings,
+    pub(crate) options: RunOptions,
     pub(crate) prices: Prices,
     pub(crate) consent: Consent,
     pub(crate) secrets: Secrets,

@@ -27,7 +27,7 @@ use ctxc_transcript::turns;
 pub(crate) struct Pipeline<'a, 'w> {
     work: &'a mut OpenSession<'w>,
     engine: &'a EngineChoice,
-    /// How what is compacted is summarised; nothing where no stage compacts.
+    /// How what is compacted is summarized; nothing where no stage compacts.
     summaries: Option<&'a Summaries>,
     sizes: Sizes,
     pub(crate) rewrite: Rewrite,
@@ -87,7 +87,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
     fn prune(&mut self, stage: &PruneStage) -> Result<Did, CommandError> {
         let (pruning, reach) = pruning(stage).map_err(CommandError::usage)?;
         let OpenSession { reading, settings, ui, .. } = &*self.work;
-        let pruned = prune(reading.transcript(), &pruning, &settings.shelf, &mut self.rewrite)
+        let pruned = prune(reading.transcript(), &pruning, &settings.archive_ref, &mut self.rewrite)
             .with_context(|| format!("read {}", reading.name))?;
         if pruned.keeps_dead {
             ui.warning("inactive entries are kept: the newest message is one of them");

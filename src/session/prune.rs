@@ -22,7 +22,7 @@ pub(crate) fn prune(
     }
     let mut rewrite = Rewrite::default();
     let reading = &work.reading;
-    let pruned = ctxc_core::apply::prune(reading.transcript(), pruning, &work.settings.shelf, &mut rewrite)
+    let pruned = ctxc_core::apply::prune(reading.transcript(), pruning, &work.settings.archive_ref, &mut rewrite)
         .with_context(|| format!("read {}", reading.name))?;
     if pruned.keeps_dead {
         work.ui.warning("inactive entries are kept: the newest message is one of them");

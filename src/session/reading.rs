@@ -15,12 +15,12 @@ use crate::session::archives;
 use crate::terminal::progress::Progress;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply;
-use ctxc_core::apply::{Before, Draft, Lines, Made, Origin, recorded_context, title_of};
+use ctxc_core::apply::{Draft, Lines, Made, RewriteSource, SourceState, recorded_context, title_of};
 use ctxc_core::version;
 use ctxc_core::version::{Edit, Edits, History, Known};
 use ctxc_store::{Archive, operation_id};
 use ctxc_transcript::scan::each_field;
-use ctxc_transcript::session::{By, Found, session_id};
+use ctxc_transcript::session::{Found, FoundBy, session_id};
 use ctxc_transcript::text::{Digest, Stopped, Tokens, json_string};
 use ctxc_transcript::{Chain, ChainEnd, Flags, Index, Transcript, read_line};
 
@@ -38,14 +38,14 @@ pub(crate) struct Reading {
     pub(crate) index: Index,
     pub(crate) chain: Chain,
     /// What the archive knows of it.
-    pub(crate) past: Past,
+    pub(crate) past: KnownPast,
     /// The session itself, where all this is of a draft: what a plan has made of it so far.
     pub(crate) drafted: Option<Drafted>,
 }
 
 /// What the archive knows of a session, and what is planned for it.
 #[derive(Debug)]
-pub(crate) struct Past {
+pub(crate) struct KnownPast {
     /// Which session it is; `None` for one that the archive does not have.
     pub(crate) known: Option<Known>,
     /// The operations that it was rendered with, and those that it is to be rendered with as well.
@@ -65,7 +65,7 @@ pub(crate) struct Past {
 pub(crate) struct Drafted {
     pub(crate) file: File,
     pub(crate) index: Index,
-    pub(crate) before: Before,
+    pub(crate) before: SourceState,
 }
 
 impl Reading {
@@ -123,9 +123,9 @@ impl Reading {
     fn say_found(&self, found: &Found, ui: &Ui) {
         let Found::File { path, by } = found else { return };
         match by {
-            By::Path | By::Id => ui.detail(format_args!("reading {}", path.display())),
-            By::LatestHere => ui.status(format_args!("session   {}", self.session().label())),
-            By::LatestAnywhere => {
+            FoundBy::Path | FoundBy::Id => ui.detail(format_args!("reading {}", path.display())),
+            FoundBy::LatestHere => ui.status(format_args!("session   {}", self.session().label())),
+            FoundBy::LatestAnywhere => {
                 ui.status(format_args!("session   {}, of another project", self.session().label()));
             }
         }
@@ -139,12 +139,12 @@ impl Reading {
     fn of_input(mut input: Input, limit: u64, len: u64, ui: &Ui) -> Result<Self, CommandError> {
         let name = input.name();
         let reader = (&mut input.file).take(limit);
-        let mut watched = Watched { reader, stop: ui.stop(), progress: Progress::start(ui, "reading", len) };
+        let mut watched = ProgressReader { reader, stop: ui.stop(), progress: Progress::start(ui, "reading", len) };
         let index = Index::build(&mut watched).with_context(|| format!("read {name}"))?;
         watched.progress.finish();
         let chain = Chain::find(&index);
         let stem = input.path.as_deref().and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
-        let past = Past {
+        let past = KnownPast {
             known: None,
             history: History::default(),
             lines: Lines::plain(),
@@ -325,7 +325,7 @@ impl Reading {
         self.past.lines = lines;
         // The session stays what was read first, whatever is drafted of it.
         if self.drafted.is_none() {
-            let before = Before::of(&index, &chain);
+            let before = SourceState::of(&index, &chain);
             self.drafted = Some(Drafted { file, index, before });
         }
     }
@@ -339,9 +339,9 @@ impl Reading {
     }
 
     /// The session as it is on the disk, to be rewritten.
-    pub(crate) fn origin(&self) -> Origin<'_> {
+    pub(crate) fn origin(&self) -> RewriteSource<'_> {
         let file = self.drafted.as_ref().map_or(&self.file, |drafted| &drafted.file);
-        Origin { file, path: self.path.as_deref(), base: None }
+        RewriteSource { file, path: self.path.as_deref(), base: None }
     }
 
     /// Reads the file once more: `read` gets it with a bar that `label` names, of `total` bytes.
@@ -350,9 +350,10 @@ impl Reading {
         ui: &Ui,
         label: &str,
         total: u64,
-        read: impl FnOnce(Watched<'_, &mut File>, &Index, &Chain) -> io::Result<T>,
+        read: impl FnOnce(ProgressReader<'_, &mut File>, &Index, &Chain) -> io::Result<T>,
     ) -> Result<T, CommandError> {
-        let watched = Watched { reader: &mut self.file, stop: ui.stop(), progress: Progress::start(ui, label, total) };
+        let watched =
+            ProgressReader { reader: &mut self.file, stop: ui.stop(), progress: Progress::start(ui, label, total) };
         Ok(read(watched, &self.index, &self.chain).with_context(|| format!("read {}", self.name))?)
     }
 
@@ -371,13 +372,13 @@ fn new_operation(stem: Option<&str>, path: Option<&Path>) -> String {
 }
 
 /// A reader whose bytes are counted by a bar.
-pub(crate) struct Watched<'a, R> {
+pub(crate) struct ProgressReader<'a, R> {
     reader: R,
     stop: &'a AtomicBool,
     progress: Progress,
 }
 
-impl<R: Read> Read for Watched<'_, R> {
+impl<R: Read> Read for ProgressReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         Stopped::check(self.stop)?;
         let n_read = self.reader.read(buffer)?;
@@ -386,7 +387,7 @@ impl<R: Read> Read for Watched<'_, R> {
     }
 }
 
-impl<R: Seek> Seek for Watched<'_, R> {
+impl<R: Seek> Seek for ProgressReader<'_, R> {
     fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
         self.reader.seek(to)
     }

@@ -109,7 +109,7 @@ fn warn_of_end(ran: &Ran, asking: &Asking, ui: &Ui) {
             ui.hint(remedy_hint(remedy, asking.key_variable));
         }
     }
-    if let (End::OverBudget, Some(cap)) = (&ran.end, asking.terms.max_cost) {
+    if let (End::OverBudget, Some(cap)) = (&ran.end, asking.options.max_cost) {
         let n_left = ran.outcomes.iter().filter(|outcome| outcome.is_not_asked()).count() as u64;
         ui.warning(format_args!("{} not sent: another request could exceed {cap}", were(n_left, "message")));
         ui.hint("raise --max-cost to continue; finished results are cached");

@@ -8,11 +8,11 @@ use super::options::{Asking, EngineChoice, Keep, Summarizing};
 use crate::report::calls::CallsReport;
 use crate::terminal::ui::Ui;
 use ctxc_engine::chat::Chat;
-use ctxc_engine::run::{Summarised, SummaryError, summarise_at_once};
-use ctxc_engine::{Extract, Said, Summarise};
+use ctxc_engine::run::{Summarized, SummaryError, summarize_at_once};
+use ctxc_engine::{Extract, Said, Summarize};
 use ctxc_transcript::text::{Tokens, chars4};
 
-/// What would be asked to summarise `chunks`; `None` where no server would be.
+/// What would be asked to summarize `chunks`; `None` where no server would be.
 ///
 /// # Errors
 /// When what was paid for before cannot be read.
@@ -30,32 +30,32 @@ pub(crate) fn expect(
     Ok(Some(CallsReport::expected(&asked, n_secrets, asking.server.endpoint.host())))
 }
 
-/// What was asked for `folded`; `None` where no server was.
-pub(crate) fn calls(folded: &Summarised, how: &Summarizing) -> Option<CallsReport> {
+/// What was asked for `made`; `None` where no server was.
+pub(crate) fn calls(made: &Summarized, how: &Summarizing) -> Option<CallsReport> {
     match &how.engine {
         EngineChoice::Extract => None,
-        EngineChoice::Chat(asking) => Some(CallsReport::of_summaries(folded, asking.server.endpoint.host())),
+        EngineChoice::Chat(asking) => Some(CallsReport::of_summaries(made, asking.server.endpoint.host())),
     }
 }
 
-/// Summarises each of `chunks`, each with the summary so far folded in; the first gets `existing`. Results are cached
+/// Summarizes each of `chunks`, each with the summary so far; the first gets `existing`. Results are cached
 /// where originals are kept, as of `session`.
 ///
 /// # Errors
 /// When one of them has no summary; then there is none at all.
-pub(crate) fn fold(
+pub(crate) fn summarize(
     chunks: &[Vec<Said>],
     existing: &str,
     how: &Summarizing,
     keep: &Keep,
     session: Option<&str>,
     ui: &Ui,
-) -> Result<Summarised, CommandError> {
+) -> Result<Summarized, CommandError> {
     let wanted = wanted(existing, how);
     let asking = match &how.engine {
         EngineChoice::Extract => {
             let mut running = start(chunks, ui);
-            let made = summarise_at_once(chunks, &wanted, &Extract, |event| running.take(&event));
+            let made = summarize_at_once(chunks, &wanted, &Extract, |event| running.take(&event));
             running.finish();
             return made.map_err(|failure| refused(failure, None, chunks.len(), 0));
         }
@@ -73,16 +73,16 @@ pub(crate) fn fold(
     let expected = CallsReport::expected(&asked, n_secrets, asking.server.endpoint.host());
     offer(&asked, &expected, "part", asking, ui)?;
     let mut running = start(chunks, ui);
-    let made = wait(runner.summarise(chunks, &wanted, |event| running.take(&event)))?;
+    let made = wait(runner.summarize(chunks, &wanted, |event| running.take(&event)))?;
     let n_cached = if runner.cache.is_some() { running.n_done } else { 0 };
     running.finish();
     made.map_err(|failure| refused(failure, Some(asking), chunks.len(), n_cached))
 }
 
-fn wanted<'a>(existing: &'a str, how: &'a Summarizing) -> Summarise<'a> {
+fn wanted<'a>(existing: &'a str, how: &'a Summarizing) -> Summarize<'a> {
     let Summarizing { limit, prompts, ref persona, ref prompt, .. } = *how;
     let existing = existing.into();
-    Summarise { existing, limit, persona, prompts, prompt: prompt.as_deref(), ..Summarise::default() }
+    Summarize { existing, limit, persona, prompts, prompt: prompt.as_deref(), ..Summarize::default() }
 }
 
 fn start<'a>(chunks: &[Vec<Said>], ui: &'a Ui) -> Running<'a> {

@@ -17,7 +17,10 @@ use crate::session::options::{Existing, Keep, Output, Rewriting};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply;
 use ctxc_core::apply::shell_word;
-use ctxc_core::apply::{BaseFile, Before, Destination, Done, Errand, Keeping, NewSession, Rebased, Rewrite, carry_out};
+use ctxc_core::apply::{
+    ArchiveWrite, BaseFile, CarriedOut, Destination, NewSession, OperationInfo, Rebased, Rewrite, SourceState,
+    carry_out,
+};
 use ctxc_core::version;
 use ctxc_core::version::{Deposited, Edits, KeptSession, Layout, Recorder};
 use ctxc_core::version::{title_after, title_line};
@@ -92,10 +95,10 @@ impl WriteJob<'_> {
         reading: &mut Reading,
         mut result: Changes<'_>,
         ui: &Ui,
-    ) -> Result<(Done, Option<DepositSize>), CommandError> {
+    ) -> Result<(CarriedOut, Option<DepositSize>), CommandError> {
         let mut archive = self.open_archive(result.rewrite, ui)?;
         let now = Timestamp::now();
-        let errand = Errand {
+        let info = OperationInfo {
             verb: self.verb,
             command: command_line(),
             session: self.session(reading),
@@ -133,7 +136,7 @@ impl WriteJob<'_> {
         let Changes { rewrite, rebased, .. } = result;
         // The index and the chain of the source are not needed any more, and new ones are on their way.
         let source = (std::mem::take(&mut reading.index), std::mem::take(&mut reading.chain));
-        let own = rebased.as_ref().filter(|_| reading.drafted.is_none()).map(|_| Before::of(&source.0, &source.1));
+        let own = rebased.as_ref().filter(|_| reading.drafted.is_none()).map(|_| SourceState::of(&source.0, &source.1));
         let mut origin = reading.origin();
         let base;
         let (mut index, chain) = if let Some(rebased) = rebased {
@@ -145,7 +148,7 @@ impl WriteJob<'_> {
         } else {
             source
         };
-        let done = carry_out(&origin, &mut index, chain, rewrite, keeping, destination, &errand)?;
+        let done = carry_out(&origin, &mut index, chain, rewrite, keeping, destination, &info)?;
         if done.n_late > 0 {
             ui.warning(format_args!("{} appended by a client in the meantime", counted(done.n_late, "line")));
         }
@@ -172,7 +175,7 @@ impl WriteJob<'_> {
         sidecar: &Path,
         now: Timestamp,
         ui: &Ui,
-    ) -> Result<(Keeping<'a>, DepositSize), CommandError> {
+    ) -> Result<(ArchiveWrite<'a>, DepositSize), CommandError> {
         let own_id = own_id(reading);
         let made = reading.made(None);
         let Deposited { state, version, keys, n_new, new_bytes, .. } =
@@ -209,7 +212,7 @@ impl WriteJob<'_> {
             ..source.clone()
         });
         let replaced = changes.rewrite.session.as_ref().filter(|session| session.id != state.session);
-        let keeping = Keeping {
+        let keeping = ArchiveWrite {
             archive,
             recorder,
             steps,

@@ -1,4 +1,4 @@
-//! `ctxc buffer`: what is pushed stays word for word, what leaves is summarised, and nothing is lost.
+//! `ctxc buffer`: what is pushed stays word for word, what leaves is summarized, and nothing is lost.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -51,7 +51,7 @@ const TALK: [&str; 5] =
 
 // H-01, H-02, H-04, U-01
 #[test]
-fn utterances_are_pushed_read_and_summarised() {
+fn utterances_are_pushed_read_and_summarized() {
     let stage = pushed(&TALK[..3], "3");
     assert_snapshot!(shown(&stage.run(["buffer", "push", TALK[3], "--speaker", "assistant"])), @"
     exit code: 0

@@ -534,20 +534,8 @@ fn five_hundred_tasks_outlive_a_server_that_fails_in_every_way() {
     let source = transcript(250, &format!("Log in with {SECRET} as ever."));
     let stage = stage(&server).file("in.jsonl", &source);
     let args = [
-        "--bands",
-        "0-100:heavy",
-        "--concurrency",
-        "40",
-        "--attempts",
-        "12",
-        "--timeout",
-        "3",
-        "--timeout-step",
-        "0",
-        "--json",
-        "--report",
-        "report.json",
-        "-v",
+        "--bands", "0-100:heavy", "--concurrency", "40", "--attempts", "12", "--timeout", "3", "--timeout-step", "0",
+        "--json", "--report", "report.json", "-v",
     ];
     let run = stage.run(compress(&args)).ended(0);
     let report = run.json();

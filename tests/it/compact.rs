@@ -1,5 +1,5 @@
 //! `ctxc compact` as a whole (F-01 to F-14, and the seed's AC1 to AC5 where they are about the verb). What is planned,
-//! folded and viewed is tested beside those parts.
+//! summarized and viewed is tested beside those parts.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -110,18 +110,8 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     let args = compact(&["--context-window", "30000", "--json", "-q"]);
     let report = stage.run(args).ended(0).json();
     let own = [
-        "engine",
-        "budget",
-        "size",
-        "reason",
-        "messagesCompressed",
-        "batchesCreated",
-        "tokensEstimateBefore",
-        "tokensEstimateAfter",
-        "messages",
-        "omitted",
-        "refolds",
-        "calls",
+        "engine", "budget", "size", "reason", "messagesCompressed", "batchesCreated", "tokensEstimateBefore",
+        "tokensEstimateAfter", "messages", "omitted", "refolds", "calls",
     ];
     let own: Vec<String> = own.iter().map(|name| format!("{name}: {}", report[name])).collect();
     assert_snapshot!(own.join("\n"), @r#"
@@ -247,9 +237,9 @@ fn ac3_3_the_view_stands_at_the_head_and_the_newest_follow_as_they_were() {
     assert_eq!(stage.bytes("back.jsonl"), source.as_bytes(), "P-05");
 }
 
-// F-08, A-03 [000 AC1.5]: what was summarised is no entry of the result any more, and all of it is in the archive.
+// F-08, A-03 [000 AC1.5]: what was summarized is no entry of the result any more, and all of it is in the archive.
 #[test]
-fn ac1_5_what_is_summarised_leaves_the_session_and_is_archived() {
+fn ac1_5_what_is_summarized_leaves_the_session_and_is_archived() {
     let source = turns(0, 12, None);
     let stage = Stage::new().file("in.jsonl", &source);
     let report = stage.run(compact(&["--force", "--keep-recent", "4", "--json"])).ended(0).json();
@@ -268,7 +258,7 @@ fn ac1_5_what_is_summarised_leaves_the_session_and_is_archived() {
     }
 }
 
-// F-04, F-05 [000 AC1.8]: without a summary so far, all batches have depth 0, and the first is folded into nothing.
+// F-04, F-05 [000 AC1.8]: without a summary so far, all batches have depth 0, and the first has no summary so far.
 #[test]
 fn ac1_8_the_first_compaction_gives_batches_of_depth_0() {
     let server = Server::start(|request| {
@@ -395,7 +385,7 @@ fn ac2_4_cycles_climb_and_what_was_planted_first_stays() {
         let n_messages: u64 = batches.iter().map(|batch| batch["messages"].as_u64().unwrap()).sum();
         assert_eq!(n_messages, 64 * (cycle + 1) - 4, "AC2.2: counts add up");
         stage.run(["check", &to, "--against", &from]).ended(0);
-        // AC2.3: what was summarised again is in no listing of the session, and stays in the archive.
+        // AC2.3: what was summarized again is in no listing of the session, and stays in the archive.
         let listed = stage.run(["archive", "list", "--kind", "batch", "--session", &to, "--json"]).ended(0).json();
         assert_eq!(listed["entries"].as_array().unwrap().len(), batches.len());
         // Somebody goes on with it.
@@ -419,7 +409,7 @@ fn ac2_4_cycles_climb_and_what_was_planted_first_stays() {
 
 // F-06 [000 AC2.3]: the batch of batches takes the place of those that it is made of, in the view and in the listing.
 #[test]
-fn ac2_3_what_is_summarised_again_replaces_its_batches() {
+fn ac2_3_what_is_summarized_again_replaces_its_batches() {
     let stage = Stage::new().file("in.jsonl", turns(0, 24, None));
     let args = compact(&["--force", "--keep-recent", "4", "--chunk-size", "10", "--json"]);
     let report = stage.run(args).ended(0).json();
@@ -474,7 +464,7 @@ fn f_06_what_is_undone_has_the_batches_that_it_had() {
 
 // F-04 [000 AC1.3, AC1.8]: a server gets the summary so far with each chunk, and an empty one first.
 #[test]
-fn ac1_3_each_chunk_is_summarised_with_the_summary_so_far() {
+fn ac1_3_each_chunk_is_summarized_with_the_summary_so_far() {
     let text = |n: usize| format!("SUMMARY-{n}: parts took too long, and have a cache of entries now.");
     let server = Server::start(move |request| reply(&json!({"text": text(request.number)}).to_string()));
     let stage = on(&server).file("in.jsonl", turns(0, 12, None));

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Instant;
 
-use ctxc::apply::{ApplyError, Destination, Errand, Existing, Origin, Rewrite, carry_out};
+use ctxc::apply::{ApplyError, Destination, Existing, OperationInfo, Rewrite, RewriteSource, carry_out};
 use ctxc::transcript::{Index, LineNo};
 
 use crate::generate::{Options, Shape, Size, generate};
@@ -279,7 +279,7 @@ fn a_change_that_keeps_size_and_time_is_refused() {
     let mut rewrite = Rewrite::default();
     rewrite.drop_line(LineNo(13));
     let stop = AtomicBool::new(false);
-    let errand = Errand {
+    let info = OperationInfo {
         report: None,
         verb: "test",
         command: "ctxc test".to_owned(),
@@ -288,10 +288,10 @@ fn a_change_that_keeps_size_and_time_is_refused() {
         stop: &stop,
     };
     let out = stage.path("out.jsonl");
-    let origin = Origin { file: &file, path: Some(&path), base: None };
+    let origin = RewriteSource { file: &file, path: Some(&path), base: None };
     let place = Destination::File(&out, Existing::Respect);
     let chain = ctxc::transcript::Chain::find(&index);
-    let outcome = carry_out(&origin, &mut index, chain, &rewrite, None, place, &errand);
+    let outcome = carry_out(&origin, &mut index, chain, &rewrite, None, place, &info);
     assert!(matches!(outcome, Err(ApplyError::SourceChanged(_))), "{outcome:?}");
     assert_eq!(stage.names(), ["in.jsonl"]);
 }

@@ -159,16 +159,8 @@ const RUNS: &[&[&str]] = &[
 /// The commands without a result of their own: what a program reads or a file is not in the envelope, `batch` prints the
 /// results of others, and only a server has an archive to upgrade.
 const WITHOUT: [&str; 10] = [
-    "archive upgrade",
-    "batch",
-    "client compact",
-    "client plugin-dir",
-    "client repair",
-    "completions",
-    "help",
-    "man",
-    "mcp",
-    "statusline",
+    "archive upgrade", "batch", "client compact", "client plugin-dir", "client repair", "completions", "help", "man",
+    "mcp", "statusline",
 ];
 
 // W-10: with a validator that is not ours, to which the stage holds each run.

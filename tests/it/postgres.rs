@@ -40,15 +40,7 @@ fn a_01_a_session_comes_back_from_a_server_and_the_password_shows_nowhere() {
     let (stage, url, shown) = on_a_server();
     let compressed = stage
         .run([
-            "compress",
-            "a.jsonl",
-            "--bands",
-            "0-30:heavy,50-80:compress",
-            "-o",
-            "b.jsonl",
-            "--archive",
-            &url,
-            "--json",
+            "compress", "a.jsonl", "--bands", "0-30:heavy,50-80:compress", "-o", "b.jsonl", "--archive", &url, "--json",
         ])
         .ended(0);
     stage.run(["prune", "b.jsonl", "--mask", "2", "-o", "c.jsonl"]).ended(0);

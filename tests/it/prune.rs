@@ -503,16 +503,8 @@ fn what_makes_no_sense_is_said() {
 
 /// All that prune can do at once.
 const ALL: [&str; 10] = [
-    "--rules",
-    "hash,file,todo,url,error",
-    "--mask",
-    "5",
-    "--images",
-    "--inputs",
-    "--ui-copies",
-    "--progress",
-    "--dead",
-    "--thinking",
+    "--rules", "hash,file,todo,url,error", "--mask", "5", "--images", "--inputs", "--ui-copies", "--progress",
+    "--dead", "--thinking",
 ];
 
 fn keeps_the_promise(path: &Path) {

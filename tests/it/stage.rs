@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use assert_cmd::Command;
 use assert_cmd::cargo::cargo_bin;
-use ctxc::cli::{Surroundings, run_within};
+use ctxc::cli::{HostEnvironment, run_within};
 use ctxc::transcript::session::project_folder_name;
 use regex::Regex;
 use tempfile::TempDir;
@@ -158,8 +158,8 @@ impl Stage {
     /// absolute.
     pub(crate) fn run_within<'a>(&self, args: impl AsRef<[&'a str]>) -> Run {
         let variables = self.variables().into_iter().map(|(name, value)| (name.to_owned(), value));
-        let surroundings = Surroundings { cwd: self.project.clone(), variables: variables.collect() };
-        let ended = run_within(args.as_ref(), &surroundings);
+        let host = HostEnvironment { cwd: self.project.clone(), variables: variables.collect() };
+        let ended = run_within(args.as_ref(), &host);
         self.ran(args.as_ref(), Some(ended.code.into()), ended.stdout, &ended.stderr)
     }
 

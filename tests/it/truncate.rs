@@ -318,16 +318,7 @@ fn what_hangs_on_what_goes_goes_and_metadata_stays() {
 fn thinking_of_what_is_left_goes_as_everywhere() {
     let stage = Stage::new().file("in.jsonl", fixture("open-tool-loop"));
     let args = [
-        "truncate",
-        "in.jsonl",
-        "--target-tokens",
-        "150",
-        "--tokens",
-        "chars4",
-        "--force",
-        "-o",
-        "out.jsonl",
-        "--json",
+        "truncate", "in.jsonl", "--target-tokens", "150", "--tokens", "chars4", "--force", "-o", "out.jsonl", "--json",
     ];
     let facts = |flags: &[&str]| {
         let report = stage.run([&args[..], flags].concat()).ended(0).json();

@@ -1,6 +1,6 @@
 //! A summary brought down to its limit, whoever wrote it (H-04).
 
-use super::Summarise;
+use super::Summarize;
 use super::extract::{summarize, within};
 use ctxc_transcript::text::{Tokens, chars4};
 
@@ -14,7 +14,7 @@ pub fn cut(summary: &str, limit: Tokens) -> String {
     if !kept.is_empty() {
         return kept;
     }
-    summarize(&Summarise { existing: summary.into(), limit, ..Summarise::default() })
+    summarize(&Summarize { existing: summary.into(), limit, ..Summarize::default() })
 }
 
 #[cfg(test)]

@@ -146,40 +146,13 @@ fn numbered(line: &str) -> Option<(&str, &str)> {
 
 /// What stands before the word that says what is defined.
 const MODIFIERS: [&str; 16] = [
-    "pub",
-    "pub(crate)",
-    "pub(super)",
-    "export",
-    "default",
-    "async",
-    "public",
-    "private",
-    "protected",
-    "static",
-    "final",
-    "abstract",
-    "unsafe",
-    "const",
-    "declare",
-    "override",
+    "pub", "pub(crate)", "pub(super)", "export", "default", "async", "public", "private", "protected", "static",
+    "final", "abstract", "unsafe", "const", "declare", "override",
 ];
 /// The words that say what is defined.
 const DEFINERS: [&str; 15] = [
-    "fn",
-    "func",
-    "function",
-    "def",
-    "class",
-    "struct",
-    "enum",
-    "trait",
-    "interface",
-    "type",
-    "module",
-    "mod",
-    "impl",
-    "namespace",
-    "record",
+    "fn", "func", "function", "def", "class", "struct", "enum", "trait", "interface", "type", "module", "mod", "impl",
+    "namespace", "record",
 ];
 
 /// The heading that a line is, without what follows its first words: `## Install`.

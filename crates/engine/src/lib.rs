@@ -28,7 +28,7 @@ pub use digest::digest;
 pub use error::{EngineError, Fault, Remedy};
 pub use extract::Extract;
 pub use price::{Call, CostRange, NotAPrice, Price, Prices, UnknownPrice};
-pub use request::{Attempt, Origin, Prompts, Request, Said, Shorten, Summarise};
+pub use request::{Attempt, Origin, Prompts, Request, Said, Shorten, Summarize};
 #[cfg(any(test, feature = "testing"))]
 pub use scripted::Scripted;
 pub use usd::{NotUsd, Usd};
@@ -67,7 +67,7 @@ pub struct Inquiry {
 /// A reply that may take its time.
 pub type Replying<'a> = Pin<Box<dyn Future<Output = Result<Reply, EngineError>> + 'a>>;
 
-/// An engine that shortens and summarises.
+/// An engine that shortens and summarizes.
 pub trait Engine {
     /// The engine's name, as `--engine` takes it.
     fn name(&self) -> &'static str;

@@ -1,4 +1,4 @@
-//! What an engine is asked for: one text to shorten, or messages to summarise.
+//! What an engine is asked for: one text to shorten, or messages to summarize.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ pub enum Request<'a> {
     /// A shorter text.
     Shorten(Shorten<'a>),
     /// A summary.
-    Summarise(Summarise<'a>),
+    Summarize(Summarize<'a>),
 }
 
 /// One text to shorten.
@@ -28,14 +28,14 @@ pub struct Shorten<'a> {
 
 /// Messages to make one summary of.
 #[derive(Clone, Debug, Default)]
-pub struct Summarise<'a> {
+pub struct Summarize<'a> {
     /// The summary so far, which the new one continues; empty where there is none.
     pub existing: Cow<'a, str>,
     /// The messages, oldest first.
     pub messages: Cow<'a, [Said]>,
     /// The most that the summary may have, in `chars4` tokens.
     pub limit: Tokens,
-    /// Who summarises, in the words of the user; may be empty. The built-in engine has no use for it.
+    /// Who summarizes, in the words of the user; may be empty. The built-in engine has no use for it.
     pub persona: &'a str,
     /// What becomes of what the person typed.
     pub prompts: Prompts,
@@ -63,7 +63,7 @@ pub enum Prompts {
     Whole,
 }
 
-/// A message to summarise.
+/// A message to summarize.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Said {
     /// Who: `user`, `assistant`, `system`, `tool`, or `summary` for an earlier summary.
@@ -94,7 +94,7 @@ impl Request<'_> {
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let (first, rest): (&str, &[Said]) = match self {
             Self::Shorten(shorten) => (&shorten.text, &[]),
-            Self::Summarise(summarise) => (&summarise.existing, &summarise.messages),
+            Self::Summarize(summarize) => (&summarize.existing, &summarize.messages),
         };
         std::iter::once(first).chain(rest.iter().map(|said| said.text.as_str()))
     }
@@ -110,7 +110,7 @@ impl Request<'_> {
     pub const fn target(&self) -> Tokens {
         match self {
             Self::Shorten(shorten) => shorten.target,
-            Self::Summarise(summarise) => summarise.limit,
+            Self::Summarize(summarize) => summarize.limit,
         }
     }
 
@@ -122,16 +122,16 @@ impl Request<'_> {
                 let text = std::mem::take(&mut redacted.text).into();
                 (Self::Shorten(Shorten { text, ..*shorten }), redacted)
             }
-            Self::Summarise(summarise) => {
-                let mut redacted = redactor.redact(&summarise.existing);
+            Self::Summarize(summarize) => {
+                let mut redacted = redactor.redact(&summarize.existing);
                 let existing = std::mem::take(&mut redacted.text).into();
-                let messages = summarise.messages.iter().map(|said| {
+                let messages = summarize.messages.iter().map(|said| {
                     let of_one = redactor.redact(&said.text);
                     redacted.give(&of_one);
                     Said { speaker: said.speaker.clone(), text: of_one.text }
                 });
                 let messages = messages.collect::<Vec<_>>().into();
-                (Self::Summarise(Summarise { existing, messages, ..*summarise }), redacted)
+                (Self::Summarize(Summarize { existing, messages, ..*summarize }), redacted)
             }
         }
     }

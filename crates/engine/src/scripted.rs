@@ -9,12 +9,12 @@ use super::{Attempt, Engine, EngineError, Fault, Reply, Replying, Request, Said}
 #[derive(Debug)]
 pub struct Scripted {
     lines: RefCell<VecDeque<Result<String, String>>>,
-    folds: RefCell<Vec<Folded>>,
+    summaries_asked: RefCell<Vec<SummaryAsked>>,
 }
 
-/// What it was asked to fold.
+/// What it was asked to summarize.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Folded {
+pub struct SummaryAsked {
     /// The summary so far.
     pub existing: String,
     /// The messages.
@@ -25,7 +25,7 @@ impl Scripted {
     /// An engine with these answers, in their order.
     pub fn new<'a>(lines: impl IntoIterator<Item = Result<&'a str, &'a str>>) -> Self {
         let lines = lines.into_iter().map(|line| line.map(str::to_owned).map_err(str::to_owned));
-        Self { lines: RefCell::new(lines.collect()), folds: RefCell::default() }
+        Self { lines: RefCell::new(lines.collect()), summaries_asked: RefCell::default() }
     }
 
     /// How many answers nobody has asked for.
@@ -33,9 +33,9 @@ impl Scripted {
         self.lines.borrow().len()
     }
 
-    /// What it was asked to fold, in order.
-    pub fn folds(&self) -> Vec<Folded> {
-        self.folds.borrow().clone()
+    /// What it was asked to summarize, in order.
+    pub fn summaries_asked(&self) -> Vec<SummaryAsked> {
+        self.summaries_asked.borrow().clone()
     }
 }
 
@@ -45,9 +45,9 @@ impl Engine for Scripted {
     }
 
     fn reply<'a>(&'a self, request: &'a Request<'a>, _: Attempt) -> Replying<'a> {
-        if let Request::Summarise(wanted) = request {
+        if let Request::Summarize(wanted) = request {
             let (existing, messages) = (wanted.existing.to_string(), wanted.messages.to_vec());
-            self.folds.borrow_mut().push(Folded { existing, messages });
+            self.summaries_asked.borrow_mut().push(SummaryAsked { existing, messages });
         }
         let line = self.lines.borrow_mut().pop_front();
         let line = line.unwrap_or_else(|| Err("the script has ended".to_owned()));

@@ -37,7 +37,7 @@ pub enum Found {
         /// Its path; for a path argument as it was given.
         path: PathBuf,
         /// How it was found.
-        by: By,
+        by: FoundBy,
     },
 }
 
@@ -54,7 +54,7 @@ impl Found {
 
 /// How a session file was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum FoundBy {
     /// By its path.
     Path,
     /// By its id, or by the only id that begins so.
@@ -156,7 +156,7 @@ fn no_session_here(place: usize) -> String {
 pub fn newest(place: usize, places: &Places) -> Result<Found, SessionError> {
     let mut sessions = of_project(places)?.into_iter();
     let wanted = place.checked_sub(1).and_then(|place| sessions.nth(place));
-    wanted.map(|it| Found::File { path: it.path, by: By::LatestHere }).ok_or(SessionError::NoneHere { place })
+    wanted.map(|it| Found::File { path: it.path, by: FoundBy::LatestHere }).ok_or(SessionError::NoneHere { place })
 }
 
 /// What `name` stands for.
@@ -237,7 +237,9 @@ pub fn project_folder(places: &Places) -> Result<Option<PathBuf>, SessionError> 
 }
 
 fn find_latest(places: &Places) -> Result<Found, SessionError> {
-    for (folders, by) in [(current_project(places)?, By::LatestHere), (all_projects(places)?, By::LatestAnywhere)] {
+    for (folders, by) in
+        [(current_project(places)?, FoundBy::LatestHere), (all_projects(places)?, FoundBy::LatestAnywhere)]
+    {
         if let Some(newest) = newest_first(sessions_in(&folders)?).into_iter().next() {
             return Ok(Found::File { path: newest.path, by });
         }
@@ -252,18 +254,18 @@ fn find_named(name: &OsStr, places: &Places) -> Result<Found, SessionError> {
         return Err(SessionError::Folder { path: path.to_owned(), candidates });
     }
     if path.exists() {
-        return Ok(Found::File { path: path.to_owned(), by: By::Path });
+        return Ok(Found::File { path: path.to_owned(), by: FoundBy::Path });
     }
 
     // An id is text; a name of other bytes can only be that of a file.
     let name = name.to_string_lossy().into_owned();
     let here = sessions_in(&current_project(places)?)?;
     if let Some(path) = only_match(&name, &here)? {
-        return Ok(Found::File { path, by: By::Id });
+        return Ok(Found::File { path, by: FoundBy::Id });
     }
     let anywhere = sessions_in(&all_projects(places)?)?;
     if let Some(path) = only_match(&name, &anywhere)? {
-        return Ok(Found::File { path, by: By::Id });
+        return Ok(Found::File { path, by: FoundBy::Id });
     }
     let candidates = newest_few(if here.is_empty() { anywhere } else { here });
     Err(SessionError::Unknown { name, projects: places.projects.clone(), candidates })
@@ -419,7 +421,7 @@ mod tests {
         }
     }
 
-    fn file(path: &Path, by: By) -> Found {
+    fn file(path: &Path, by: FoundBy) -> Found {
         Found::File { path: path.to_owned(), by }
     }
 
@@ -435,9 +437,9 @@ mod tests {
         let home = Home::new();
         let a1 = home.session("/src/here", A1, 5);
         home.session("/src/here", A2, 5);
-        assert_eq!(home.find("aaaa1").unwrap(), file(&a1, By::Id));
-        assert_eq!(home.find("AAAA11").unwrap(), file(&a1, By::Id));
-        assert_eq!(home.find(A1).unwrap(), file(&a1, By::Id));
+        assert_eq!(home.find("aaaa1").unwrap(), file(&a1, FoundBy::Id));
+        assert_eq!(home.find("AAAA11").unwrap(), file(&a1, FoundBy::Id));
+        assert_eq!(home.find(A1).unwrap(), file(&a1, FoundBy::Id));
     }
 
     // T-06
@@ -447,9 +449,9 @@ mod tests {
         let here = home.session("/src/here", A1, 50);
         home.session("/src/there", A2, 5);
         let there = home.session("/src/there", B, 5);
-        assert_eq!(home.find("aaaa").unwrap(), file(&here, By::Id));
-        assert_eq!(home.find("bbbb").unwrap(), file(&there, By::Id));
-        assert_eq!(home.find("latest").unwrap(), file(&here, By::LatestHere));
+        assert_eq!(home.find("aaaa").unwrap(), file(&here, FoundBy::Id));
+        assert_eq!(home.find("bbbb").unwrap(), file(&there, FoundBy::Id));
+        assert_eq!(home.find("latest").unwrap(), file(&here, FoundBy::LatestHere));
     }
 
     // T-06
@@ -459,7 +461,7 @@ mod tests {
         home.session("/src/there", A1, 50);
         let newest = home.session("/src/elsewhere", A2, 5);
         home.session("/src/here", "agent-a1b2c3", 1);
-        assert_eq!(home.find("latest").unwrap(), file(&newest, By::LatestAnywhere));
+        assert_eq!(home.find("latest").unwrap(), file(&newest, FoundBy::LatestAnywhere));
         assert!(matches!(Home::new().find("latest"), Err(SessionError::NoSessions { .. })));
     }
 
@@ -474,8 +476,8 @@ mod tests {
         let newer = home.session(project.to_str().unwrap(), A2, 5);
         home.session("/src/there", B, 1);
         home.places.cwd.clone_from(&below);
-        assert_eq!(newest(1, &home.places).unwrap(), file(&newer, By::LatestHere));
-        assert_eq!(home.find("@-2").unwrap(), file(&older, By::LatestHere));
+        assert_eq!(newest(1, &home.places).unwrap(), file(&newer, FoundBy::LatestHere));
+        assert_eq!(home.find("@-2").unwrap(), file(&older, FoundBy::LatestHere));
         for name in ["@-3", "@-0"] {
             assert!(matches!(home.find(name), Err(SessionError::NoneHere { .. })), "{name}");
         }
@@ -520,7 +522,7 @@ mod tests {
         let home = Home::new();
         home.session("/src/here", A1, 5);
         let agent = home.session("/src/here", "agent-a1b2c3", 5);
-        assert_eq!(home.find(agent.to_str().unwrap()).unwrap(), file(&agent, By::Path));
+        assert_eq!(home.find(agent.to_str().unwrap()).unwrap(), file(&agent, FoundBy::Path));
         let error = home.find(home.places.projects.to_str().unwrap()).unwrap_err();
         assert!(matches!(error, SessionError::Folder { .. }), "{error}");
         drop(home.dir);
@@ -552,7 +554,7 @@ mod tests {
         let session = home.session_in(&folder, A1, 5);
         home.session("/src/there", A2, 1);
         home.places.cwd = PathBuf::from(long);
-        assert_eq!(home.find("latest").unwrap(), file(&session, By::LatestHere));
+        assert_eq!(home.find("latest").unwrap(), file(&session, FoundBy::LatestHere));
     }
 
     #[test]

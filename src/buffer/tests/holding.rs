@@ -110,8 +110,8 @@ fn test_7_17_an_empty_buffer_gives_empty_results() {
         let state = held(archive).state;
         assert_eq!((state.summary.as_str(), state.summary_tokens()), ("", Tokens::ZERO));
         assert_eq!(state.total_tokens(), Tokens::ZERO);
-        let settled = summarise(archive, &Scripted::new([])).unwrap();
-        assert_eq!((settled.n_folded, settled.state), (0, state));
+        let settled = summarize(archive, &Scripted::new([])).unwrap();
+        assert_eq!((settled.n_summarized, settled.state), (0, state));
         assert_eq!(names(archive).unwrap(), []);
     });
 }
@@ -139,12 +139,12 @@ fn h_01_what_was_evicted_can_be_deleted_too() {
         write(archive, &["first", "second"], size(1));
         put(archive, vec![said(User, "third")], Change::default());
         assert_eq!(delete(archive, &name(), 2, now()).unwrap().0, Deleted::Waiting);
-        assert_eq!(delete(archive, &name(), 1, now()).unwrap().0, Deleted::Summarised);
+        assert_eq!(delete(archive, &name(), 1, now()).unwrap().0, Deleted::Summarized);
         for number in [0, 1, 2, 4] {
             let error = delete(archive, &name(), number, now()).unwrap_err();
             assert!(error.to_string().ends_with("it holds 3"), "{error}");
         }
-        assert_eq!(summarise(archive, &Scripted::new([])).unwrap().n_folded, 0);
+        assert_eq!(summarize(archive, &Scripted::new([])).unwrap().n_summarized, 0);
         assert_eq!(found_in_archive(archive, "first second"), [""; 0]);
         assert_eq!(texts(archive), ["third"]);
     });

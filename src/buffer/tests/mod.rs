@@ -3,7 +3,7 @@
 mod backends;
 mod holding;
 mod reading;
-mod summarising;
+mod summarizing;
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -14,8 +14,8 @@ use super::{
     BufferError, Change, Contents, Deleted, Due, Name, Pushed, Settled, Speaker, Spoken, contents, delete, delete_all,
     names, push, search, settle,
 };
-use ctxc_engine::run::{SummaryError, summarise_at_once};
-use ctxc_engine::{Engine, Extract, Scripted, Summarise};
+use ctxc_engine::run::{SummaryError, summarize_at_once};
+use ctxc_engine::{Engine, Extract, Scripted, Summarize};
 use ctxc_store::testing::on_each_backend;
 use ctxc_store::{Archive, ArchiveUrl, Kind, Query, RecordFilter, copy, open};
 use ctxc_transcript::text::{Tokens, chars4};
@@ -28,7 +28,7 @@ enum Failure {
     #[error(transparent)]
     Buffer(#[from] BufferError),
     #[error(transparent)]
-    Fold(#[from] SummaryError),
+    Summary(#[from] SummaryError),
 }
 
 fn name() -> Name {
@@ -51,23 +51,23 @@ fn put(archive: &mut dyn Archive, spoken: Vec<Spoken>, change: Change) -> Pushed
     push(archive, &name(), spoken, change, now()).unwrap()
 }
 
-/// Pushes each of `texts` by itself, and has what is evicted summarised.
+/// Pushes each of `texts` by itself, and has what is evicted summarized.
 fn write(archive: &mut dyn Archive, texts: &[&str], change: Change) {
     for text in texts {
         put(archive, vec![said(User, text)], change);
-        summarise(archive, &Extract).unwrap();
+        summarize(archive, &Extract).unwrap();
     }
 }
 
-fn summarise(archive: &mut dyn Archive, engine: &dyn Engine) -> Result<Settled, Failure> {
-    settle(archive, &name(), now, |due| fold(due, engine))
+fn summarize(archive: &mut dyn Archive, engine: &dyn Engine) -> Result<Settled, Failure> {
+    settle(archive, &name(), now, |due| summary(due, engine))
 }
 
-fn fold(due: &Due, engine: &dyn Engine) -> Result<String, Failure> {
+fn summary(due: &Due, engine: &dyn Engine) -> Result<String, Failure> {
     let existing = due.existing.as_str().into();
-    let wanted = Summarise { existing, limit: due.limit, ..Summarise::default() };
-    let folded = summarise_at_once(&due.chunks, &wanted, engine, |_| ControlFlow::Continue(()))?;
-    Ok(folded.summaries.last().cloned().unwrap_or_default())
+    let wanted = Summarize { existing, limit: due.limit, ..Summarize::default() };
+    let made = summarize_at_once(&due.chunks, &wanted, engine, |_| ControlFlow::Continue(()))?;
+    Ok(made.summaries.last().cloned().unwrap_or_default())
 }
 
 fn held(archive: &dyn Archive) -> Contents {

@@ -10,9 +10,9 @@ use jiff::Timestamp;
 use crate::cli::environment::{Environment, OPENROUTER_API_KEY};
 use crate::session::error::CommandError;
 use crate::session::options::{Asking, Consent, EngineChoice, EngineName, Secrets};
-use ctxc_engine::chat::{Models, Settings};
+use ctxc_engine::chat::{ChatSettings, Models};
 use ctxc_engine::http::Endpoint;
-use ctxc_engine::run::{Order, Terms, Timeouts};
+use ctxc_engine::run::{Order, RunOptions, Timeouts};
 use ctxc_engine::{Price, Prices, Usd};
 
 /// The models of OpenRouter that are asked where nobody names one.
@@ -112,7 +112,7 @@ impl EngineArgs {
                 .hint("remove it to use the default of 5 seconds"));
         }
         Ok(Asking {
-            terms: Terms {
+            options: RunOptions {
                 concurrency: self.concurrency.unwrap_or(config.concurrency).max(1) as usize,
                 attempts: self.attempts.unwrap_or(config.attempts).max(1),
                 timeouts: Some(timeouts),
@@ -124,7 +124,7 @@ impl EngineArgs {
             consent: if self.yes || environment.user_asks_for_chat() { Consent::Given } else { Consent::Ask },
             secrets: if self.no_redact { Secrets::Sent } else { Secrets::Replaced },
             key_variable: environment.used_key_variable(),
-            server: Settings { endpoint, key, models, now: Timestamp::now },
+            server: ChatSettings { endpoint, key, models, now: Timestamp::now },
         })
     }
 }

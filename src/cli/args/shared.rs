@@ -122,7 +122,7 @@ impl RewriteArgs {
                 (false, false) => ThinkingPolicy::Remove,
             },
             output,
-            shelf: context.environment.shelf(&keep)?,
+            archive_ref: context.environment.archive_ref(&keep)?,
             typed_archive,
             keep,
             on_server: context.environment.server_consent(),
@@ -134,7 +134,7 @@ impl RewriteArgs {
 }
 
 /// What the archive is to give back of a session whose file is gone.
-pub(crate) struct Gone {
+pub(crate) struct KeptOnly {
     pub(crate) kept: KeptSession,
     /// The URL of the archive.
     pub(crate) archive: String,
@@ -146,7 +146,7 @@ pub(crate) struct Gone {
 
 impl RewriteArgs {
     /// The session that the archive keeps and that `name` means, where there is no file of that name.
-    pub(crate) fn gone(&self, name: &str, context: &Context<'_>) -> Result<Option<Gone>, CommandError> {
+    pub(crate) fn gone(&self, name: &str, context: &Context<'_>) -> Result<Option<KeptOnly>, CommandError> {
         let places = context.environment.places()?;
         if !matches!(session::find(name, &places), Err(SessionError::Unknown { .. })) {
             return Ok(None);
@@ -167,7 +167,7 @@ impl RewriteArgs {
             return Err(both_printed());
         }
         let mode = if self.dry_run { Mode::Show } else { Mode::Do };
-        Ok(Some(Gone { kept, archive, output, existing, mode }))
+        Ok(Some(KeptOnly { kept, archive, output, existing, mode }))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What verbs that summarise are told of their summaries.
+//! What verbs that summarize are told of their summaries.
 
 use std::fs;
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -45,7 +45,7 @@ pub(crate) struct SummarizingArgs {
     wording: WordingArgs,
 }
 
-/// What a model that summarises is told.
+/// What a model that summarizes is told.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Summaries")]
 pub(crate) struct WordingArgs {
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use crate::session::options::{Asking, Consent};
 
-    /// Options of a verb that summarises.
+    /// Options of a verb that summarizes.
     #[derive(Debug, Parser)]
     struct Typed {
         #[command(flatten)]
@@ -152,8 +152,8 @@ mod tests {
     fn resolve(config: &str, variables: &[(&str, &str)], typed: &[&str]) -> Result<Summaries, CommandError> {
         let user = tempfile::tempdir().unwrap();
         fs::write(user.path().join("ctxc.toml"), config).unwrap();
-        fs::write(user.path().join("fold.md"), "Summarise {messages} after {existing_summary}.").unwrap();
-        fs::write(user.path().join("empty.md"), "Summarise.").unwrap();
+        fs::write(user.path().join("fold.md"), "Summarize {messages} after {existing_summary}.").unwrap();
+        fs::write(user.path().join("empty.md"), "Summarize.").unwrap();
         let set = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value));
         let environment = Environment::of(set, user.path().join("project"), Some(user.path())).unwrap();
         let typed = Typed::try_parse_from(["ctxc"].iter().chain(typed)).unwrap();
@@ -238,7 +238,7 @@ mod tests {
         let Summaries { chunk_size, keep_recent, clip_last, budget, summarizing, .. } =
             resolve(&config, &variables, &typed).unwrap();
         assert_eq!((chunk_size.get(), keep_recent, clip_last, budget.0), (9, 0, 4, 50_000));
-        assert_eq!(summarizing.prompt.as_deref(), Some("Summarise {messages} after {existing_summary}."));
+        assert_eq!(summarizing.prompt.as_deref(), Some("Summarize {messages} after {existing_summary}."));
         assert_eq!(summarizing.persona, "Ann");
         let empty = format!("{MAIN}[summarization]\nprompt = \"empty.md\"\n");
         assert!(resolve(&empty, &[], &[]).unwrap_err().sentence().ends_with("empty.md has no {messages}"));

@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 use super::linear::Linear;
 use super::messages::{Message, Role, ToolResult, ToolUse};
 #[cfg(feature = "mcp")]
-use crate::mcp::Asked;
+use crate::mcp::ClientCall;
 use crate::session::error::CommandError;
 use crate::session::reading::Reading;
-use ctxc_core::apply::Shelf;
+use ctxc_core::apply::ArchiveRef;
 use ctxc_transcript::scan::{BlockKind, Scan};
 use ctxc_transcript::text::{Tokens, chars4, json_string};
 use ctxc_transcript::{Flags, LineNo, entry, read_line};
@@ -34,7 +34,7 @@ pub(crate) struct Request {
     /// What tools were asked to do to it, oldest first: then nothing else is done.
     #[cfg(feature = "mcp")]
     #[serde(default)]
-    pub(super) asked: Vec<Asked>,
+    pub(super) asked: Vec<ClientCall>,
 }
 
 impl Request {
@@ -48,25 +48,16 @@ impl Request {
     }
 }
 
-/// What the client is answered.
+/// What the client is answered where something was compacted.
 #[derive(Debug, Serialize)]
-#[serde(untagged)]
-pub(crate) enum Answer {
-    /// Nothing is compacted.
-    Skip {
-        /// Why not.
-        skip: String,
-    },
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Answer {
     /// These messages take the place of all.
-    #[serde(rename_all = "camelCase")]
-    Compacted {
-        /// The messages.
-        messages: Vec<Box<RawValue>>,
-        /// Context usage before.
-        tokens_before: Tokens,
-        /// The size of the context after.
-        tokens_after: Tokens,
-    },
+    pub(super) messages: Vec<Box<RawValue>>,
+    /// Context usage before.
+    pub(super) tokens_before: Tokens,
+    /// The size of the context after.
+    pub(super) tokens_after: Tokens,
 }
 
 /// The messages that are given back.
@@ -74,7 +65,7 @@ pub(super) struct Given<'a> {
     pub(super) raw: &'a [Box<RawValue>],
     pub(super) messages: &'a [Message],
     pub(super) linear: &'a Linear,
-    pub(super) shelf: &'a Shelf,
+    pub(super) archive_ref: &'a ArchiveRef,
     pub(super) out: Vec<Box<RawValue>>,
     /// The `chars4` tokens of what is given back.
     pub(super) tokens: Tokens,
@@ -92,8 +83,13 @@ struct Step {
 }
 
 impl<'a> Given<'a> {
-    pub(super) fn new(raw: &'a [Box<RawValue>], messages: &'a [Message], linear: &'a Linear, shelf: &'a Shelf) -> Self {
-        Self { raw, messages, linear, shelf, out: Vec::new(), tokens: Tokens::ZERO, step: Step::default() }
+    pub(super) fn new(
+        raw: &'a [Box<RawValue>],
+        messages: &'a [Message],
+        linear: &'a Linear,
+        archive_ref: &'a ArchiveRef,
+    ) -> Self {
+        Self { raw, messages, linear, archive_ref, out: Vec::new(), tokens: Tokens::ZERO, step: Step::default() }
     }
 
     /// Gives a message that the client has not had yet.
@@ -149,7 +145,7 @@ impl<'a> Given<'a> {
             let mut text = self.linear.renamed(at, text);
             if scan.blocks.iter().any(|block| block.kind == BlockKind::Image) {
                 // The client hands no images over, so that they cannot go back.
-                let show = self.linear.names.get(&at).map(|(_, original)| self.shelf.command(*original));
+                let show = self.linear.names.get(&at).map(|(_, original)| self.archive_ref.command(*original));
                 text = format!("{text}[ctxc: image removed{}]", show.unwrap_or_default());
             }
             self.step.results.push(ToolResult { text, ..result.clone() });

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use anyhow::anyhow;
 
 use super::answer::Request;
-use super::planning::{Conversation, How};
-use crate::mcp::{Action, Asked, Call, Change};
+use super::planning::{CompactOptions, Conversation};
+use crate::mcp::{Action, Call, Change, ClientCall};
 use crate::session::cut;
 use crate::session::cut::{CutAction, Matches, TargetSpec};
 use crate::session::error::CommandError;
@@ -18,8 +18,8 @@ use ctxc_transcript::text::Tokens;
 impl Conversation<'_> {
     /// Takes out what tools were asked to take out, and whether the conversation shall be fitted to a target behind that:
     /// that is so where nothing was asked, too.
-    pub(super) fn asked(&mut self, request: &Request, how: &How) -> Result<(bool, Rewrite), CommandError> {
-        let calls = request.asked.iter().map(Asked::call).collect::<Result<Vec<Call>, _>>()?;
+    pub(super) fn asked(&mut self, request: &Request, how: &CompactOptions) -> Result<(bool, Rewrite), CommandError> {
+        let calls = request.asked.iter().map(ClientCall::call).collect::<Result<Vec<Call>, _>>()?;
         let mut rewrite = Rewrite::default();
         let (mut fits, mut target) = (calls.is_empty(), None);
         let mut seen = HashSet::new();
@@ -66,7 +66,7 @@ impl Conversation<'_> {
             let at = line(item).and_then(|line| self.message_of(line));
             at.is_some_and(|at| at < self.tail && self.linear.names.contains_key(&at))
         };
-        let mut cuts = cut::cuts(specs, &items, &settings.shelf);
+        let mut cuts = cut::cuts(specs, &items, &settings.archive_ref);
         cuts.retain(|(item, _)| is_open(item) && seen.insert(*item));
         cut_named(&reading.file, &reading.index, &calls, &cuts, verb, rewrite)?;
         Ok(())

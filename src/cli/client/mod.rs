@@ -14,9 +14,9 @@ mod repair;
 mod status_line;
 
 pub(crate) use answer::Request;
-pub(crate) use planning::{How, Plan, plan};
+pub(crate) use planning::{CompactOptions, Plan, plan};
 pub(crate) use plugin::{
-    Doing, Touched, add_status_line, is_own_status_line, program_in, remove, remove_status_line, settings,
+    Mode, Touched, add_status_line, is_own_status_line, program_in, remove, remove_status_line, settings,
     skills_folder, version_in, write,
 };
 pub(crate) use repair::{Hook, archive, archive_first, repair};

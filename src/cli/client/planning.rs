@@ -1,5 +1,5 @@
 //! What takes the place of a conversation that the client compacts: pruned and masked first, then with its oldest part
-//! summarised, down to a part of the context window (C-02). A pure function of what is handed in, the file of the client,
+//! summarized, down to a part of the context window (C-02). A pure function of what is handed in, the file of the client,
 //! the batches in the archive and the configuration.
 
 use std::collections::BTreeSet;
@@ -40,9 +40,9 @@ const LEAST_KEPT: usize = 2;
 const LEDGER: Tokens = Tokens(800);
 
 /// How a conversation is compacted.
-pub(crate) struct How {
+pub(crate) struct CompactOptions {
     pub(crate) rewriting: Rewriting,
-    /// How it is summarised: by the engine that is built in.
+    /// How it is summarized: by the engine that is built in.
     pub(crate) compacting: Compacting,
     /// How it is pruned, the gentlest first.
     pub(crate) prunings: Vec<PruneStage>,
@@ -64,11 +64,11 @@ pub(crate) struct Plan {
     pub(crate) records: Vec<Record>,
 }
 
-/// Plans what takes the place of the conversation of `request`.
+/// Plans what takes the place of the conversation of `request`; `None` where nothing can be compacted.
 ///
 /// # Errors
 /// On any doubt: when the transcript cannot be read, or the result would not be smaller.
-pub(crate) fn plan(request: &Request, how: &How, ui: &Ui) -> Result<Plan, CommandError> {
+pub(crate) fn plan(request: &Request, how: &CompactOptions, ui: &Ui) -> Result<Option<Plan>, CommandError> {
     let messages =
         request.messages.iter().map(|raw| serde_json::from_str(raw.get())).collect::<Result<Vec<Message>, _>>();
     let mut messages = messages.context("read the messages of the client")?;
@@ -94,12 +94,9 @@ pub(crate) fn plan(request: &Request, how: &How, ui: &Ui) -> Result<Plan, Comman
         (false, rewrite)
     };
     if !is_compacted && rewrite.is_nothing() {
-        return Ok(Plan {
-            answer: Answer::Skip { skip: "ctxc found nothing to compact".to_owned() },
-            records: Vec::new(),
-        });
+        return Ok(None);
     }
-    conversation.give(request, raw, before, note.as_deref(), is_compacted, rewrite)
+    conversation.give(request, raw, before, note.as_deref(), is_compacted, rewrite).map(Some)
 }
 
 /// Whether `text` is a view that ctxc wrote.
@@ -140,7 +137,7 @@ impl<'a> Conversation<'a> {
         request: &Request,
         messages: &'a [Message],
         linear: Linear,
-        how: &'a How,
+        how: &'a CompactOptions,
         ui: &'a Ui,
     ) -> Result<Self, CommandError> {
         let file = linear.file.try_clone()?;
@@ -177,7 +174,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Prunes as far as it takes.
-    fn prune(&self, request: &Request, how: &How, mut rewrite: Rewrite) -> Result<Rewrite, CommandError> {
+    fn prune(&self, request: &Request, how: &CompactOptions, mut rewrite: Rewrite) -> Result<Rewrite, CommandError> {
         for stage in &how.prunings {
             if self.work.size_of_stages(&rewrite) <= self.target {
                 break;
@@ -198,7 +195,7 @@ impl<'a> Conversation<'a> {
         let (mut pruning, _) = pruning(stage).map_err(CommandError::usage)?;
         let calls = read_calls(reading.transcript(), &Protected::default())?;
         pruning.only = Some(self.open(&calls, &words(&request.instructions)));
-        prune(reading.transcript(), &pruning, &settings.shelf, rewrite)?;
+        prune(reading.transcript(), &pruning, &settings.archive_ref, rewrite)?;
         Ok(())
     }
 
@@ -233,7 +230,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Puts summaries in the place of the oldest messages, where what is pruned is too much still. Whether it did.
-    fn compact(&mut self, how: &How, rewrite: Rewrite, ui: &Ui) -> Result<(bool, Rewrite), CommandError> {
+    fn compact(&mut self, how: &CompactOptions, rewrite: Rewrite, ui: &Ui) -> Result<(bool, Rewrite), CommandError> {
         let size = self.work.size_of_stages(&rewrite);
         if size <= self.target {
             return Ok((false, rewrite));
@@ -289,7 +286,7 @@ impl<'a> Conversation<'a> {
         }
         let Self { messages, linear, work, tail, .. } = &self;
         let reading = &work.reading;
-        let mut given = Given::new(raw, messages, linear, &work.settings.shelf);
+        let mut given = Given::new(raw, messages, linear, &work.settings.archive_ref);
         let mut lines = Vec::new();
         let mut view = None;
         for &line in reading.chain.lines.iter().filter(|line| reading.index.record(**line).is_message()) {
@@ -324,7 +321,7 @@ impl<'a> Conversation<'a> {
         if after.0.saturating_mul(20) > before.0.saturating_mul(most) {
             return Err(anyhow!("too little would be saved: {} of {} tokens remain", after.0, before.0).into());
         }
-        let answer = Answer::Compacted { messages: given.out, tokens_before: before, tokens_after: after };
+        let answer = Answer { messages: given.out, tokens_before: before, tokens_after: after };
         Ok(Plan { answer, records })
     }
 

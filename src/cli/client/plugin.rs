@@ -51,9 +51,9 @@ pub(crate) struct Touched {
 
 /// Whether files are changed, or it is only said which would be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Doing {
-    It,
-    Nothing,
+pub(crate) enum Mode {
+    Write,
+    Preview,
 }
 
 /// Where the client looks for a plugin that is on without a question, below its folder.
@@ -65,7 +65,7 @@ pub(crate) fn skills_folder(config: &Path) -> PathBuf {
 ///
 /// # Errors
 /// When it cannot be written, or another plugin is there.
-pub(crate) fn write(folder: &Path, program: &Path, doing: Doing) -> Result<Vec<Touched>, CommandError> {
+pub(crate) fn write(folder: &Path, program: &Path, mode: Mode) -> Result<Vec<Touched>, CommandError> {
     refuse_stranger(folder)?;
     let program = quotable(program)?;
     let mut touched = Vec::with_capacity(FILES.len());
@@ -77,7 +77,7 @@ pub(crate) fn write(folder: &Path, program: &Path, doing: Doing) -> Result<Vec<T
             Ok(_) => Fate::Replaced,
             Err(_) => Fate::Written,
         };
-        if fate != Fate::Unchanged && doing == Doing::It {
+        if fate != Fate::Unchanged && mode == Mode::Write {
             let write = || {
                 path.parent().map_or(Ok(()), fs::create_dir_all)?;
                 fs::write(&path, text)
@@ -104,13 +104,13 @@ fn quotable(program: &Path) -> Result<String, CommandError> {
 ///
 /// # Errors
 /// When it cannot be removed, or is another plugin.
-pub(crate) fn remove(folder: &Path, doing: Doing) -> Result<Vec<Touched>, CommandError> {
+pub(crate) fn remove(folder: &Path, mode: Mode) -> Result<Vec<Touched>, CommandError> {
     refuse_stranger(folder)?;
     if !folder.exists() {
         return Ok(Vec::new());
     }
     let files = files_in(folder).with_context(|| format!("read {}", folder.display()))?;
-    if doing == Doing::It {
+    if mode == Mode::Write {
         fs::remove_dir_all(folder).with_context(|| format!("remove {}", folder.display()))?;
         // An empty folder above it is of no use either; one that is not empty stays.
         let _ = folder.parent().map(fs::remove_dir);
@@ -186,7 +186,7 @@ pub(crate) fn is_own_status_line(settings: &Value) -> Option<bool> {
 ///
 /// # Errors
 /// When another one is there, or the file cannot be read or written.
-pub(crate) fn add_status_line(path: &Path, program: &Path, doing: Doing) -> Result<Touched, CommandError> {
+pub(crate) fn add_status_line(path: &Path, program: &Path, mode: Mode) -> Result<Touched, CommandError> {
     let mut settings = settings(path)?;
     if is_own_status_line(&settings) == Some(false) {
         return Err(CommandError::from(anyhow!("{} has another status line", path.display()))
@@ -201,7 +201,7 @@ pub(crate) fn add_status_line(path: &Path, program: &Path, doing: Doing) -> Resu
         return Ok(Touched { path: path.to_owned(), fate: Fate::Unchanged });
     }
     let fate = if path.exists() { Fate::Replaced } else { Fate::Written };
-    put_settings(path, &settings, doing)?;
+    put_settings(path, &settings, mode)?;
     Ok(Touched { path: path.to_owned(), fate })
 }
 
@@ -209,7 +209,7 @@ pub(crate) fn add_status_line(path: &Path, program: &Path, doing: Doing) -> Resu
 ///
 /// # Errors
 /// When the file cannot be read or written.
-pub(crate) fn remove_status_line(path: &Path, doing: Doing) -> Result<Option<Touched>, CommandError> {
+pub(crate) fn remove_status_line(path: &Path, mode: Mode) -> Result<Option<Touched>, CommandError> {
     let mut settings = settings(path)?;
     if is_own_status_line(&settings) != Some(true) {
         return Ok(None);
@@ -217,12 +217,12 @@ pub(crate) fn remove_status_line(path: &Path, doing: Doing) -> Result<Option<Tou
     if let Some(settings) = settings.as_object_mut() {
         settings.shift_remove("statusLine");
     }
-    put_settings(path, &settings, doing)?;
+    put_settings(path, &settings, mode)?;
     Ok(Some(Touched { path: path.to_owned(), fate: Fate::Replaced }))
 }
 
-fn put_settings(path: &Path, settings: &Value, doing: Doing) -> Result<(), CommandError> {
-    if doing == Doing::Nothing {
+fn put_settings(path: &Path, settings: &Value, mode: Mode) -> Result<(), CommandError> {
+    if mode == Mode::Preview {
         return Ok(());
     }
     let text = serde_json::to_string_pretty(settings)? + "\n";

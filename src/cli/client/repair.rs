@@ -15,9 +15,9 @@ use crate::session::error::CommandError;
 use crate::session::options::Consent;
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{ClientCompaction, Taken, append_line, take_up};
+use ctxc_core::apply::{ClientCompaction, TakeUp, append_line, take_up};
 use ctxc_store::Archive;
-use ctxc_transcript::session::{By, Found};
+use ctxc_transcript::session::{Found, FoundBy};
 
 /// What a hook of the client is told on standard input.
 #[derive(Clone, Debug, Deserialize)]
@@ -53,7 +53,7 @@ pub(crate) fn repair(path: &Path, ui: &Ui) -> Result<Option<(Reading, ClientComp
         return Ok(None);
     }
     for _ in 0..ATTEMPTS {
-        let reading = Reading::of(&Found::File { path: path.to_owned(), by: By::Path }, ui)?;
+        let reading = Reading::of(&Found::File { path: path.to_owned(), by: FoundBy::Path }, ui)?;
         let Some(found) = ClientCompaction::find(&reading.file, &reading.index, is_view)? else { return Ok(None) };
         let Some(line) = found.repair_line(&reading.file, &reading.index)? else { return Ok(Some((reading, found))) };
         append_line(path, reading.index.n_bytes, &line)?;
@@ -117,7 +117,7 @@ fn take(
     found: &ClientCompaction,
     ui: &Ui,
 ) -> Result<(), CommandError> {
-    let taken = Taken {
+    let taken = TakeUp {
         path: reading.path.as_deref().unwrap_or(Path::new("")),
         session,
         operation: &reading.past.operation,

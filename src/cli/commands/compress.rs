@@ -7,7 +7,7 @@ use crate::cli::config::Config;
 use crate::cli::context::Context;
 use crate::report::compress::explain::Explained;
 use crate::report::compress::{CompressReport, Messages, Plan};
-use crate::report::facts::Lost;
+use crate::report::facts::LostFacts;
 use crate::report::look::Look;
 use crate::report::rewritten::BeforeAfter;
 use crate::report::size::count;
@@ -108,7 +108,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
     let mut rewrite = Rewrite::default();
     let Tasks { tasks, n_skipped } = tasks(&work, &turns, &selection, min_tokens, &rewrite)?;
     let mut report = CompressReport::new(work.rewritten("compress"), engine.name(), &selection.bands, turns.len());
-    report.lost = if facts.show_lost { Lost::Named } else { Lost::Counted };
+    report.lost = if facts.show_lost { LostFacts::Named } else { LostFacts::Counted };
     warn_of_newest(&selection, turns.len(), ui);
 
     if rewriting.mode == Mode::Show {

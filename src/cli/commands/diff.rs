@@ -17,7 +17,7 @@ use crate::session::error::{CommandError, Completion};
 use crate::session::reading::Reading;
 use ctxc_core::apply::{Change, Outline, Outlined, Shown, shown_in};
 use ctxc_transcript::Calibration;
-use ctxc_transcript::session::{By, Found};
+use ctxc_transcript::session::{Found, FoundBy};
 use ctxc_transcript::text::{Stopped, clipped, on_one_line};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -120,7 +120,7 @@ fn read(sides: &Sides, context: &Context<'_>) -> Result<(Reading, Reading), Comm
         Sides::Source { session, archive } => {
             context.probe_report(session.path())?;
             let after = Reading::of(session, ui)?;
-            let again = session.path().map(|path| Found::File { path: path.to_owned(), by: By::Id });
+            let again = session.path().map(|path| Found::File { path: path.to_owned(), by: FoundBy::Id });
             let mut before = Reading::of(&again.unwrap_or_else(|| session.clone()), ui)?;
             let is_changed = match archives::open_if_there(archive)? {
                 Some(archive) => before.undo_all(&*archive, ui)?,

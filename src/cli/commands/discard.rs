@@ -30,14 +30,32 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
-    let (session, targets) = args.named.parted();
-    let rewriting = args.rewrite.resolve(&session, context)?;
+    let Args { named, targets, inputs, rewrite } = args;
+    let inputs = if inputs { Inputs::Shorten } else { Inputs::Leave };
+    cut_targets(CutAction::Discard, inputs, named, &targets, rewrite, context)
+}
+
+/// Removes what `targets` names, or puts summaries in its place, and prints what was done.
+pub(super) fn cut_targets(
+    action: CutAction,
+    inputs: Inputs,
+    named: NamedArgs,
+    targets: &TargetArgs,
+    rewrite: RewriteArgs,
+    context: &Context<'_>,
+) -> Result<Completion, CommandError> {
+    let (session, typed) = named.parted();
+    let rewriting = rewrite.resolve(&session, context)?;
+    let summaries = match action {
+        CutAction::Discard => Summaries::None,
+        CutAction::Distill => Summaries::Required,
+    };
     let request = CutRequest {
-        action: CutAction::Discard,
-        specs: args.targets.specs(&targets, &rewriting.source, Summaries::None)?,
-        roles: args.targets.roles(),
-        matches: args.targets.matches(),
-        inputs: if args.inputs { Inputs::Shorten } else { Inputs::Leave },
+        action,
+        specs: targets.specs(&typed, &rewriting.source, summaries)?,
+        roles: targets.roles(),
+        matches: targets.matches(),
+        inputs,
         unmatched: Unmatched::Refuse,
     };
     let report = cut(&request, context.open(&rewriting)?)?;

@@ -1,8 +1,9 @@
 //! `ctxc distill`: replace selected items with summaries.
 
-use crate::cli::args::{NamedArgs, RewriteArgs, Summaries, TargetArgs};
+use super::discard::cut_targets;
+use crate::cli::args::{NamedArgs, RewriteArgs, TargetArgs};
 use crate::cli::context::Context;
-use crate::session::cut::{CutAction, CutRequest, Inputs, Unmatched, cut};
+use crate::session::cut::{CutAction, Inputs};
 use crate::session::error::{CommandError, Completion};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -25,17 +26,6 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
-    let (session, targets) = args.named.parted();
-    let rewriting = args.rewrite.resolve(&session, context)?;
-    let request = CutRequest {
-        action: CutAction::Distill,
-        specs: args.targets.specs(&targets, &rewriting.source, Summaries::Required)?,
-        roles: args.targets.roles(),
-        matches: args.targets.matches(),
-        inputs: Inputs::Leave,
-        unmatched: Unmatched::Refuse,
-    };
-    let report = cut(&request, context.open(&rewriting)?)?;
-    context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)?;
-    Ok(Completion::Full)
+    let Args { named, targets, rewrite } = args;
+    cut_targets(CutAction::Distill, Inputs::Leave, named, &targets, rewrite, context)
 }

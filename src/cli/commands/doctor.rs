@@ -18,7 +18,7 @@ use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Severity, check};
 use ctxc_core::version::{KeptSession, kept_sessions, session_sizes};
 use ctxc_store::{Archive, ArchiveUrl, SCHEMA, hide_password, schema_of, stored_bytes};
-use ctxc_transcript::session::{By, Candidate, Found, Places, of_project, session_id};
+use ctxc_transcript::session::{Candidate, Found, FoundBy, Places, of_project, session_id};
 use ctxc_transcript::text::Stopped;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -49,7 +49,7 @@ const LONGEST_SETTINGS: u64 = 1 << 20;
 
 /// What to look at.
 #[derive(Debug)]
-struct Settings {
+struct DoctorSettings {
     /// Where sessions are looked for; nothing without a home.
     places: Option<Places>,
     /// The URL of the archive.
@@ -69,7 +69,7 @@ pub(crate) fn run(
     broken: Option<CommandError>,
 ) -> Result<Completion, CommandError> {
     let (environment, ui) = (context.environment, context.ui);
-    let settings = &Settings {
+    let settings = &DoctorSettings {
         places: environment.places().ok(),
         archive: args.archive.url(environment).ok(),
         keep_max: environment.config.keep_max(),
@@ -93,7 +93,7 @@ pub(crate) fn run(
     Ok(Completion::Errors)
 }
 
-fn look_at_configuration(settings: &Settings, doctor: &mut Doctor) {
+fn look_at_configuration(settings: &DoctorSettings, doctor: &mut Doctor) {
     if let Some(error) = &settings.broken {
         let help = error.hints().first().cloned().unwrap_or_else(|| "correct it, then run `ctxc config`".to_owned());
         doctor.find("configuration", error.sentence(), help);
@@ -207,7 +207,7 @@ fn look_at_sessions(places: &Places, kept: &[KeptSession], doctor: &mut Doctor, 
         Stopped::check(ui.stop())?;
         let id = session_id(path).unwrap_or_default();
         let short: String = id.chars().take(8).collect();
-        let reading = match Reading::of(&Found::File { path: path.clone(), by: By::Id }, ui) {
+        let reading = match Reading::of(&Found::File { path: path.clone(), by: FoundBy::Id }, ui) {
             Ok(reading) => reading,
             Err(error) if error.kind() == Kind::Interrupted => return Err(error),
             // Another agent's, or not to be read: nothing that a resume of this client would take.

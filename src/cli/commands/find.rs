@@ -115,15 +115,15 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     let (index, archive) = take_up(which, ui)?;
     query.limit = args.limit.saturating_add(SPARE);
     let sources = index.sources()?.into_values().collect();
-    let looker = Looker { sources, archive: archive.as_deref() };
+    let reader = HitReader { sources, archive: archive.as_deref() };
     let mut found = Vec::new();
     for hit in index.search(&query)? {
         if found.len() >= args.limit as usize {
             break;
         }
-        found.extend(looker.look(&hit, &text)?);
+        found.extend(reader.look(&hit, &text)?);
     }
-    let n_sessions = looker.sources.values().filter(|source| subagent(source).is_none()).count() as u64;
+    let n_sessions = reader.sources.values().filter(|source| subagent(source).is_none()).count() as u64;
     let report = FindReport::new(&text, found, n_sessions, now, projects);
     context.print_quoted(&report, report.text(ui.look()))?;
     say_next(&report, &text, projects, ui);
@@ -146,13 +146,13 @@ fn say_next(report: &FindReport, query: &str, projects: Projects, ui: &Ui) {
 }
 
 /// Looks up what was found, in the files and in the archive.
-struct Looker<'a> {
+struct HitReader<'a> {
     /// The sessions that are indexed, by their numbers.
     sources: HashMap<i64, FindSource>,
     archive: Option<&'a dyn Archive>,
 }
 
-impl Looker<'_> {
+impl HitReader<'_> {
     /// What is told of `hit`; `None` for a summary that is not active, which repeats what is found elsewhere, and for what
     /// is gone since.
     fn look(&self, hit: &FindHit, query: &str) -> Result<Option<FoundText>, CommandError> {

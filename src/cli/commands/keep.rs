@@ -24,7 +24,7 @@ use ctxc_core::apply::title_of;
 use ctxc_core::version;
 use ctxc_core::version::{Deposited, KeptSession, Sidecar, StandIns, Version, VersionError};
 use ctxc_store::{Archive, Rewrite, hide_password};
-use ctxc_transcript::session::{By, Found, Places, of_all_projects, session_id, sidecar_dir};
+use ctxc_transcript::session::{Found, FoundBy, Places, of_all_projects, session_id, sidecar_dir};
 use ctxc_transcript::text::Stopped;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -140,7 +140,7 @@ fn keep_all(archive: &mut dyn Archive, places: &Places, report: &mut KeepReport,
         if !session.path.metadata().is_ok_and(|metadata| metadata.is_file()) {
             continue;
         }
-        match keep(archive, &Found::File { path: session.path.clone(), by: By::Id }, ui) {
+        match keep(archive, &Found::File { path: session.path.clone(), by: FoundBy::Id }, ui) {
             // Its first line is on its way.
             Ok(None) => {}
             Ok(Some(row)) => report.add(row),

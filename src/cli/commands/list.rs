@@ -17,7 +17,7 @@ use crate::terminal::ui::Ui;
 use ctxc_core::apply::title_of;
 use ctxc_core::version::kept_sessions;
 use ctxc_store::{Archive, Operation, Operations, hide_password};
-use ctxc_transcript::session::{By, Candidate, Found, of_all_projects, of_project, session_id};
+use ctxc_transcript::session::{Candidate, Found, FoundBy, of_all_projects, of_project, session_id};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Totals, Transcript, turns};
 
@@ -113,7 +113,7 @@ fn row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<Se
         modified: Timestamp::try_from(*modified).unwrap_or(Timestamp::UNIX_EPOCH),
         origin: archive.and_then(|archive| origin(archive, path)),
     };
-    let found = Found::File { path: path.clone(), by: By::Id };
+    let found = Found::File { path: path.clone(), by: FoundBy::Id };
     let reading = match Reading::of(&found, ui) {
         Ok(reading) => reading,
         Err(error) if error.kind() == Kind::Interrupted => return Err(error),

@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use crate::cli::args::{ArchiveArg, EngineArgs, MeaningArgs, ProtectArgs, SummarizingArgs};
 use crate::cli::completing;
 use crate::cli::context::Context;
-use crate::mcp::{Settings, serve};
+use crate::mcp::{ServerSettings, serve};
 use crate::session::error::{CommandError, Completion};
 use crate::session::options::Keep;
 use ctxc_transcript::session;
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 
 impl Args {
     /// What the server needs; `ctxc client ask` needs the same.
-    pub(super) fn settings(self, context: &Context<'_>) -> Result<Settings, CommandError> {
+    pub(super) fn settings(self, context: &Context<'_>) -> Result<ServerSettings, CommandError> {
         let environment = context.environment;
         let places = environment.places()?;
         let session = match self.session.as_deref().map(|name| session::find(name, &places)).transpose()? {
@@ -49,15 +49,15 @@ impl Args {
             None => None,
         };
         let keep = Keep::In(self.archive.url(environment)?);
-        let kept = environment.shelf(&keep)?;
+        let kept = environment.archive_ref(&keep)?;
         let Keep::In(archive) = keep else { return Err(anyhow!("the MCP server needs an archive").into()) };
-        Ok(Settings {
+        Ok(ServerSettings {
             session,
             places: environment.client_places()?,
             client_session: environment.client_session.clone(),
             archive,
             on_server: environment.server_consent(),
-            shelf: kept,
+            archive_ref: kept,
             estimate: environment.config.tokens,
             window: self.summarizing.window().or(environment.config.window()),
             pruning: ProtectArgs::default().usual_stage(&environment.config),

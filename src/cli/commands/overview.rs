@@ -13,18 +13,18 @@ use crate::session::fit_plan::Figures;
 use crate::session::options::Keep;
 use crate::session::reading::Reading;
 use crate::session::stats::measure;
-use ctxc_core::apply::Shelf;
+use ctxc_core::apply::ArchiveRef;
 use ctxc_core::plan::Bands;
 use ctxc_core::version::ThinkingPolicy;
 use ctxc_transcript::scan::Kind;
-use ctxc_transcript::session::{By, Candidate, Found, of_project};
+use ctxc_transcript::session::{Candidate, Found, FoundBy, of_project};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Flags, Part};
 
 pub(crate) fn run(context: &Context<'_>) -> Result<Completion, CommandError> {
     let (environment, ui) = (context.environment, context.ui);
     let url = environment.archive_url(None).ok();
-    let shelf = url.clone().map(|url| environment.shelf(&Keep::In(url))).transpose()?;
+    let archive_ref = url.clone().map(|url| environment.archive_ref(&Keep::In(url))).transpose()?;
     let newest = of_project(&environment.places()?)?.into_iter().next();
     let Some(Candidate { path, modified, .. }) = &newest else {
         ui.status("this project has no session");
@@ -32,14 +32,14 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Completion, CommandError> {
         return Ok(Completion::Full);
     };
     context.probe_report([path.as_path()])?;
-    let source = Found::File { path: path.clone(), by: By::Id };
+    let source = Found::File { path: path.clone(), by: FoundBy::Id };
     let mut reading = Reading::of(&source, ui)?;
     let window = environment.config.window();
     let stats = measure(&mut reading, &Bands::default(), url.as_deref(), window, ui)?;
     let calibration = Calibration::learn(&reading.index, &reading.chain);
     let protections = ProtectArgs::default().stage(&environment.config);
-    let shelf = shelf.unwrap_or(Shelf::Nowhere);
-    let figures = Figures::of(&reading, &shelf, ThinkingPolicy::Remove, &protections)?;
+    let archive_ref = archive_ref.unwrap_or(ArchiveRef::Nowhere);
+    let figures = Figures::of(&reading, &archive_ref, ThinkingPolicy::Remove, &protections)?;
     let overview = Overview {
         read: reading.session(),
         modified: Timestamp::try_from(*modified).unwrap_or(Timestamp::UNIX_EPOCH),

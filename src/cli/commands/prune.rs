@@ -2,7 +2,7 @@
 
 use crate::cli::args::{ExtraArgs, ProtectArgs, RewriteArgs, SelectArgs, SessionArg};
 use crate::cli::context::Context;
-use crate::report::prune::Told;
+use crate::report::prune::PruneText;
 use crate::session::error::{CommandError, Completion};
 use crate::session::options::Mode;
 use crate::session::prune::prune;
@@ -48,9 +48,9 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
     let report = prune(&pruning, reach, &mut context.open(&rewriting)?)?;
     let look = context.ui.look();
     if rewriting.mode == Mode::Show {
-        context.print(&report, format_args!("{}\n", Told::plan(&report, look)))?;
+        context.print(&report, format_args!("{}\n", PruneText::plan(&report, look)))?;
     } else {
-        context.print_rewritten(&rewriting.output, &report.rewritten, &report, Told::run(&report, look))?;
+        context.print_rewritten(&rewriting.output, &report.rewritten, &report, PruneText::run(&report, look))?;
     }
     Ok(Completion::Full)
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 
-use crate::cli::args::Gone;
+use crate::cli::args::KeptOnly;
 use crate::cli::context::Context;
 use crate::report::kept::BroughtBack;
 use crate::session::archives;
@@ -18,7 +18,7 @@ use ctxc_core::version::{KeptSession, write_sidecar};
 use ctxc_store::Archive;
 use ctxc_transcript::session::{Places, project_folder, session_id, sidecar_dir};
 
-pub(crate) fn run(gone: &Gone, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(gone: &KeptOnly, context: &Context<'_>) -> Result<Completion, CommandError> {
     let (kept, ui) = (&gone.kept, context.ui);
     let places = context.environment.places()?;
     let mut archive = archives::open_existing(&gone.archive)?;
@@ -69,7 +69,7 @@ fn place(kept: &KeptSession, places: &Places) -> Result<(PathBuf, Option<PathBuf
 }
 
 fn write(
-    gone: &Gone,
+    gone: &KeptOnly,
     archive: &mut dyn Archive,
     path: &Path,
     report: &mut BroughtBack,

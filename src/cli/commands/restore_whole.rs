@@ -19,7 +19,7 @@ use crate::terminal::ui::Ui;
 use ctxc_core::apply::{ApplyError, Rewrite, Staged, open_cuts, state_has_placeholder};
 use ctxc_core::version::{Edits, History};
 use ctxc_store::{Archive, Operation};
-use ctxc_transcript::session::{By, Found, session_id};
+use ctxc_transcript::session::{Found, FoundBy, session_id};
 
 /// Which operations are undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub(crate) fn run(
     }
     match without(verb, work, archive, which, &ids, context) {
         Err(error) if error.cause().is_some_and(ApplyError::starts_with_reply) => {
-            // What comes back answers something that a later operation left out, or summarised.
+            // What comes back answers something that a later operation left out, or summarized.
             let removing = history.removing_after(&ids);
             let ([_, ..], [first, ..]) = (removing.as_slice(), ids.as_slice()) else { return Err(error) };
             if later == Later::Refuse {
@@ -260,7 +260,7 @@ fn is_untouched(path: &Path, operation: &Operation, archive: &dyn Archive, ui: &
     if !path.is_file() {
         return None;
     }
-    let found = Found::File { path: path.to_owned(), by: By::Path };
+    let found = Found::File { path: path.to_owned(), by: FoundBy::Path };
     let Ok(mut reading) = Reading::of(&found, ui) else { return Some(false) };
     if reading.recognise(archive).is_err() {
         return Some(false);

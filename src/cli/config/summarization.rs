@@ -1,4 +1,4 @@
-//! The section `[summarization]`: how messages are folded into summaries (F-10).
+//! The section `[summarization]`: how messages are summarized (F-10).
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub(crate) const LEAST_TOKENS: u64 = 16;
 /// The values of the section.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Summarization {
-    /// What summarises; without a word `chat` where the section names a server, a key or a model, else the main engine.
+    /// What summarizes; without a word `chat` where the section names a server, a key or a model, else the main engine.
     pub(crate) engine: Option<EngineName>,
     /// The server that is asked; without one the main server.
     pub(crate) base_url: Option<String>,
@@ -22,7 +22,7 @@ pub(crate) struct Summarization {
     pub(crate) api_key: Option<String>,
     /// The model that is asked; without one those of the main engine.
     pub(crate) model: Option<String>,
-    /// How many messages are summarised at a time.
+    /// How many messages are summarized at a time.
     pub(crate) chunk_size: u64,
     /// How many of the newest messages stay as they are.
     pub(crate) keep_recent: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Summarization {
     pub(crate) context_budget: f64,
     /// The file with what a model is told instead of the default.
     pub(crate) prompt: Option<PathBuf>,
-    /// Who summarises.
+    /// Who summarizes.
     pub(crate) persona: String,
 }
 
@@ -60,7 +60,7 @@ impl Default for Summarization {
 }
 
 impl Summarization {
-    /// What summarises, where the section says it.
+    /// What summarizes, where the section says it.
     pub(crate) fn engine(&self) -> Option<EngineName> {
         let names_server = self.base_url.is_some() || self.api_key.is_some() || self.model.is_some();
         self.engine.or_else(|| names_server.then_some(EngineName::Chat))

@@ -69,7 +69,7 @@ pub(crate) struct Config {
     pub(crate) headroom: f64,
     /// What models cost, before what the built-in table says.
     pub(crate) prices: BTreeMap<String, Price>,
-    /// How messages are folded into summaries.
+    /// How messages are summarized.
     pub(crate) summarization: Summarization,
     /// Who is asked what entries mean.
     pub(crate) embeddings: Embeddings,

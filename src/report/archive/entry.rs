@@ -60,8 +60,9 @@ pub struct RecordEntry {
     time: Option<String>,
     expires: Option<String>,
     meta: Option<String>,
-    #[serde(flatten)]
-    passage: Passage,
+    kind: &'static str,
+    speaker: Option<String>,
+    text: String,
 }
 
 impl LineEntry {
@@ -110,7 +111,9 @@ impl RecordEntry {
             time: document.time.map(to_second),
             expires: expires.map(to_second),
             meta,
-            passage: Passage { kind: document.kind.name(), speaker: document.speaker, text: document.text },
+            kind: document.kind.name(),
+            speaker: document.speaker,
+            text: document.text,
         }
     }
 }
@@ -118,18 +121,20 @@ impl RecordEntry {
 impl fmt::Display for LineEntry {
     /// One text stands alone, so that it can be used as it is; several have a line each that says what they are.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let [text] = self.texts.as_slice() {
-            return text.fmt(f);
+        if let [Passage { text, .. }] = self.texts.as_slice() {
+            return write_ended(text, f);
         }
-        self.texts.iter().try_for_each(|text| write!(f, "--- {}\n{text}", text.kind))
+        self.texts.iter().try_for_each(|Passage { kind, text, .. }| {
+            writeln!(f, "--- {kind}")?;
+            write_ended(text, f)
+        })
     }
 }
 
-impl fmt::Display for Passage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)?;
-        if self.text.ends_with('\n') { Ok(()) } else { f.write_str("\n") }
-    }
+/// Writes `text`, with a line break at its end.
+fn write_ended(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str(text)?;
+    if text.ends_with('\n') { Ok(()) } else { f.write_str("\n") }
 }
 
 impl fmt::Display for Shown {
@@ -137,7 +142,7 @@ impl fmt::Display for Shown {
         match &self.entry {
             Entry::Operation(operation) => operation.fmt(f),
             Entry::Line(line) => line.fmt(f),
-            Entry::Record(record) => record.passage.fmt(f),
+            Entry::Record(record) => write_ended(&record.text, f),
         }
     }
 }

@@ -6,13 +6,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::OperationRow;
+use super::operation::{Transcript, tokens_text};
 use crate::report::envelope::{Report, SessionRef};
+use crate::report::gain::OperationCost;
 use crate::report::look::{Look, Style};
+use crate::report::rewritten::BeforeAfter;
 use crate::report::size::counted;
 use ctxc_core::apply::open_cuts;
 use ctxc_core::version::History;
 use ctxc_store::Operation;
-use ctxc_transcript::text::Digest;
+use ctxc_transcript::text::{Digest, Tokens};
 
 /// The operation history of a session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -30,10 +33,30 @@ impl Report for Log {
     }
 }
 
+/// An operation, in short.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 struct Step {
-    #[serde(flatten)]
-    operation: OperationRow,
+    /// Its id.
+    id: String,
+    /// When it was.
+    time: String,
+    /// The verb.
+    verb: String,
+    /// The command as it was given.
+    command: String,
+    /// The session that it belongs to.
+    session: String,
+    /// The transcript that was read.
+    source: Transcript,
+    /// The transcript that was written.
+    output: Transcript,
+    /// `chars4` tokens of the active entries before and after; null where they were not counted.
+    tokens: Option<BeforeAfter<Tokens>>,
+    /// The context before and after, where it was noted.
+    #[serde(skip)]
+    cost: Option<OperationCost>,
+    /// The number of items that were removed or restored.
+    cuts: u64,
     /// The number of its items that are still removed.
     open_cuts: u64,
     /// Whether its output grew before the next operation.
@@ -52,12 +75,29 @@ impl Log {
         let holds = |operation: &&Operation| !undone.contains(operation.id.as_str());
         let open = open_cuts(&lineage.iter().filter(holds).cloned().collect::<Vec<_>>(), history);
         let read = std::iter::once(now).chain(lineage.iter().map(|operation| operation.source.digest));
-        let steps = lineage.iter().zip(read).map(|(operation, read)| Step {
-            operation: OperationRow::new(operation),
-            open_cuts: open.iter().filter(|cut| cut.last == operation.id).count() as u64,
-            added_since: operation.output.digest != read,
-            is_undone: undone.contains(operation.id.as_str()),
-            undoes: history.get(&operation.id).map(|edits| edits.undoes.clone()).unwrap_or_default(),
+        let steps = lineage.iter().zip(read).map(|(operation, read)| {
+            let OperationRow { id, time, verb, command, session, source, output, tokens, cost, cuts } =
+                OperationRow::new(operation);
+            let open_cuts = open.iter().filter(|cut| cut.last == id).count() as u64;
+            let added_since = operation.output.digest != read;
+            let is_undone = undone.contains(id.as_str());
+            let undoes = history.get(&id).map(|edits| edits.undoes.clone()).unwrap_or_default();
+            Step {
+                id,
+                time,
+                verb,
+                command,
+                session,
+                source,
+                output,
+                tokens,
+                cost,
+                cuts,
+                open_cuts,
+                added_since,
+                is_undone,
+                undoes,
+            }
         });
         Self { read: session, operations: steps.collect() }
     }
@@ -75,11 +115,11 @@ impl Log {
 
     fn write(&self, f: &mut impl fmt::Write, look: Look) -> fmt::Result {
         for (step_idx, step) in self.operations.iter().enumerate() {
-            let OperationRow { id, time, verb, command, source, output, cuts, .. } = &step.operation;
+            let Step { id, time, verb, command, source, output, cuts, .. } = step;
             if step_idx > 0 {
                 writeln!(f)?;
             }
-            let tokens = step.operation.tokens_text().map_or_else(String::new, |tokens| format!("  {tokens}"));
+            let tokens = step.cost.map_or_else(String::new, |cost| format!("  {}", tokens_text(cost)));
             let undone = if step.is_undone { "  undone" } else { "" };
             let heading = format!("{id}  {time}  {verb}{tokens}{undone}");
             let style = if step.is_undone { Style::Dim } else { Style::Heading };

@@ -39,7 +39,7 @@ pub struct OperationRow {
     pub tokens: Option<BeforeAfter<Tokens>>,
     /// The context before and after, where it was noted.
     #[serde(skip)]
-    cost: Option<OperationCost>,
+    pub(super) cost: Option<OperationCost>,
     /// The number of items that were removed or restored.
     pub cuts: u64,
 }
@@ -96,13 +96,6 @@ impl OperationRow {
         }
     }
 
-    /// The context usage before and after, in words; nothing where it was not noted.
-    #[must_use]
-    pub fn tokens_text(&self) -> Option<String> {
-        let BeforeAfter { before, after } = self.usage()?;
-        Some(format!("{} -> {} tokens", short(before), short(after)))
-    }
-
     /// The context usage before and after, in calibrated tokens; nothing where it was not noted.
     pub(super) fn usage(&self) -> Option<BeforeAfter<Tokens>> {
         let OperationCost { tokens_before, tokens_after, .. } = self.cost?;
@@ -110,11 +103,35 @@ impl OperationRow {
     }
 }
 
+/// The context usage before and after, in words.
+pub(super) fn tokens_text(cost: OperationCost) -> String {
+    format!("{} -> {} tokens", short(Tokens(cost.tokens_before)), short(Tokens(cost.tokens_after)))
+}
+
 /// An operation with all items that it removed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct OperationEntry {
-    #[serde(flatten)]
-    row: OperationRow,
+    /// Its id.
+    id: String,
+    /// When it was.
+    time: String,
+    /// The verb.
+    verb: String,
+    /// The command as it was given.
+    command: String,
+    /// The session that it belongs to.
+    session: String,
+    /// The transcript that was read.
+    source: Transcript,
+    /// The transcript that was written.
+    output: Transcript,
+    /// `chars4` tokens of the active entries before and after; null where they were not counted.
+    tokens: Option<BeforeAfter<Tokens>>,
+    /// The context before and after, where it was noted.
+    #[serde(skip)]
+    cost: Option<OperationCost>,
+    /// The number of items that were removed or restored.
+    cuts: u64,
     items: Vec<Cut>,
     originals: u64,
     #[serde(skip)]
@@ -125,21 +142,23 @@ impl OperationEntry {
     /// The whole of `operation`, which took out `n_originals` lines.
     #[must_use]
     pub fn new(operation: &Operation, n_originals: u64, look: Look) -> Self {
-        let row = OperationRow::new(operation);
-        Self { row, items: operation.cuts.clone(), originals: n_originals, look }
+        let OperationRow { id, time, verb, command, session, source, output, tokens, cost, cuts } =
+            OperationRow::new(operation);
+        let (items, originals) = (operation.cuts.clone(), n_originals);
+        Self { id, time, verb, command, session, source, output, tokens, cost, cuts, items, originals, look }
     }
 }
 
 impl fmt::Display for OperationEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let OperationRow { id, time, command, session, source, output, .. } = &self.row;
+        let Self { id, time, command, session, source, output, .. } = self;
         writeln!(f, "operation  {id}")?;
         writeln!(f, "time       {time}")?;
         writeln!(f, "command    {command}")?;
         writeln!(f, "session    {session}")?;
         writeln!(f, "source     {source}")?;
         writeln!(f, "output     {output}")?;
-        if let Some(tokens) = self.row.tokens_text() {
+        if let Some(tokens) = self.cost.map(tokens_text) {
             writeln!(f, "tokens     {tokens}")?;
         }
         writeln!(f, "originals  {}", counted(self.originals, "line"))?;
@@ -147,7 +166,7 @@ impl fmt::Display for OperationEntry {
             return Ok(());
         }
         let mut table = Table::new(&["item", "rule", "before", "after"]);
-        let factor = self.row.cost.map_or(0.0, |cost| cost.factor);
+        let factor = self.cost.map_or(0.0, |cost| cost.factor);
         let measure = Calibration { factor, ..Calibration::CHARS4 };
         let figure = |n| if factor > 0.0 { Cell::Count(measure.scale(n).0) } else { Cell::from("-") };
         for cut in &self.items {

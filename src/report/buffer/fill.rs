@@ -26,7 +26,8 @@ pub struct Fill {
     /// The maximum number of tokens of the summary.
     pub(super) summary_tokens: Tokens,
     /// The number of utterances that the summary covers.
-    pub(super) summarised: u64,
+    #[serde(rename = "summarised")]
+    pub(super) summarized: u64,
     /// The number of evicted utterances that are not in the summary yet.
     pub(super) waiting: u64,
 }
@@ -52,7 +53,7 @@ impl Fill {
             max_tokens,
             summary_token_count: state.summary_tokens(),
             summary_tokens,
-            summarised: state.n_summarised,
+            summarized: state.n_summarized,
             waiting: state.n_waiting(),
         }
     }
@@ -91,7 +92,7 @@ impl fmt::Display for FillReport {
         writeln!(f, "utterances  {} of {}", count(utterances), count(size.into()))?;
         writeln!(f, "tokens      {} of {}", count(total_tokens.0), count(max_tokens.0))?;
         writeln!(f, "summary     {} of {}", count(summary_token_count.0), tokens(summary_tokens))?;
-        writeln!(f, "summarized  {}", counted(self.holds.summarised, "utterance"))?;
+        writeln!(f, "summarized  {}", counted(self.holds.summarized, "utterance"))?;
         writeln!(f, "waiting     {}", counted(self.holds.waiting, "utterance"))
     }
 }

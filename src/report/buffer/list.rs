@@ -49,7 +49,7 @@ impl fmt::Display for Buffers {
                 buffer.as_str().into(),
                 Cell::Count(holds.utterances),
                 Cell::Count(holds.total_tokens.0),
-                Cell::Count(holds.summarised),
+                Cell::Count(holds.summarized),
                 Cell::Count(holds.summary_token_count.0),
                 Cell::Count(holds.waiting),
             ]);

@@ -22,7 +22,8 @@ pub struct PushReport {
     /// The numbers of those that were evicted.
     evicted: Vec<u64>,
     /// The number of utterances added to the summary.
-    folded: u64,
+    #[serde(rename = "folded")]
+    summarized: u64,
     /// Why evicted utterances are not in the summary yet.
     error: Option<String>,
     holds: Fill,
@@ -35,8 +36,8 @@ impl PushReport {
     /// is none.
     #[must_use]
     pub fn new(buffer: String, pushed: &Pushed, settled: Result<&Settled, String>) -> Self {
-        let (folded, state, error) = match settled {
-            Ok(settled) => (settled.n_folded, &settled.state, None),
+        let (summarized, state, error) = match settled {
+            Ok(settled) => (settled.n_summarized, &settled.state, None),
             Err(error) => (0, &pushed.state, Some(error)),
         };
         Self {
@@ -45,7 +46,7 @@ impl PushReport {
             last_sequence: pushed.numbers.map(|(_, last)| last),
             pushed: pushed.numbers.map_or(0, |(first, last)| last - first + 1),
             evicted: pushed.evicted.clone(),
-            folded,
+            summarized,
             error,
             holds: Fill::new(state),
         }
@@ -57,7 +58,7 @@ impl PushReport {
         self.holds
     }
 
-    /// Whether what was evicted could not be summarised.
+    /// Whether what was evicted could not be summarized.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.error.is_some()
@@ -70,7 +71,7 @@ impl PushReport {
             0 => String::new(),
             n => format!("; {} evicted", count(n)),
         };
-        let folded = match self.folded {
+        let summarized = match self.summarized {
             0 => String::new(),
             n => format!(
                 "; {} summarized by {engine}, in {} of {}",
@@ -79,7 +80,7 @@ impl PushReport {
                 tokens(self.holds.summary_tokens)
             ),
         };
-        format!("buffer {}: {}{evicted}{folded}", self.buffer, self.holds)
+        format!("buffer {}: {}{evicted}{summarized}", self.buffer, self.holds)
     }
 }
 

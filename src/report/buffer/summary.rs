@@ -33,8 +33,8 @@ impl SummaryReport {
     /// Its origin in one sentence.
     #[must_use]
     pub fn origin(&self) -> String {
-        let Fill { summarised, summary_tokens, .. } = self.holds;
-        let of = counted(summarised, "utterance");
+        let Fill { summarized, summary_tokens, .. } = self.holds;
+        let of = counted(summarized, "utterance");
         format!(
             "{} of {}, for {of} evicted from buffer {}",
             count(self.token_count.0),

@@ -206,15 +206,8 @@ pub(crate) fn turns(transcript: &Transcript, chain: &Live) -> Vec<Range<usize>> 
 /// Whether a person typed it, commands included (T-05).
 pub(crate) fn is_prompt(line: &Line) -> bool {
     const WRITTEN_BY_THE_CLIENT: [&str; 9] = [
-        "<local-command-stdout>",
-        "<local-command-stderr>",
-        "<local-command-caveat>",
-        "<bash-stdout>",
-        "<bash-stderr>",
-        "<task-notification>",
-        "<system-reminder>",
-        "[Request interrupted by user",
-        "<tick>",
+        "<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>", "<bash-stdout>", "<bash-stderr>",
+        "<task-notification>", "<system-reminder>", "[Request interrupted by user", "<tick>",
     ];
     let is_out = line.kind() != "user"
         || line.is("isMeta")

@@ -14,19 +14,8 @@ const LOOKS: [&str; 46] = [
 ];
 /// What git does without changing anything.
 const GIT_LOOKS: [&str; 13] = [
-    "status",
-    "log",
-    "diff",
-    "show",
-    "rev-parse",
-    "blame",
-    "ls-files",
-    "ls-tree",
-    "merge-base",
-    "describe",
-    "reflog",
-    "grep",
-    "shortlog",
+    "status", "log", "diff", "show", "rev-parse", "blame", "ls-files", "ls-tree", "merge-base", "describe", "reflog",
+    "grep", "shortlog",
 ];
 /// What GitHub's program does without changing anything, as its second word.
 const GH_LOOKS: [&str; 5] = ["view", "list", "status", "checks", "diff"];

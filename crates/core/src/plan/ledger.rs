@@ -1,4 +1,4 @@
-//! The ledger: what messages did, computed from their entries and never left to a summariser (F-13).
+//! The ledger: what messages did, computed from their entries and never left to a summarizer (F-13).
 //!
 //! A ledger is what its messages change about what was known before, so that two merge exactly: of each thing the later
 //! state stands, and it makes no difference which of several are merged first.

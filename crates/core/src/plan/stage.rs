@@ -106,7 +106,7 @@ pub struct CompactStage {
     pub budget_tokens: Option<u64>,
     /// How many of the newest messages stay as they are.
     pub keep_recent: usize,
-    /// How many messages are summarised at a time.
+    /// How many messages are summarized at a time.
     pub chunk_size: usize,
     /// The most that a summary may have, in `chars4` tokens.
     pub max_summary_tokens: u64,

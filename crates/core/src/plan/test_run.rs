@@ -110,36 +110,16 @@ fn scope(words: &[&str]) -> String {
 
 /// Options of `cargo test` that leave no test out.
 const WHOLE_CARGO: [&str; 11] = [
-    "--all",
-    "--workspace",
-    "--all-features",
-    "--all-targets",
-    "--quiet",
-    "-q",
-    "--release",
-    "--no-fail-fast",
-    "--locked",
-    "--offline",
-    "--",
+    "--all", "--workspace", "--all-features", "--all-targets", "--quiet", "-q", "--release", "--no-fail-fast",
+    "--locked", "--offline", "--",
 ];
 
 /// Options of `go test` that pick tests out.
 const PICKS_GO: [&str; 4] = ["-run", "--run", "-short", "-skip"];
 /// Options of the other runners that do.
 const PICKS: [&str; 13] = [
-    "-k",
-    "-m",
-    "-t",
-    "--lf",
-    "--last-failed",
-    "--ff",
-    "--sw",
-    "--deselect",
-    "--ignore",
-    "--grep",
-    "--changed",
-    "--related",
-    "--only",
+    "-k", "-m", "-t", "--lf", "--last-failed", "--ff", "--sw", "--deselect", "--ignore", "--grep", "--changed",
+    "--related", "--only",
 ];
 
 fn picks(word: &str, options: &[&str]) -> bool {

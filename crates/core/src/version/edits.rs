@@ -57,7 +57,7 @@ impl Edit {
 
 /// Edits of an earlier operation that hold no more.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GivenBack {
+pub struct UndoneEdits {
     /// The id of the operation.
     pub operation: String,
     /// The places of the edits among those of the operation.
@@ -74,7 +74,7 @@ pub struct Edits {
     /// The operations that it undoes.
     pub undoes: Vec<String>,
     /// Edits of others that it takes back, one by one.
-    pub gives_back: Vec<GivenBack>,
+    pub gives_back: Vec<UndoneEdits>,
     /// What becomes of thinking behind its edits.
     pub thinking: ThinkingPolicy,
     /// Whether all thinking goes, wherever it stands.
@@ -161,7 +161,7 @@ impl Edits {
         let removes_all_thinking = unpacker.number()? == 1;
         let undoes = unpacker.list(Unpacker::text)?;
         let gives_back =
-            unpacker.list(|it| Some(GivenBack { operation: it.text()?, edits: it.list(Unpacker::small)? }))?;
+            unpacker.list(|it| Some(UndoneEdits { operation: it.text()?, edits: it.list(Unpacker::small)? }))?;
         let edits = unpacker.list(unpack_edit)?;
         unpacker.is_empty().then_some(Self { operation, edits, undoes, gives_back, thinking, removes_all_thinking })
     }
@@ -258,7 +258,7 @@ mod tests {
             given in prop::collection::vec(any::<u32>(), 0..4),
             flag in any::<bool>(),
         ) {
-            let gives_back = given.iter().map(|at| GivenBack { operation: "o".to_owned(), edits: vec![*at, 0] }).collect();
+            let gives_back = given.iter().map(|at| UndoneEdits { operation: "o".to_owned(), edits: vec![*at, 0] }).collect();
             let thinking = if flag { ThinkingPolicy::Keep } else { ThinkingPolicy::KeepLoop };
             let edits = Edits { operation: "id".to_owned(), edits, undoes, gives_back, thinking, removes_all_thinking: flag };
             let object = edits.object();

@@ -26,7 +26,7 @@ pub struct Active<'a> {
 
 /// An operation that cannot be without another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StandsOn {
+pub struct Dependency {
     /// The operation that stands on another.
     pub later: String,
     /// The one that it stands on.
@@ -138,7 +138,7 @@ impl History {
 
     /// The operations in effect that depend on `ids`, directly or indirectly, oldest first.
     #[must_use]
-    pub fn standing_on(&self, ids: &[String]) -> Vec<StandsOn> {
+    pub fn standing_on(&self, ids: &[String]) -> Vec<Dependency> {
         let mut gone: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
         let mut found = Vec::new();
         // Later operations stand on earlier ones alone.
@@ -148,7 +148,7 @@ impl History {
             }
             let earlier = operation.edits.iter().filter_map(|edit| edit.line().inserted_by());
             if let Some(earlier) = earlier.into_iter().find(|earlier| gone.contains(*earlier)) {
-                found.push(StandsOn { later: operation.operation.clone(), earlier: earlier.to_owned() });
+                found.push(Dependency { later: operation.operation.clone(), earlier: earlier.to_owned() });
                 gone.insert(&operation.operation);
             }
         }
@@ -190,12 +190,12 @@ mod tests {
         assert_eq!(texts(&undone.with(operation("d", Vec::new(), &["a"]))), Vec::<String>::new());
         let redone = undone.with(operation("d", Vec::new(), &["c"]));
         assert_eq!(texts(&redone), ["b", "new"], "undoing an undo is doing it again");
-        let gives_back = vec![GivenBack { operation: "b".to_owned(), edits: vec![0] }];
+        let gives_back = vec![UndoneEdits { operation: "b".to_owned(), edits: vec![0] }];
         let given = history.with(Edits { operation: "d".to_owned(), gives_back, ..Edits::default() });
         assert_eq!(texts(&given), ["a", "new"]);
     }
 
-    use crate::version::GivenBack;
+    use crate::version::UndoneEdits;
 
     // N-06
     #[test]

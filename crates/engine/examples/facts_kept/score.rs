@@ -11,18 +11,8 @@ use ctxc_transcript::text::is_ideograph;
 
 /// The kinds of facts in the order of the table.
 pub(crate) const KINDS: [&str; 12] = [
-    "paths",
-    "URLs",
-    "identifiers",
-    "numbers",
-    "versions",
-    "hashes",
-    "quoted strings",
-    "error lines",
-    "decisions",
-    "rules",
-    "findings",
-    "todos",
+    "paths", "URLs", "identifiers", "numbers", "versions", "hashes", "quoted strings", "error lines", "decisions",
+    "rules", "findings", "todos",
 ];
 
 /// The score of one result.

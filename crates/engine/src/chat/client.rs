@@ -34,7 +34,7 @@ pub struct Models {
 
 /// Whom to ask.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct ChatSettings {
     /// The server.
     pub endpoint: Endpoint,
     /// Its key; a server on this machine may want none.
@@ -57,8 +57,8 @@ pub struct Chat {
 impl Chat {
     /// An engine that asks as `settings` say. Nothing is opened before the first request.
     #[must_use]
-    pub fn new(settings: Settings) -> Self {
-        let Settings { endpoint, key, models, now } = settings;
+    pub fn new(settings: ChatSettings) -> Self {
+        let ChatSettings { endpoint, key, models, now } = settings;
         Self { http: Http::new(endpoint, key, now), models, dialect: Cell::default() }
     }
 
@@ -96,7 +96,7 @@ impl Engine for Chat {
         Box::pin(async move {
             let body = |dialect| Body::new(model, &prompt, max_tokens, attempt.number, dialect, accounting);
             let Reply { text, usage } = self.ask(body).await?;
-            if let Request::Summarise(_) = request {
+            if let Request::Summarize(_) = request {
                 return Ok(Reply { text: without_controls(&text).into_owned(), usage });
             }
             let text = text.replace('\r', "");

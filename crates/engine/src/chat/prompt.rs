@@ -43,7 +43,7 @@ impl Prompt {
         let tag = digest.get(..16).unwrap_or(&digest);
         match request {
             Request::Shorten(shorten) => Self::of_shorten(shorten, tag, refused),
-            Request::Summarise(summarise) => Self::of_summarise(summarise, tag),
+            Request::Summarize(summarize) => Self::of_summarize(summarize, tag),
         }
     }
 
@@ -51,7 +51,7 @@ impl Prompt {
     pub(super) const fn version(request: &Request<'_>) -> &'static str {
         match request {
             Request::Shorten(_) => VERSIONS.0,
-            Request::Summarise(_) => VERSIONS.1,
+            Request::Summarize(_) => VERSIONS.1,
         }
     }
 

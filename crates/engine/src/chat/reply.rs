@@ -41,14 +41,7 @@ mod tests {
             assert_eq!(text_of(content).as_deref(), Some("short"), "{content}");
         }
         let malformed = [
-            "",
-            "short",
-            r#""short""#,
-            r#"{"summary": "short"}"#,
-            r#"{"text": 7}"#,
-            r#"{"text": "sho"#,
-            "[]",
-            "{text}",
+            "", "short", r#""short""#, r#"{"summary": "short"}"#, r#"{"text": 7}"#, r#"{"text": "sho"#, "[]", "{text}",
         ];
         for content in malformed {
             assert_eq!(text_of(content), None, "{content}");

@@ -10,7 +10,7 @@ use wiremock::matchers::{header, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use super::prompt::{Prompt, max_tokens};
-use crate::chat::{Chat, Models, Settings};
+use crate::chat::{Chat, ChatSettings, Models};
 use crate::{Attempt, Engine, EngineError, Fault, Origin, Reply, Request, Shorten, Usage};
 use ctxc_transcript::text::Tokens;
 
@@ -30,7 +30,7 @@ fn at_noon() -> Timestamp {
 }
 
 fn chat(base_url: &str) -> Chat {
-    Chat::new(Settings {
+    Chat::new(ChatSettings {
         endpoint: base_url.parse().unwrap(),
         key: Some(KEY.parse().unwrap()),
         models: Models { small: "ann/small".to_owned(), large: "ann/large".to_owned() },

@@ -12,17 +12,17 @@ use crate::http::refusal::excerpt;
 use crate::http::{Endpoint, Key};
 use crate::run::retry::MOST_PATIENCE;
 use crate::run::spent::Billed;
-use crate::run::window::{Course, Item, Step, window};
-use crate::run::{Terms, Timeouts};
+use crate::run::window::{Item, RunLimits, Step, window};
+use crate::run::{RunOptions, Timeouts};
 use crate::{EngineError, Fault, Usage};
 use ctxc_store::Vector;
 use ctxc_store::waiting::Waiting;
 
 /// Three calls for the same texts, each of which may take a minute.
-const TERMS: Terms = Terms {
+const TERMS: RunOptions = RunOptions {
     attempts: 3,
     timeouts: Some(Timeouts { first: Duration::from_secs(60), step: Duration::ZERO }),
-    ..Terms::AT_ONCE
+    ..RunOptions::AT_ONCE
 };
 /// A server that wants to be left alone is asked again after this at the latest, unless it wants none of it for long.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
@@ -119,7 +119,7 @@ impl Embedder {
     pub fn embed(&self, texts: &[String]) -> Result<Embedded, EmbedError> {
         let mut result = Err(EngineError::new(Fault::Permanent, "there was no reply"));
         self.waiting.wait(window(
-            &mut Course::new(&TERMS),
+            &mut RunLimits::new(&TERMS),
             &[Item::default()],
             &TERMS,
             |_, _| self.ask(texts),

@@ -2,49 +2,12 @@
 
 /// How announcements begin in English, German, French, Spanish and Chinese.
 const STARTS: [&str; 44] = [
-    "Let me ",
-    "Let's ",
-    "I'll ",
-    "I will ",
-    "I'm going to ",
-    "Now let me ",
-    "Now let's ",
-    "Now I'll ",
-    "Now I will ",
-    "Now I need to ",
-    "Next, I'll ",
-    "Next, let me ",
-    "First, let me ",
-    "First, I'll ",
-    "Let me: ",
-    "Lass mich ",
-    "Lassen Sie mich ",
-    "Ich werde ",
-    "Ich schaue ",
-    "Ich sehe mir ",
-    "Ich prüfe ",
-    "Jetzt werde ich ",
-    "Als Nächstes ",
-    "Zuerst werde ich ",
-    "Schauen wir ",
-    "Je vais ",
-    "Laissez-moi ",
-    "Laisse-moi ",
-    "Maintenant, je vais ",
-    "Maintenant je vais ",
-    "Regardons ",
-    "D'abord, je vais ",
-    "Voy a ",
-    "Déjame ",
-    "Permíteme ",
-    "Vamos a ",
-    "Ahora voy a ",
-    "Primero voy a ",
-    "让我",
-    "我来",
-    "我先",
-    "现在我",
-    "接下来我",
+    "Let me ", "Let's ", "I'll ", "I will ", "I'm going to ", "Now let me ", "Now let's ", "Now I'll ", "Now I will ",
+    "Now I need to ", "Next, I'll ", "Next, let me ", "First, let me ", "First, I'll ", "Let me: ", "Lass mich ",
+    "Lassen Sie mich ", "Ich werde ", "Ich schaue ", "Ich sehe mir ", "Ich prüfe ", "Jetzt werde ich ",
+    "Als Nächstes ", "Zuerst werde ich ", "Schauen wir ", "Je vais ", "Laissez-moi ", "Laisse-moi ",
+    "Maintenant, je vais ", "Maintenant je vais ", "Regardons ", "D'abord, je vais ", "Voy a ", "Déjame ",
+    "Permíteme ", "Vamos a ", "Ahora voy a ", "Primero voy a ", "让我", "我来", "我先", "现在我", "接下来我",
     "首先让我",
 ];
 /// How announcements begin in Japanese, and how they then end.
@@ -69,13 +32,7 @@ pub(super) fn announces(sentence: &str) -> bool {
 
 /// How a remark begins that only says that something was understood.
 const UNDERSTOOD: [&str; 8] = [
-    "Now I understand",
-    "Now I have a ",
-    "Now I see",
-    "Now I can see",
-    "I understand",
-    "I see the ",
-    "I can see the ",
+    "Now I understand", "Now I have a ", "Now I see", "Now I can see", "I understand", "I see the ", "I can see the ",
     "I have a clear ",
 ];
 /// A longer remark says what it was.
@@ -89,15 +46,7 @@ pub(super) fn nods(sentence: &str) -> bool {
 
 fn gives_a_reason(sentence: &str) -> bool {
     [
-        " because ",
-        " since ",
-        " instead ",
-        " unless ",
-        "let me know",
-        "Let me know",
-        " weil ",
-        " parce ",
-        " porque ",
+        " because ", " since ", " instead ", " unless ", "let me know", "Let me know", " weil ", " parce ", " porque ",
         "因为",
     ]
     .iter()

@@ -8,34 +8,9 @@ use crate::language::{Join, Piece, PieceKind};
 const SHORT_ANSWER: usize = 40;
 /// How a sentence begins whose subject stands in the one before.
 const BACKWARD: [&str; 28] = [
-    "It",
-    "It's",
-    "This",
-    "That",
-    "That's",
-    "These",
-    "Those",
-    "They",
-    "He",
-    "She",
-    "Both",
-    "Neither",
-    "Otherwise",
-    "Instead",
-    "But",
-    "However",
-    "Therefore",
-    "Hence",
-    "Thus",
-    "Also",
-    "Which",
-    "Because",
-    "Es",
-    "Das",
-    "Dies",
-    "Cela",
-    "Ceci",
-    "Esto",
+    "It", "It's", "This", "That", "That's", "These", "Those", "They", "He", "She", "Both", "Neither", "Otherwise",
+    "Instead", "But", "However", "Therefore", "Hence", "Thus", "Also", "Which", "Because", "Es", "Das", "Dies", "Cela",
+    "Ceci", "Esto",
 ];
 /// The same of languages that are written without spaces.
 const BACKWARD_WIDE: [&str; 8] = ["それ", "これ", "その", "この", "しかし", "ただし", "这", "但"];

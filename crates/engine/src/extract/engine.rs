@@ -46,7 +46,7 @@ impl Engine for Extract {
     fn reply<'a>(&'a self, request: &'a Request<'a>, _: Attempt) -> Replying<'a> {
         let text = match request {
             Request::Shorten(shorten) => self.shorten(shorten),
-            Request::Summarise(wanted) => summarize(wanted),
+            Request::Summarize(wanted) => summarize(wanted),
         };
         Box::pin(ready(Ok(Reply { text, usage: None })))
     }

@@ -20,27 +20,8 @@ pub(super) enum Before {
 }
 
 const CODE_STARTS: [&str; 21] = [
-    "import ",
-    "from ",
-    "def ",
-    "fn ",
-    "pub ",
-    "const ",
-    "let ",
-    "var ",
-    "func ",
-    "function ",
-    "class ",
-    "return ",
-    "#include",
-    "export ",
-    "async ",
-    "package ",
-    "$ ",
-    "<",
-    "//",
-    "/*",
-    "at ",
+    "import ", "from ", "def ", "fn ", "pub ", "const ", "let ", "var ", "func ", "function ", "class ", "return ",
+    "#include", "export ", "async ", "package ", "$ ", "<", "//", "/*", "at ",
 ];
 
 /// What a line looks like that starts with `body` after `indent` columns.

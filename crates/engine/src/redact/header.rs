@@ -25,23 +25,8 @@ pub(super) fn header(known: &Known, mut scan: Scan<'_>, between: Between) -> Opt
     let first = words.next()?;
     let scheme = first.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     let schemes = [
-        "bearer",
-        "token",
-        "basic",
-        "bot",
-        "apikey",
-        "api-key",
-        "key",
-        "digest",
-        "negotiate",
-        "ntlm",
-        "aws4-hmac-sha256",
-        "jwt",
-        "sso-key",
-        "splunk",
-        "genie-key",
-        "discogs",
-        "pve",
+        "bearer", "token", "basic", "bot", "apikey", "api-key", "key", "digest", "negotiate", "ntlm",
+        "aws4-hmac-sha256", "jwt", "sso-key", "splunk", "genie-key", "discogs", "pve",
     ];
     let has_scheme = schemes.contains(&scheme.to_ascii_lowercase().as_str()) && line.len() > first.len() + 1;
     if has_scheme {

@@ -149,32 +149,9 @@ enum Strength {
 /// Words that say which of several, or how it is written.
 fn is_stage(part: &str) -> bool {
     let stages = [
-        "a",
-        "b",
-        "base",
-        "default",
-        "dev",
-        "development",
-        "encoded",
-        "env",
-        "hash",
-        "hex",
-        "live",
-        "local",
-        "main",
-        "new",
-        "old",
-        "plain",
-        "primary",
-        "prod",
-        "production",
-        "raw",
-        "secondary",
-        "stage",
-        "staging",
-        "test",
-        "value",
-        "x",
+        "a", "b", "base", "default", "dev", "development", "encoded", "env", "hash", "hex", "live", "local", "main",
+        "new", "old", "plain", "primary", "prod", "production", "raw", "secondary", "stage", "staging", "test",
+        "value", "x",
     ];
     stages.contains(&part)
 }
@@ -226,21 +203,9 @@ mod tests {
     #[test]
     fn names_are_read_by_their_parts() {
         let any = [
-            "MYSQL_PASS",
-            "ADMIN_PW",
-            "X_TOKEN",
-            "dbPassword",
-            "x-api-key",
-            "spring.datasource.password",
-            "DBPassword2",
-            "pgpassword",
-            "STRIPE_KEY",
-            "_authToken",
-            "X_AUTH",
-            "requirepass",
-            "aws_secret_access_key",
-            "SESSION_COOKIE",
-            "token_value_prod_token",
+            "MYSQL_PASS", "ADMIN_PW", "X_TOKEN", "dbPassword", "x-api-key", "spring.datasource.password",
+            "DBPassword2", "pgpassword", "STRIPE_KEY", "_authToken", "X_AUTH", "requirepass", "aws_secret_access_key",
+            "SESSION_COOKIE", "token_value_prod_token",
         ];
         for name in any {
             assert_eq!(known().names.meaning(name).map(|it| it.weight), Some(Weight::Any), "{name}");
@@ -249,18 +214,8 @@ mod tests {
             assert_eq!(known().names.meaning(name).map(|it| it.weight), Some(Weight::Chance), "{name}");
         }
         for name in [
-            "token_count",
-            "tokenizer",
-            "author",
-            "passed",
-            "compass",
-            "keyboard",
-            "password_file",
-            "max_tokens_limit",
-            "pwned",
-            "CACHE_KEY",
-            "primary_key",
-            "next_token",
+            "token_count", "tokenizer", "author", "passed", "compass", "keyboard", "password_file", "max_tokens_limit",
+            "pwned", "CACHE_KEY", "primary_key", "next_token",
         ] {
             assert_eq!(known().names.meaning(name), None, "{name}");
         }

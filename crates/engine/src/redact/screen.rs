@@ -106,32 +106,10 @@ pub(super) fn reads_like_words(text: &str) -> bool {
 /// Pairs of letters that are common in words: behind each letter of the alphabet those that follow it, of which each
 /// makes up a thousandth or more of the pairs in the words of English prose and code.
 const PAIRS: [&str; 26] = [
-    "bcdfgiklmnprstuvy",
-    "abceilorsuy",
-    "acehiklortuy",
-    "adeilorsu",
-    "acdefgilmnprstvxy",
-    "aefiloru",
-    "aehilnoru",
-    "aeiortuy",
-    "abcdefglmnoprstvz",
-    "aeou",
-    "aeilnsy",
-    "adeilostuy",
-    "abeimopsuy",
-    "acdefgikonstuvy",
-    "bcdgilmnoprstuvwk",
-    "aehiloprstu",
-    "u",
-    "acdegilmnokrstuy",
-    "acehilkmopstuwy",
-    "acehilorstuwy",
-    "abceilmnprst",
-    "aeio",
-    "aehinor",
-    "acepit",
-    "pseo",
-    "aeoi",
+    "bcdfgiklmnprstuvy", "abceilorsuy", "acehiklortuy", "adeilorsu", "acdefgilmnprstvxy", "aefiloru", "aehilnoru",
+    "aeiortuy", "abcdefglmnoprstvz", "aeou", "aeilnsy", "adeilostuy", "abeimopsuy", "acdefgikonstuvy",
+    "bcdgilmnoprstuvwk", "aehiloprstu", "u", "acdegilmnokrstuy", "acehilkmopstuwy", "acehilorstuwy", "abceilmnprst",
+    "aeio", "aehinor", "acepit", "pseo", "aeoi",
 ];
 
 /// Whether `part`, letters alone, is like a word: of its pairs two thirds or more are common.

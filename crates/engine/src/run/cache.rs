@@ -27,7 +27,7 @@ pub(super) fn key(engine: &str, inquiry: &Inquiry, request: &Request<'_>) -> Dig
     let target = request.target().0.to_string();
     let parts = match request {
         Request::Shorten(shorten) => vec![engine, &inquiry.model, inquiry.prompt, &target, &shorten.text],
-        Request::Summarise(wanted) => {
+        Request::Summarize(wanted) => {
             let own = wanted.prompt.unwrap_or_default();
             let head = [engine, "fold", &inquiry.model, inquiry.prompt, &target, wanted.persona, own, &wanted.existing];
             let messages = wanted.messages.iter().flat_map(|said| [said.speaker.as_str(), said.text.as_str()]);
@@ -71,7 +71,7 @@ impl<'a> Cache<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Call, Origin, Said, Shorten, Summarise};
+    use crate::{Call, Origin, Said, Shorten, Summarize};
     use ctxc_transcript::text::Tokens;
 
     // a reply that was paid for is found by every later version.
@@ -87,8 +87,8 @@ mod tests {
         assert_eq!(of("1", Request::Shorten(shorten)), Digest::of(b"4:chat9:ann/small1:12:207:A text."));
         let said = [Said { speaker: "user".to_owned(), text: "Go on.".to_owned() }];
         let (existing, messages) = ("It began.".into(), (&said).into());
-        let wanted = Summarise { existing, messages, limit: Tokens(100), persona: "Ann", ..Summarise::default() };
+        let wanted = Summarize { existing, messages, limit: Tokens(100), persona: "Ann", ..Summarize::default() };
         let expected = Digest::of(b"4:chat4:fold9:ann/small6:fold-13:1003:Ann0:9:It began.4:user6:Go on.");
-        assert_eq!(of("fold-1", Request::Summarise(wanted)), expected);
+        assert_eq!(of("fold-1", Request::Summarize(wanted)), expected);
     }
 }

@@ -7,7 +7,7 @@ use super::outcome::{Author, Kept, Outcome, is_error_text};
 use super::question::Question;
 use super::spent::Billed;
 use crate::redact::{Placeholder, Restored};
-use crate::{EngineError, Fault, Prompts, Reply, Request, Shorten, Summarise, Usage, cut};
+use crate::{EngineError, Fault, Prompts, Reply, Request, Shorten, Summarize, Usage, cut};
 use ctxc_transcript::text::chars4;
 
 /// Above this part of its limit, in percent, a summary is asked for again before it is cut.
@@ -32,7 +32,7 @@ impl Billed for Answer {
 
 /// Whether the engine can be asked again for the same request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Again {
+pub(super) enum AskAgain {
     Yes,
     No,
 }
@@ -43,7 +43,7 @@ impl Question<'_> {
     pub(super) fn judge(&self, reply: Reply) -> Result<Answer, EngineError> {
         match &self.given {
             Request::Shorten(given) => Ok(self.judge_shortened(given, reply)),
-            Request::Summarise(given) => self.judge_summary(given, reply),
+            Request::Summarize(given) => self.judge_summary(given, reply),
         }
     }
 
@@ -53,12 +53,12 @@ impl Question<'_> {
         &self,
         reply: Result<Reply, EngineError>,
         refused: &Cell<Option<Kept>>,
-        again: Again,
+        again: AskAgain,
     ) -> Result<Answer, EngineError> {
         let answer = reply.and_then(|reply| self.judge(reply));
         match &self.given {
             Request::Shorten(_) if self.call.is_some() => once_more(answer, refused),
-            Request::Summarise(given) if again == Again::Yes => short_enough(given, answer?),
+            Request::Summarize(given) if again == AskAgain::Yes => short_enough(given, answer?),
             _ => answer,
         }
     }
@@ -76,7 +76,7 @@ impl Question<'_> {
         Answer { reply, outcome: reason.map_or(outcome, Outcome::Kept), lost }
     }
 
-    fn judge_summary(&self, given: &Summarise<'_>, reply: Reply) -> Result<Answer, EngineError> {
+    fn judge_summary(&self, given: &Summarize<'_>, reply: Reply) -> Result<Answer, EngineError> {
         let refused = |fault, message: String| EngineError { usage: reply.usage, ..EngineError::new(fault, message) };
         if reply.text.trim().is_empty() {
             return Err(refused(Fault::Blank, "the summary is blank".to_owned()));
@@ -101,7 +101,7 @@ impl Question<'_> {
 }
 
 /// `summary` within its limit, if it has to be.
-pub(super) fn within_limit(given: &Summarise<'_>, summary: &str) -> String {
+pub(super) fn within_limit(given: &Summarize<'_>, summary: &str) -> String {
     match given.prompts {
         Prompts::Compete => cut(summary, given.limit),
         Prompts::Whole => summary.to_owned(),
@@ -131,7 +131,7 @@ fn once_more(answer: Result<Answer, EngineError>, refused: &Cell<Option<Kept>>) 
 }
 
 /// A summary far over its limit is asked for again before it is cut.
-fn short_enough(given: &Summarise<'_>, answer: Answer) -> Result<Answer, EngineError> {
+fn short_enough(given: &Summarize<'_>, answer: Answer) -> Result<Answer, EngineError> {
     let size = chars4(&answer.reply.text);
     if given.prompts == Prompts::Whole || size.0 * 100 <= given.limit.0 * MOST_OVER {
         return Ok(answer);

@@ -3,7 +3,7 @@
 //! A [`Runner`] takes a request through one way, whatever its kind: [`question`] is the request as it leaves the machine, [`cache`]
 //! holds what was paid for, [`window`] keeps calls under way, [`queue`] and [`limit`] say which is next and when, [`retry`] what follows
 //! from a failure. [`judge`] says what a reply is worth, a shorter text by [`likeness`] and [`poor`]. [`shorten`] turns tasks into
-//! questions and outcomes, [`summarise`] chunks of messages into summaries.
+//! questions and outcomes, [`summarize`] chunks of messages into summaries.
 
 mod cache;
 mod clock;
@@ -12,6 +12,7 @@ mod judge;
 mod level;
 mod likeness;
 mod limit;
+pub(crate) mod options;
 mod outcome;
 mod poor;
 mod question;
@@ -20,20 +21,19 @@ pub(crate) mod retry;
 mod runner;
 mod shorten;
 pub(crate) mod spent;
-mod summarise;
+mod summarize;
 mod task;
-pub(crate) mod terms;
 pub(crate) mod window;
 
 pub use cache::Cache;
 pub use gate::{MinKept, NotAShare};
 pub use level::{Level, target};
+pub use options::{End, Order, RunOptions};
 pub use outcome::{Author, Kept, Outcome};
 pub use question::Asked;
 pub use retry::Timeouts;
 pub use runner::{Event, Runner};
 pub use shorten::{Questions, Ran, shorten_at_once};
 pub use spent::Spent;
-pub use summarise::{NOTHING_SAID, Summarised, SummaryError, summarise_at_once};
+pub use summarize::{NOTHING_SAID, Summarized, SummaryError, summarize_at_once};
 pub use task::{Task, TaskPart};
-pub use terms::{End, Order, Terms};

@@ -116,13 +116,7 @@ impl fmt::Display for Kept {
 
 /// How the error texts of providers and proxies begin, in lower case.
 const ERROR_TEXTS: [&str; 8] = [
-    "api error",
-    "{\"error\"",
-    "{\"type\":\"error\"",
-    "<!doctype html",
-    "<html",
-    "error: ",
-    "internal server error",
+    "api error", "{\"error\"", "{\"type\":\"error\"", "<!doctype html", "<html", "error: ", "internal server error",
     "rate limit",
 ];
 

@@ -5,12 +5,12 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use super::cache::{self, Cache};
-use super::judge::{Again, Answer};
+use super::judge::{Answer, AskAgain};
+use super::options::{End, RunOptions};
 use super::outcome::Outcome;
 use super::question::{Planned, Question};
 use super::spent::Spent;
-use super::terms::{End, Terms};
-use super::window::{Course, Item, Step, window};
+use super::window::{Item, RunLimits, Step, window};
 use crate::redact::Redactor;
 use crate::{Attempt, Engine, EngineError, Fault, Prices, Reply, Request, Usd};
 use ctxc_store::ArchiveError;
@@ -20,7 +20,7 @@ pub struct Runner<'a> {
     /// Who is asked.
     pub engine: &'a dyn Engine,
     /// How calls are made.
-    pub terms: &'a Terms,
+    pub options: &'a RunOptions,
     /// Puts placeholders in the place of secrets (G-01).
     pub redactor: Option<Redactor>,
     /// Holds what was paid for.
@@ -43,7 +43,7 @@ pub enum Event<'a> {
     },
     /// A call failed for this reason, and is made again.
     Again(&'a EngineError),
-    /// A chunk failed for this reason, and is summarised in halves.
+    /// A chunk failed for this reason, and is summarized in halves.
     Halved(&'a EngineError),
     /// Nothing has happened for a moment.
     Waiting,
@@ -52,7 +52,7 @@ pub enum Event<'a> {
 }
 
 /// What [`Runner::ask`] tells.
-pub(super) enum Told<'e> {
+pub(super) enum AskEvent<'e> {
     /// The question of this place is done.
     Done(usize, Result<Answer, EngineError>, Spent),
     /// Anything else.
@@ -62,8 +62,8 @@ pub(super) enum Told<'e> {
 impl<'a> Runner<'a> {
     /// One that asks `engine`; without redaction, cache and prices.
     #[must_use]
-    pub fn new(engine: &'a dyn Engine, terms: &'a Terms) -> Self {
-        Self { engine, terms, redactor: None, cache: None, prices: None }
+    pub fn new(engine: &'a dyn Engine, options: &'a RunOptions) -> Self {
+        Self { engine, options, redactor: None, cache: None, prices: None }
     }
 
     /// Learns the secrets of all texts, for what one of them shows to be one is one everywhere.
@@ -121,8 +121,8 @@ impl<'a> Runner<'a> {
     pub(super) async fn ask(
         &mut self,
         questions: &[Question<'_>],
-        course: &mut Course,
-        mut on: impl FnMut(Told<'_>) -> ControlFlow<()>,
+        limits: &mut RunLimits,
+        mut on: impl FnMut(AskEvent<'_>) -> ControlFlow<()>,
     ) -> End {
         let mut open = Vec::new();
         for (at, question) in questions.iter().enumerate() {
@@ -132,18 +132,18 @@ impl<'a> Runner<'a> {
                 open.push((at, question, Cell::default()));
                 continue;
             };
-            if on(Told::Done(at, Ok(answer), Spent::default())).is_break() {
+            if on(AskEvent::Done(at, Ok(answer), Spent::default())).is_break() {
                 return End::Interrupted;
             }
         }
         let items: Vec<Item> = open.iter().map(|(_, question, _)| Item::of(question)).collect();
-        let (engine, terms) = (self.engine, self.terms);
+        let (engine, options) = (self.engine, self.options);
         let call = |item: usize, number: u32| {
             let calling = open.get(item).map(|(_, question, refused)| {
                 let attempt = Attempt { number, refused: refused.get() };
                 (question, refused, engine.reply(&question.sent, attempt))
             });
-            let again = if number < terms.attempts { Again::Yes } else { Again::No };
+            let again = if number < options.attempts { AskAgain::Yes } else { AskAgain::No };
             async move {
                 let Some((question, refused, replying)) = calling else {
                     return Err(EngineError::new(Fault::Permanent, "there is no such question"));
@@ -151,15 +151,15 @@ impl<'a> Runner<'a> {
                 question.take(replying.await, refused, again)
             }
         };
-        window(course, &items, terms, call, |step| match step {
-            Step::Waiting => on(Told::Event(Event::Waiting)),
-            Step::Again(error) => on(Told::Event(Event::Again(error))),
+        window(limits, &items, options, call, |step| match step {
+            Step::Waiting => on(AskEvent::Event(Event::Waiting)),
+            Step::Again(error) => on(AskEvent::Event(Event::Again(error))),
             Step::Done(item, result, spent) => {
                 let Some((at, question, _)) = open.get(item) else { return ControlFlow::Continue(()) };
                 if let Ok(answer) = &result {
-                    self.keep(question, &answer.reply.text, |event| on(Told::Event(event)))?;
+                    self.keep(question, &answer.reply.text, |event| on(AskEvent::Event(event)))?;
                 }
-                on(Told::Done(*at, result, spent))
+                on(AskEvent::Done(*at, result, spent))
             }
         })
         .await

@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 
 use futures::FutureExt;
 
+use super::options::{End, RunOptions};
 use super::outcome::{Author, Kept, Outcome};
 use super::question::{Asked, Question};
-use super::runner::{Event, Runner, Told};
+use super::runner::{AskEvent, Event, Runner};
 use super::spent::Spent;
 use super::task::{Task, TaskPart};
-use super::terms::{End, Terms};
-use super::window::Course;
+use super::window::RunLimits;
 use crate::redact::Placeholder;
 use crate::{Engine, EngineError, Extract, Fault, Origin, Request, Shorten};
 use ctxc_store::ArchiveError;
@@ -111,10 +111,10 @@ impl Runner<'_> {
         mut tell: impl FnMut(Event<'_>) -> ControlFlow<()>,
     ) -> Ran {
         let mut ran = Ran::of(questions.tasks.len(), Outcome::Kept(Kept::NotAsked));
-        let mut course = Course::new(self.terms);
-        let end = self.ask(&questions.all, &mut course, |told| match told {
-            Told::Event(event) => tell(event),
-            Told::Done(at, result, spent) => {
+        let mut limits = RunLimits::new(self.options);
+        let end = self.ask(&questions.all, &mut limits, |event| match event {
+            AskEvent::Event(event) => tell(event),
+            AskEvent::Done(at, result, spent) => {
                 let place = questions.all.get(at).zip(questions.tasks_of.get(at));
                 let Some((question, tasks)) = place else { return ControlFlow::Continue(()) };
                 let (outcome, lost) = match result {
@@ -135,7 +135,7 @@ impl Runner<'_> {
 
 /// [`Runner::shorten`] for an engine that answers at once, in the order of the tasks, each asked for once.
 pub fn shorten_at_once(tasks: &[Task], engine: &dyn Engine, tell: impl FnMut(Event<'_>) -> ControlFlow<()>) -> Ran {
-    let mut runner = Runner::new(engine, &Terms::AT_ONCE);
+    let mut runner = Runner::new(engine, &RunOptions::AT_ONCE);
     let questions = runner.open_questions(tasks);
     let ran = runner.shorten(&questions, tell).now_or_never();
     ran.unwrap_or_else(|| Ran::of(tasks.len(), Outcome::Failed("the engine does not answer at once".to_owned())))

@@ -13,10 +13,10 @@ use tokio::time::Instant;
 
 use super::clock;
 use super::limit::{Limit, Start};
+use super::options::{End, Order, RunOptions};
 use super::queue::Queue;
 use super::retry::{self, Next};
 use super::spent::{Billed, Charge, Spent};
-use super::terms::{End, Order, Terms};
 use crate::{Budget, EngineError, Fault, Price, Reservation, Usd};
 use ctxc_transcript::text::Tokens;
 
@@ -47,25 +47,25 @@ pub(crate) enum Step<'a, T> {
 
 /// What windows of one run have in common: when the next call may start, and what is left of the budget.
 #[derive(Debug)]
-pub(crate) struct Course {
+pub(crate) struct RunLimits {
     limit: Limit,
     budget: Budget,
 }
 
-impl Course {
-    /// The beginning of a run by `terms`.
-    pub(crate) fn new(terms: &Terms) -> Self {
-        Self { limit: Limit::new(terms.concurrency, terms.rpm), budget: Budget::new(terms.max_cost) }
+impl RunLimits {
+    /// The beginning of a run by `options`.
+    pub(crate) fn new(options: &RunOptions) -> Self {
+        Self { limit: Limit::new(options.concurrency, options.rpm), budget: Budget::new(options.max_cost) }
     }
 }
 
 /// Everything about a run that changes.
 struct Window<'a, 'c, F> {
     items: &'a [Item],
-    terms: &'a Terms,
+    options: &'a RunOptions,
     ask: F,
     queue: Queue,
-    course: &'c mut Course,
+    limits: &'c mut RunLimits,
     spent: Vec<Spent>,
     /// How many items in a row have failed for good.
     n_failed_in_a_row: usize,
@@ -83,13 +83,13 @@ struct Called<T> {
 /// Asks for each item by `ask`, which gets its number and which call for it this is, until all are done or the run
 /// ends. Calls that are under way then are cancelled.
 pub(crate) async fn window<T: Billed, C: Future<Output = Result<T, EngineError>>>(
-    course: &mut Course,
+    limits: &mut RunLimits,
     items: &[Item],
-    terms: &Terms,
+    options: &RunOptions,
     ask: impl Fn(usize, u32) -> C,
     mut tell: impl FnMut(Step<'_, T>) -> ControlFlow<()>,
 ) -> End {
-    let mut window = Window::new(course, items, terms, ask);
+    let mut window = Window::new(limits, items, options, ask);
     let mut running = FuturesUnordered::new();
     loop {
         let due = loop {
@@ -136,17 +136,17 @@ enum Turn {
 }
 
 impl<'a, 'c, F> Window<'a, 'c, F> {
-    fn new(course: &'c mut Course, items: &'a [Item], terms: &'a Terms, ask: F) -> Self {
+    fn new(limits: &'c mut RunLimits, items: &'a [Item], options: &'a RunOptions, ask: F) -> Self {
         let mut order: Vec<usize> = (0..items.len()).collect();
-        if terms.order == Order::LongestFirst {
+        if options.order == Order::LongestFirst {
             order.sort_by_key(|at| std::cmp::Reverse(items.get(*at).map(|item| item.tokens)));
         }
         Self {
             items,
-            terms,
+            options,
             ask,
             queue: Queue::new(order),
-            course,
+            limits,
             spent: vec![Spent::default(); items.len()],
             n_failed_in_a_row: 0,
             over_budget: false,
@@ -162,15 +162,15 @@ impl<'a, 'c, F> Window<'a, 'c, F> {
             return self
                 .queue
                 .due()
-                .filter(|_| n_running < self.terms.concurrency.max(1))
+                .filter(|_| n_running < self.options.concurrency.max(1))
                 .map_or(Turn::AfterAnother, Turn::At);
         };
-        let Ok(reservation) = self.course.budget.reserve(self.item(item).most) else {
+        let Ok(reservation) = self.limits.budget.reserve(self.item(item).most) else {
             // Those that are under way may cost less than they might.
             self.over_budget = n_running == 0;
             return Turn::AfterAnother;
         };
-        let turn = match self.course.limit.start(now, n_running) {
+        let turn = match self.limits.limit.start(now, n_running) {
             Start::Now => {
                 self.queue.take();
                 return Turn::Call(item, reservation);
@@ -178,7 +178,7 @@ impl<'a, 'c, F> Window<'a, 'c, F> {
             Start::At(due) => Turn::At(due),
             Start::AfterAnother => Turn::AfterAnother,
         };
-        self.course.budget.release(reservation);
+        self.limits.budget.release(reservation);
         turn
     }
 
@@ -200,7 +200,7 @@ impl<'a, 'c, F> Window<'a, 'c, F> {
             spent.calls
         });
         let reply = (self.ask)(item, attempt);
-        let limit = self.terms.timeouts.map(|timeouts| retry::limit(timeouts, attempt, tokens));
+        let limit = self.options.timeouts.map(|timeouts| retry::limit(timeouts, attempt, tokens));
         async move {
             let started = clock::now();
             let result = match limit {
@@ -230,22 +230,22 @@ impl<'a, 'c, F> Window<'a, 'c, F> {
             *place = spent;
         }
         match charge {
-            Charge::Measured(cost) => self.course.budget.settle(reservation, Some(cost)),
-            Charge::Unknown => self.course.budget.settle(reservation, None),
-            Charge::Nothing => self.course.budget.release(reservation),
+            Charge::Measured(cost) => self.limits.budget.settle(reservation, Some(cost)),
+            Charge::Unknown => self.limits.budget.settle(reservation, None),
+            Charge::Nothing => self.limits.budget.release(reservation),
         }
         let error = match result {
             Ok(reply) => {
-                self.course.limit.replied();
+                self.limits.limit.replied();
                 self.n_failed_in_a_row = 0;
                 return or_interrupted(tell(Step::Done(item, Ok(reply), spent)));
             }
             Err(error) => error,
         };
         if error.fault == Fault::Limited || error.retry_after.is_some() {
-            self.course.limit.turned_away(started, now, n_running, error.retry_after);
+            self.limits.limit.turned_away(started, now, n_running, error.retry_after);
         }
-        match retry::next(&error, spent.calls, self.terms.attempts, item as u64) {
+        match retry::next(&error, spent.calls, self.options.attempts, item as u64) {
             Next::Again(wait) => {
                 self.queue.put_back(item, now + wait);
                 or_interrupted(tell(Step::Again(&error)))
@@ -254,7 +254,7 @@ impl<'a, 'c, F> Window<'a, 'c, F> {
                 // A poor reply is one: the server works.
                 let is_reply = matches!(error.fault, Fault::Poor(_) | Fault::PoorTwice(_));
                 self.n_failed_in_a_row = if is_reply { 0 } else { self.n_failed_in_a_row + 1 };
-                let too_many = (self.n_failed_in_a_row > self.terms.concurrency).then(|| error.clone());
+                let too_many = (self.n_failed_in_a_row > self.options.concurrency).then(|| error.clone());
                 or_interrupted(tell(Step::Done(item, Err(error), spent)))?;
                 too_many.map_or(ControlFlow::Continue(()), |error| ControlFlow::Break(End::GaveUp(error)))
             }

@@ -17,7 +17,7 @@ pub(super) const NEWEST: i32 = MIGRATIONS.len() as i32;
 const OLDEST_SERVER: i64 = 120_000;
 
 /// What the schema of an archive holds.
-enum Age {
+enum SchemaState {
     /// Nothing, or it is not there.
     Empty,
     /// The tables of another program.
@@ -28,15 +28,15 @@ enum Age {
 
 /// Whether there is an archive.
 pub(super) fn is_there(db: &PostgresLink) -> Result<bool, ArchiveError> {
-    Ok(matches!(age(db)?, Age::Schema(_)))
+    Ok(matches!(age(db)?, SchemaState::Schema(_)))
 }
 
 /// Checks that the schema of the server holds an archive that this version knows, and makes it where there is
 /// none. An older one stays as it is, for other people's programs may not know the newer one.
 pub(super) fn prepare(db: &PostgresLink) -> Result<(), ArchiveError> {
     match age(db)? {
-        Age::Schema(NEWEST) => Ok(()),
-        Age::Schema(found) if found < NEWEST => {
+        SchemaState::Schema(NEWEST) => Ok(()),
+        SchemaState::Schema(found) if found < NEWEST => {
             Err(ArchiveError::OlderOnServer { place: db.server.place.clone(), found, known: NEWEST })
         }
         age => check(db, &age).and_then(|()| upgrade(db)),
@@ -46,10 +46,10 @@ pub(super) fn prepare(db: &PostgresLink) -> Result<(), ArchiveError> {
 /// Brings the archive up to date; `None` where there is none.
 pub(super) fn upgrade_existing(db: &PostgresLink) -> Result<Option<Upgraded>, ArchiveError> {
     let found = match age(db)? {
-        Age::Empty => return Ok(None),
-        Age::Schema(NEWEST) => return Ok(Some(Upgraded::default())),
-        Age::Schema(found) => found,
-        Age::Foreign => 0,
+        SchemaState::Empty => return Ok(None),
+        SchemaState::Schema(NEWEST) => return Ok(Some(Upgraded::default())),
+        SchemaState::Schema(found) => found,
+        SchemaState::Foreign => 0,
     };
     upgrade(db)?;
     Ok(Some(Upgraded { schema: Some((found, NEWEST)), grants: grants(db)? }))
@@ -71,14 +71,14 @@ fn grants(db: &PostgresLink) -> Result<Vec<String>, ArchiveError> {
     ])
 }
 
-fn check(db: &PostgresLink, age: &Age) -> Result<(), ArchiveError> {
+fn check(db: &PostgresLink, age: &SchemaState) -> Result<(), ArchiveError> {
     let place = db.server.place.clone();
     match age {
-        Age::Foreign => Err(ArchiveError::ForeignSchema { place }),
-        Age::Schema(found) if *found > NEWEST => {
+        SchemaState::Foreign => Err(ArchiveError::ForeignSchema { place }),
+        SchemaState::Schema(found) if *found > NEWEST => {
             Err(ArchiveError::NewerOnServer { place, found: *found, known: NEWEST })
         }
-        Age::Schema(_) | Age::Empty => Ok(()),
+        SchemaState::Schema(_) | SchemaState::Empty => Ok(()),
     }
 }
 
@@ -93,8 +93,8 @@ fn migrate(db: &PostgresLink) -> Result<(), ArchiveError> {
     let age = age(db)?;
     check(db, &age)?;
     let from = match age {
-        Age::Schema(found) => found,
-        Age::Empty | Age::Foreign => 0,
+        SchemaState::Schema(found) => found,
+        SchemaState::Empty | SchemaState::Foreign => 0,
     };
     if from == 0 {
         // Only where there is none, for who may not make one may still fill it.
@@ -118,7 +118,7 @@ fn migrate(db: &PostgresLink) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-fn age(db: &PostgresLink) -> Result<Age, ArchiveError> {
+fn age(db: &PostgresLink) -> Result<SchemaState, ArchiveError> {
     let sql = "SELECT current_setting('server_version_num')::integer, current_setting('server_encoding'),
             to_regclass($1::text || '.ctxc_archive') IS NOT NULL,
             EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1::text))";
@@ -136,11 +136,11 @@ fn age(db: &PostgresLink) -> Result<Age, ArchiveError> {
         return unprepared(format!("the database is in the encoding {encoding}; make one with `ENCODING 'UTF8'`"));
     }
     if !is_archive {
-        return Ok(if is_used { Age::Foreign } else { Age::Empty });
+        return Ok(if is_used { SchemaState::Foreign } else { SchemaState::Empty });
     }
     let version = database.one("SELECT max(version) FROM ctxc_archive", &[], Row::get::<Option<i64>>)?;
     let version = version.flatten().and_then(|version| i32::try_from(version).ok());
-    Ok(version.map_or(Age::Foreign, Age::Schema))
+    Ok(version.map_or(SchemaState::Foreign, SchemaState::Schema))
 }
 
 #[cfg(test)]

@@ -39,18 +39,19 @@ pub(super) fn connector(url: &ServerUrl, place: &str) -> Result<MakeRustlsConnec
             let verified = builder.with_platform_verifier();
             verified.map_err(|error| wrong(error.to_string()))?.with_no_client_auth()
         }
-        (None, Encryption::Off | Encryption::IfOffered | Encryption::Unverified) => {
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider))).with_no_client_auth()
-        }
+        (None, Encryption::Off | Encryption::IfOffered | Encryption::Unverified) => builder
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
+            .with_no_client_auth(),
     };
     Ok(MakeRustlsConnect::new(config))
 }
 
 /// Takes any certificate, as `sslmode=require` means it; that the server has the key of it is checked.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct AnyCertificate(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AnyCertificate {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

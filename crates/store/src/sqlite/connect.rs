@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::fault::{Fault, WAIT_SECONDS};
 use super::place;
-use super::schema::{APPLICATION_ID, Age, NEWEST, age, migrate};
+use super::schema::{APPLICATION_ID, NEWEST, SchemaState, age, migrate};
 use crate::ArchiveError;
 
 /// How many statements are held.
@@ -82,12 +82,12 @@ pub(super) fn connect(path: &Path) -> Result<Connection, ArchiveError> {
 fn prepare(connection: &Connection, path: &Path) -> Result<(), ArchiveError> {
     let path_buf = || path.to_owned();
     match age(connection, APPLICATION_ID).fault(path)? {
-        Age::Foreign => Err(ArchiveError::Foreign { path: path_buf() }),
-        Age::Schema(found) if found > NEWEST => {
+        SchemaState::Foreign => Err(ArchiveError::Foreign { path: path_buf() }),
+        SchemaState::Schema(found) if found > NEWEST => {
             Err(ArchiveError::NewerSchema { path: path_buf(), found, known: NEWEST })
         }
-        Age::Schema(NEWEST) => Ok(()),
-        Age::Schema(_) => {
+        SchemaState::Schema(NEWEST) => Ok(()),
+        SchemaState::Schema(_) => {
             // Both last. Lines lie in packs, each of which leaves half a page empty, and each of some forty trees takes one
             // page at least.
             connection.pragma_update(None, "page_size", 4096).fault(path)?;

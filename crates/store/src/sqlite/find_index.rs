@@ -15,7 +15,7 @@ use super::find_text::{FindPlace, FindText, about};
 use super::find_words::NewWords;
 use super::link::SqliteLink;
 use super::place;
-use super::schema::{Age, age};
+use super::schema::{SchemaState, age};
 use crate::store::link::{Hold, Link};
 use crate::store::value::{Damage, Row, Value, values};
 use crate::{ArchiveError, terms};
@@ -243,14 +243,14 @@ fn prepare(connection: &Connection) -> rusqlite::Result<bool> {
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", -65_536)?;
     match age(connection, APPLICATION_ID)? {
-        Age::Foreign => return Ok(false),
-        Age::Schema(VERSION) => return Ok(true),
-        Age::Schema(_) => {}
+        SchemaState::Foreign => return Ok(false),
+        SchemaState::Schema(VERSION) => return Ok(true),
+        SchemaState::Schema(_) => {}
     }
     connection.pragma_update(None, "journal_mode", "WAL")?;
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     // Another process may have been faster.
-    if !matches!(age(connection, APPLICATION_ID)?, Age::Schema(VERSION)) {
+    if !matches!(age(connection, APPLICATION_ID)?, SchemaState::Schema(VERSION)) {
         for table in tables(connection)? {
             connection.execute_batch(&format!("DROP TABLE \"{table}\""))?;
         }

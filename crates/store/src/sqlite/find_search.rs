@@ -265,12 +265,12 @@ mod tests {
 
     const NOW: i64 = 1_800_000_000;
 
-    struct Shelf {
+    struct Fixture {
         index: FindIndex,
         n_texts: u32,
     }
 
-    impl Shelf {
+    impl Fixture {
         fn new() -> Self {
             let mut index = FindIndex::in_memory().unwrap();
             index.begin().unwrap();
@@ -314,14 +314,14 @@ mod tests {
     // W-06: of a word that thousands of texts have, what a person said of old is not lost among what tools printed since.
     #[test]
     fn w_06_what_people_said_is_found_among_any_number_of_results() {
-        let mut shelf = Shelf::new();
-        shelf.index.put_source(&source()).unwrap();
-        shelf.put("a", ("prompt", None), 1_000_000, "a common word that was typed");
+        let mut fixture = Fixture::new();
+        fixture.index.put_source(&source()).unwrap();
+        fixture.put("a", ("prompt", None), 1_000_000, "a common word that was typed");
         for n in 0..=MOST_RANKED {
-            shelf.put("a", ("tool-result", None), 0, &format!("common {n}, as a tool says it in a long line"));
+            fixture.put("a", ("tool-result", None), 0, &format!("common {n}, as a tool says it in a long line"));
         }
-        shelf.index.commit().unwrap();
-        let found = shelf.found(query("common"));
+        fixture.index.commit().unwrap();
+        let found = fixture.found(query("common"));
         assert_eq!((found.len(), found[0]), (50, 0));
     }
 
@@ -329,16 +329,16 @@ mod tests {
     #[test]
     fn w_06_a_search_is_narrowed_to_the_second() {
         const DAY: i64 = 86_400;
-        let mut shelf = Shelf::new();
-        shelf.index.put_source(&source()).unwrap();
+        let mut fixture = Fixture::new();
+        fixture.index.put_source(&source()).unwrap();
         for days in [1, 20, 40, 100, 400, 4_000] {
-            shelf.put("a", ("tool-result", Some("Bash")), days * DAY, &format!("unobtainium {days}"));
+            fixture.put("a", ("tool-result", Some("Bash")), days * DAY, &format!("unobtainium {days}"));
         }
-        shelf.put("b", ("prompt", None), 20 * DAY + 1, "unobtainium");
+        fixture.put("b", ("prompt", None), 20 * DAY + 1, "unobtainium");
         // Clocks differ.
-        shelf.put("b", ("prompt", None), -DAY, "unobtainium tomorrow");
-        shelf.index.commit().unwrap();
-        let count = |query| shelf.found(query).len();
+        fixture.put("b", ("prompt", None), -DAY, "unobtainium tomorrow");
+        fixture.index.commit().unwrap();
+        let count = |query| fixture.found(query).len();
         let now = Timestamp::from_second(NOW).unwrap();
         for (days, expected) in [(0, 1), (1, 2), (20, 3), (21, 4), (400, 7), (3_999, 7), (4_000, 8)] {
             let since = Some(Since { from: Timestamp::from_second(NOW - days * DAY).unwrap(), now });
@@ -355,16 +355,16 @@ mod tests {
     // W-06
     #[test]
     fn w_06_parts_of_words_are_found() {
-        let mut shelf = Shelf::new();
-        shelf.index.put_source(&source()).unwrap();
+        let mut fixture = Fixture::new();
+        fixture.index.put_source(&source()).unwrap();
         for text in ["the deployments of it", "redeployment", "see src/main.rs:12", "明日の会議は"] {
-            shelf.put("a", ("prompt", None), 0, text);
+            fixture.put("a", ("prompt", None), 0, text);
         }
         // So many that they are looked for by turns.
         for n in 0..3 * MOST_LONGER {
-            shelf.put("b", ("prompt", None), 0, &format!("serial{n}"));
+            fixture.put("b", ("prompt", None), 0, &format!("serial{n}"));
         }
-        shelf.index.commit().unwrap();
+        fixture.index.commit().unwrap();
         let cases: [(&str, &[u32]); 8] = [
             ("deploymen", &[0]),
             ("eployment", &[0, 1]),
@@ -376,17 +376,17 @@ mod tests {
             ("nothing", &[]),
         ];
         for (text, expected) in cases {
-            let mut found = shelf.found(query(text));
+            let mut found = fixture.found(query(text));
             found.sort_unstable();
             assert_eq!(found, expected, "{text}");
         }
         let longest = format!("erial{}", 3 * MOST_LONGER - 1);
-        assert_eq!(shelf.found(query(&longest)).len(), 1);
+        assert_eq!(fixture.found(query(&longest)).len(), 1);
         let last = FindQuery { project: Some("a"), ..query("erial") };
-        assert_eq!(shelf.found(last).len(), 0);
-        shelf.index.begin().unwrap();
-        shelf.put("a", ("prompt", None), 0, "serialization");
-        shelf.index.commit().unwrap();
-        assert_eq!(shelf.found(last).len(), 1, "longer than all others");
+        assert_eq!(fixture.found(last).len(), 0);
+        fixture.index.begin().unwrap();
+        fixture.put("a", ("prompt", None), 0, "serialization");
+        fixture.index.commit().unwrap();
+        assert_eq!(fixture.found(last).len(), 1, "longer than all others");
     }
 }

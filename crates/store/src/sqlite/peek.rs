@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags};
 
 use super::fault::Fault;
-use super::schema::{APPLICATION_ID, Age, age};
+use super::schema::{APPLICATION_ID, SchemaState, age};
 use crate::ArchiveError;
 
 /// The schema of the archive in the file at `path`; `None` where there is no file. Nothing is changed.
@@ -18,7 +18,7 @@ pub fn schema_of(path: &Path) -> Result<Option<i64>, ArchiveError> {
     }
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).fault(path)?;
     match age(&connection, APPLICATION_ID).fault(path)? {
-        Age::Foreign => Err(ArchiveError::Foreign { path: path.to_owned() }),
-        Age::Schema(schema) => Ok(Some(schema)),
+        SchemaState::Foreign => Err(ArchiveError::Foreign { path: path.to_owned() }),
+        SchemaState::Schema(schema) => Ok(Some(schema)),
     }
 }

@@ -19,7 +19,7 @@ pub(super) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"ctxc");
 pub const NEWEST: i64 = MIGRATIONS.len() as i64;
 
 /// Whose database it is and how old.
-pub(super) enum Age {
+pub(super) enum SchemaState {
     /// Another program's.
     Foreign,
     /// Ours, of this schema; 0 for an empty database.
@@ -27,21 +27,21 @@ pub(super) enum Age {
 }
 
 /// Reads the marks of the database, of which `ours` is in the header of ours.
-pub(super) fn age(connection: &Connection, ours: i32) -> rusqlite::Result<Age> {
+pub(super) fn age(connection: &Connection, ours: i32) -> rusqlite::Result<SchemaState> {
     let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
     let (application, version) = (number("application_id")?, number("user_version")?);
     if application == i64::from(ours) {
-        return Ok(Age::Schema(version));
+        return Ok(SchemaState::Schema(version));
     }
     let n_tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    Ok(if (application, version, n_tables) == (0, 0, 0) { Age::Schema(0) } else { Age::Foreign })
+    Ok(if (application, version, n_tables) == (0, 0, 0) { SchemaState::Schema(0) } else { SchemaState::Foreign })
 }
 
 /// Brings the database to the newest schema, in one transaction. When another process does so at the same
 /// time, this waits and then finds nothing left to do.
 pub(super) fn migrate(connection: &Connection) -> rusqlite::Result<()> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    let Age::Schema(from) = age(connection, APPLICATION_ID)? else { return Ok(()) };
+    let SchemaState::Schema(from) = age(connection, APPLICATION_ID)? else { return Ok(()) };
     for migration in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or(0)) {
         connection.execute_batch(migration)?;
     }

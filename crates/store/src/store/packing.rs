@@ -47,7 +47,7 @@ pub(crate) fn compress(bytes: usize) -> impl Fn(std::io::Error) -> ArchiveError 
 
 /// Where a line lies.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Lies {
+enum LinePlace {
     /// In a pack.
     Packed,
     /// By itself.
@@ -57,7 +57,7 @@ enum Lies {
 }
 
 /// Where lines lie, with their numbers.
-type Stored = HashMap<Digest, (LineId, Lies)>;
+type Stored = HashMap<Digest, (LineId, LinePlace)>;
 
 /// Stores those of `lines` that are not there, as `kept` says what is kept of each.
 fn store(
@@ -79,8 +79,8 @@ fn store(
         let wanted = Value::list(missing.iter().map(|(digest, _)| *digest));
         db.each(KNOWN, &[wanted], &mut |row| {
             let (digest, id, codec): (Digest, LineId, i64) = (row.get()?, row.get()?, row.get()?);
-            let known = if codec == PACKED { Lies::Packed } else { Lies::Alone };
-            ids.insert(digest, (id, if ours.contains(&id) { Lies::New } else { known }));
+            let known = if codec == PACKED { LinePlace::Packed } else { LinePlace::Alone };
+            ids.insert(digest, (id, if ours.contains(&id) { LinePlace::New } else { known }));
             Ok(())
         })?;
         missing.retain(|(digest, _)| !ids.contains_key(digest));
@@ -96,7 +96,7 @@ fn store(
         let n_stored = db.insert(&INSERT, rows)?;
         let new = new.into_iter().map(|id| LineId(id.cast_unsigned()));
         if n_stored == missing.len() as u64 {
-            ids.extend(missing.iter().zip(new).map(|((digest, _), id)| (*digest, (id, Lies::New))));
+            ids.extend(missing.iter().zip(new).map(|((digest, _), id)| (*digest, (id, LinePlace::New))));
             return Ok(ids);
         }
         ours.extend(new);
@@ -160,11 +160,11 @@ impl Packing {
         // In their order, for lines that lie together are read together.
         for (digest, line) in lines {
             let Some((id, place)) = stored.get_mut(digest) else { continue };
-            let was = std::mem::replace(place, Lies::Packed);
-            if was != Lies::Packed {
+            let was = std::mem::replace(place, LinePlace::Packed);
+            if was != LinePlace::Packed {
                 self.open.add(*id, line);
             }
-            if was == Lies::Alone {
+            if was == LinePlace::Alone {
                 alone.push(*id);
             }
             put.push(*id);

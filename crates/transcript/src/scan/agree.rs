@@ -133,19 +133,8 @@ mod tests {
                 .prop_map(str::to_owned),
         ];
         let keys = vec![
-            "type",
-            "uuid",
-            "message",
-            "content",
-            "text",
-            "id",
-            "isMeta",
-            "x",
-            "sessionId",
-            "parentUuid",
-            "tool_use_id",
-            "usage",
-            "input_tokens",
+            "type", "uuid", "message", "content", "text", "id", "isMeta", "x", "sessionId", "parentUuid",
+            "tool_use_id", "usage", "input_tokens",
         ];
         leaf.prop_recursive(5, 60, 6, move |inner| {
             let space = prop::sample::select(vec!["", "", " ", "\t", "\r\n"]);

@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<Completio
     let now = Timestamp::now();
     let cleanup = Cleanup::at(now, args.older_than.filter(|_| args.originals));
     let before = args.sessions.map(|age| now.checked_sub(age).unwrap_or(Timestamp::MIN));
-    let old = before.map(|before| Old::find(&*archive.archive, before)).transpose()?.unwrap_or_default();
+    let old = before.map(|before| OldSessions::find(&*archive.archive, before)).transpose()?.unwrap_or_default();
     let counted = archive.archive.sweep(&cleanup, Sweep::Count)?;
     let swept = |dropped| Swept::counted(archive.url.clone(), dropped).with_sessions(old.gone(), old.spared());
     if args.dry_run {
@@ -83,14 +83,14 @@ fn is_confirmed(counted: &Dropped, n_sessions: u64, archive: &OpenArchive<'_>) -
 
 /// Sessions with which nothing was done for long, with all that was made of them.
 #[derive(Default)]
-struct Old {
+struct OldSessions {
     /// They go.
     gone: Vec<Lineage>,
     /// They stay, for this file is there and an operation on it can be undone.
     spared: Vec<(Lineage, PathBuf)>,
 }
 
-impl Old {
+impl OldSessions {
     /// Those of `archive` with which nothing was done since `before`.
     fn find(archive: &dyn Archive, before: Timestamp) -> Result<Self, VersionError> {
         let mut old = Self::default();

@@ -94,11 +94,11 @@ impl OpenArchive<'_> {
         };
         // Summaries are kept under the id that their messages have, whatever the file was called.
         let batches = self.archive.records(&RecordFilter { kind: Some(Kind::Batch), ..RecordFilter::default() })?;
-        let summarised: Vec<String> = batches.into_iter().filter_map(|batch| batch.document.session).collect();
+        let summarized: Vec<String> = batches.into_iter().filter_map(|batch| batch.document.session).collect();
         let known: BTreeSet<&String> = operations
             .iter()
             .flat_map(|it| std::iter::once(&it.session).chain(&it.session_ids))
-            .chain(&summarised)
+            .chain(&summarized)
             .collect();
         let beginning: Vec<String> = known.into_iter().filter(|name| name.starts_with(asked)).cloned().collect();
         match beginning.as_slice() {

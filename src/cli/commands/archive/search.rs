@@ -10,7 +10,7 @@ use crate::cli::context::Context;
 use crate::report::archive::Found;
 use crate::session::error::{CommandError, Completion};
 use crate::session::meaning;
-use ctxc_core::apply::folded_batches;
+use ctxc_core::apply::merged_batches;
 use ctxc_store::{DocumentId, Operations, Query};
 
 #[derive(Debug, clap::Args)]
@@ -50,10 +50,10 @@ pub(super) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
     query.sessions = &sessions;
     archive.index()?;
     // A summary that went up in another one repeats it, unless summaries are what is asked for.
-    let folded = if args.narrow.kind.is_none() { folded_batches(&*archive.archive)? } else { HashSet::new() };
-    query.limit = args.narrow.limit.saturating_add(u32::try_from(folded.len()).unwrap_or(u32::MAX));
+    let merged = if args.narrow.kind.is_none() { merged_batches(&*archive.archive)? } else { HashSet::new() };
+    query.limit = args.narrow.limit.saturating_add(u32::try_from(merged.len()).unwrap_or(u32::MAX));
     let (mut hits, meant) = meaning::find(&mut *archive.archive, &query, meaning.as_ref(), archive.context.ui)?;
-    hits.retain(|hit| !(matches!(hit.id, DocumentId::Record(..)) && folded.contains(&hit.id.digest().to_string())));
+    hits.retain(|hit| !(matches!(hit.id, DocumentId::Record(..)) && merged.contains(&hit.id.digest().to_string())));
     hits.truncate(args.narrow.limit as usize);
     let found = Found::new(&args.query, hits, meant);
     archive.context.print(&found, &found)?;

@@ -45,7 +45,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    pub(super) fn resolve(self, context: &Context<'_>, runner: Runner) -> Result<Settings, CommandError> {
+    pub(super) fn resolve(self, context: &Context<'_>, runner: Runner) -> Result<BatchSettings, CommandError> {
         let Self { jobs, results, verb, options } = self;
         if !VERBS.contains(&verb.as_str()) {
             return Err(CommandError::usage(anyhow!("{verb:?} cannot be run on many sessions"))
@@ -58,7 +58,7 @@ impl Args {
             return Err(CommandError::usage(anyhow!("{option} names one file for all sessions"))
                 .hint("use one for each: {\"path\": \"a.jsonl\", \"options\": [\"-o\", \"b.jsonl\"]}"));
         }
-        let settings = Settings { jobs: jobs.map_or_else(cpus, NonZeroUsize::get), results, verb, options };
+        let settings = BatchSettings { jobs: jobs.map_or_else(cpus, NonZeroUsize::get), results, verb, options };
         // An option that is wrong for one session is wrong for all.
         let typed = settings.typed("session.jsonl".as_ref(), &[]);
         (runner.check)(&typed).map_err(|problem| CommandError::usage(anyhow!("{problem}")))?;
@@ -77,7 +77,7 @@ pub(crate) struct Runner {
 
 /// What to run, and where its results go.
 #[derive(Debug)]
-pub(super) struct Settings {
+pub(super) struct BatchSettings {
     /// How many sessions are worked on at a time.
     pub(super) jobs: usize,
     /// The file that gets the results; standard output where there is none.
@@ -87,7 +87,7 @@ pub(super) struct Settings {
     pub(super) options: Vec<OsString>,
 }
 
-impl Settings {
+impl BatchSettings {
     /// The command line for the session at `path`.
     pub(super) fn typed(&self, path: &OsStr, options: &[OsString]) -> Vec<OsString> {
         let head = ["ctxc".into(), OsString::from(&self.verb), "--json".into()];

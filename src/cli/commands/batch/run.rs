@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::args::{Args, Runner, Settings};
+use super::args::{Args, BatchSettings, Runner};
 use super::input::{BadLine, Item, each_item};
 use super::results::{BatchKey, Results};
 use crate::cli::context::Context;
@@ -31,7 +31,7 @@ const IDLE: Duration = Duration::from_millis(100);
 /// What the workers share.
 struct Batch<'a> {
     runner: Runner,
-    settings: &'a Settings,
+    settings: &'a BatchSettings,
     environment: &'a Environment,
     ui: &'a Ui,
     stop: Arc<AtomicBool>,

@@ -30,7 +30,7 @@ pub(super) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
         let (place, state) = crate::buffer::delete(&mut *buffer.archive, &buffer.name, sequence, Timestamp::now())?;
         let report = DeleteReport::one(name, sequence, &state);
         buffer.context.print(&report, &report)?;
-        if place == Deleted::Summarised {
+        if place == Deleted::Summarized {
             buffer.context.ui.warning("it was summarized before: the summary still mentions it");
         }
         return Ok(Completion::Full);

@@ -11,7 +11,7 @@ use crate::report::size::{counted, tokens};
 use crate::session::error::{CommandError, Completion, Kind};
 use crate::session::options::{Keep, Summarizing};
 use crate::session::quantity::some_tokens;
-use crate::session::summarize::fold as fold_chunks;
+use crate::session::summarize::summarize as summarize_chunks;
 use crate::terminal::ui::Ui;
 use ctxc_transcript::text::Tokens;
 
@@ -38,7 +38,7 @@ pub(crate) struct LimitArgs {
 pub(super) struct Filling {
     /// Which limits are set anew.
     change: Change,
-    /// How what is evicted is summarised, but for the limit, which is the buffer's.
+    /// How what is evicted is summarized, but for the limit, which is the buffer's.
     how: Summarizing,
     /// Whether a summary that could not be made ends the command with exit code 3.
     is_strict: bool,
@@ -52,7 +52,7 @@ impl LimitArgs {
     }
 }
 
-/// Pushes `spoken`, has what is evicted summarised, and tells what came of it.
+/// Pushes `spoken`, has what is evicted summarized, and tells what came of it.
 pub(super) fn fill(
     spoken: Vec<Spoken>,
     filling: Filling,
@@ -77,22 +77,22 @@ pub(super) fn fill(
     Ok(if is_partial { Completion::Partial } else { Completion::Full })
 }
 
-/// Has what waits in the buffer summarised.
+/// Has what waits in the buffer summarized.
 fn settle(buffer: &mut OpenBuffer<'_>, mut how: Summarizing) -> Result<Settled, CommandError> {
     let keep = Keep::In(buffer.url.clone());
     let (name, ui) = (&buffer.name, buffer.context.ui);
     crate::buffer::settle(&mut *buffer.archive, name, Timestamp::now, |due| {
         how.limit = due.limit;
-        summarise(due, &how, &keep, name, ui)
+        summarize(due, &how, &keep, name, ui)
     })
 }
 
-fn summarise(due: &Due, how: &Summarizing, keep: &Keep, name: &Name, ui: &Ui) -> Result<String, CommandError> {
-    let folded = fold_chunks(&due.chunks, &due.existing, how, keep, Some(&name.session()), ui)?;
-    Ok(folded.summaries.into_iter().next_back().unwrap_or_default())
+fn summarize(due: &Due, how: &Summarizing, keep: &Keep, name: &Name, ui: &Ui) -> Result<String, CommandError> {
+    let made = summarize_chunks(&due.chunks, &due.existing, how, keep, Some(&name.session()), ui)?;
+    Ok(made.summaries.into_iter().next_back().unwrap_or_default())
 }
 
-/// Says what is not as wanted: an utterance over the limit (H-06), and what could not be summarised.
+/// Says what is not as wanted: an utterance over the limit (H-06), and what could not be summarized.
 fn warn(report: &PushReport, error: Option<CommandError>, ui: &Ui) {
     if let Some((held, most)) = report.holds().over() {
         ui.warning(format_args!(

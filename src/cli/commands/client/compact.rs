@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::process::read_input;
 use crate::cli::args::ProtectArgs;
-use crate::cli::client::{How, Plan, Request, plan};
+use crate::cli::client::{CompactOptions, Plan, Request, plan};
 use crate::cli::context::Context;
 #[cfg(feature = "mcp")]
 use crate::mcp;
@@ -61,18 +61,22 @@ pub(super) fn compact(context: &Context<'_>) -> Result<Completion, CommandError>
     let ui = context.ui;
     let how = &how(context)?;
     let request: Request = serde_json::from_str(&read_input()?).context("read the request of the client")?;
-    let Plan { answer, records } = plan(&request, how, ui)?;
-    if let Keep::In(url) = &how.rewriting.keep
-        && !records.is_empty()
-    {
-        allow_on_server(url, how.rewriting.on_server, false, ui)?;
-        let mut archive = archives::open(url)?;
-        records.iter().try_for_each(|record| archive.put_record(record))?;
-        archive.commit()?;
-    }
+    let answer = if let Some(Plan { answer, records }) = plan(&request, how, ui)? {
+        if let Keep::In(url) = &how.rewriting.keep
+            && !records.is_empty()
+        {
+            allow_on_server(url, how.rewriting.on_server, false, ui)?;
+            let mut archive = archives::open(url)?;
+            records.iter().try_for_each(|record| archive.put_record(record))?;
+            archive.commit()?;
+        }
+        serde_json::to_string(&answer)?
+    } else {
+        json!({"skip": "ctxc found nothing to compact"}).to_string()
+    };
     // Bytes as they are: these texts go back into the conversation.
     let mut out = ui.output();
-    serde_json::to_writer(&mut out, &answer)?;
+    out.write_all(answer.as_bytes())?;
     out.flush()?;
     Ok(Completion::Full)
 }
@@ -83,12 +87,12 @@ pub(super) fn compact(context: &Context<'_>) -> Result<Completion, CommandError>
 struct ToolCall {
     /// The file of the session that it comes from.
     transcript: PathBuf,
-    call: mcp::Asked,
+    call: mcp::ClientCall,
 }
 
 /// Says what a tool call will do to the running session. Fails where that is left to the server (C-05).
 #[cfg(feature = "mcp")]
-pub(super) fn ask(settings: &mcp::Settings, ui: &Ui) -> Result<Completion, CommandError> {
+pub(super) fn ask(settings: &mcp::ServerSettings, ui: &Ui) -> Result<Completion, CommandError> {
     let ToolCall { transcript, call } =
         serde_json::from_str(&read_input()?).context("read the tool call of the client")?;
     let later = mcp::announce(&call, &transcript, settings, ui);
@@ -98,7 +102,7 @@ pub(super) fn ask(settings: &mcp::Settings, ui: &Ui) -> Result<Completion, Comma
 }
 
 /// How a conversation is compacted in the client: as configured, by the engine that is built in.
-fn how(context: &Context<'_>) -> Result<How, CommandError> {
+fn how(context: &Context<'_>) -> Result<CompactOptions, CommandError> {
     let environment = context.environment;
     let config = &environment.config;
     let keep = Keep::In(environment.archive_url(None)?);
@@ -107,13 +111,13 @@ fn how(context: &Context<'_>) -> Result<How, CommandError> {
     // Images and copies are no part of what the client hands over.
     let stage = |preset: Preset| PruneStage { also: BTreeSet::new(), ..preset.stage(protect.stage(config)) };
     let summarization = &config.summarization;
-    Ok(How {
+    Ok(CompactOptions {
         rewriting: Rewriting {
             source: Found::StandardInput,
             estimate: config.tokens,
             thinking: ThinkingPolicy::Keep,
             output: Output::StandardOutput,
-            shelf: environment.shelf(&keep)?,
+            archive_ref: environment.archive_ref(&keep)?,
             keep,
             on_server: environment.server_consent(),
             keep_max: None,

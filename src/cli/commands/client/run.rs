@@ -12,7 +12,7 @@ use super::compact::{compact, print_measured};
 use super::process::{program, read_input};
 use super::upkeep::repair;
 use crate::cli::client::{
-    Doing, Status, Touched, add_status_line, is_own_status_line, program_in, remove, remove_status_line, settings,
+    Mode, Status, Touched, add_status_line, is_own_status_line, program_in, remove, remove_status_line, settings,
     skills_folder, status_line, version_in, write,
 };
 use crate::cli::context::Context;
@@ -96,13 +96,13 @@ pub(crate) struct StatusLineArgs {
     expect(clippy::needless_pass_by_value, reason = "the arguments of the server are taken")
 )]
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
-    let doing = |dry_run| if dry_run { Doing::Nothing } else { Doing::It };
+    let mode = |dry_run| if dry_run { Mode::Preview } else { Mode::Write };
     match args.action {
-        Action::Install { dry_run } => install(&place(context, PlaceOf::Skills)?, doing(dry_run), context),
-        Action::Uninstall { dry_run } => uninstall(&place(context, PlaceOf::Skills)?, doing(dry_run), context),
+        Action::Install { dry_run } => install(&place(context, PlaceOf::Skills)?, mode(dry_run), context),
+        Action::Uninstall { dry_run } => uninstall(&place(context, PlaceOf::Skills)?, mode(dry_run), context),
         Action::PluginDir => {
             let place = place(context, PlaceOf::Data)?;
-            write(&place.folder, &program()?, Doing::It)?;
+            write(&place.folder, &program()?, Mode::Write)?;
             context.ui.data_line(place.folder.display())?;
             Ok(Completion::Full)
         }
@@ -118,8 +118,8 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
 pub(crate) fn run_status_line(args: &StatusLineArgs, context: &Context<'_>) -> Result<Completion, CommandError> {
     if args.install {
         let place = place(context, PlaceOf::Skills)?;
-        let touched = add_status_line(&place.client_settings, &program()?, Doing::It)?;
-        return print("install", Doing::It, vec![touched], None, context);
+        let touched = add_status_line(&place.client_settings, &program()?, Mode::Write)?;
+        return print("install", Mode::Write, vec![touched], None, context);
     }
     let status: Status = serde_json::from_str(&read_input()?).context("read the status of the client")?;
     context.ui.data_line(status_line(&status, context.environment.config.client.target))?;
@@ -160,29 +160,29 @@ fn place(context: &Context<'_>, of: PlaceOf) -> Result<Place, CommandError> {
     })
 }
 
-fn install(place: &Place, doing: Doing, context: &Context<'_>) -> Result<Completion, CommandError> {
-    let touched = write(&place.folder, &program()?, doing)?;
-    print("install", doing, touched, place.kept_in.clone(), context)
+fn install(place: &Place, mode: Mode, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let touched = write(&place.folder, &program()?, mode)?;
+    print("install", mode, touched, place.kept_in.clone(), context)
 }
 
-fn uninstall(place: &Place, doing: Doing, context: &Context<'_>) -> Result<Completion, CommandError> {
-    let mut touched = remove(&place.folder, doing)?;
-    touched.extend(remove(&place.data, doing)?);
-    touched.extend(remove_status_line(&place.client_settings, doing)?);
-    print("uninstall", doing, touched, None, context)
+fn uninstall(place: &Place, mode: Mode, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let mut touched = remove(&place.folder, mode)?;
+    touched.extend(remove(&place.data, mode)?);
+    touched.extend(remove_status_line(&place.client_settings, mode)?);
+    print("uninstall", mode, touched, None, context)
 }
 
 /// Prints what became of files.
 fn print(
     action: &'static str,
-    doing: Doing,
+    mode: Mode,
     touched: Vec<Touched>,
     kept_in: Option<String>,
     context: &Context<'_>,
 ) -> Result<Completion, CommandError> {
     let row = |Touched { path, fate }: Touched| FileRow { path, fate: format!("{fate:?}").to_lowercase() };
     let files = touched.into_iter().map(row).collect();
-    let report = Installed { action, dry_run: doing == Doing::Nothing, files, kept_in };
+    let report = Installed { action, dry_run: mode == Mode::Preview, files, kept_in };
     context.print(&report, format_args!("{report}\n"))?;
     Ok(Completion::Full)
 }

@@ -16,7 +16,7 @@ use crate::report::size::count;
 use crate::session::error::{CommandError, Completion};
 use crate::session::options::Consent;
 use ctxc_transcript::Calibration;
-use ctxc_transcript::session::{By, Found, session_id};
+use ctxc_transcript::session::{Found, FoundBy, session_id};
 use ctxc_transcript::text::Tokens;
 
 /// Sessions that were written no longer ago are looked after when the next one starts.
@@ -126,7 +126,7 @@ fn of_its_own(command: &mut Command) -> &mut Command {
 
 /// Keeps the session at `path`.
 fn keep_session(path: &Path, upkeep: &Upkeep, context: &Context<'_>) -> Result<(), CommandError> {
-    let which = Which::One(Found::File { path: path.to_owned(), by: By::Path });
+    let which = Which::One(Found::File { path: path.to_owned(), by: FoundBy::Path });
     let keeping = Keeping { which, archive: upkeep.archive.clone(), on_server: upkeep.on_server, keep_max: None };
     let reporting = Reporting { form: Form::Text, report: None, verb: "keep".to_owned() };
     keep_sessions(&keeping, &Context { reporting, ..context.clone() }).map(drop)

@@ -18,7 +18,7 @@ use crate::session::write::refuse_unless_file;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::Staged;
 use ctxc_engine::redact::Redactor;
-use ctxc_transcript::session::{By, Found, Places, of_all_projects};
+use ctxc_transcript::session::{Found, FoundBy, Places, of_all_projects};
 
 pub(crate) const EXAMPLES: &str = "\
 Exports the active entries: what a resume would send. Secrets are replaced by placeholders such as [SECRET-1].
@@ -52,7 +52,7 @@ pub(crate) struct Args {
 
 /// What to export, and how.
 #[derive(Debug)]
-struct Settings {
+struct ExportSettings {
     which: Which,
     format: Format,
     /// The file; standard output where there is none.
@@ -122,7 +122,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
 }
 
 fn export(
-    settings: &Settings,
+    settings: &ExportSettings,
     output: &mut impl Write,
     report: &mut ExportReport,
     ui: &Ui,
@@ -135,7 +135,7 @@ fn export(
         Which::All(places) => places,
     };
     for session in of_all_projects(places)? {
-        let found = Found::File { path: session.path.clone(), by: By::Id };
+        let found = Found::File { path: session.path.clone(), by: FoundBy::Id };
         match export_one(settings, &found, output, report, ui) {
             Err(error) if error.kind() == Kind::Failed && error.cause::<NotWritten>().is_none() => {
                 let (path, problem) = (session.path.display().to_string(), error.sentence());
@@ -153,7 +153,7 @@ fn export(
 struct NotWritten(#[source] std::io::Error);
 
 fn export_one(
-    settings: &Settings,
+    settings: &ExportSettings,
     found: &Found,
     output: &mut impl Write,
     report: &mut ExportReport,
@@ -189,14 +189,14 @@ fn export_one(
 }
 
 impl Args {
-    fn resolve(self, context: &Context<'_>) -> Result<Settings, CommandError> {
+    fn resolve(self, context: &Context<'_>) -> Result<ExportSettings, CommandError> {
         let which =
             if self.all { Which::All(context.environment.places()?) } else { Which::One(self.session.find(context)?) };
         let output = self.output.filter(|path| path.as_os_str() != "-");
         if output.is_none() && context.reporting.form == Form::Json {
             return Err(both_printed());
         }
-        Ok(Settings {
+        Ok(ExportSettings {
             which,
             format: self.format,
             output,

@@ -21,7 +21,7 @@ const RULE: &str = "compact";
 
 /// The active messages before a compaction.
 #[derive(Debug, Default)]
-pub(super) struct Before {
+pub(super) struct EarlierMessages {
     times: HashMap<Vec<u8>, LineNo>,
     /// By the ids of calls: the entry, and the handle.
     calls: HashMap<String, (LineNo, String)>,
@@ -50,7 +50,7 @@ pub(super) struct Uncut {
     pub(super) cuts: Vec<Cut>,
 }
 
-impl Before {
+impl EarlierMessages {
     pub(super) fn read(transcript: Transcript<'_>) -> io::Result<Self> {
         let Transcript { file, index, chain } = transcript;
         let lines = chain.lines.iter().copied().filter(|line| index.record(*line).is_message()).collect();
@@ -264,7 +264,7 @@ mod tests {
             ("assistant", 50, text(&format!("First.\n\n[ctxc {}]", name(10)))),
         ];
         let chain = Chain::find(&index);
-        let before = Before::read(Transcript { file: &file, index: &index, chain: &chain }).unwrap();
+        let before = EarlierMessages::read(Transcript { file: &file, index: &index, chain: &chain }).unwrap();
         let mut told = String::new();
         for last in [3, 4] {
             let rows: Vec<_> = again[..3].iter().chain([&again[last]]).cloned().collect();

@@ -2,7 +2,7 @@
 //!
 //! A transcript names the batches that it starts with in its boundary. So which of them hold is a matter of the transcript
 //! and not of the archive: whatever is undone, copied or done twice, each transcript has those that it was written with,
-//! and none is ever removed or changed. One that was summarised again is named by the batch in which it went up.
+//! and none is ever removed or changed. One that was summarized again is named by the batch in which it went up.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -24,7 +24,7 @@ pub struct NamedBatch {
     /// The batch.
     pub batch: Batch,
     /// The names of those that it is made of, where it is made of others.
-    pub folds: Vec<String>,
+    pub made_of: Vec<String>,
 }
 
 /// What the archive keeps of a batch beside its text.
@@ -32,27 +32,28 @@ pub struct NamedBatch {
 #[serde(default)]
 struct Meta {
     label: String,
-    folds: Vec<String>,
+    #[serde(rename = "folds")]
+    made_of: Vec<String>,
     ledger: Ledger,
 }
 
 impl NamedBatch {
-    /// `batch`, which is of `session` and made of the batches called `folds`.
+    /// `batch`, which is of `session` and made of the batches called `made_of`.
     #[must_use]
-    pub fn new(batch: Batch, session: &str, folds: Vec<String>, labels: &mut Labels) -> Self {
-        let name = Digest::of(&content(&batch, session, &folds)).to_string();
+    pub fn new(batch: Batch, session: &str, made_of: Vec<String>, labels: &mut Labels) -> Self {
+        let name = Digest::of(&content(&batch, session, &made_of)).to_string();
         let end = batch.end.map_or_else(|| "undated".to_owned(), |end| end.to_string());
         let label = labels.give(&name, &format!("compaction-batch-{session}-{end}"));
-        Self { name, label, session: session.to_owned(), batch, folds }
+        Self { name, label, session: session.to_owned(), batch, made_of }
     }
 
     /// The record that keeps it.
     #[must_use]
     pub fn record(&self) -> Record {
-        let Self { label, session, batch, folds, .. } = self;
-        let meta = Meta { label: label.clone(), folds: folds.clone(), ledger: batch.ledger.clone() };
+        let Self { label, session, batch, made_of, .. } = self;
+        let meta = Meta { label: label.clone(), made_of: made_of.clone(), ledger: batch.ledger.clone() };
         Record {
-            key: Digest::of(&content(batch, session, folds)),
+            key: Digest::of(&content(batch, session, made_of)),
             document: Document {
                 kind: Kind::Batch,
                 session: Some(session.clone()),
@@ -75,14 +76,14 @@ impl NamedBatch {
             label: meta.label,
             session: record.document.session.unwrap_or_default(),
             batch: Batch::read(&record.document.text, meta.ledger),
-            folds: meta.folds,
+            made_of: meta.made_of,
         }
     }
 }
 
 /// What a batch is, in bytes: equal ones have one name.
-fn content(batch: &Batch, session: &str, folds: &[String]) -> Vec<u8> {
-    serde_json::to_vec(&(session, batch.stored(), &batch.ledger, folds)).unwrap_or_default()
+fn content(batch: &Batch, session: &str, made_of: &[String]) -> Vec<u8> {
+    serde_json::to_vec(&(session, batch.stored(), &batch.ledger, made_of)).unwrap_or_default()
 }
 
 /// The batches called `names`, in that order; `None` where the archive lacks one of them.
@@ -106,16 +107,16 @@ pub fn find_batches(archive: &dyn Archive, names: &[String]) -> Result<Option<Ve
 pub fn over(archive: &dyn Archive, batch: &NamedBatch) -> Result<Option<String>, ArchiveError> {
     let filter = RecordFilter { kind: Some(Kind::Batch), ..RecordFilter::default() };
     let mut batches = archive.records(&filter)?.into_iter().map(NamedBatch::of);
-    Ok(batches.find(|other| other.folds.contains(&batch.name)).map(|other| other.label))
+    Ok(batches.find(|other| other.made_of.contains(&batch.name)).map(|other| other.label))
 }
 
 /// The names of the batches that went up in others: these say the same in fewer words.
 ///
 /// # Errors
 /// When the archive cannot be read, or what it holds is damaged.
-pub fn folded_batches(archive: &dyn Archive) -> Result<HashSet<String>, ArchiveError> {
+pub fn merged_batches(archive: &dyn Archive) -> Result<HashSet<String>, ArchiveError> {
     let filter = RecordFilter { kind: Some(Kind::Batch), ..RecordFilter::default() };
-    Ok(archive.records(&filter)?.into_iter().flat_map(|record| NamedBatch::of(record).folds).collect())
+    Ok(archive.records(&filter)?.into_iter().flat_map(|record| NamedBatch::of(record).made_of).collect())
 }
 
 /// The labels of the batches of a session, by their names.

@@ -14,10 +14,10 @@ use std::sync::atomic::AtomicBool;
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::again::{Before, Uncut};
+use super::again::{EarlierMessages, Uncut};
 use crate::apply::edit::own_edits::Lines;
 use crate::apply::error::ApplyError;
-use crate::apply::render::composed::measured;
+use crate::apply::render::take_edits::measured;
 use crate::apply::write::carry_out::note_originals;
 use crate::version;
 use crate::version::{Address, Deposited, Edit, Edits, Inserted, KeptSession, LineKey, State, Step, Sum, Version};
@@ -160,7 +160,7 @@ pub fn append_line(path: &Path, len: u64, line: &[u8]) -> io::Result<bool> {
 
 /// Who takes a compaction up, and what of.
 #[derive(Clone, Copy, Debug)]
-pub struct Taken<'a> {
+pub struct TakeUp<'a> {
     /// The file of the session.
     pub path: &'a Path,
     /// The id of the session.
@@ -184,7 +184,7 @@ pub fn take_up(
     file: &File,
     index: &Index,
     found: &ClientCompaction,
-    taken: Taken<'_>,
+    taken: TakeUp<'_>,
 ) -> Result<bool, ApplyError> {
     let n_known = |archive: &dyn Archive| -> Result<u32, ApplyError> {
         Ok(version::recognise(archive, file, index)?.1.map_or(0, |known| known.n_lines))
@@ -258,14 +258,14 @@ fn note_operation(
     file: &File,
     index: &Index,
     found: &ClientCompaction,
-    taken: Taken<'_>,
+    taken: TakeUp<'_>,
 ) -> Result<(), ApplyError> {
     let before = part(file, index, found.boundary.0).map_err(ApplyError::Read)?;
     let chain = Chain::find(&before);
     let deposited = version::deposit(archive, file, &before, taken.session, taken.stop)?;
     let Rendered { state, mut operations, mut steps, mut saved, lines } = Rendered::of(&deposited);
     let mut sum: Sum = deposited.keys.iter().copied().collect();
-    let again = Before::read(Transcript { file, index: &before, chain: &chain }).map_err(ApplyError::Read)?;
+    let again = EarlierMessages::read(Transcript { file, index: &before, chain: &chain }).map_err(ApplyError::Read)?;
     let written: Vec<LineNo> = (found.boundary.0..found.end.0).map(LineNo).collect();
     // The boundary and the view say nothing again.
     let views = written.len().min(2);
@@ -344,7 +344,7 @@ fn note_repeated(
     file: &File,
     index: &Index,
     repeated: LineNo,
-    taken: Taken<'_>,
+    taken: TakeUp<'_>,
 ) -> Result<(), ApplyError> {
     let before = part(file, index, repeated.0).map_err(ApplyError::Read)?;
     let deposited = version::deposit(archive, file, &before, taken.session, taken.stop)?;
@@ -371,7 +371,7 @@ fn put_session(
     bytes: u64,
     file: &File,
     index: &Index,
-    taken: Taken<'_>,
+    taken: TakeUp<'_>,
 ) -> Result<(), ApplyError> {
     let chain = Chain::find(index);
     let kept = KeptSession {

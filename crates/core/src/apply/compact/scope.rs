@@ -27,11 +27,11 @@ pub struct Scope {
     pub kept: LineSet,
     /// Those that go, in the order of the conversation.
     pub gone: Vec<LineNo>,
-    /// The messages that go, in the chunks that are summarised.
+    /// The messages that go, in the chunks that are summarized.
     pub chunks: Vec<Chunk>,
 }
 
-/// Messages that are summarised together.
+/// Messages that are summarized together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
     /// Their lines, and those that stand behind them, in the order of the conversation.
@@ -41,7 +41,7 @@ pub struct Chunk {
 }
 
 impl Scope {
-    /// What is compacted of `chain` where the newest `keep_recent` messages stay and `chunk_size` are summarised together;
+    /// What is compacted of `chain` where the newest `keep_recent` messages stay and `chunk_size` are summarized together;
     /// the lines of `without` are gone already. `None` where no message is left to go.
     ///
     /// # Errors

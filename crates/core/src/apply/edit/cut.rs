@@ -218,7 +218,7 @@ fn text_tokens(page: Page<'_>) -> Tokens {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::apply::read::placeholder::Shelf;
+    use crate::apply::read::placeholder::ArchiveRef;
     use ctxc_transcript::edit::render;
 
     const LABEL: Label<'_> = Label { name: "r_12345", rule: "discard" };
@@ -302,7 +302,7 @@ mod tests {
             ))
         };
         let (rendered, cut, _) = after(&input(&"x".repeat(999)), |page, rewrite| {
-            cut_input(page, 0, &Shelf::Nowhere.command(page.digest()), LABEL, rewrite)
+            cut_input(page, 0, &ArchiveRef::Nowhere.command(page.digest()), LABEL, rewrite)
         });
         assert_eq!(rendered, input("[ctxc: 999 characters removed]"));
         assert_eq!(cut.and_then(|cut| cut.call).as_deref(), Some("t"));

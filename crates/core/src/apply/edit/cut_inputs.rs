@@ -6,7 +6,7 @@ use std::io;
 
 use super::cut::{Label, Page, cut_input};
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::read::placeholder::Shelf;
+use crate::apply::read::placeholder::ArchiveRef;
 use crate::plan::Place;
 use ctxc_store::Cut;
 use ctxc_transcript::scan::Scan;
@@ -24,7 +24,7 @@ pub fn cut_inputs(
     file: &File,
     index: &Index,
     calls: &BTreeMap<Place, String>,
-    shelf: &Shelf,
+    archive_ref: &ArchiveRef,
     rewrite: &mut Rewrite,
 ) -> io::Result<Vec<Cut>> {
     let lines: LineSet = calls.keys().map(|place| place.line).collect();
@@ -33,7 +33,7 @@ pub fn cut_inputs(
     revisit(file, index, &lines, |line, bytes| {
         scan.read(bytes);
         let page = Page { line, bytes, scan: &scan };
-        let command = shelf.command(page.digest());
+        let command = archive_ref.command(page.digest());
         let of_line = Place { line, block: 0 }..=Place { line, block: u32::MAX };
         for (place, name) in calls.range(of_line) {
             let label = Label { name, rule: INPUTS };

@@ -9,7 +9,7 @@ use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::read::calls::Calls;
 use crate::apply::read::describe::{Described, describe};
 use crate::apply::read::named::{beginning, texts};
-use crate::apply::read::placeholder::{Placeholder, Shelf, is_placeholder};
+use crate::apply::read::placeholder::{ArchiveRef, Placeholder, is_placeholder};
 use crate::plan::{Access, Place};
 use ctxc_store::Cut;
 use ctxc_transcript::scan::{Kind, Scan};
@@ -27,9 +27,9 @@ pub enum Item {
 
 /// The replacement of a removed item.
 #[derive(Clone, Copy, Debug)]
-pub enum Instead<'a> {
+pub enum Replacement<'a> {
     /// A line that says what was there, and in which archive it is.
-    Placeholder(&'a Shelf),
+    Placeholder(&'a ArchiveRef),
     /// A summary.
     Summary(&'a str),
 }
@@ -59,15 +59,15 @@ pub fn cut_named(
     file: &File,
     index: &Index,
     calls: &Calls,
-    items: &[(Item, Instead<'_>)],
+    items: &[(Item, Replacement<'_>)],
     rule: &str,
     rewrite: &mut Rewrite,
 ) -> io::Result<HashMap<Item, CutOutcome>> {
     let mut outcomes = HashMap::new();
-    let mut by_line: BTreeMap<LineNo, Vec<(Item, Instead<'_>)>> = BTreeMap::new();
+    let mut by_line: BTreeMap<LineNo, Vec<(Item, Replacement<'_>)>> = BTreeMap::new();
     let mut places: Vec<Place> = Vec::new();
     let mut seen = HashSet::new();
-    for &(item, instead) in items.iter().filter(|(item, _)| seen.insert(*item)) {
+    for &(item, replacement) in items.iter().filter(|(item, _)| seen.insert(*item)) {
         let line = match item {
             Item::Text(line) => line,
             Item::Result(call_idx) => {
@@ -85,7 +85,7 @@ pub fn cut_named(
                 call.result.unwrap_or(call.call).line
             }
         };
-        by_line.entry(line).or_default().push((item, instead));
+        by_line.entry(line).or_default().push((item, replacement));
     }
     let described = describe(file, index, places)?;
     let lines: LineSet = by_line.keys().copied().collect();
@@ -93,10 +93,10 @@ pub fn cut_named(
     revisit(file, index, &lines, |line, bytes| {
         scan.read(bytes);
         let page = Page { line, bytes, scan: &scan };
-        for &(item, instead) in by_line.get(&line).into_iter().flatten() {
+        for &(item, replacement) in by_line.get(&line).into_iter().flatten() {
             let cut = match item {
-                Item::Text(_) => cut_message(page, instead, rule, rewrite),
-                Item::Result(call_idx) => cut_call(page, calls, call_idx, &described, instead, rule, rewrite),
+                Item::Text(_) => cut_message(page, replacement, rule, rewrite),
+                Item::Result(call_idx) => cut_call(page, calls, call_idx, &described, replacement, rule, rewrite),
             };
             outcomes.insert(item, cut.unwrap_or(CutOutcome::AlreadyCut));
         }
@@ -110,7 +110,7 @@ fn cut_call(
     calls: &Calls,
     call_idx: usize,
     described: &HashMap<Place, Described>,
-    instead: Instead<'_>,
+    replacement: Replacement<'_>,
     rule: &str,
     rewrite: &mut Rewrite,
 ) -> Option<CutOutcome> {
@@ -118,12 +118,12 @@ fn cut_call(
     let at = call.result?.block as usize;
     let what = described.get(&call.call)?.brief(WHAT_LEN);
     let name = calls.handles.get(call_idx)?.to_string();
-    let text = text(page, &what, page.result_tokens(at), instead);
+    let text = text(page, &what, page.result_tokens(at), replacement);
     let cut = cut_result(page, at, &text, Label { name: &name, rule }, rewrite)?;
     Some(CutOutcome::Cut { cut, what })
 }
 
-fn cut_message(page: Page<'_>, instead: Instead<'_>, rule: &str, rewrite: &mut Rewrite) -> Option<CutOutcome> {
+fn cut_message(page: Page<'_>, replacement: Replacement<'_>, rule: &str, rewrite: &mut Rewrite) -> Option<CutOutcome> {
     let texts = texts(&page);
     if texts.iter().all(|text| is_placeholder(text)) {
         return None;
@@ -131,7 +131,7 @@ fn cut_message(page: Page<'_>, instead: Instead<'_>, rule: &str, rewrite: &mut R
     let name = beginning(texts.first()?);
     let who = if page.scan.kind == Kind::Assistant { "answer" } else { "prompt" };
     let tokens: Tokens = texts.iter().map(|text| chars4(text)).sum();
-    let text = text(page, &format!("{who} `{name}`"), tokens, instead);
+    let text = text(page, &format!("{who} `{name}`"), tokens, replacement);
     let cut = cut_text(page, &text, Label { name: &name, rule }, rewrite)?;
     Some(CutOutcome::Cut { cut, what: who.to_owned() })
 }
@@ -139,11 +139,11 @@ fn cut_message(page: Page<'_>, instead: Instead<'_>, rule: &str, rewrite: &mut R
 /// How long the argument of a call is in a placeholder, in characters.
 const WHAT_LEN: usize = 60;
 
-fn text(page: Page<'_>, what: &str, tokens: Tokens, instead: Instead<'_>) -> String {
-    match instead {
-        Instead::Summary(summary) => summary.to_owned(),
-        Instead::Placeholder(shelf) => {
-            Placeholder { what, fate: "removed", tokens, line: page.digest(), shelf }.fitting()
+fn text(page: Page<'_>, what: &str, tokens: Tokens, replacement: Replacement<'_>) -> String {
+    match replacement {
+        Replacement::Summary(summary) => summary.to_owned(),
+        Replacement::Placeholder(archive_ref) => {
+            Placeholder { what, fate: "removed", tokens, line: page.digest(), archive_ref }.fitting()
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 
 use super::cut::{Label, Page, is_cut};
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::read::placeholder::{Placeholder, Shelf};
+use crate::apply::read::placeholder::{ArchiveRef, Placeholder};
 use crate::plan::{Access, Call, Horizon, Place};
 use ctxc_store::Cut;
 use ctxc_transcript::edit::Splice;
@@ -31,7 +31,7 @@ pub(in crate::apply) struct Staying<'a> {
 pub(in crate::apply) fn cut_images(
     transcript: Transcript<'_>,
     staying: Staying<'_>,
-    shelf: &Shelf,
+    archive_ref: &ArchiveRef,
     rewrite: &mut Rewrite,
 ) -> io::Result<Vec<Cut>> {
     let Transcript { file, index, chain } = transcript;
@@ -57,7 +57,7 @@ pub(in crate::apply) fn cut_images(
             }
         }
         for (block, call) in found {
-            cuts.extend(cut_image(page, block, call, shelf, rewrite));
+            cuts.extend(cut_image(page, block, call, archive_ref, rewrite));
         }
         io::Result::Ok(())
     })?;
@@ -85,9 +85,15 @@ fn candidates(index: &Index, chain: &Chain, staying: Staying<'_>) -> LineSet {
     lines
 }
 
-fn cut_image(page: Page<'_>, block: &Block, call: Option<String>, shelf: &Shelf, rewrite: &mut Rewrite) -> Option<Cut> {
+fn cut_image(
+    page: Page<'_>,
+    block: &Block,
+    call: Option<String>,
+    archive_ref: &ArchiveRef,
+    rewrite: &mut Rewrite,
+) -> Option<Cut> {
     let before = block_tokens(block, page.bytes);
-    let placeholder = Placeholder { what: "image", fate: "removed", tokens: before, line: page.digest(), shelf };
+    let placeholder = Placeholder { what: "image", fate: "removed", tokens: before, line: page.digest(), archive_ref };
     let text = placeholder.fitting();
     let after: Tokens = chars4(&text);
     if after >= before {

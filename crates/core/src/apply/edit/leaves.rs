@@ -18,7 +18,7 @@ const LONG: usize = 200;
 pub(in crate::apply) enum Reader<'a> {
     /// The client, which draws it on the screen.
     Client,
-    /// The model, which is told by this command how to see what was there; see [`Shelf::command`](crate::apply::Shelf::command).
+    /// The model, which is told by this command how to see what was there; see [`ArchiveRef::command`](crate::apply::ArchiveRef::command).
     Model(&'a str),
 }
 

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
 use super::pointers::uuid_of;
-use super::settle::{Stopgap, answers_behind};
+use super::settle::{InterimResult, answers_behind};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::read::entry_fields::{envelope, field};
 use ctxc_transcript::text::json_string;
@@ -34,7 +34,7 @@ pub(in crate::apply) fn closing_entries(transcript: Transcript<'_>, rewrite: &Re
     // What stands beside the path is found by its message; a client goes on from the end of the path.
     let Some(tip) = chain.path(index).into_iter().rev().find(is_left) else { return Ok(Vec::new()) };
     let mut parent = uuid_of(file, index, tip)?;
-    let no_result = |_: &str| Stopgap::Pending(NO_RESULT.to_owned());
+    let no_result = |_: &str| InterimResult::Pending(NO_RESULT.to_owned());
     let mut left = chain.clone();
     left.lines.retain(is_left);
     left.live = left.lines.iter().copied().collect();

@@ -11,7 +11,7 @@ use super::revived::keep_skipped;
 use super::thinking::{Bound, ThinkingReach, ThinkingRemoved, open_loop, remove_thinking};
 use crate::apply::edit::replacements::mend_replacements;
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::render::composed::GrownRun;
+use crate::apply::render::appended::AppendedRun;
 use crate::version::ThinkingPolicy;
 use ctxc_transcript::scan::Kind;
 use ctxc_transcript::text::Tokens;
@@ -64,7 +64,7 @@ pub fn follow_up(
     transcript: Transcript<'_>,
     calibration: &Calibration,
     thinking: Thinking,
-    runs: &[GrownRun],
+    runs: &[AppendedRun],
     rewrite: &mut Rewrite,
 ) -> io::Result<Consequences> {
     let Transcript { file, index, chain } = transcript;
@@ -154,7 +154,7 @@ pub(in crate::apply) struct Bounds<'a> {
     /// The places in the chain of the first change, for what was written in the session itself.
     first: FirstChange,
     /// What clients wrote behind versions.
-    runs: &'a [GrownRun],
+    runs: &'a [AppendedRun],
 }
 
 /// The places in the chain of the first change.
@@ -174,7 +174,7 @@ impl FirstChange {
 }
 
 impl<'a> Bounds<'a> {
-    fn of_changes(chain: &Chain, thinking: Thinking, runs: &'a [GrownRun], rewrite: &Rewrite) -> Self {
+    fn of_changes(chain: &Chain, thinking: Thinking, runs: &'a [AppendedRun], rewrite: &Rewrite) -> Self {
         let policy_of = |line: LineNo| rewrite.policies.get(&line).copied().unwrap_or(thinking.policy);
         let change =
             |strictest| chain.lines.iter().position(|&line| rewrite.is_seen(line) && policy_of(line) <= strictest);
@@ -219,7 +219,7 @@ fn change(
     calibration: &Calibration,
     rewrite: &Rewrite,
     thinking: ThinkingRemoved,
-    runs: &[GrownRun],
+    runs: &[AppendedRun],
 ) -> Change {
     let saved = rewrite.saved.values().sum::<i64>() + thinking.tokens.0.cast_signed();
     // What came after the last measurement is not in the figure.

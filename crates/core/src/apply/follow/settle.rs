@@ -16,22 +16,22 @@ use ctxc_transcript::{IdHash, LineNo, Transcript, read_line};
 
 /// The placeholder of a result that is still to come.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stopgap {
+pub enum InterimResult {
     /// The call did what it was to do: this is what it has to say.
     Done(String),
     /// What the call was to do was under way: this says so.
     Pending(String),
 }
 
-/// The entries that answer the calls that `chain` ends in and that have no result yet, each with the one that `stopgap` has
+/// The entries that answer the calls that `chain` ends in and that have no result yet, each with the one that `interim` has
 /// for its tool.
 ///
 /// # Errors
 /// When the session cannot be read.
-pub fn answers(transcript: Transcript<'_>, stopgap: &dyn Fn(&str) -> Stopgap) -> io::Result<Vec<String>> {
+pub fn answers(transcript: Transcript<'_>, interim: &dyn Fn(&str) -> InterimResult) -> io::Result<Vec<String>> {
     let Transcript { file, index, chain } = transcript;
     let Some(tip) = chain.lines.last().copied() else { return Ok(Vec::new()) };
-    answers_behind(transcript, &mut uuid_of(file, index, tip)?, stopgap)
+    answers_behind(transcript, &mut uuid_of(file, index, tip)?, interim)
 }
 
 /// As [`answers`], the first of them behind the entry `parent`, which is the last of them afterwards.
@@ -41,7 +41,7 @@ pub fn answers(transcript: Transcript<'_>, stopgap: &dyn Fn(&str) -> Stopgap) ->
 pub(in crate::apply) fn answers_behind(
     transcript: Transcript<'_>,
     parent: &mut String,
-    stopgap: &dyn Fn(&str) -> Stopgap,
+    interim: &dyn Fn(&str) -> InterimResult,
 ) -> io::Result<Vec<String>> {
     let Transcript { file, index, chain } = transcript;
     let mut problems = Vec::new();
@@ -64,9 +64,9 @@ pub(in crate::apply) fn answers_behind(
                 continue;
             }
             let id = json_string::decode(id);
-            let stopgap = stopgap(&json_string::decode(raw(block.name)));
+            let interim = interim(&json_string::decode(raw(block.name)));
             let uuid = Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("ctxc answer {id}").as_bytes()).to_string();
-            entries.push(entry(bytes, parent, &uuid, &id, &stopgap));
+            entries.push(entry(bytes, parent, &uuid, &id, &interim));
             *parent = uuid;
         }
     }
@@ -75,16 +75,16 @@ pub(in crate::apply) fn answers_behind(
 
 /// The user entry that answers the call `id` in `line`, as the client writes results: those of servers with a copy of
 /// their content, failed ones with a copy of the message.
-fn entry(line: &[u8], parent: &str, uuid: &str, id: &str, stopgap: &Stopgap) -> String {
+fn entry(line: &[u8], parent: &str, uuid: &str, id: &str, interim: &InterimResult) -> String {
     let (envelope, timestamp) = (envelope(line), field(line, "timestamp").unwrap_or_else(|| "null".to_owned()));
     let [parent, id] = [parent, id].map(json_string::encode);
-    let (text, is_error) = match stopgap {
-        Stopgap::Done(text) => (json_string::encode(text), ""),
-        Stopgap::Pending(text) => (json_string::encode(text), r#","is_error":true"#),
+    let (text, is_error) = match interim {
+        InterimResult::Done(text) => (json_string::encode(text), ""),
+        InterimResult::Pending(text) => (json_string::encode(text), r#","is_error":true"#),
     };
-    let copy = match stopgap {
-        Stopgap::Done(_) => format!(r#"[{{"type":"text","text":{text}}}]"#),
-        Stopgap::Pending(message) => json_string::encode(&format!("Error: {message}")),
+    let copy = match interim {
+        InterimResult::Done(_) => format!(r#"[{{"type":"text","text":{text}}}]"#),
+        InterimResult::Pending(message) => json_string::encode(&format!("Error: {message}")),
     };
     format!(
         r#"{{"parentUuid":{parent},{envelope}"type":"user","message":{{"role":"user","content":[{{"tool_use_id":{id},"type":"tool_result","content":{text}{is_error}}}]}},"uuid":"{uuid}","timestamp":{timestamp},"toolUseResult":{copy}}}"#

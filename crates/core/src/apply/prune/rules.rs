@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io;
 
-use super::unseen::{Gone, drop_dead, drop_progress, shorten_copies};
+use super::unseen::{Unsent, drop_dead, drop_progress, shorten_copies};
 use crate::apply::edit::cut::{Label, Page, cut_fresh_result};
 use crate::apply::edit::cut_inputs::{INPUTS, cut_inputs};
 use crate::apply::edit::images;
@@ -12,7 +12,7 @@ use crate::apply::edit::images::{Staying, cut_images};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::read::calls::{Calls, read_calls};
 use crate::apply::read::describe::{Described, describe};
-use crate::apply::read::placeholder::{Placeholder, Shelf};
+use crate::apply::read::placeholder::{ArchiveRef, Placeholder};
 use crate::plan::{Access, Call, Horizon, Place, Protected, Rule, Superseded, supersede};
 use ctxc_engine::digest;
 use ctxc_store::Cut;
@@ -125,7 +125,7 @@ impl PrunedCall {
     }
 }
 
-/// Adds to `rewrite` all that `pruning` asks for, and that the rewrite has not done already. The archive at `shelf` will
+/// Adds to `rewrite` all that `pruning` asks for, and that the rewrite has not done already. The archive at `archive_ref` will
 /// have what goes.
 ///
 /// # Errors
@@ -133,7 +133,7 @@ impl PrunedCall {
 pub fn prune(
     transcript: Transcript<'_>,
     pruning: &Pruning,
-    shelf: &Shelf,
+    archive_ref: &ArchiveRef,
     rewrite: &mut Rewrite,
 ) -> io::Result<Pruned> {
     let Transcript { file, index, chain } = transcript;
@@ -152,7 +152,7 @@ pub fn prune(
         rows.row(name);
     }
     let described = describe(file, index, planned.iter().filter_map(|(_, it)| it.place(&calls)))?;
-    let work = Work { file, index, pruning, shelf, calls: &calls };
+    let work = Work { file, index, pruning, archive_ref, calls: &calls };
     let pruned = work.cut_results(planned, described, &mut rows, rewrite)?;
     let mut keeps_dead = false;
     for &extra in &pruning.extras {
@@ -160,7 +160,7 @@ pub fn prune(
             Extra::Images => {
                 let staying = Staying { horizon, turns: &turns, calls: &calls.calls };
                 rows.row(images::RULE);
-                let cuts = cut_images(transcript, staying, shelf, rewrite)?;
+                let cuts = cut_images(transcript, staying, archive_ref, rewrite)?;
                 for cut in &cuts {
                     rows.add(images::RULE, cut);
                 }
@@ -169,7 +169,7 @@ pub fn prune(
             Extra::Inputs => {
                 let cut_calls = pruned.iter().map(|(place, call)| (*place, call.handle.to_string())).collect();
                 rows.row(INPUTS);
-                for cut in cut_inputs(file, index, &cut_calls, shelf, rewrite)? {
+                for cut in cut_inputs(file, index, &cut_calls, archive_ref, rewrite)? {
                     rows.add(INPUTS, &cut);
                 }
                 continue;
@@ -179,7 +179,7 @@ pub fn prune(
             // The client may find the newest message by its time, and resume from there.
             Extra::Dead if chain.newest_elsewhere.is_some() => {
                 keeps_dead = true;
-                Gone::default()
+                Unsent::default()
             }
             Extra::Dead => drop_dead(index, chain, rewrite),
         };
@@ -254,7 +254,7 @@ struct Work<'a> {
     file: &'a File,
     index: &'a Index,
     pruning: &'a Pruning,
-    shelf: &'a Shelf,
+    archive_ref: &'a ArchiveRef,
     calls: &'a Calls,
 }
 
@@ -315,7 +315,7 @@ impl Work<'_> {
     ) -> Option<String> {
         let what = described.brief(ARGUMENT_LEN);
         let fate = if planned.superseded.is_some() { "superseded" } else { "masked" };
-        let placeholder = Placeholder { what: &what, fate, tokens: call.tokens, line, shelf: self.shelf };
+        let placeholder = Placeholder { what: &what, fate, tokens: call.tokens, line, archive_ref: self.archive_ref };
         let digest = match (self.pruning.mask, planned.superseded) {
             (Some(mask), None) => digest(&page.result_text(result.block as usize), mask.digest),
             (None, _) | (_, Some(_)) => String::new(),
@@ -359,7 +359,7 @@ impl Rows {
         row.saved += cut.saved();
     }
 
-    fn add_gone(&mut self, rule: &'static str, gone: Gone) {
+    fn add_gone(&mut self, rule: &'static str, gone: Unsent) {
         let row = self.row(rule);
         row.n_items += gone.n_entries;
         row.bytes += gone.n_bytes;

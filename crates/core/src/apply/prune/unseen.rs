@@ -10,7 +10,7 @@ use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, revisit};
 
 /// What went that the model does not see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::apply) struct Gone {
+pub(in crate::apply) struct Unsent {
     /// Entries that went or were shortened.
     pub(in crate::apply) n_entries: u64,
     /// By how many bytes the file is smaller.
@@ -18,20 +18,20 @@ pub(in crate::apply) struct Gone {
 }
 
 /// Drops the signs of life of tools and subagents; their children hang on what stands before them.
-pub(in crate::apply) fn drop_progress(index: &Index, rewrite: &mut Rewrite) -> Gone {
+pub(in crate::apply) fn drop_progress(index: &Index, rewrite: &mut Rewrite) -> Unsent {
     drop_lines(index, |line| index.record(line).kind == Kind::Progress, rewrite)
 }
 
 /// Drops the entries off the live chain: what stands before a compaction, branches that were left, sidechains. What
 /// applies to the session as a whole is no part of any chain and stays.
-pub(in crate::apply) fn drop_dead(index: &Index, chain: &Chain, rewrite: &mut Rewrite) -> Gone {
+pub(in crate::apply) fn drop_dead(index: &Index, chain: &Chain, rewrite: &mut Rewrite) -> Unsent {
     // Without a live entry nothing can be told from it.
     let is_known = chain.leaf.is_some();
     drop_lines(index, |line| is_known && index.record(line).is_chained() && !chain.is_live(line), rewrite)
 }
 
-fn drop_lines(index: &Index, goes: impl Fn(LineNo) -> bool, rewrite: &mut Rewrite) -> Gone {
-    let mut gone = Gone::default();
+fn drop_lines(index: &Index, goes: impl Fn(LineNo) -> bool, rewrite: &mut Rewrite) -> Unsent {
+    let mut gone = Unsent::default();
     for line in index.lines().filter(|&line| goes(line)) {
         if !rewrite.dropped.contains(line) {
             rewrite.drop_line(line);
@@ -46,10 +46,10 @@ fn drop_lines(index: &Index, goes: impl Fn(LineNo) -> bool, rewrite: &mut Rewrit
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(in crate::apply) fn shorten_copies(file: &File, index: &Index, rewrite: &mut Rewrite) -> io::Result<Gone> {
+pub(in crate::apply) fn shorten_copies(file: &File, index: &Index, rewrite: &mut Rewrite) -> io::Result<Unsent> {
     let holds = |line: &LineNo| index.record(*line).flags.any(Flags::TOOL_RESULT) && !rewrite.dropped.contains(*line);
     let lines: LineSet = index.lines().filter(holds).collect();
-    let mut gone = Gone::default();
+    let mut gone = Unsent::default();
     let mut scan = Scan::default();
     revisit(file, index, &lines, |line, bytes| {
         scan.read(bytes);

@@ -10,17 +10,8 @@ const DEFAULT_LINES: u32 = 2000;
 
 /// The tools whose results are not told again by an equal call: what was run, handed out once, reported or said.
 const ANOTHER: [&str; 11] = [
-    "Bash",
-    "BashOutput",
-    "KillBash",
-    "KillShell",
-    "PowerShell",
-    "Task",
-    "Agent",
-    "TaskOutput",
-    "AgentOutputTool",
-    "AskUserQuestion",
-    "ExitPlanMode",
+    "Bash", "BashOutput", "KillBash", "KillShell", "PowerShell", "Task", "Agent", "TaskOutput", "AgentOutputTool",
+    "AskUserQuestion", "ExitPlanMode",
 ];
 
 /// Whether a call of `tool` gives the same when it is made again.
@@ -67,20 +58,8 @@ impl Input<'_> {
     pub(in crate::apply) fn key_argument(self, folder: Option<&str>) -> String {
         const PATHS: [&[u8]; 3] = [b"file_path", b"notebook_path", b"path"];
         const TEXTS: [&[u8]; 14] = [
-            b"command",
-            b"pattern",
-            b"url",
-            b"query",
-            b"description",
-            b"subject",
-            b"skill",
-            b"taskId",
-            b"task_id",
-            b"bash_id",
-            b"shell_id",
-            b"name",
-            b"prompt",
-            b"question",
+            b"command", b"pattern", b"url", b"query", b"description", b"subject", b"skill", b"taskId", b"task_id",
+            b"bash_id", b"shell_id", b"name", b"prompt", b"question",
         ];
         let text = TEXTS.iter().find_map(|key| self.string(key));
         let path = || PATHS.iter().find_map(|key| self.string(key));

@@ -25,7 +25,7 @@ use ctxc_transcript::{Index, LineNo, entry};
 /// When the source cannot be read.
 pub fn read_ledger(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<Ledger> {
     let mut ledger = Ledger::default();
-    let mut open: HashMap<String, Deed> = HashMap::new();
+    let mut open: HashMap<String, CallEffect> = HashMap::new();
     each_line(file, index, lines, |page| match page.scan.kind {
         Kind::Assistant => {
             if !ledger.has_folder()
@@ -34,7 +34,7 @@ pub fn read_ledger(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<L
                 ledger.work_in(folder);
             }
             let calls = page.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse);
-            open.extend(calls.filter_map(|block| Some((page.decoded(block.tool_id), Deed::of(page, block)?))));
+            open.extend(calls.filter_map(|block| Some((page.decoded(block.tool_id), CallEffect::of(page, block)?))));
         }
         Kind::User => {
             for (at, text) in entry::tool_results(page.scan, page.bytes) {
@@ -49,7 +49,7 @@ pub fn read_ledger(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<L
 }
 
 /// What a call asks for, as far as a ledger is concerned.
-enum Deed {
+enum CallEffect {
     /// Files to read, write, delete.
     Files(Vec<(String, Action)>),
     /// A shell command, and the folder that it starts in.
@@ -69,7 +69,7 @@ struct Answer<'a> {
     text: &'a str,
 }
 
-impl Deed {
+impl CallEffect {
     fn of(page: Page<'_>, block: &Block) -> Option<Self> {
         let tool = page.decoded(block.name);
         let input = Input(block.input.map_or(&[][..], |it| it.of(page.bytes)));

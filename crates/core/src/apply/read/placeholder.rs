@@ -47,7 +47,7 @@ fn names_a_line(text: &str) -> bool {
 
 /// The archive, as the command in a placeholder names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Shelf {
+pub enum ArchiveRef {
     /// The one that a command uses when it is told nothing.
     #[default]
     Default,
@@ -57,7 +57,7 @@ pub enum Shelf {
     Nowhere,
 }
 
-impl Shelf {
+impl ArchiveRef {
     /// The command that shows the original of this digest, as a placeholder ends with it: `; ctxc archive show
     /// 3f9a1c2b7d4e`. Empty where there is no archive.
     #[must_use]
@@ -82,34 +82,36 @@ pub struct Placeholder<'a> {
     /// The digest of the whole line that held it, by which the archive knows that line.
     pub line: Digest,
     /// The archive that has the line.
-    pub shelf: &'a Shelf,
+    pub archive_ref: &'a ArchiveRef,
 }
 
 impl Placeholder<'_> {
     /// The full form: `[ctxc: Read src/main.rs removed, 1,234 tokens; ctxc archive show 3f9a1c2b7d4e]`.
     #[must_use]
     pub fn full(&self) -> String {
-        let Self { what, fate, tokens, shelf, .. } = self;
+        let Self { what, fate, tokens, archive_ref, .. } = self;
         let plural = if tokens.0 == 1 { "" } else { "s" };
-        let command = shelf.command(self.line);
+        let command = archive_ref.command(self.line);
         format!("{START}: {what} {fate}, {} token{plural}{command}]", grouped(tokens.0))
     }
 
     /// The command alone: `[ctxc archive show 3f9a1c2b7d4e]`; the shortest form where there is none.
     #[must_use]
     pub fn command(&self) -> String {
-        match self.shelf {
-            Shelf::Default | Shelf::At(_) => format!("[{}]", self.shelf.command(self.line).trim_start_matches("; ")),
-            Shelf::Nowhere => self.bare(),
+        match self.archive_ref {
+            ArchiveRef::Default | ArchiveRef::At(_) => {
+                format!("[{}]", self.archive_ref.command(self.line).trim_start_matches("; "))
+            }
+            ArchiveRef::Nowhere => self.bare(),
         }
     }
 
     /// The shortest form, for what is hardly longer: `[ctxc 3f9a1c2b7d4e]`.
     #[must_use]
     pub fn bare(&self) -> String {
-        match self.shelf {
-            Shelf::Default | Shelf::At(_) => format!("{START} {}]", name(self.line)),
-            Shelf::Nowhere => format!("{START}: {}]", self.fate),
+        match self.archive_ref {
+            ArchiveRef::Default | ArchiveRef::At(_) => format!("{START} {}]", name(self.line)),
+            ArchiveRef::Nowhere => format!("{START}: {}]", self.fate),
         }
     }
 
@@ -142,13 +144,13 @@ pub fn shell_word(word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn placeholder(tokens: u64, shelf: &Shelf) -> Placeholder<'_> {
+    fn placeholder(tokens: u64, archive_ref: &ArchiveRef) -> Placeholder<'_> {
         Placeholder {
             what: "Read src/main.rs",
             fate: "removed",
             tokens: Tokens(tokens),
             line: Digest::of(b"line"),
-            shelf,
+            archive_ref,
         }
     }
 
@@ -170,9 +172,9 @@ mod tests {
     // P-03
     #[test]
     fn a_placeholder_says_what_how_large_and_where() {
-        let at = |url: &str| Shelf::At(url.to_owned());
+        let at = |url: &str| ArchiveRef::At(url.to_owned());
         let cases = [
-            (1234, Shelf::Default, "[ctxc: Read src/main.rs removed, 1,234 tokens; ctxc archive show NAME]"),
+            (1234, ArchiveRef::Default, "[ctxc: Read src/main.rs removed, 1,234 tokens; ctxc archive show NAME]"),
             (
                 99,
                 at("sqlite:/a/b.sqlite"),
@@ -183,25 +185,25 @@ mod tests {
                 at("sqlite:/it's here"),
                 r"[ctxc: Read src/main.rs removed, 99 tokens; ctxc archive show NAME --archive 'sqlite:/it'\''s here']",
             ),
-            (99, Shelf::Nowhere, "[ctxc: Read src/main.rs removed, 99 tokens]"),
-            (20, Shelf::Default, "[ctxc: Read src/main.rs removed, 20 tokens; ctxc archive show NAME]"),
-            (16, Shelf::Default, "[ctxc archive show NAME]"),
-            (9, Shelf::Default, "[ctxc archive show NAME]"),
+            (99, ArchiveRef::Nowhere, "[ctxc: Read src/main.rs removed, 99 tokens]"),
+            (20, ArchiveRef::Default, "[ctxc: Read src/main.rs removed, 20 tokens; ctxc archive show NAME]"),
+            (16, ArchiveRef::Default, "[ctxc archive show NAME]"),
+            (9, ArchiveRef::Default, "[ctxc archive show NAME]"),
             (15, at("sqlite:/a/b.sqlite"), "[ctxc NAME]"),
             (17, at("sqlite:/a/b.sqlite"), "[ctxc archive show NAME --archive sqlite:/a/b.sqlite]"),
-            (8, Shelf::Default, "[ctxc NAME]"),
-            (1, Shelf::Default, "[ctxc NAME]"),
-            (3, Shelf::Nowhere, "[ctxc: removed]"),
+            (8, ArchiveRef::Default, "[ctxc NAME]"),
+            (1, ArchiveRef::Default, "[ctxc NAME]"),
+            (3, ArchiveRef::Nowhere, "[ctxc: removed]"),
         ];
         let name = &Digest::of(b"line").to_string()[..DIGITS];
-        for (tokens, shelf, expected) in cases {
-            let text = placeholder(tokens, &shelf).fitting();
+        for (tokens, archive_ref, expected) in cases {
+            let text = placeholder(tokens, &archive_ref).fitting();
             assert_eq!(text.replace(name, "NAME"), expected);
             assert!(is_placeholder(&text) && !text.contains('\n'));
             // N-05
             assert!(is_whole_placeholder(&text), "{text}");
         }
-        assert_eq!(placeholder(1, &Shelf::Nowhere).full(), "[ctxc: Read src/main.rs removed, 1 token]");
+        assert_eq!(placeholder(1, &ArchiveRef::Nowhere).full(), "[ctxc: Read src/main.rs removed, 1 token]");
     }
 
     // N-05

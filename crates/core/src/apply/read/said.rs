@@ -1,4 +1,4 @@
-//! Messages as a summariser gets them: what was said in full, what tools did in a few words.
+//! Messages as a summarizer gets them: what was said in full, what tools did in a few words.
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -33,14 +33,14 @@ const OTHER: Tokens = Tokens(60);
 pub(in crate::apply) struct Asked {
     /// The tool and what it is about, in one line.
     name: String,
-    told: Told,
+    told: ResultDetail,
     /// The remark in which it stands.
     pub(in crate::apply) at: usize,
 }
 
 /// How its result is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Told {
+enum ResultDetail {
     /// Not at all, nor that it was called: it has only looked at what is still there, or noted what the ledger knows.
     Looked,
     /// Not at all: that it was called says it.
@@ -61,20 +61,22 @@ impl Asked {
         let string = |key: &str| input.string(key.as_bytes());
         let told = match tool.as_str() {
             "Read" | "NotebookRead" | "Glob" | "Grep" | "LS" | "TodoWrite" | "TodoRead" | "TaskCreate"
-            | "TaskUpdate" | "TaskList" | "TaskGet" | "ToolSearch" | "Skill" => Told::Looked,
-            "Edit" | "MultiEdit" | "Write" | "NotebookEdit" | "KillShell" | "KillBash" => Told::Nothing,
+            | "TaskUpdate" | "TaskList" | "TaskGet" | "ToolSearch" | "Skill" => ResultDetail::Looked,
+            "Edit" | "MultiEdit" | "Write" | "NotebookEdit" | "KillShell" | "KillBash" => ResultDetail::Nothing,
             "Bash" | "PowerShell" => {
                 let script = Script::read(&string("command").unwrap_or_default());
-                Told::Briefly(if only_looks(&script) { SHOWN } else { DONE })
+                ResultDetail::Briefly(if only_looks(&script) { SHOWN } else { DONE })
             }
-            "Task" | "Agent" | "TaskOutput" | "AgentOutputTool" => Told::AtLength(REPORT),
-            "AskUserQuestion" => Told::Answers,
-            "ExitPlanMode" | "exit_plan_mode" => Told::Plan(string("plan").unwrap_or_default()),
-            _ => Told::Briefly(OTHER),
+            "Task" | "Agent" | "TaskOutput" | "AgentOutputTool" => ResultDetail::AtLength(REPORT),
+            "AskUserQuestion" => ResultDetail::Answers,
+            "ExitPlanMode" | "exit_plan_mode" => ResultDetail::Plan(string("plan").unwrap_or_default()),
+            _ => ResultDetail::Briefly(OTHER),
         };
         let argument = match told {
-            Told::Answers | Told::Plan(_) => String::new(),
-            Told::Looked | Told::Nothing | Told::Briefly(_) | Told::AtLength(_) => input.key_argument(folder),
+            ResultDetail::Answers | ResultDetail::Plan(_) => String::new(),
+            ResultDetail::Looked | ResultDetail::Nothing | ResultDetail::Briefly(_) | ResultDetail::AtLength(_) => {
+                input.key_argument(folder)
+            }
         };
         // Where it runs tells less than what.
         let argument = without_cd(&argument).1.to_owned();
@@ -110,17 +112,17 @@ impl Asked {
             return vec![tool(&format!("{name} failed: {error}"))];
         }
         match told {
-            Told::Looked => Vec::new(),
-            Told::Nothing => vec![tool(&name)],
-            Told::Briefly(limit) => {
+            ResultDetail::Looked => Vec::new(),
+            ResultDetail::Nothing => vec![tool(&name)],
+            ResultDetail::Briefly(limit) => {
                 let digest = digest(&printed.news(text), limit);
                 let lines: Vec<&str> = digest.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
                 vec![tool(&if lines.is_empty() { name } else { format!("{name}: {}", lines.join("; ")) })]
             }
-            Told::AtLength(_) if text.starts_with("Async agent launched") => {
+            ResultDetail::AtLength(_) if text.starts_with("Async agent launched") => {
                 vec![tool(&format!("{name}: started in the background"))]
             }
-            Told::AtLength(limit) => {
+            ResultDetail::AtLength(limit) => {
                 // How to go on with the subagent stands below what it says.
                 let text = without(text, "usage");
                 let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("agentId: ")).collect();
@@ -128,12 +130,12 @@ impl Asked {
                 let report = if chars4(&text) <= limit { text.trim().to_owned() } else { digest(&text, limit) };
                 vec![tool(&format!("{name}:\n{report}"))]
             }
-            Told::Answers => {
+            ResultDetail::Answers => {
                 let answers = text.strip_prefix("User has answered your questions: ").unwrap_or(text);
                 let answers = answers.split(" You can now continue").next().unwrap_or_default();
                 said("user", answers.to_owned()).into_iter().collect()
             }
-            Told::Plan(plan) => {
+            ResultDetail::Plan(plan) => {
                 let plan = if chars4(&plan) <= PLAN { plan } else { digest(&plan, PLAN) };
                 said("assistant", format!("The plan, which the person agreed to:\n{plan}")).into_iter().collect()
             }

@@ -9,35 +9,9 @@ use ctxc_transcript::text::json_string;
 const FOREIGN: [&str; 4] = ["system-reminder", "ide_opened_file", "ide_selection", "local-command-caveat"];
 /// Commands that only work the client and ask for nothing, whatever stands behind them.
 const CLIENT: [&str; 29] = [
-    "/clear",
-    "/config",
-    "/context",
-    "/copy",
-    "/cost",
-    "/doctor",
-    "/exit",
-    "/export",
-    "/fast",
-    "/help",
-    "/hooks",
-    "/ide",
-    "/login",
-    "/logout",
-    "/mcp",
-    "/memory",
-    "/model",
-    "/permissions",
-    "/plugin",
-    "/quit",
-    "/release-notes",
-    "/rename",
-    "/resume",
-    "/rewind",
-    "/status",
-    "/statusline",
-    "/theme",
-    "/usage",
-    "/vim",
+    "/clear", "/config", "/context", "/copy", "/cost", "/doctor", "/exit", "/export", "/fast", "/help", "/hooks",
+    "/ide", "/login", "/logout", "/mcp", "/memory", "/model", "/permissions", "/plugin", "/quit", "/release-notes",
+    "/rename", "/resume", "/rewind", "/status", "/statusline", "/theme", "/usage", "/vim",
 ];
 
 /// What a person typed in `text`, the text of a prompt: a slash command as `/name words`, a shell line as `! line`.

@@ -1,5 +1,9 @@
 //! A version as lines: edits put together, with what follows from them.
 
+mod adopt;
+pub(super) mod appended;
 pub(super) mod composed;
 pub(super) mod legacy;
+mod link;
 pub(super) mod rebase;
+pub(super) mod take_edits;

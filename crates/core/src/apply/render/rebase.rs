@@ -8,7 +8,7 @@ use super::composed::{Composed, Source, composed, without_inserted};
 use crate::apply::edit::own_edits::Lines;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::error::ApplyError;
-use crate::apply::write::carry_out::Before;
+use crate::apply::write::carry_out::SourceState;
 use crate::apply::write::file::unnamed_file;
 use crate::apply::write::pass;
 use crate::version::{
@@ -256,8 +256,8 @@ impl Rebased {
 
     /// The state of the session without any operation, so that its own problems are not blamed on a rendering.
     #[must_use]
-    pub fn before(&self) -> Before {
-        Before::of(&without_inserted(&self.composed.index, &self.base.layout), &self.composed.stored)
+    pub fn before(&self) -> SourceState {
+        SourceState::of(&without_inserted(&self.composed.index, &self.base.layout), &self.composed.stored)
     }
 }
 

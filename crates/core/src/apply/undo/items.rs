@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use crate::apply::render::composed::measured;
 use crate::apply::render::rebase::Rebased;
+use crate::apply::render::take_edits::measured;
 use crate::apply::undo::open_cuts::OpenCut;
-use crate::version::{Active, Edit, GivenBack, History, Newest};
+use crate::version::{Active, Edit, History, Newest, UndoneEdits};
 use ctxc_store::Cut;
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::scan::{BlockKind, Scan};
@@ -30,7 +30,7 @@ pub fn give_back(
     rebased: &Rebased,
     history: &History,
     cuts: &[OpenCut],
-) -> io::Result<(Vec<GivenBack>, Vec<Returned>)> {
+) -> io::Result<(Vec<UndoneEdits>, Vec<Returned>)> {
     let active = history.active();
     let mut found: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
     let mut returned = Vec::with_capacity(cuts.len());
@@ -39,7 +39,7 @@ pub fn give_back(
     }
     let given = found
         .into_iter()
-        .map(|(operation, edits)| GivenBack { operation: operation.to_owned(), edits: edits.into_iter().collect() });
+        .map(|(operation, edits)| UndoneEdits { operation: operation.to_owned(), edits: edits.into_iter().collect() });
     Ok((given.collect(), returned))
 }
 

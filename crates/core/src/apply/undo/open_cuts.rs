@@ -71,7 +71,7 @@ fn open_cut(cuts: &[(&Cut, &Operation)]) -> Option<OpenCut> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::version::{Edits, GivenBack};
+    use crate::version::{Edits, UndoneEdits};
     use ctxc_store::FileRef;
     use ctxc_transcript::text::Digest;
     use jiff::Timestamp;
@@ -138,7 +138,7 @@ mod tests {
             operation("1", &[("a", Some("t"), "hash")]),
         ];
         let given = |operations: &[&str]| {
-            let back = |of: &&str| GivenBack { operation: (*of).to_owned(), edits: vec![0] };
+            let back = |of: &&str| UndoneEdits { operation: (*of).to_owned(), edits: vec![0] };
             let gives_back = operations.iter().map(back).collect();
             History::default().with(Edits { operation: "3".to_owned(), gives_back, ..Edits::default() })
         };

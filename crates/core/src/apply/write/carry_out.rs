@@ -46,7 +46,7 @@ pub enum Destination<'a> {
 
 /// The source of a rewrite, as it was opened and indexed.
 #[derive(Debug)]
-pub struct Origin<'a> {
+pub struct RewriteSource<'a> {
     /// The open file.
     pub file: &'a File,
     /// Where it is; nothing for a stream.
@@ -61,13 +61,13 @@ pub struct BaseFile<'a> {
     /// The open file. The index and the edits are about it.
     pub file: &'a File,
     /// What is known of the transcript whose place it takes.
-    pub before: &'a Before,
+    pub before: &'a SourceState,
     /// Problems that the session has without any operation, and may have again.
     pub own_problems: Vec<Problem>,
 }
 
 /// The records to store in the archive.
-pub struct Keeping<'a> {
+pub struct ArchiveWrite<'a> {
     /// The archive, which has the lines already.
     pub archive: &'a mut dyn Archive,
     /// Notes how the result is rendered.
@@ -92,7 +92,7 @@ pub struct Keeping<'a> {
 
 /// The state of a transcript before it is rewritten.
 #[derive(Debug)]
-pub struct Before {
+pub struct SourceState {
     /// Its problems.
     pub problems: Vec<Problem>,
     /// `chars4` tokens of the active entries.
@@ -101,7 +101,7 @@ pub struct Before {
     pub fingerprint: Fingerprint,
 }
 
-impl Before {
+impl SourceState {
     /// The state of the transcript of `index` and `chain`.
     #[must_use]
     pub fn of(index: &Index, chain: &Chain) -> Self {
@@ -112,7 +112,7 @@ impl Before {
 
 /// Who rewrites it, as the archive will tell.
 #[derive(Clone, Debug)]
-pub struct Errand<'a> {
+pub struct OperationInfo<'a> {
     /// The verb.
     pub verb: &'static str,
     /// The command as it was given.
@@ -129,7 +129,7 @@ pub struct Errand<'a> {
 
 /// The operation.
 #[derive(Debug)]
-pub struct Done {
+pub struct CarriedOut {
     /// Where the result is; nothing for a stream.
     pub path: Option<PathBuf>,
     /// The copy of the source that was replaced in place.
@@ -154,30 +154,30 @@ pub struct Done {
 /// # Errors
 /// When anything fails, nothing has changed: no output is there, and a source in place is as it was.
 pub fn carry_out(
-    origin: &Origin<'_>,
+    origin: &RewriteSource<'_>,
     index: &mut Index,
     chain: Chain,
     rewrite: &Rewrite,
-    keeping: Option<Keeping<'_>>,
+    keeping: Option<ArchiveWrite<'_>>,
     destination: Destination<'_>,
-    errand: &Errand<'_>,
-) -> Result<Done, ApplyError> {
+    info: &OperationInfo<'_>,
+) -> Result<CarriedOut, ApplyError> {
     let own;
     let (file, before, own_problems) = if let Some(BaseFile { file, before, own_problems }) = &origin.base {
         (*file, *before, own_problems.as_slice())
     } else {
-        own = Before::of(index, &chain);
+        own = SourceState::of(index, &chain);
         (origin.file, &own, &[][..])
     };
     let live = left_of(chain, rewrite);
     let guard = origin.path.map(|path| Guard::new(path, origin.file)).transpose()?;
     if let (Destination::InPlace(Existing::Respect), Some(guard)) = (&destination, &guard) {
-        refuse_unless_at_rest(guard, origin.path, errand.now)?;
+        refuse_unless_at_rest(guard, origin.path, info.now)?;
     }
     let mut stage = Stage::open(&destination, origin)?;
     let mut keeping = keeping;
     let recorder = keeping.as_mut().map(|keeping| &mut keeping.recorder);
-    let written = pass::write(file, index, rewrite, stage.file(), recorder, errand.stop);
+    let written = pass::write(file, index, rewrite, stage.file(), recorder, info.stop);
     let written = written.map_err(|error| stage.named(error))?;
     if written.fingerprint != index.fingerprint {
         let source = origin.path.unwrap_or(Path::new("standard input")).to_owned();
@@ -207,7 +207,7 @@ pub fn carry_out(
     if let Some(keeping) = keeping {
         let tokens = (before.tokens, tokens_after(index, &chain, rewrite));
         let sizes = (before.fingerprint.len, written.len);
-        operation = Some(keep(keeping, file, index, rewrite, errand, origin.path, stage.target(), tokens, sizes)?);
+        operation = Some(keep(keeping, file, index, rewrite, info, origin.path, stage.target(), tokens, sizes)?);
     }
     if let Some(guard) = &guard {
         guard.verify()?;
@@ -215,7 +215,7 @@ pub fn carry_out(
     let Swapped { path, backup, copied_sidecar, n_late } = stage.swap(destination, origin, guard.as_ref())?;
     let Written { len: bytes_after, .. } = written;
     let bytes_before = before.fingerprint.len;
-    Ok(Done { path, backup, copied_sidecar, n_late, bytes_before, bytes_after, operation, problems: left })
+    Ok(CarriedOut { path, backup, copied_sidecar, n_late, bytes_before, bytes_after, operation, problems: left })
 }
 
 /// The problems of the result in `file`, read again: lines that were appended are in no index.
@@ -229,17 +229,17 @@ fn check_whole(file: &mut File) -> Result<Vec<Problem>, ApplyError> {
 /// operation.
 #[expect(clippy::too_many_arguments, reason = "all of it is what the archive tells of an operation")]
 fn keep(
-    keeping: Keeping<'_>,
+    keeping: ArchiveWrite<'_>,
     file: &File,
     index: &Index,
     rewrite: &Rewrite,
-    errand: &Errand<'_>,
+    info: &OperationInfo<'_>,
     source: Option<&Path>,
     target: Option<&Path>,
     tokens: (Tokens, Tokens),
     sizes: (u64, u64),
 ) -> Result<String, ApplyError> {
-    let Keeping { archive, recorder, steps: known_steps, state, read, earlier, edits, session_ids, saved, result } =
+    let ArchiveWrite { archive, recorder, steps: known_steps, state, read, earlier, edits, session_ids, saved, result } =
         keeping;
     let Recorded { steps: written, sum, changed } = recorder.finish();
     // A title is all that is added to what was rendered before.
@@ -266,16 +266,16 @@ fn keep(
         let file_ref = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(absolute), digest, bytes };
         let record = Operation {
             id: id.clone(),
-            verb: errand.verb.to_owned(),
-            command: errand.command.clone(),
-            session: errand.session.clone(),
-            time: errand.now,
+            verb: info.verb.to_owned(),
+            command: info.command.clone(),
+            session: info.session.clone(),
+            time: info.now,
             source: file_ref(source, read, sizes.0),
             output: file_ref(target, key, sizes.1),
             session_ids: session_ids.clone(),
             cuts: rewrite.cuts.values().flatten().filter(|cut| !cut.name.is_empty()).cloned().collect(),
             tokens: Some(tokens),
-            report: errand.report.clone(),
+            report: info.report.clone(),
         };
         archive.put_operation(&record, &[])?;
         archive.commit()
@@ -336,7 +336,7 @@ fn tokens_after(index: &Index, chain: &Chain, rewrite: &Rewrite) -> Tokens {
 ///
 /// # Errors
 /// As [`carry_out`] would end on account of its destination.
-pub fn probe(origin: &Origin<'_>, destination: &Destination<'_>, now: Timestamp) -> Result<(), ApplyError> {
+pub fn probe(origin: &RewriteSource<'_>, destination: &Destination<'_>, now: Timestamp) -> Result<(), ApplyError> {
     let guard = origin.path.map(|path| Guard::new(path, origin.file)).transpose()?;
     if let (Destination::InPlace(Existing::Respect), Some(guard)) = (destination, &guard) {
         refuse_unless_at_rest(guard, origin.path, now)?;
@@ -372,7 +372,7 @@ struct Swapped {
 }
 
 impl Stage {
-    fn open(destination: &Destination<'_>, origin: &Origin<'_>) -> Result<Self, ApplyError> {
+    fn open(destination: &Destination<'_>, origin: &RewriteSource<'_>) -> Result<Self, ApplyError> {
         let permissions = match origin.path {
             Some(path) => Some(std::fs::metadata(path).map_err(ApplyError::Read)?.permissions()),
             None => None,
@@ -426,7 +426,7 @@ impl Stage {
     fn swap(
         self,
         destination: Destination<'_>,
-        origin: &Origin<'_>,
+        origin: &RewriteSource<'_>,
         guard: Option<&Guard>,
     ) -> Result<Swapped, ApplyError> {
         let mut swapped = Swapped { path: None, backup: None, copied_sidecar: false, n_late: 0 };

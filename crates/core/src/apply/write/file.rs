@@ -88,7 +88,7 @@ impl Staged {
             io::ErrorKind::AlreadyExists => ApplyError::Exists(target.clone()),
             _ => ApplyError::Write(target.clone(), failure.error),
         })?;
-        drop(Held(&file));
+        drop(FileLock(&file));
         sync_folder(&folder_of(&target)).map_err(|error| ApplyError::Write(target.clone(), error))?;
         Ok(target)
     }
@@ -97,9 +97,9 @@ impl Staged {
 /// The lock on a file. It is released with this value, and not with the last copy of the handle: a process that another
 /// thread is just starting has one.
 #[derive(Debug)]
-pub(super) struct Held<'a>(&'a File);
+pub(super) struct FileLock<'a>(&'a File);
 
-impl<'a> Held<'a> {
+impl<'a> FileLock<'a> {
     /// Locks `file`; `None` while somebody else holds the lock. Where files cannot be locked, nobody does.
     pub(super) fn lock(file: &'a File) -> Option<Self> {
         let is_held = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
@@ -107,7 +107,7 @@ impl<'a> Held<'a> {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for FileLock<'_> {
     fn drop(&mut self) {
         let _ = self.0.unlock();
     }
@@ -440,7 +440,7 @@ mod tests {
         let staged = Staged::beside(&path, Existing::Respect, None).unwrap();
         let _copy = staged.temporary.as_file().try_clone().unwrap();
         staged.commit(Existing::Respect).unwrap();
-        assert!(Held::lock(&File::open(path).unwrap()).is_some());
+        assert!(FileLock::lock(&File::open(path).unwrap()).is_some());
     }
 
     //

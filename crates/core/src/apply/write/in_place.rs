@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::file::{Existing, Guard, Held, Staged, back_up, discard};
+use super::file::{Existing, FileLock, Guard, Staged, back_up, discard};
 use crate::apply::error::ApplyError;
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::scan::Scan;
@@ -47,7 +47,7 @@ pub(super) fn replace(
     at: &mut dyn FnMut(Point),
 ) -> Result<Replaced, ApplyError> {
     // Another ctxc on the same file, from here to its end. Where files cannot be locked, the guard alone tells.
-    let Some(_held) = Held::lock(source) else {
+    let Some(_held) = FileLock::lock(source) else {
         return Err(ApplyError::Locked(staged.target().to_owned()));
     };
     at(Point::BeforeBackup);
@@ -256,7 +256,7 @@ mod tests {
         let staged = Staged::beside(&path, Existing::Overwrite, None).unwrap();
         let replaced = replace(staged, &source, &guard, &mut |_| ());
         assert!(matches!(replaced, Err(ApplyError::SourceChanged(_))));
-        assert!(Held::lock(&File::open(path).unwrap()).is_some());
+        assert!(FileLock::lock(&File::open(path).unwrap()).is_some());
     }
 
     //

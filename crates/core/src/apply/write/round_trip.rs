@@ -156,13 +156,8 @@ mod tests {
     /// A fixture with lines removed, swapped, doubled and damaged.
     fn damaged() -> impl Strategy<Value = Vec<u8>> {
         let fixture = prop::sample::select(vec![
-            "session-small",
-            "parallel-tools",
-            "progress-parents",
-            "compact-preserved-messages",
-            "open-tool-loop",
-            "odd-bytes",
-            "api-request-blobs",
+            "session-small", "parallel-tools", "progress-parents", "compact-preserved-messages", "open-tool-loop",
+            "odd-bytes", "api-request-blobs",
         ]);
         let cuts = prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..4u8), 0..6);
         (fixture, cuts).prop_map(|(name, cuts)| {

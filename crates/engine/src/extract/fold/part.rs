@@ -7,7 +7,7 @@ use super::super::features::units;
 use super::section::{Author, Section};
 use super::summary;
 use crate::language::{Classes, PieceKind, classes, is_goal, label, reports_error, segment};
-use crate::{Prompts, Summarise};
+use crate::{Prompts, Summarize};
 
 /// A text to be parted.
 pub(super) struct Part<'t> {
@@ -51,7 +51,7 @@ const SHORT_REPORT: usize = 100;
 
 impl<'t> Part<'t> {
     /// The parts of `fold`, oldest first; `shorten` brings a text down to so many UTF-16 units.
-    pub(super) fn all(fold: &'t Summarise<'_>, shorten: fn(&'t str, usize) -> Cow<'t, str>) -> Vec<Self> {
+    pub(super) fn all(fold: &'t Summarize<'_>, shorten: fn(&'t str, usize) -> Cow<'t, str>) -> Vec<Self> {
         let mut parts = Vec::new();
         of_summary(&fold.existing, 0, &mut parts);
         let n_carried = parts.len();

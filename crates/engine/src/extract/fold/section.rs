@@ -237,15 +237,7 @@ impl Marks {
             states: any(&[" currently ", " is now ", " now ", " are now "]),
             asks: lower.trim_end().ends_with(['?', '？']),
             is_option: [
-                "option",
-                "approach ",
-                "alternative",
-                "choice ",
-                "if you ",
-                "would you",
-                "pros",
-                "cons",
-                "**option",
+                "option", "approach ", "alternative", "choice ", "if you ", "would you", "pros", "cons", "**option",
             ]
             .iter()
             .any(|start| body.starts_with(start)),

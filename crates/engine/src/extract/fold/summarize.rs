@@ -10,12 +10,12 @@ use super::choice::Choice;
 use super::part::Part;
 use super::source::Sources;
 use super::summary::write;
-use crate::{Prompts, Summarise};
+use crate::{Prompts, Summarize};
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// The summary of `fold`. Never over its limit, prompts that stand whole aside. Blank only where nothing was said, or the
 /// limit is nothing.
-pub(in super::super::super) fn summarize(fold: &Summarise<'_>) -> String {
+pub(in super::super::super) fn summarize(fold: &Summarize<'_>) -> String {
     let room = usize::try_from(fold.limit.0).unwrap_or(usize::MAX).saturating_mul(4);
     let existing = fold.existing.trim();
     if fold.messages.iter().all(|said| said.text.trim().is_empty()) && chars4(existing) <= fold.limit {

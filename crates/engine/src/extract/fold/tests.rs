@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
 use super::summarize;
-use crate::{Prompts, Said, Summarise};
+use crate::{Prompts, Said, Summarize};
 use ctxc_transcript::text::{Tokens, chars4};
 
 fn said(speaker: &str, text: &str) -> Said {
@@ -12,11 +12,11 @@ fn said(speaker: &str, text: &str) -> Said {
 }
 
 fn fold(existing: &str, messages: &[Said], limit: u64) -> String {
-    summarize(&Summarise {
+    summarize(&Summarize {
         existing: existing.into(),
         messages: messages.into(),
         limit: Tokens(limit),
-        ..Summarise::default()
+        ..Summarize::default()
     })
 }
 
@@ -235,12 +235,12 @@ fn k_05_prompts_stand_whole_beside_the_limit() {
         })
         .collect();
     let fold =
-        Summarise { messages: (&messages).into(), limit: Tokens(40), prompts: Prompts::Whole, ..Summarise::default() };
+        Summarize { messages: (&messages).into(), limit: Tokens(40), prompts: Prompts::Whole, ..Summarize::default() };
     let summary = summarize(&fold);
     for n in 0..30 {
         assert!(summary.contains(&format!("It has {n} steps, and each")), "{n} is gone from\n{summary}");
     }
-    let again = summarize(&Summarise { existing: summary.into(), messages: messages[..2].into(), ..fold });
+    let again = summarize(&Summarize { existing: summary.into(), messages: messages[..2].into(), ..fold });
     assert!(again.contains("It has 29 steps") && again.contains("It has 3 steps"), "{again}");
 }
 

@@ -65,14 +65,14 @@ struct Outcome {
 async fn run(
     server: &Server,
     items: &[Item],
-    terms: &Terms,
+    options: &RunOptions,
     answer: impl Fn(usize, u32) -> (f64, Given),
     mut go_on: impl FnMut(usize) -> bool,
 ) -> Outcome {
     let start = clock::now();
     let mut done = Vec::new();
     let ask = |item, attempt| server.call(item, attempt, start, &answer);
-    let end = window(&mut Course::new(terms), items, terms, ask, |step| {
+    let end = window(&mut RunLimits::new(options), items, options, ask, |step| {
         if let Step::Done(item, result, spent) = step {
             done.push((item, result.map(|reply| reply.text).map_err(|error| error.to_string()), spent));
         }
@@ -86,9 +86,16 @@ fn items(n_items: usize) -> Vec<Item> {
     vec![Item { tokens: Tokens(100), ..Item::default() }; n_items]
 }
 
-fn terms(concurrency: usize) -> Terms {
+fn options(concurrency: usize) -> RunOptions {
     let timeouts = Timeouts { first: Duration::from_secs(5), step: Duration::from_secs(5) };
-    Terms { concurrency, attempts: 4, timeouts: Some(timeouts), rpm: None, max_cost: None, order: Order::LongestFirst }
+    RunOptions {
+        concurrency,
+        attempts: 4,
+        timeouts: Some(timeouts),
+        rpm: None,
+        max_cost: None,
+        order: Order::LongestFirst,
+    }
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "it is what a call gives")]
@@ -104,7 +111,7 @@ fn fails(fault: Fault) -> Given {
 #[tokio::test(start_paused = true)]
 async fn tc_13_fifteen_tasks_at_five_all_succeed() {
     let server = Server::default();
-    let run = run(&server, &items(15), &terms(5), |item, _| (1.0, fine(item)), |_| true).await;
+    let run = run(&server, &items(15), &options(5), |item, _| (1.0, fine(item)), |_| true).await;
     assert_eq!((run.end, run.done.len(), server.n_calls(), server.most_running.get()), (End::Done, 15, 15, 5));
     assert!(run.done.iter().all(|(item, result, spent)| {
         *result == Ok(format!("reply {item}")) && spent.calls == 1 && spent.time == Duration::from_secs(1)
@@ -117,7 +124,7 @@ async fn tc_13_fifteen_tasks_at_five_all_succeed() {
 async fn r_01_the_window_slides_past_a_slow_call() {
     let server = Server::default();
     let seconds = |item| if item == 0 { 4.0 } else { 0.5 };
-    let run = run(&server, &items(21), &terms(6), |item, _| (seconds(item), fine(item)), |_| true).await;
+    let run = run(&server, &items(21), &options(6), |item, _| (seconds(item), fine(item)), |_| true).await;
     // Five others take twenty calls of half a second meanwhile.
     assert!((run.seconds - 4.0).abs() < 0.01, "{}", run.seconds);
     assert_eq!((run.done.last().map(|(item, ..)| *item), server.most_running.get()), (Some(0), 6));
@@ -129,7 +136,7 @@ async fn r_01_the_window_slides_past_a_slow_call() {
 #[tokio::test(start_paused = true)]
 async fn tc_06_what_always_fails_is_asked_for_four_times() {
     let server = Server::default();
-    let run = run(&server, &items(1), &terms(10), |_, _| (1000.0, fine(0)), |_| true).await;
+    let run = run(&server, &items(1), &options(10), |_, _| (1000.0, fine(0)), |_| true).await;
     assert_eq!((run.end, server.n_calls(), server.n_cancelled.get()), (End::Done, 4, 4));
     let (_, result, spent) = &run.done[0];
     assert_eq!((result, spent.calls), (&Err("no reply within 15 s".to_owned()), 4));
@@ -137,11 +144,11 @@ async fn tc_06_what_always_fails_is_asked_for_four_times() {
 
     for fault in [Fault::Trouble, Fault::Limited, Fault::Broken, Fault::BadReply, Fault::Blank] {
         let server = Server::default();
-        let run = self::run(&server, &items(3), &terms(10), |_, _| (1.0, fails(fault)), |_| true).await;
+        let run = self::run(&server, &items(3), &options(10), |_, _| (1.0, fails(fault)), |_| true).await;
         assert_eq!((run.end, server.n_calls(), run.done.len()), (End::Done, 12, 3), "TC-07 {fault:?}");
     }
     let server = Server::default();
-    let run = self::run(&server, &items(3), &terms(10), |_, _| (1.0, fails(Fault::Permanent)), |_| true).await;
+    let run = self::run(&server, &items(3), &options(10), |_, _| (1.0, fails(Fault::Permanent)), |_| true).await;
     assert_eq!((run.end, server.n_calls()), (End::Done, 3));
 }
 
@@ -151,7 +158,7 @@ async fn r_02_a_failed_task_lets_the_others_go_first() {
     let server = Server::default();
     let answer =
         |item, attempt| if item == 0 && attempt == 1 { (1.0, fails(Fault::BadReply)) } else { (1.0, fine(item)) };
-    let run = run(&server, &items(4), &terms(1), answer, |_| true).await;
+    let run = run(&server, &items(4), &options(1), answer, |_| true).await;
     let order: Vec<usize> = server.calls.borrow().iter().map(|(item, ..)| *item).collect();
     assert_eq!((run.end, order), (End::Done, vec![0, 1, 2, 3, 0]));
 }
@@ -163,7 +170,7 @@ async fn r_04_retry_after_pauses_every_worker() {
     let limited =
         || Err(EngineError { retry_after: Some(Duration::from_secs(30)), ..EngineError::new(Fault::Limited, "") });
     let answer = |item, attempt| if item == 2 && attempt == 1 { (0.5, limited()) } else { (1.0, fine(item)) };
-    let run = run(&server, &items(40), &terms(4), answer, |_| true).await;
+    let run = run(&server, &items(40), &options(4), answer, |_| true).await;
     assert_eq!((run.end, run.done.len(), server.n_calls()), (End::Done, 40, 41));
     let starts: Vec<f64> = server.calls.borrow().iter().map(|(.., at)| *at).collect();
     assert!(!starts.iter().any(|at| *at > 0.51 && *at < 30.49), "{starts:?}");
@@ -178,7 +185,7 @@ async fn r_04_a_server_that_takes_three_at_a_time_is_not_overrun() {
         let limited = EngineError { retry_after: Some(Duration::from_secs(1)), ..EngineError::new(Fault::Limited, "") };
         if is_full { (0.01, Err(limited)) } else { (1.0, fine(item)) }
     };
-    let run = run(&server, &items(200), &terms(20), answer, |_| true).await;
+    let run = run(&server, &items(200), &options(20), answer, |_| true).await;
     let n_failed = run.done.iter().filter(|(_, result, _)| result.is_err()).count();
     assert_eq!((run.end, run.done.len(), n_failed), (End::Done, 200, 0));
 }
@@ -187,7 +194,7 @@ async fn r_04_a_server_that_takes_three_at_a_time_is_not_overrun() {
 #[tokio::test(start_paused = true)]
 async fn r_05_r_10_calls_are_cancelled() {
     let server = Server::default();
-    let run = run(&server, &items(30), &terms(10), |item, _| (2.0, fine(item)), |n_done| n_done < 12).await;
+    let run = run(&server, &items(30), &options(10), |item, _| (2.0, fine(item)), |n_done| n_done < 12).await;
     assert_eq!((run.end, run.done.len(), server.n_calls()), (End::Interrupted, 12, 20));
     assert_eq!((server.n_running.get(), server.n_cancelled.get()), (0, 8));
     // Somebody who waits is heard within a moment.
@@ -197,7 +204,7 @@ async fn r_05_r_10_calls_are_cancelled() {
         n_asked += 1;
         n_asked < 10
     };
-    let run = self::run(&server, &items(3), &terms(3), |item, _| (4.0, fine(item)), go_on).await;
+    let run = self::run(&server, &items(3), &options(3), |item, _| (4.0, fine(item)), go_on).await;
     assert!(run.end == End::Interrupted && run.seconds < 0.6, "{run:?}");
 }
 
@@ -207,7 +214,7 @@ async fn r_12_the_longest_task_goes_first() {
     let server = Server::default();
     let items: Vec<Item> =
         [30, 700, 20, 700, 500].map(|tokens| Item { tokens: Tokens(tokens), ..Item::default() }).to_vec();
-    run(&server, &items, &terms(1), |item, _| (1.0, fine(item)), |_| true).await;
+    run(&server, &items, &options(1), |item, _| (1.0, fine(item)), |_| true).await;
     let order: Vec<usize> = server.calls.borrow().iter().map(|(item, ..)| *item).collect();
     assert_eq!(order, [1, 3, 4, 0, 2]);
 }
@@ -216,17 +223,17 @@ async fn r_12_the_longest_task_goes_first() {
 #[tokio::test(start_paused = true)]
 async fn r_12_too_many_failures_in_a_row_end_the_run() {
     let server = Server::default();
-    let run = run(&server, &items(100), &terms(10), |_, _| (1.0, fails(Fault::Permanent)), |_| true).await;
+    let run = run(&server, &items(100), &options(10), |_, _| (1.0, fails(Fault::Permanent)), |_| true).await;
     assert_eq!(run.end, End::GaveUp(EngineError::new(Fault::Permanent, "it failed")));
     assert_eq!(run.done.len(), 11);
     // A success in between begins the count again.
     let server = Server::default();
     let answer = |item: usize, _| (1.0, if item % 10 == 9 { fine(item) } else { fails(Fault::Permanent) });
-    let run = self::run(&server, &items(100), &terms(10), answer, |_| true).await;
+    let run = self::run(&server, &items(100), &options(10), answer, |_| true).await;
     assert_eq!((run.end, run.done.len(), server.n_calls()), (End::Done, 100, 100));
     // As many tasks as there are workers may all fail.
     let server = Server::default();
-    let run = self::run(&server, &items(10), &terms(10), |_, _| (1.0, fails(Fault::Permanent)), |_| true).await;
+    let run = self::run(&server, &items(10), &options(10), |_, _| (1.0, fails(Fault::Permanent)), |_| true).await;
     assert_eq!((run.end, run.done.len()), (End::Done, 10));
 }
 
@@ -235,7 +242,7 @@ async fn r_12_too_many_failures_in_a_row_end_the_run() {
 async fn r_03_a_key_that_is_refused_ends_the_run_at_once() {
     let server = Server::default();
     let answer = |item, _| if item == 3 { (0.5, fails(Fault::Fatal)) } else { (1.0, fine(item)) };
-    let run = run(&server, &items(100), &terms(10), answer, |_| true).await;
+    let run = run(&server, &items(100), &options(10), answer, |_| true).await;
     assert_eq!(run.end, End::Refused(EngineError::new(Fault::Fatal, "it failed")));
     assert_eq!((server.n_calls(), server.n_cancelled.get(), run.done.len()), (10, 9, 1));
 }
@@ -244,8 +251,8 @@ async fn r_03_a_key_that_is_refused_ends_the_run_at_once() {
 #[tokio::test(start_paused = true)]
 async fn r_05_no_more_calls_in_a_minute_than_were_allowed() {
     let server = Server::default();
-    let terms = Terms { rpm: NonZeroU32::new(60), ..terms(50) };
-    let run = run(&server, &items(91), &terms, |item, _| (3.0, fine(item)), |_| true).await;
+    let options = RunOptions { rpm: NonZeroU32::new(60), ..options(50) };
+    let run = run(&server, &items(91), &options, |item, _| (3.0, fine(item)), |_| true).await;
     assert_eq!((run.end, run.done.len()), (End::Done, 91));
     let starts: Vec<f64> = server.calls.borrow().iter().map(|(.., at)| *at).collect();
     for from in &starts {
@@ -263,19 +270,19 @@ async fn g_02_the_cap_is_never_passed() {
     let usage = Usage { input: Tokens(50), output: Tokens(8), cost: None };
     let paid = |item: usize| Ok(Reply { text: item.to_string(), usage: Some(usage) });
     let cap: Option<Usd> = "0.1".parse().ok();
-    let terms = Terms { max_cost: cap, ..terms(5) };
+    let options = RunOptions { max_cost: cap, ..options(5) };
     let server = Server::default();
-    let run = run(&server, &vec![item; 100], &terms, |item, _| (1.0, paid(item)), |_| true).await;
+    let run = run(&server, &vec![item; 100], &options, |item, _| (1.0, paid(item)), |_| true).await;
     let spent: Spent = run.done.iter().map(|(.., spent)| *spent).sum();
     // Another one, which may cost 0.01, has no room beside twelve at 0.008.
     assert_eq!((run.end, run.done.len(), spent.cost), (End::OverBudget, 12, "0.096".parse().unwrap()));
     // What may have been paid without a reply counts as paid.
     let server = Server::default();
-    let run = self::run(&server, &vec![item; 100], &terms, |_, _| (1000.0, paid(0)), |_| true).await;
+    let run = self::run(&server, &vec![item; 100], &options, |_, _| (1000.0, paid(0)), |_| true).await;
     assert_eq!((run.end, server.n_calls()), (End::OverBudget, 10));
     // A cap of nothing lets nothing start.
     let server = Server::default();
-    let nothing = Terms { max_cost: Some(Usd::ZERO), ..terms.clone() };
+    let nothing = RunOptions { max_cost: Some(Usd::ZERO), ..options.clone() };
     let run = self::run(&server, &[item; 3], &nothing, |_, _| (1.0, paid(0)), |_| true).await;
     assert_eq!((run.end, run.done.len(), server.n_calls()), (End::OverBudget, 0, 0));
 }
@@ -285,7 +292,7 @@ async fn g_02_the_cap_is_never_passed() {
 async fn q_03_the_makespan_is_near_its_lower_bound() {
     for concurrency in [10, 50] {
         let server = Server::default();
-        let run = run(&server, &items(500), &terms(concurrency), |item, _| (1.2, fine(item)), |_| true).await;
+        let run = run(&server, &items(500), &options(concurrency), |item, _| (1.2, fine(item)), |_| true).await;
         let ideal = 1.2 * 500.0 / f64::from(u32::try_from(concurrency).unwrap());
         assert!(run.seconds <= ideal * 1.03, "{concurrency}: {} for {ideal}", run.seconds);
     }
@@ -296,7 +303,7 @@ async fn q_03_the_makespan_is_near_its_lower_bound() {
     let item = |size: &f64| Item { tokens: tokens_of(*size), ..Item::default() };
     let items: Vec<Item> = sizes.iter().map(item).collect();
     let server = Server::default();
-    let run = run(&server, &items, &terms(50), |item, _| (latency(item), fine(item)), |_| true).await;
+    let run = run(&server, &items, &options(50), |item, _| (latency(item), fine(item)), |_| true).await;
     let sum: f64 = (0..500).map(latency).sum();
     let bound = (sum / 50.0).max((0..500).map(latency).fold(0.0, f64::max));
     assert!(run.seconds <= bound * 1.10, "{} for {bound}", run.seconds);

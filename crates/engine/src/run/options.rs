@@ -7,7 +7,7 @@ use crate::{EngineError, Usd};
 
 /// How a run goes about its calls.
 #[derive(Clone, Debug)]
-pub struct Terms {
+pub struct RunOptions {
     /// The most calls under way at a time.
     pub concurrency: usize,
     /// The most calls for one text.
@@ -31,7 +31,7 @@ pub enum Order {
     LongestFirst,
 }
 
-impl Terms {
+impl RunOptions {
     /// For an engine that answers at once: one after the other, each once.
     pub const AT_ONCE: Self =
         Self { concurrency: 1, attempts: 1, timeouts: None, rpm: None, max_cost: None, order: Order::AsGiven };

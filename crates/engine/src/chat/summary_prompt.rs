@@ -1,14 +1,14 @@
-//! What a model is told that folds messages into a summary: the default, or the words of the user (F-11).
+//! What a model is told that summarizes messages: the default, or the words of the user (F-11).
 //!
 //! What is filled in is filled in once: a message that holds `{messages}` stays as it is. The transcript is fenced as data
 //! either way.
 
 use super::prompt::Prompt;
-use crate::{Said, Summarise};
+use crate::{Said, Summarize};
 
-const RULES: &str = include_str!("prompts/1/fold.md");
-const OWN: &str = include_str!("prompts/1/fold-own.md");
-const FORM: &str = include_str!("prompts/1/fold-form.md");
+const RULES: &str = include_str!("prompts/1/summary.md");
+const OWN: &str = include_str!("prompts/1/summary-own.md");
+const FORM: &str = include_str!("prompts/1/summary-form.md");
 
 /// What stands for a summary where there is none yet.
 const NO_SUMMARY: &str = "(no prior summary)";
@@ -16,23 +16,23 @@ const NO_SUMMARY: &str = "(no prior summary)";
 const ALLOWED: u64 = 85;
 
 impl Prompt {
-    /// The messages that ask for `fold`, with fences of this name.
-    pub(super) fn of_summarise(fold: &Summarise<'_>, tag: &str) -> Self {
-        let target = (fold.limit.0.saturating_mul(ALLOWED) / 100).max(1);
+    /// The messages that ask for `wanted`, with fences of this name.
+    pub(super) fn of_summarize(wanted: &Summarize<'_>, tag: &str) -> Self {
+        let target = (wanted.limit.0.saturating_mul(ALLOWED) / 100).max(1);
         let (size, chars) = (target.to_string(), target.saturating_mul(4).to_string());
-        let summary = if fold.existing.trim().is_empty() {
+        let summary = if wanted.existing.trim().is_empty() {
             NO_SUMMARY.to_owned()
         } else {
-            fenced("summary", tag, &fold.existing)
+            fenced("summary", tag, &wanted.existing)
         };
-        let messages = fenced("messages", tag, &said(&fold.messages, tag));
-        let persona = fold.persona.trim();
+        let messages = fenced("messages", tag, &said(&wanted.messages, tag));
+        let persona = wanted.persona.trim();
         let paragraph = if persona.is_empty() { String::new() } else { format!("{persona}\n\n") };
         let rules = |text: &str| {
             let values = [("tag", tag), ("target", &size), ("chars", &chars), ("persona", &paragraph)];
             format!("{}{}", fill(text, &values), FORM.trim_end())
         };
-        match fold.prompt {
+        match wanted.prompt {
             None => Self { system: rules(RULES), user: format!("{summary}\n\n{messages}") },
             Some(own) => Self {
                 system: rules(OWN),
@@ -86,8 +86,8 @@ mod tests {
     fn prompt(existing: &str, persona: &str, prompt: Option<&str>) -> Prompt {
         let (existing, messages) = (existing.into(), messages().into());
         let limit = Tokens(100);
-        let wanted = Summarise { existing, messages, limit, persona, prompt, ..Summarise::default() };
-        Prompt::of(&Request::Summarise(wanted), None)
+        let wanted = Summarize { existing, messages, limit, persona, prompt, ..Summarize::default() };
+        Prompt::of(&Request::Summarize(wanted), None)
     }
 
     // 000 AC6.3, F-11

@@ -8,18 +8,18 @@ use std::ops::ControlFlow;
 use futures::FutureExt;
 
 use super::judge::within_limit;
+use super::options::{End, RunOptions};
 use super::outcome::Outcome;
 use super::question::{Asked, Question};
-use super::runner::{Event, Runner, Told};
+use super::runner::{AskEvent, Event, Runner};
 use super::spent::Spent;
-use super::terms::{End, Terms};
-use super::window::Course;
-use crate::{Attempt, Engine, EngineError, Fault, Request, Said, Summarise, cut};
+use super::window::RunLimits;
+use crate::{Attempt, Engine, EngineError, Fault, Request, Said, Summarize, cut};
 use ctxc_store::ArchiveError;
 
 /// Summaries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summarised {
+pub struct Summarized {
     /// One for each chunk.
     pub summaries: Vec<String>,
     /// What they took.
@@ -45,20 +45,20 @@ pub enum SummaryError {
 pub const NOTHING_SAID: &str = "(nothing was said)";
 
 impl Runner<'_> {
-    /// Summarises each of `chunks` as `wanted`, each with the summary so far; the first gets that of `wanted` (F-04). No
+    /// Summarizes each of `chunks` as `wanted`, each with the summary so far; the first gets that of `wanted` (F-04). No
     /// summary is blank or over the limit, whatever the engine says (H-04).
     ///
     /// # Errors
     /// When one of them has no summary; then there is none at all (F-09).
-    pub async fn summarise(
+    pub async fn summarize(
         &mut self,
         chunks: &[Vec<Said>],
-        wanted: &Summarise<'_>,
+        wanted: &Summarize<'_>,
         tell: impl FnMut(Event<'_>) -> ControlFlow<()>,
-    ) -> Result<Summarised, SummaryError> {
+    ) -> Result<Summarized, SummaryError> {
         self.learn_all(chunks, wanted);
-        let course = Course::new(self.terms);
-        let mut run = Run { runner: self, wanted, tell, course, done: Summarised::default() };
+        let limits = RunLimits::new(self.options);
+        let mut run = Run { runner: self, wanted, tell, limits, done: Summarized::default() };
         for (at, messages) in chunks.iter().enumerate() {
             let so_far = run.done.summaries.last().map_or(wanted.existing.as_ref(), String::as_str).to_owned();
             let summary = run.chunk(messages, so_far).await.map_err(|stop| match stop {
@@ -70,10 +70,10 @@ impl Runner<'_> {
                 return Err(SummaryError::Interrupted);
             }
         }
-        Ok(Summarised { n_secrets: run.runner.n_secrets(), ..run.done })
+        Ok(Summarized { n_secrets: run.runner.n_secrets(), ..run.done })
     }
 
-    /// What [`summarise`](Self::summarise) would ask for, each call made once, and how many different secrets would be
+    /// What [`summarize`](Self::summarize) would ask for, each call made once, and how many different secrets would be
     /// replaced. The summary so far is not known before the chunk before has its own: it is taken to be between nothing
     /// and all that it may be.
     ///
@@ -82,7 +82,7 @@ impl Runner<'_> {
     pub fn expect_summaries(
         &mut self,
         chunks: &[Vec<Said>],
-        wanted: &Summarise<'_>,
+        wanted: &Summarize<'_>,
     ) -> Result<(Vec<Asked>, usize), ArchiveError> {
         self.learn_all(chunks, wanted);
         let filler = "x".repeat(usize::try_from(wanted.limit.0.saturating_mul(4)).unwrap_or(usize::MAX).min(1 << 20));
@@ -94,7 +94,7 @@ impl Runner<'_> {
                 question.cached = self.find(&question)?;
             }
             let Some(mut least) = question.asked() else { continue };
-            if let (None, Some(range), Request::Summarise(sent)) = (&so_far, &mut least.expected, &question.sent) {
+            if let (None, Some(range), Request::Summarize(sent)) = (&so_far, &mut least.expected, &question.sent) {
                 let longest = self.engine.inquiry(&with(sent, &filler, &sent.messages), Attempt::nth(1));
                 let price = question.call.as_ref().and_then(|call| call.price);
                 range.high = price.zip(longest).map_or(range.high, |(price, longest)| price.expect(&longest.call).high);
@@ -106,30 +106,30 @@ impl Runner<'_> {
         Ok((asked, self.n_secrets()))
     }
 
-    fn learn_all(&mut self, chunks: &[Vec<Said>], wanted: &Summarise<'_>) {
+    fn learn_all(&mut self, chunks: &[Vec<Said>], wanted: &Summarize<'_>) {
         let messages = chunks.iter().flatten().map(|said| said.text.as_str());
         self.learn(std::iter::once(wanted.existing.as_ref()).chain(messages));
     }
 }
 
-/// [`Runner::summarise`] for an engine that answers at once.
+/// [`Runner::summarize`] for an engine that answers at once.
 ///
 /// # Errors
-/// As [`Runner::summarise`], and when the engine does not answer at once.
-pub fn summarise_at_once(
+/// As [`Runner::summarize`], and when the engine does not answer at once.
+pub fn summarize_at_once(
     chunks: &[Vec<Said>],
-    wanted: &Summarise<'_>,
+    wanted: &Summarize<'_>,
     engine: &dyn Engine,
     tell: impl FnMut(Event<'_>) -> ControlFlow<()>,
-) -> Result<Summarised, SummaryError> {
-    Runner::new(engine, &Terms::AT_ONCE).summarise(chunks, wanted, tell).now_or_never().unwrap_or_else(|| {
+) -> Result<Summarized, SummaryError> {
+    Runner::new(engine, &RunOptions::AT_ONCE).summarize(chunks, wanted, tell).now_or_never().unwrap_or_else(|| {
         Err(SummaryError::Engine(0, EngineError::new(Fault::Permanent, "the engine does not answer at once")))
     })
 }
 
 /// The request for a summary of `messages` that continues `existing`.
-fn with<'r>(wanted: &Summarise<'r>, existing: &'r str, messages: &'r [Said]) -> Request<'r> {
-    Request::Summarise(Summarise { existing: existing.into(), messages: messages.into(), ..*wanted })
+fn with<'r>(wanted: &Summarize<'r>, existing: &'r str, messages: &'r [Said]) -> Request<'r> {
+    Request::Summarize(Summarize { existing: existing.into(), messages: messages.into(), ..*wanted })
 }
 
 /// Whether there is a word in `messages`.
@@ -146,10 +146,10 @@ enum Stop {
 /// Summaries under way.
 struct Run<'r, 'a, 'w, T> {
     runner: &'r mut Runner<'a>,
-    wanted: &'r Summarise<'w>,
+    wanted: &'r Summarize<'w>,
     tell: T,
-    course: Course,
-    done: Summarised,
+    limits: RunLimits,
+    done: Summarized,
 }
 
 impl<'w, T: FnMut(Event<'_>) -> ControlFlow<()>> Run<'_, '_, 'w, T> {
@@ -198,9 +198,9 @@ impl<'w, T: FnMut(Event<'_>) -> ControlFlow<()>> Run<'_, '_, 'w, T> {
         }
         let mut answered = None;
         let tell = &mut self.tell;
-        let asking = self.runner.ask(std::slice::from_ref(&question), &mut self.course, |told| match told {
-            Told::Event(event) => tell(event),
-            Told::Done(_, result, spent) => {
+        let asking = self.runner.ask(std::slice::from_ref(&question), &mut self.limits, |event| match event {
+            AskEvent::Event(event) => tell(event),
+            AskEvent::Done(_, result, spent) => {
                 answered = Some((result, spent));
                 ControlFlow::Continue(())
             }
@@ -212,7 +212,7 @@ impl<'w, T: FnMut(Event<'_>) -> ControlFlow<()>> Run<'_, '_, 'w, T> {
         let answer = match end {
             End::Interrupted => return Err(Stop::Interrupted),
             End::Refused(error) | End::GaveUp(error) => Err(error),
-            End::OverBudget => Err(over_budget(self.runner.terms)),
+            End::OverBudget => Err(over_budget(self.runner.options)),
             End::Done => result.unwrap_or_else(|| Err(EngineError::new(Fault::Permanent, "there was no reply"))),
         };
         let answer = answer.map_err(Stop::Failed)?;
@@ -236,8 +236,8 @@ fn unless_interrupted(flow: ControlFlow<()>) -> Result<(), Stop> {
     if flow.is_break() { Err(Stop::Interrupted) } else { Ok(()) }
 }
 
-fn over_budget(terms: &Terms) -> EngineError {
-    let cap = terms.max_cost.map(|cap| format!(" over {cap}")).unwrap_or_default();
+fn over_budget(options: &RunOptions) -> EngineError {
+    let cap = options.max_cost.map(|cap| format!(" over {cap}")).unwrap_or_default();
     EngineError::new(Fault::Permanent, format!("another call could take the cost{cap}"))
 }
 

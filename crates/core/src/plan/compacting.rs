@@ -1,4 +1,4 @@
-//! Compacting: which messages go into summaries, which of them together, and which summaries are summarised again
+//! Compacting: which messages go into summaries, which of them together, and which summaries are summarized again
 //! (F-02, F-03, F-06).
 
 use std::num::NonZeroUsize;
@@ -62,7 +62,7 @@ pub fn chunks(groups: &[GroupIdx], size: NonZeroUsize) -> Vec<Range<usize>> {
     chunks
 }
 
-/// Which of so many batches are summarised again into one: all but the latest that a view shows, once there are more by
+/// Which of so many batches are summarized again into one: all but the latest that a view shows, once there are more by
 /// two than a view has room for (F-06).
 #[must_use]
 pub const fn refold(n_batches: usize, clip: Clip) -> Option<Range<usize>> {
@@ -121,7 +121,7 @@ mod tests {
 
     // F-06 [000 AC2.1]
     #[test]
-    fn ac2_1_more_than_the_view_and_two_are_summarised_again() {
+    fn ac2_1_more_than_the_view_and_two_are_summarized_again() {
         let clip = Clip::default();
         assert_eq!(refold(7, clip), Some(0..5));
         assert_eq!(refold(6, clip), None);

@@ -4,7 +4,7 @@ use super::*;
 
 // H-04
 #[test]
-fn test_7_6_what_is_evicted_is_summarised() {
+fn test_7_6_what_is_evicted_is_summarized() {
     on_each_backend(|archive| {
         let texts = ["The port is 8443.", "Use the blue theme.", "three", "four", "five"];
         write(archive, &texts[..3], size(3));
@@ -13,7 +13,7 @@ fn test_7_6_what_is_evicted_is_summarised() {
         let state = held(archive).state;
         assert!(state.summary.contains("8443") && state.summary.contains("blue theme"), "{}", state.summary);
         assert!(!state.summary.contains("three"), "{}", state.summary);
-        assert_eq!((state.n_summarised, state.n_waiting()), (2, 0));
+        assert_eq!((state.n_summarized, state.n_waiting()), (2, 0));
         // What was evicted is in the archive still, word for word.
         assert_eq!(found_in_archive(archive, "port"), ["The port is 8443."]);
     });
@@ -31,13 +31,13 @@ fn test_7_7_the_summary_keeps_to_its_limit() {
             assert!(tokens <= Tokens(100), "{tokens:?} after {n}");
         }
         let state = held(archive).state;
-        assert_eq!(state.n_summarised, 28);
+        assert_eq!(state.n_summarized, 28);
         assert!(!state.summary.is_empty());
-        // A lower limit is kept to as well, without anything new to summarise.
+        // A lower limit is kept to as well, without anything new to summarize.
         put(archive, Vec::new(), Change { summary_tokens: Some(Tokens(30)), ..Change::default() });
-        let settled = summarise(archive, &Extract).unwrap();
+        let settled = summarize(archive, &Extract).unwrap();
         assert!(settled.state.summary_tokens() <= Tokens(30), "{:?}", settled.state.summary_tokens());
-        assert_eq!(settled.n_folded, 0);
+        assert_eq!(settled.n_summarized, 0);
     });
 }
 
@@ -47,7 +47,7 @@ fn h_04_a_long_reply_is_shortened() {
     on_each_backend(|archive| {
         let long = "A word and another one, so that there is something to read here. ".repeat(40);
         put(archive, vec![said(User, "a"), said(User, "b")], Change { summary_tokens: Some(Tokens(50)), ..size(1) });
-        let settled = summarise(archive, &Scripted::new([Ok(long.as_str())])).unwrap();
+        let settled = summarize(archive, &Scripted::new([Ok(long.as_str())])).unwrap();
         let tokens = settled.state.summary_tokens();
         assert!(tokens <= Tokens(50) && tokens > Tokens(0), "{tokens:?}");
     });
@@ -63,23 +63,23 @@ fn test_7_8_summaries_are_merged() {
         for word in ["alpha", "beta", "gamma", "delta"] {
             assert!(state.summary.contains(word), "{word}: {}", state.summary);
         }
-        assert_eq!(state.n_summarised, 4);
+        assert_eq!(state.n_summarized, 4);
     });
 }
 
 // H-04: each summary gets the one before, and what was evicted since.
 #[test]
-fn h_04_the_summary_so_far_is_folded_in() {
+fn h_04_the_summary_so_far_is_summarized_too() {
     on_each_backend(|archive| {
         let engine = Scripted::new([Ok("one"), Ok("one and two")]);
         for text in ["1", "2", "3"] {
             put(archive, vec![said(Assistant, text)], size(1));
-            summarise(archive, &engine).unwrap();
+            summarize(archive, &engine).unwrap();
         }
-        let folds = engine.folds();
-        let asked: Vec<(&str, &str, &str)> = folds
+        let asked_for = engine.summaries_asked();
+        let asked: Vec<(&str, &str, &str)> = asked_for
             .iter()
-            .map(|fold| (fold.existing.as_str(), fold.messages[0].speaker.as_str(), fold.messages[0].text.as_str()))
+            .map(|asked| (asked.existing.as_str(), asked.messages[0].speaker.as_str(), asked.messages[0].text.as_str()))
             .collect();
         assert_eq!(asked, [("", "assistant", "1"), ("one", "assistant", "2")]);
         assert_eq!(held(archive).state.summary, "one and two");
@@ -100,7 +100,7 @@ fn h_04_many_evicted_ones_come_in_chunks() {
             chunks.replace(due.chunks.iter().map(Vec::len).collect());
             Ok::<_, BufferError>("all".to_owned())
         });
-        assert_eq!(settled.unwrap().n_folded, 48);
+        assert_eq!(settled.unwrap().n_summarized, 48);
         assert_eq!(chunks.into_inner(), [20, 20, 6, 1, 1], "by their number, then by their tokens");
     });
 }
@@ -112,21 +112,21 @@ fn h_04_what_an_engine_fails_on_waits() {
         let engine = Scripted::new([Err("no reply"), Err("no reply"), Ok("1, 2 and 3")]);
         for text in ["1", "2", "3", "4"] {
             put(archive, vec![said(User, text)], size(1));
-            let settled = summarise(archive, &engine);
+            let settled = summarize(archive, &engine);
             assert_eq!(settled.is_err(), ["2", "3"].contains(&text), "{text}");
         }
         let state = held(archive).state;
-        assert_eq!((state.summary.as_str(), state.n_summarised, state.n_waiting()), ("1, 2 and 3", 3, 0));
-        let last = engine.folds().pop().unwrap();
+        assert_eq!((state.summary.as_str(), state.n_summarized, state.n_waiting()), ("1, 2 and 3", 3, 0));
+        let last = engine.summaries_asked().pop().unwrap();
         let said: Vec<&str> = last.messages.iter().map(|said| said.text.as_str()).collect();
         assert_eq!((last.existing.as_str(), said), ("", vec!["1", "2", "3"]));
         assert_eq!(engine.n_left(), 0);
     });
 }
 
-// H-04: somebody else summarises the same utterances while this engine works.
+// H-04: somebody else summarizes the same utterances while this engine works.
 #[test]
-fn h_04_of_two_that_summarise_at_once_one_counts() {
+fn h_04_of_two_that_summarize_at_once_one_counts() {
     let folder = tempfile::tempdir().unwrap();
     let url = ArchiveUrl::Sqlite(folder.path().join("a.sqlite"));
     let mut ours = open(&url).unwrap();
@@ -135,17 +135,17 @@ fn h_04_of_two_that_summarise_at_once_one_counts() {
         assert_eq!(due.chunks.len(), 1);
         let mut theirs = open(&url).unwrap();
         put(&mut *theirs, vec![said(User, "3")], Change::default());
-        summarise(&mut *theirs, &Scripted::new([Ok("theirs")])).unwrap();
+        summarize(&mut *theirs, &Scripted::new([Ok("theirs")])).unwrap();
         Ok::<_, BufferError>("ours".to_owned())
     })
     .unwrap();
-    assert_eq!((settled.n_folded, settled.state.summary.as_str(), settled.state.n_summarised), (0, "theirs", 2));
+    assert_eq!((settled.n_summarized, settled.state.summary.as_str(), settled.state.n_summarized), (0, "theirs", 2));
     assert_eq!(texts(&*ours), ["3"]);
 }
 
-// H-04: more is evicted while the engine works; that is folded behind it.
+// H-04: more is evicted while the engine works; that is summarized behind it.
 #[test]
-fn h_04_what_is_evicted_meanwhile_is_folded_next() {
+fn h_04_what_is_evicted_meanwhile_is_summarized_next() {
     let folder = tempfile::tempdir().unwrap();
     let url = ArchiveUrl::Sqlite(folder.path().join("a.sqlite"));
     let mut ours = open(&url).unwrap();
@@ -158,5 +158,5 @@ fn h_04_what_is_evicted_meanwhile_is_folded_next() {
         Ok::<_, BufferError>(format!("{}({what})", due.existing))
     })
     .unwrap();
-    assert_eq!((settled.n_folded, settled.state.summary.as_str(), settled.state.n_summarised), (2, "(1)(2)", 2));
+    assert_eq!((settled.n_summarized, settled.state.summary.as_str(), settled.state.n_summarized), (2, "(1)(2)", 2));
 }

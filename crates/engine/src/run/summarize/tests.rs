@@ -13,7 +13,7 @@ use wiremock::matchers::method;
 use wiremock::{Mock, MockServer, Respond, ResponseTemplate};
 
 use super::*;
-use crate::chat::{Chat, Models, Settings};
+use crate::chat::{Chat, ChatSettings, Models};
 use crate::redact::Redactor;
 use crate::run::{Cache, Kept, Order, Timeouts};
 use crate::{Extract, Inquiry, Price, Prices, Reply, Replying, Scripted, Usd};
@@ -32,41 +32,41 @@ fn chunks(texts: &[&[&str]]) -> Vec<Vec<Said>> {
 }
 
 /// What is wanted, with this summary so far.
-fn wanted(existing: &str) -> Summarise<'_> {
-    Summarise { existing: existing.into(), limit: LIMIT, ..Summarise::default() }
+fn wanted(existing: &str) -> Summarize<'_> {
+    Summarize { existing: existing.into(), limit: LIMIT, ..Summarize::default() }
 }
 
 fn go(_: Event<'_>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-fn by(engine: &dyn Engine, chunks: &[Vec<Said>], existing: &str) -> Result<Summarised, SummaryError> {
-    summarise_at_once(chunks, &wanted(existing), engine, go)
+fn by(engine: &dyn Engine, chunks: &[Vec<Said>], existing: &str) -> Result<Summarized, SummaryError> {
+    summarize_at_once(chunks, &wanted(existing), engine, go)
 }
 
-fn terms() -> Terms {
+fn options() -> RunOptions {
     let timeouts = Timeouts { first: Duration::from_secs(5), step: Duration::from_secs(5) };
-    Terms { attempts: 4, timeouts: Some(timeouts), order: Order::LongestFirst, ..Terms::AT_ONCE }
+    RunOptions { attempts: 4, timeouts: Some(timeouts), order: Order::LongestFirst, ..RunOptions::AT_ONCE }
 }
 
-// 000 AC1.3, AC1.8, F-04: each chunk is folded with what came before it; the first gets the empty text.
+// 000 AC1.3, AC1.8, F-04: each chunk is summarized with what came before it; the first gets the empty text.
 #[test]
 fn ac1_3_ac1_8_f_04_each_summary_carries_the_one_before_it_on() {
     let engine = Scripted::new([Ok("First."), Ok("First and second."), Ok("All three.")]);
     let chunks = chunks(&[&["one", "two"], &["three"], &["four"]]);
-    let folded = by(&engine, &chunks, "").unwrap();
-    assert_eq!(folded.summaries, ["First.", "First and second.", "All three."]);
-    let asked = engine.folds();
+    let made = by(&engine, &chunks, "").unwrap();
+    assert_eq!(made.summaries, ["First.", "First and second.", "All three."]);
+    let asked = engine.summaries_asked();
     assert_eq!(
-        asked.iter().map(|fold| fold.existing.as_str()).collect::<Vec<_>>(),
+        asked.iter().map(|wanted| wanted.existing.as_str()).collect::<Vec<_>>(),
         ["", "First.", "First and second."]
     );
-    assert!(asked.iter().zip(&chunks).all(|(fold, chunk)| fold.messages == *chunk));
+    assert!(asked.iter().zip(&chunks).all(|(wanted, chunk)| wanted.messages == *chunk));
 
     let engine = Scripted::new([Ok("More.")]);
     by(&engine, &chunks[..1], "It began so.").unwrap();
-    assert_eq!(engine.folds()[0].existing, "It began so.");
-    assert_eq!(by(&Scripted::new([]), &[], "x").unwrap(), Summarised::default());
+    assert_eq!(engine.summaries_asked()[0].existing, "It began so.");
+    assert_eq!(by(&Scripted::new([]), &[], "x").unwrap(), Summarized::default());
 }
 
 // 000 AC1.7, F-09: one that fails leaves none at all.
@@ -88,14 +88,14 @@ async fn f_09_nonsense_is_asked_for_again_and_then_refused() {
     let lines = (1..8).map(|n| format!("See src/part{n}.rs, which takes {n}20 ms in `read_{n}`."));
     let text = lines.collect::<Vec<_>>().join("\n");
     let chunks = chunks(&[&[&text], &["And thank you."]]);
-    let terms = Terms { attempts: 3, ..Terms::AT_ONCE };
+    let options = RunOptions { attempts: 3, ..RunOptions::AT_ONCE };
     let poem = "Waves that roll, gulls that cry: such is the sea.";
     let engine = Scripted::new([Ok(poem), Ok("HACKED"), Ok("src/part7.rs is slowest."), Ok("Thanks were given.")]);
-    let folded = Runner::new(&engine, &terms).summarise(&chunks, &wanted(""), go).await.unwrap();
-    assert_eq!(folded.summaries, ["src/part7.rs is slowest.", "Thanks were given."]);
+    let made = Runner::new(&engine, &options).summarize(&chunks, &wanted(""), go).await.unwrap();
+    assert_eq!(made.summaries, ["src/part7.rs is slowest.", "Thanks were given."]);
 
     let engine = Scripted::new([Ok(poem), Ok(poem), Ok(poem), Ok("never asked for")]);
-    let failure = Runner::new(&engine, &terms).summarise(&chunks, &wanted(""), go).await.unwrap_err();
+    let failure = Runner::new(&engine, &options).summarize(&chunks, &wanted(""), go).await.unwrap_err();
     assert!(
         matches!(&failure, SummaryError::Engine(0, error) if error.message.contains("nothing to do with its messages")),
         "{failure:?}"
@@ -106,28 +106,28 @@ async fn f_09_nonsense_is_asked_for_again_and_then_refused() {
 #[test]
 fn a_summary_is_never_blank_and_silence_asks_nobody() {
     let engine = Scripted::new([Ok("Something.")]);
-    let folded = by(&engine, &chunks(&[&[" ", ""], &["one"], &[]]), "").unwrap();
-    assert_eq!(folded.summaries, [NOTHING_SAID, "Something.", "Something."]);
-    assert_eq!(engine.folds()[0].existing, NOTHING_SAID);
+    let made = by(&engine, &chunks(&[&[" ", ""], &["one"], &[]]), "").unwrap();
+    assert_eq!(made.summaries, [NOTHING_SAID, "Something.", "Something."]);
+    assert_eq!(engine.summaries_asked()[0].existing, NOTHING_SAID);
 }
 
 // H-04: whatever comes back is within the limit.
 #[test]
 fn h_04_what_is_too_long_is_cut_to_the_limit() {
     let long = "The lock is taken per shard in src/lock.rs. It failed with 14 errors. ".repeat(40);
-    let folded = by(&Scripted::new([Ok(long.as_str())]), &chunks(&[&["one"]]), "").unwrap();
-    assert!(chars4(&folded.summaries[0]) <= LIMIT && folded.summaries[0].contains("src/lock.rs"));
+    let made = by(&Scripted::new([Ok(long.as_str())]), &chunks(&[&["one"]]), "").unwrap();
+    assert!(chars4(&made.summaries[0]) <= LIMIT && made.summaries[0].contains("src/lock.rs"));
     // A summary of other make that is over it too.
-    let folded = by(&Scripted::new([]), &chunks(&[&[""]]), &long).unwrap();
-    assert!(chars4(&folded.summaries[0]) <= LIMIT && !folded.summaries[0].is_empty());
+    let made = by(&Scripted::new([]), &chunks(&[&[""]]), &long).unwrap();
+    assert!(chars4(&made.summaries[0]) <= LIMIT && !made.summaries[0].is_empty());
 }
 
 #[test]
 fn who_breaks_off_gets_no_summaries() {
     let engine = Scripted::new([Ok("First."), Ok("Second.")]);
     let chunks = chunks(&[&["one"], &["two"]]);
-    let folded = summarise_at_once(&chunks, &wanted(""), &engine, |_| ControlFlow::Break(()));
-    assert!(matches!(folded, Err(SummaryError::Interrupted)));
+    let made = summarize_at_once(&chunks, &wanted(""), &engine, |_| ControlFlow::Break(()));
+    assert!(matches!(made, Err(SummaryError::Interrupted)));
     assert_eq!(engine.n_left(), 1);
 }
 
@@ -140,19 +140,19 @@ struct Slow<F> {
 
 type Answer = (u64, Result<Reply, EngineError>);
 
-impl<F: Fn(&Summarise<'_>, u32) -> Answer> Slow<F> {
+impl<F: Fn(&Summarize<'_>, u32) -> Answer> Slow<F> {
     fn new(answer: F) -> Self {
         Self { answer, asked: RefCell::default(), start: crate::run::clock::now() }
     }
 }
 
-impl<F: Fn(&Summarise<'_>, u32) -> Answer> Engine for Slow<F> {
+impl<F: Fn(&Summarize<'_>, u32) -> Answer> Engine for Slow<F> {
     fn name(&self) -> &'static str {
         "slow"
     }
 
     fn reply<'a>(&'a self, request: &'a Request<'a>, attempt: Attempt) -> Replying<'a> {
-        let Request::Summarise(wanted) = request else { unreachable!() };
+        let Request::Summarize(wanted) = request else { unreachable!() };
         let second = (crate::run::clock::now() - self.start).as_secs();
         self.asked.borrow_mut().push((wanted.messages.len(), attempt.number, second));
         let (seconds, answer) = (self.answer)(wanted, attempt.number);
@@ -177,24 +177,24 @@ fn reply(text: &str) -> Reply {
 #[tokio::test(start_paused = true)]
 async fn f_09_timeouts_halve_the_chunk() {
     let chunks = chunks(&[&["one", "two", "three", "four", "five"], &["six"]]);
-    let engine = Slow::new(|fold, _| {
-        let so_far = fold.existing.as_ref();
-        let texts: Vec<&str> = fold.messages.iter().map(|said| said.text.as_str()).collect();
+    let engine = Slow::new(|wanted, _| {
+        let so_far = wanted.existing.as_ref();
+        let texts: Vec<&str> = wanted.messages.iter().map(|said| said.text.as_str()).collect();
         (if texts.len() > 2 { 60 } else { 1 }, Ok(reply(format!("{so_far} {}", texts.join(" ")).trim())))
     });
-    let terms = terms();
+    let options = options();
     let mut archive = open(&ArchiveUrl::Memory).unwrap();
     let mut n_halved = 0;
     for _ in 0..2 {
         let cache = Some(Cache::new(&mut *archive, None, Timestamp::UNIX_EPOCH));
-        let mut runner = Runner { cache, ..Runner::new(&engine, &terms) };
+        let mut runner = Runner { cache, ..Runner::new(&engine, &options) };
         let wanted = wanted("");
-        let folded = runner.summarise(&chunks, &wanted, |event| {
+        let made = runner.summarize(&chunks, &wanted, |event| {
             n_halved += u32::from(matches!(event, Event::Halved(_)));
             ControlFlow::Continue(())
         });
-        let folded = folded.await.unwrap();
-        assert_eq!(folded.summaries, ["one two three four five", "one two three four five six"]);
+        let made = made.await.unwrap();
+        assert_eq!(made.summaries, ["one two three four five", "one two three four five six"]);
     }
     let sizes: Vec<(usize, u32)> = engine.asked.borrow().iter().map(|(size, attempt, _)| (*size, *attempt)).collect();
     // Five, four times; two; three, four times; one and two; then the next chunk. The second run asks for nothing.
@@ -204,7 +204,7 @@ async fn f_09_timeouts_halve_the_chunk() {
     assert_eq!((sizes, n_halved), (expected, 2));
 
     let never = Slow::new(|_, _| (600, Ok(reply("late"))));
-    let failure = Runner::new(&never, &terms).summarise(&chunks, &wanted(""), go).await.unwrap_err();
+    let failure = Runner::new(&never, &options).summarize(&chunks, &wanted(""), go).await.unwrap_err();
     assert!(matches!(failure, SummaryError::Engine(0, error) if error.fault == Fault::Timeout));
     assert_eq!(never.asked.borrow().iter().map(|(size, ..)| *size).max(), Some(5));
     assert_eq!(never.asked.borrow().last().map(|(size, ..)| *size), Some(1));
@@ -214,13 +214,13 @@ async fn f_09_timeouts_halve_the_chunk() {
 #[tokio::test(start_paused = true)]
 async fn r_04_r_05_the_server_is_left_alone_and_the_rate_holds_over_all_chunks() {
     let chunks = chunks(&[&["one"], &["two"], &["three"]]);
-    let engine = Slow::new(|fold, attempt| {
-        let is_limited = fold.messages[0].text == "two" && attempt == 1;
+    let engine = Slow::new(|wanted, attempt| {
+        let is_limited = wanted.messages[0].text == "two" && attempt == 1;
         let error = EngineError { retry_after: Some(Duration::from_secs(30)), ..EngineError::new(Fault::Limited, "x") };
         (0, if is_limited { Err(error) } else { Ok(reply("Short.")) })
     });
-    let terms = Terms { rpm: NonZeroU32::new(6), ..terms() };
-    Runner::new(&engine, &terms).summarise(&chunks, &wanted(""), go).await.unwrap();
+    let options = RunOptions { rpm: NonZeroU32::new(6), ..options() };
+    Runner::new(&engine, &options).summarize(&chunks, &wanted(""), go).await.unwrap();
     let times: Vec<u64> = engine.asked.borrow().iter().map(|(.., second)| *second).collect();
     assert_eq!(times, [0, 10, 40, 50]);
 }
@@ -232,9 +232,9 @@ async fn g_02_the_budget_is_one_for_all_chunks() {
     let engine = Slow::new(|_, _| (0, Ok(reply("Short."))));
     let mut prices = Prices::default();
     prices.set("ann/slow".to_owned(), Price::of(0.0, 1000.0).unwrap());
-    let terms = Terms { max_cost: Usd::from_dollars(0.1), ..terms() };
-    let mut runner = Runner { prices: Some(&prices), ..Runner::new(&engine, &terms) };
-    let failure = runner.summarise(&chunks, &wanted(""), go).await.unwrap_err();
+    let options = RunOptions { max_cost: Usd::from_dollars(0.1), ..options() };
+    let mut runner = Runner { prices: Some(&prices), ..Runner::new(&engine, &options) };
+    let failure = runner.summarize(&chunks, &wanted(""), go).await.unwrap_err();
     // Each may cost 0.064 USD, and nobody says what it did cost.
     assert!(
         matches!(&failure, SummaryError::Engine(1, error) if error.message == "another call could take the cost over 0.1000 USD"),
@@ -247,13 +247,13 @@ async fn g_02_the_budget_is_one_for_all_chunks() {
 #[tokio::test(start_paused = true)]
 async fn r_03_a_summary_that_breaks_off_is_asked_for_while_attempts_are_left() {
     let broken = || Err(EngineError::new(Fault::Poor(Kept::BrokenOff), "the reply was cut off at its limit"));
-    let terms = terms();
+    let options = options();
     let engine = Slow::new(|_, attempt| (1, if attempt < 4 { broken() } else { Ok(reply("Short.")) }));
-    let summarised = Runner::new(&engine, &terms).summarise(&chunks(&[&["one"]]), &wanted(""), go).await.unwrap();
-    assert_eq!((summarised.summaries, summarised.spent.calls), (vec!["Short.".to_owned()], 4));
+    let summarized = Runner::new(&engine, &options).summarize(&chunks(&[&["one"]]), &wanted(""), go).await.unwrap();
+    assert_eq!((summarized.summaries, summarized.spent.calls), (vec!["Short.".to_owned()], 4));
 
     let engine = Slow::new(|_, _| (1, broken()));
-    let failure = Runner::new(&engine, &terms).summarise(&chunks(&[&["one"]]), &wanted(""), go).await.unwrap_err();
+    let failure = Runner::new(&engine, &options).summarize(&chunks(&[&["one"]]), &wanted(""), go).await.unwrap_err();
     assert!(matches!(failure, SummaryError::Engine(0, error) if error.fault == Fault::Poor(Kept::BrokenOff)));
     assert_eq!(engine.asked.borrow().len(), 4);
 }
@@ -262,15 +262,15 @@ async fn r_03_a_summary_that_breaks_off_is_asked_for_while_attempts_are_left() {
 #[tokio::test(start_paused = true)]
 async fn r_10_an_interrupt_ends_it_within_50_ms() {
     let engine = Slow::new(|_, _| (4, Ok(reply("late"))));
-    let terms = terms();
+    let options = options();
     let start = crate::run::clock::now();
     let (chunks, wanted) = (chunks(&[&["one"]]), wanted(""));
-    let mut runner = Runner::new(&engine, &terms);
-    let folded = runner.summarise(&chunks, &wanted, |event| match event {
+    let mut runner = Runner::new(&engine, &options);
+    let made = runner.summarize(&chunks, &wanted, |event| match event {
         Event::Waiting => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });
-    assert!(matches!(folded.await, Err(SummaryError::Interrupted)));
+    assert!(matches!(made.await, Err(SummaryError::Interrupted)));
     assert!(crate::run::clock::now() - start <= Duration::from_millis(60));
 }
 
@@ -304,7 +304,7 @@ impl Respond for Flaky {
 }
 
 fn chat(server: &MockServer) -> Chat {
-    Chat::new(Settings {
+    Chat::new(ChatSettings {
         endpoint: server.uri().parse().unwrap(),
         key: Some("sk-or-v1-planted-key".parse().unwrap()),
         models: Models { small: "ann/small".to_owned(), large: "ann/large".to_owned() },
@@ -320,19 +320,19 @@ async fn g_01_r_03_r_10_a_flaky_server_gives_all_summaries_and_sees_no_secret() 
     let server = MockServer::start().await;
     Mock::given(method("POST")).respond_with(Flaky { n_requests: AtomicUsize::new(0) }).mount(&server).await;
     let engine = chat(&server);
-    let terms = Terms { timeouts: None, ..terms() };
+    let options = RunOptions { timeouts: None, ..options() };
     let chunks: Vec<Vec<Said>> = (0..12)
         .map(|n| vec![said("user", &format!("fact{n} and the token {SECRET}")), said("assistant", "Understood.")])
         .collect();
     let existing = format!("fact-earlier with {SECRET}");
     let mut archive = open(&ArchiveUrl::Memory).unwrap();
     let mut runs = Vec::new();
-    let wanted = Summarise { limit: Tokens(512), ..wanted(&existing) };
+    let wanted = Summarize { limit: Tokens(512), ..wanted(&existing) };
     for _ in 0..2 {
         let redactor = Some(Redactor::default());
         let cache = Some(Cache::new(&mut *archive, None, Timestamp::UNIX_EPOCH));
-        let mut runner = Runner { redactor, cache, ..Runner::new(&engine, &terms) };
-        runs.push(runner.summarise(&chunks, &wanted, go).await.unwrap());
+        let mut runner = Runner { redactor, cache, ..Runner::new(&engine, &options) };
+        runs.push(runner.summarize(&chunks, &wanted, go).await.unwrap());
     }
     assert_eq!(runs[0].summaries, runs[1].summaries);
     let last = runs[0].summaries.last().unwrap();
@@ -356,9 +356,9 @@ async fn g_01_r_03_r_10_a_flaky_server_gives_all_summaries_and_sees_no_secret() 
 fn g_01_a_placeholder_that_was_not_given_is_refused() {
     let engine = Scripted::new([Ok("The token is [SECRET-7].")]);
     let chunks = chunks(&[&["no secret here"]]);
-    let mut runner = Runner { redactor: Some(Redactor::default()), ..Runner::new(&engine, &Terms::AT_ONCE) };
-    let folded = runner.summarise(&chunks, &wanted(""), go).now_or_never().unwrap();
-    assert!(matches!(folded, Err(SummaryError::Engine(0, error)) if error.message.contains("[SECRET-7]")));
+    let mut runner = Runner { redactor: Some(Redactor::default()), ..Runner::new(&engine, &RunOptions::AT_ONCE) };
+    let made = runner.summarize(&chunks, &wanted(""), go).now_or_never().unwrap();
+    assert!(matches!(made, Err(SummaryError::Engine(0, error)) if error.message.contains("[SECRET-7]")));
 }
 
 proptest! {
@@ -370,10 +370,10 @@ proptest! {
     ) {
         let chunks: Vec<Vec<Said>> =
             texts.iter().map(|texts| texts.iter().map(|text| said("assistant", text)).collect()).collect();
-        let wanted = Summarise { limit: Tokens(limit), ..wanted("") };
-        let folded = summarise_at_once(&chunks, &wanted, &Extract, go).unwrap();
-        prop_assert!(folded.summaries.len() == chunks.len());
-        for summary in &folded.summaries {
+        let wanted = Summarize { limit: Tokens(limit), ..wanted("") };
+        let made = summarize_at_once(&chunks, &wanted, &Extract, go).unwrap();
+        prop_assert!(made.summaries.len() == chunks.len());
+        for summary in &made.summaries {
             prop_assert!(chars4(summary) <= Tokens(limit) && !summary.trim().is_empty(), "{summary:?}");
         }
     }

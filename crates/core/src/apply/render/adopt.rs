@@ -1,0 +1,137 @@
+//! New parents for lines that clients wrote behind a version, of which not all is there.
+
+use std::collections::HashMap;
+use std::io;
+use std::ops::Range;
+
+use super::composed::{Source, chain_before};
+use crate::apply::edit::rewrite::Rewrite;
+use crate::version::{Address, Layout, Step, Version};
+use ctxc_transcript::edit::Splice;
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{Flags, IdHash, Index, LineNo, LineSet, Parent, read_line};
+
+/// Hangs what clients wrote behind inserted lines that are not there on what stood before those, and gives lines of
+/// another session id that which is asked for.
+pub(super) fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Result<Vec<(LineNo, Splice)>> {
+    let Source { file, layout, runs, versions, identity } = source;
+    let mut line = 0_u32;
+    let mut buffer = Vec::new();
+    let mut identities = Vec::new();
+    // How many stored lines the session had whenever clients went on.
+    let mut ends: Vec<u32> = Vec::new();
+    for run in runs {
+        let end = line.saturating_add(run.n_lines);
+        let Some(version) = run.under.and_then(|key| versions.get(&key)) else {
+            line = end;
+            continue;
+        };
+        let stood = EarlierFile::of(&version.0);
+        ends.push(stood.end);
+        let place_of = |end: u32| layout.place(&Address::Stored(LineNo(end))).unwrap_or(LineNo(end));
+        // What clients wrote behind a version before is not part of what it left out: they may have gone back to its end.
+        let lasts: Vec<(LineNo, LineNo)> =
+            ends.iter().filter_map(|end| Some((stood.last(*end, index, layout)?, place_of(*end)))).collect();
+        for stored in (line..end).map(LineNo) {
+            let Some(place) = layout.place(&Address::Stored(stored)) else { continue };
+            if let Some(identity) = identity {
+                let bytes = read_line(file, index, place, &mut buffer)?;
+                let span = Scan::of(bytes).session_id;
+                let differs = span.filter(|span| span.string(bytes) != Some(identity.as_bytes()));
+                if let Some(span) = differs {
+                    identities.push((place, Splice::new(span, json_string::encode(identity))));
+                }
+            }
+            let parent = match index.record(place).parent() {
+                Parent::At(parent) => Some(index.record(parent).uuid),
+                Parent::Missing => {
+                    let bytes = read_line(file, index, place, &mut buffer)?;
+                    Scan::of(bytes).parent_uuid.and_then(|span| span.string(bytes)).map(IdHash::of)
+                }
+                Parent::Root => None,
+            };
+            // Behind an inserted line, and behind the last entry of the session, may stand again what was dropped there.
+            let at = parent.and_then(|parent| stood.inserted.get(&parent));
+            let chain = match (at, index.record(place).parent()) {
+                (Some(at), _) => {
+                    let end = stood.next(*at, index, layout).unwrap_or_else(|| place_of(stood.end));
+                    Some(chain_before(index, end))
+                }
+                (None, Parent::At(parent)) => {
+                    let last = lasts.iter().rfind(|(last, _)| *last == parent);
+                    // A branch that was left goes on from where it was.
+                    last.map(|(_, end)| chain_before(index, *end)).filter(|chain| chain.is_live(parent))
+                }
+                (None, Parent::Missing | Parent::Root) => None,
+            };
+            if let Some(heir) = chain.and_then(|chain| chain.lines.last().copied()) {
+                rewrite.parents.insert(place, Some(heir));
+                index.relink(place, Some(heir));
+            }
+        }
+        line = end;
+    }
+    Ok(identities)
+}
+
+/// What stood where in a file that clients went on from.
+struct EarlierFile {
+    /// Before which stored line each line stood that was inserted, by its uuid.
+    inserted: HashMap<IdHash, u32>,
+    /// The stored lines that were there.
+    kept: LineSet,
+    /// How many stored lines the session had.
+    end: u32,
+}
+
+impl EarlierFile {
+    fn of(version: &Version) -> Self {
+        let (mut at, mut inserted, mut kept) = (0, HashMap::new(), LineSet::default());
+        for step in &version.steps {
+            let n = match step {
+                Step::Keep(n) => *n,
+                Step::Edit(_) => 1,
+                Step::Drop(n) => {
+                    at += n;
+                    continue;
+                }
+                Step::Insert(_, line) => {
+                    inserted.extend(uuid_in(line).map(|uuid| (uuid, at)));
+                    continue;
+                }
+            };
+            for line in (at..at + n).map(LineNo) {
+                kept.insert(line);
+            }
+            at += n;
+        }
+        Self { inserted, kept, end: at }
+    }
+
+    /// Where the first entry of the stored lines from `start` on stands that was there.
+    fn next(&self, start: u32, index: &Index, layout: &Layout) -> Option<LineNo> {
+        self.entries(start..self.end, index, layout).next()
+    }
+
+    /// Where the last entry of the first `end` stored lines stands that was there, if what stands behind it was left out.
+    fn last(&self, end: u32, index: &Index, layout: &Layout) -> Option<LineNo> {
+        let last = self.entries(0..end, index, layout).next_back()?;
+        let is_behind = |line: &LineNo| layout.place(&Address::Stored(*line)).is_some_and(|place| place > last);
+        let is_left_out = |line: LineNo| !self.kept.contains(line);
+        (0..end).rev().map(LineNo).take_while(is_behind).any(is_left_out).then_some(last)
+    }
+
+    /// Where the entries of these stored lines stand that were there.
+    fn entries(&self, lines: Range<u32>, index: &Index, layout: &Layout) -> impl DoubleEndedIterator<Item = LineNo> {
+        let there = lines.map(LineNo).filter(|line| self.kept.contains(*line));
+        there.filter_map(|line| layout.place(&Address::Stored(line))).filter(|place| {
+            let record = index.record(*place);
+            record.uuid != IdHash::NONE && !record.flags.any(Flags::SIDECHAIN)
+        })
+    }
+}
+
+fn uuid_in(line: &[u8]) -> Option<IdHash> {
+    Scan::of(line).uuid.and_then(|span| span.string(line)).map(IdHash::of)
+}

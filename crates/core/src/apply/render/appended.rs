@@ -1,0 +1,90 @@
+//! Lines that clients wrote behind versions, and how far what they read there still stands.
+
+use std::collections::BTreeMap;
+
+use super::composed::Source;
+use crate::apply::follow::follow_up::FirstChange;
+use crate::version::{Address, Edit, History, Inserted, Step, ThinkingPolicy, Version};
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::{Chain, Flags, Index, LineNo};
+
+/// Lines that a client wrote behind a version.
+#[derive(Clone, Debug)]
+pub struct AppendedRun {
+    /// The first of them.
+    pub first: LineNo,
+    /// The first line behind them.
+    pub end: LineNo,
+    /// The place in the chain of the first entry that is not what it was when they were written; `None` where all is.
+    pub first_change: FirstChange,
+    /// By how much what the model sees was smaller then than in the session itself, in `chars4` tokens.
+    pub saved: i64,
+}
+
+/// What clients wrote behind versions, and how far what they read there still stands.
+pub(super) fn appended_runs(source: Source<'_>, index: &Index, chain: &Chain, history: &History) -> Vec<AppendedRun> {
+    let Source { layout, versions, .. } = source;
+    // Entries that stand in the file in another order than in the chain: the first place from which on a line is reached.
+    let mut reached: Vec<LineNo> = Vec::with_capacity(chain.lines.len());
+    for &line in &chain.lines {
+        reached.push(reached.last().map_or(line, |last| line.max(*last)));
+    }
+    let place_in = |line: LineNo| reached.partition_point(|reached| *reached < line);
+    let mut line = 0_u32;
+    let mut runs = Vec::new();
+    for run in source.runs {
+        let first = line;
+        line = line.saturating_add(run.n_lines);
+        let Some((version, then_history)) = run.under.and_then(|key| versions.get(&key)) else { continue };
+        // Thinking that comes back is a change, too.
+        let comes_back = takes_all_thinking(then_history) && !takes_all_thinking(history);
+        let thinking = chain.lines.iter().position(|line| index.record(*line).flags.any(Flags::THINKING));
+        let thinking = thinking.filter(|_| comes_back);
+        // What closed a tool loop is not there any more once somebody has gone on behind it.
+        let closed = closed_at(version).and_then(|line| layout.place(&Address::Stored(line))).map(&place_in);
+        let change = |strictest| {
+            let now = seen_edits(history, strictest);
+            let then = seen_edits(then_history, strictest);
+            let differing = now
+                .iter()
+                .filter(|(key, _)| !then.contains_key(*key))
+                .chain(then.iter().filter(|(key, _)| !now.contains_key(*key)))
+                // What it inserted is not there any more.
+                .map(|(_, address)| layout.place(address).map_or(0, &place_in));
+            differing.chain(thinking).chain(closed).min()
+        };
+        let first_change = FirstChange::of(change);
+        let place = |line: u32| layout.place(&Address::Stored(LineNo(line)));
+        if let (Some(first), Some(last)) = (place(first), place(line.saturating_sub(1))) {
+            runs.push(AppendedRun { first, end: LineNo(last.0 + 1), first_change, saved: version.saved });
+        }
+    }
+    runs
+}
+
+fn takes_all_thinking(history: &History) -> bool {
+    history.standing().any(|operation| operation.removes_all_thinking)
+}
+
+/// The stored line before which a version has messages that closed a tool loop, where it has any.
+fn closed_at(version: &Version) -> Option<LineNo> {
+    let mut n_stored = 0_u32;
+    for step in &version.steps {
+        match step {
+            Step::Keep(n) | Step::Drop(n) => n_stored = n_stored.saturating_add(*n),
+            Step::Edit(_) => n_stored = n_stored.saturating_add(1),
+            Step::Insert(Inserted::Derived, line) if Scan::of(line).kind.is_message() => return Some(LineNo(n_stored)),
+            Step::Insert(..) => {}
+        }
+    }
+    None
+}
+
+/// The edits that hold and that the model sees the difference of, with the line that each is about: those of operations that
+/// are at least as strict with thinking behind them as `strictest`.
+fn seen_edits(history: &History, strictest: ThinkingPolicy) -> BTreeMap<(String, u32), Address> {
+    let seen = history.active().into_iter().filter(|active| active.operation.thinking <= strictest);
+    seen.filter(|active| !matches!(active.edit, Edit::Splice { is_seen: false, .. }))
+        .map(|active| ((active.operation.operation.clone(), active.at), active.edit.line().clone()))
+        .collect()
+}

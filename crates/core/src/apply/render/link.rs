@@ -1,0 +1,129 @@
+//! Links of what is left: around lines that go, and to summaries that were inserted.
+
+use std::fs::File;
+use std::io;
+
+use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::follow::pointers::uuid_of;
+use crate::apply::follow::relink::relinks;
+use crate::apply::truncate::hang::{hang, hang_on, mend_tips};
+use crate::version::{Group, Layout};
+use ctxc_transcript::{Chain, Flags, Index, LineNo, Parent, Transcript, context_tokens};
+
+/// Links what is left: around what goes, and to what was inserted.
+pub(super) fn link(
+    file: &File,
+    index: &Index,
+    stored: &Chain,
+    layout: &Layout,
+    rewrite: &mut Rewrite,
+) -> io::Result<()> {
+    let is_boundary = |line: LineNo| index.record(line).flags.any(Flags::COMPACT_BOUNDARY);
+    let goes = stored.lines.iter().any(|line| rewrite.dropped.contains(*line));
+    let left = || stored.lines.iter().copied().filter(|&line| !is_boundary(line));
+    let first = left().find(|line| !rewrite.dropped.contains(*line));
+    if let Some(first) = first.filter(|_| goes) {
+        hang(Transcript { file, index, chain: stored }, first, None, rewrite)?;
+        // What boundaries keep is linked in its order already.
+        if index.preserved.is_empty() {
+            bridge_gaps(index, stored, rewrite);
+        }
+    }
+    let mut tip = None;
+    // The summary of a group before.
+    let mut earlier = None;
+    for group in layout.groups().iter().filter(|group| is_boundary(group.first)) {
+        let is_left = |other: &Group| other.places().any(|line| !rewrite.dropped.contains(line));
+        let goes_on = layout.groups().iter().any(|other| other.first > group.first && is_left(other));
+        if let Some(head) = link_group(index, stored, group, earlier, goes_on, rewrite) {
+            tip = Some(uuid_of(file, index, head)?);
+            earlier = Some(head);
+        }
+    }
+    if goes {
+        mend_tips(Transcript { file, index, chain: stored }, tip.as_deref(), rewrite)?;
+    }
+    Ok(())
+}
+
+/// Hangs what stands behind messages that go on the last live entry before them, and on nothing dead between.
+fn bridge_gaps(index: &Index, stored: &Chain, rewrite: &mut Rewrite) {
+    let mut before = None;
+    let mut is_gap = false;
+    for &line in &stored.lines {
+        if rewrite.dropped.contains(line) {
+            is_gap = true;
+            continue;
+        }
+        if std::mem::take(&mut is_gap)
+            && let (Some(before), Parent::At(parent)) = (before, index.record(line).parent())
+            && rewrite.dropped.contains(parent)
+        {
+            hang_on(index, line, Some(before), rewrite);
+        }
+        before = Some(line);
+    }
+}
+
+/// Links a summary and what stands behind it. A boundary in front of it ends the conversation there, so that it goes where
+/// anything before it is left. Gives the entry that what stands behind hangs on, where it is a message.
+fn link_group(
+    index: &Index,
+    stored: &Chain,
+    group: &Group,
+    earlier: Option<LineNo>,
+    goes_on: bool,
+    rewrite: &mut Rewrite,
+) -> Option<LineNo> {
+    let is_boundary = |line: LineNo| index.record(line).flags.any(Flags::COMPACT_BOUNDARY);
+    let places: Vec<LineNo> = group.places().filter(|line| !rewrite.dropped.contains(*line)).collect();
+    let (&head, &last) = places.first().zip(places.last())?;
+    // A boundary without its summary is one only where no other group follows.
+    if is_boundary(last) && goes_on {
+        rewrite.drop_line(last);
+        rewrite.added.remove(last);
+        return None;
+    }
+    let (before, thinking) = before(index, stored, group.first, rewrite);
+    if let Some(before) = before.max(earlier) {
+        if is_boundary(head) {
+            rewrite.drop_line(head);
+            rewrite.added.remove(head);
+        }
+        if is_boundary(last) {
+            return None;
+        }
+        rewrite.parents.insert(last, Some(before));
+    } else {
+        // What is left of messages that are summarized: an earlier change has taken it out already.
+        for line in thinking {
+            rewrite.save(line, context_tokens(index, line).0.cast_signed());
+            rewrite.drop_line(line);
+        }
+    }
+    let relinked = relinks(index, rewrite);
+    let kept = stored.lines.iter().copied().filter(|line| *line > last && !rewrite.dropped.contains(*line));
+    for (at, line) in kept.collect::<Vec<_>>().into_iter().enumerate() {
+        let parent = match (relinked.get(&line), index.record(line).parent()) {
+            (Some(parent), _) => *parent,
+            (None, Parent::At(parent)) if at == 0 => Some(parent),
+            (None, Parent::Root | Parent::Missing) if at == 0 => None,
+            (None, _) => continue,
+        };
+        if parent.is_none_or(|parent| parent < group.first) {
+            rewrite.parents.insert(line, Some(last));
+        }
+    }
+    (!is_boundary(last)).then_some(last)
+}
+
+/// The last live entry before `line` that stays, and those that hold nothing but thinking.
+fn before(index: &Index, stored: &Chain, line: LineNo, rewrite: &Rewrite) -> (Option<LineNo>, Vec<LineNo>) {
+    let left = stored.lines.iter().copied().filter(|it| *it < line && !rewrite.dropped.contains(*it));
+    let left = left.filter(|&it| !index.record(it).flags.any(Flags::COMPACT_BOUNDARY));
+    let (thinking, others): (Vec<LineNo>, Vec<LineNo>) = left.partition(|&it| {
+        let flags = index.record(it).flags;
+        flags.any(Flags::THINKING) && !flags.any(Flags::BEYOND_THINKING)
+    });
+    (others.last().copied(), thinking)
+}

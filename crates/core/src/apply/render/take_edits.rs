@@ -1,0 +1,147 @@
+//! The edits of a history that hold, noted line by line with what they save.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+
+use crate::apply::edit::rewrite::Rewrite;
+use crate::version::{Active, Edit, Group, History, Layout};
+use ctxc_store::Cut;
+use ctxc_transcript::edit::{Splice, render};
+use ctxc_transcript::scan::{BlockKind, Scan};
+use ctxc_transcript::text::{Tokens, json_string};
+use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Part};
+use ctxc_transcript::{context_tokens, measure, revisit};
+
+/// Notes the edits that hold, and what they save.
+pub(super) fn take_edits(
+    file: &File,
+    index: &Index,
+    stored: &Chain,
+    layout: &Layout,
+    history: &History,
+    active: &[Active<'_>],
+    rewrite: &mut Rewrite,
+) -> io::Result<()> {
+    let mut dropped = LineSet::default();
+    for edit in active {
+        if let Edit::Drop(address) = edit.edit
+            && let Some(line) = layout.place(address)
+        {
+            dropped.insert(line);
+        }
+    }
+    // Two compactions of the same messages come to the same entries, of which the last is meant.
+    for line in layout.groups().iter().flat_map(Group::places) {
+        if index.record(line).flags.any(Flags::SUPERSEDED) {
+            dropped.insert(line);
+        }
+    }
+    drop_thinking_of_dropped(index, stored, layout, &mut dropped);
+    note_policies(layout, active, rewrite);
+    let mut by_line: BTreeMap<LineNo, Vec<(Splice, bool)>> = BTreeMap::new();
+    for (address, splices) in history.splices() {
+        if let Some(line) = layout.place(&address).filter(|line| !dropped.contains(*line)) {
+            by_line.insert(line, splices);
+        }
+    }
+    let lines: LineSet = by_line.keys().copied().collect();
+    let mut scan = Scan::default();
+    revisit(file, index, &lines, |line, bytes| {
+        let Some(splices) = by_line.get(&line) else { return io::Result::Ok(()) };
+        let is_seen = splices.iter().any(|(_, is_seen)| *is_seen);
+        let splices: Vec<Splice> = splices.iter().map(|(splice, _)| splice.clone()).collect();
+        if is_seen {
+            scan.read(bytes);
+            note_cuts(&scan, bytes, line, &splices, rewrite);
+            let rendered = render(bytes, &splices).map_err(io::Error::other)?;
+            if stored.is_live(line) || layout.inserted(line).is_some() {
+                rewrite.save(line, measured(bytes) - measured(&rendered));
+            }
+            rewrite.edit(line, splices);
+        } else {
+            rewrite.edit_unseen(line, splices);
+        }
+        Ok(())
+    })?;
+    for line in dropped.iter() {
+        if stored.is_live(line) || layout.inserted(line).is_some() {
+            rewrite.saved.insert(line, context_tokens(index, line).0.cast_signed());
+        }
+        rewrite.drop_line(line);
+    }
+    for line in layout.groups().iter().flat_map(Group::places) {
+        rewrite.already_saved -= context_tokens(index, line).0.cast_signed();
+        if !rewrite.dropped.contains(line) {
+            rewrite.added.insert(line);
+        }
+    }
+    Ok(())
+}
+
+/// Notes what becomes of thinking behind each line that is edited: what the strictest of its operations wants.
+fn note_policies(layout: &Layout, active: &[Active<'_>], rewrite: &mut Rewrite) {
+    for Active { operation, edit, .. } in active {
+        let lines: Vec<LineNo> = match edit {
+            Edit::Insert { .. } => {
+                let own = layout.groups().iter().filter(|group| group.operation == operation.operation);
+                own.flat_map(Group::places).collect()
+            }
+            Edit::Splice { is_seen: false, .. } => Vec::new(),
+            Edit::Splice { line, .. } | Edit::Drop(line) => layout.place(line).into_iter().collect(),
+        };
+        for line in lines {
+            let policy = rewrite.policies.entry(line).or_insert(operation.thinking);
+            *policy = operation.thinking.min(*policy);
+        }
+    }
+}
+
+/// Lines of thinking alone go with the rest of their message, or where something is inserted between both, though they were
+/// gone from the file when that was done.
+fn drop_thinking_of_dropped(index: &Index, stored: &Chain, layout: &Layout, dropped: &mut LineSet) {
+    let mut rest: Option<LineNo> = None;
+    for &line in stored.lines.iter().rev().filter(|line| index.record(**line).is_message()) {
+        let flags = index.record(line).flags;
+        if !flags.any(Flags::THINKING) || flags.any(Flags::BEYOND_THINKING) {
+            rest = Some(line);
+        } else if let Some(rest) = rest
+            && (dropped.contains(rest) || layout.groups().iter().any(|it| line < it.first && it.first < rest))
+        {
+            dropped.insert(line);
+        }
+    }
+}
+
+/// What the model sees of a line, thinking aside, in `chars4` tokens.
+pub(in crate::apply) fn measured(line: &[u8]) -> i64 {
+    let mut sum = Tokens::ZERO;
+    measure(&Scan::of(line), line, |part, tokens| match part {
+        Part::Thinking | Part::Signature => {}
+        _ => sum += tokens,
+    });
+    sum.0.cast_signed()
+}
+
+/// Notes the calls of whose results something is replaced, as what stands in for them elsewhere in the file needs to know.
+fn note_cuts(scan: &Scan, bytes: &[u8], line: LineNo, splices: &[Splice], rewrite: &mut Rewrite) {
+    let results = scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolResult);
+    for block in results {
+        let is_cut = block.span.is_some_and(|span| {
+            splices.iter().any(|splice| splice.span.start >= span.start && splice.span.end <= span.end)
+        });
+        if is_cut {
+            let call =
+                block.tool_id.and_then(|span| span.string(bytes)).map(|raw| json_string::decode(raw).into_owned());
+            let cut = Cut {
+                uuid: String::new(),
+                call,
+                name: String::new(),
+                rule: String::new(),
+                before: Tokens::ZERO,
+                after: Tokens::ZERO,
+            };
+            rewrite.cuts.entry(line).or_default().push(cut);
+        }
+    }
+}
