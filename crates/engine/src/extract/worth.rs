@@ -9,11 +9,11 @@
 #![expect(clippy::indexing_slicing, reason = "indices are those of the pieces that the reading counted")]
 
 use super::bonds::is_question;
-use super::features::{ratio, units};
-use super::lift::{ANNOUNCEMENT, Lift, Lifts, lifts};
+use super::features::{ratio, tokens, units};
+use super::lift::{ANNOUNCEMENT, LEAST_WEIGHT, Lift, Lifts, lifts};
 use super::reading::Reading;
 use super::window;
-use crate::language::{Classes, PieceKind};
+use crate::language::{Classes, PieceKind, Shape, words};
 
 /// The UTF-16 units that an omission mark takes inside a line, with its space.
 pub(super) const MARK_UNITS: usize = 6;
@@ -180,13 +180,25 @@ impl<'r, 't> Worth<'r, 't> {
         self.cost(idx) + self.companions(idx).map(|companion| self.cost(companion)).sum::<usize>()
     }
 
-    /// Lets the best part of the piece of at most `limit` units stand for it. Says whether there is one.
+    /// Lets the best part of the piece of at most `limit` units stand for it, if one says more than a plain word. Says
+    /// whether there is one.
     pub(super) fn cut(&mut self, idx: usize, limit: usize) -> bool {
         let text = self.reading.pieces[idx].text;
-        self.parts[idx] = window::best(text, limit, |token| {
+        let weigh = |token: &str| {
             let id = self.reading.features.find(token)?;
             self.left.get(id as usize).map(|weight| (id, *weight))
-        });
+        };
+        let says_something = |part: &str| {
+            let mut weight = 0.0;
+            for word in words(part) {
+                // The name that is left of a path is no feature of its own.
+                let unknown = if word.shape == Shape::Path { LEAST_WEIGHT } else { 0.0 };
+                tokens(word, |token| weight += weigh(token).map_or(unknown, |(_, weight)| weight));
+            }
+            weight >= LEAST_WEIGHT
+        };
+        let part = window::best(text, limit, weigh);
+        self.parts[idx] = part.filter(|(from, to)| text.get(*from..*to).is_some_and(says_something));
         self.parts[idx].is_some()
     }
 
