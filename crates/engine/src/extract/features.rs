@@ -209,18 +209,18 @@ pub(super) struct Weights {
 }
 
 /// See [`Weights::evenness`].
-const EVENNESS: f32 = 0.5;
+const EVENNESS: f32 = 0.6;
 
 impl Weights {
     /// For one text, of which little is left: as measured in `docs/extract.md`.
     pub(super) const TEXT: Self = Self {
-        path: 7.5,
-        identifier: (5.0, 0.06),
-        number: 8.0,
-        version: 8.5,
-        url: 7.0,
-        hash: 9.0,
-        quoted: 1.9,
+        path: 8.5,
+        identifier: (8.0, 0.06),
+        number: 10.0,
+        version: 10.0,
+        url: 8.0,
+        hash: 11.0,
+        quoted: 3.0,
         plain: 0.7,
         name: 0.0,
         evenness: EVENNESS,

@@ -22,7 +22,7 @@ pub(super) const CLASS_SHARE: [f32; 5] = [0.3, 0.2, 0.2, 0.15, 0.15];
 /// The lift of a class whose share is untouched.
 const CLASS_LIFT: [f32; 5] = [1.2, 1.1, 1.0, 0.8, 1.0];
 /// What a piece of a class whose share is untouched is worth besides what is new in it: a rule counts, whatever its words.
-const CLASS_WORTH: [f32; 5] = [3.0, 4.0, 4.0, 2.5, 4.0];
+const CLASS_WORTH: [f32; 5] = [3.6, 4.7, 4.7, 3.0, 4.7];
 /// What a unit is worth that tells nothing new, so that a text without facts still fills its target.
 const PLAIN_UNIT: f32 = 0.004;
 /// The factor on a piece that has to be cut.
