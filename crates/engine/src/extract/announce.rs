@@ -1,5 +1,7 @@
 //! Announcements: what somebody is about to do, and which the next lines tell by themselves (K-03).
 
+use crate::language::{Word, fold_hash, vocabulary, words};
+
 /// How announcements begin in English, German, French, Spanish and Chinese.
 const STARTS: [&str; 44] = [
     "Let me ", "Let's ", "I'll ", "I will ", "I'm going to ", "Now let me ", "Now let's ", "Now I'll ", "Now I will ",
@@ -9,6 +11,11 @@ const STARTS: [&str; 44] = [
     "Maintenant, je vais ", "Maintenant je vais ", "Regardons ", "D'abord, je vais ", "Voy a ", "Déjame ",
     "Permíteme ", "Vamos a ", "Ahora voy a ", "Primero voy a ", "让我", "我来", "我先", "现在我", "接下来我",
     "首先让我",
+];
+/// How Japanese sentences end that say what their writer tells or looks at next, if they have no subject.
+const JAPANESE_ENDS: [&str; 8] = [
+    "をまとめます", "を説明します", "を報告します", "を確認します", "を調査します", "を調べます", "を見てみます",
+    "を確認してみます",
 ];
 /// How announcements begin in Japanese, and how they then end.
 const JAPANESE: ([&str; 7], [&str; 4]) = (
@@ -24,7 +31,9 @@ pub(super) fn announces(sentence: &str) -> bool {
     let end = bare.trim_end_matches(['。', '！', '.', ':', '：', '!', '…']);
     let in_japanese = || {
         let (starts, ends) = &JAPANESE;
+        let has_subject = || bare.contains(['は', 'が']);
         starts.iter().any(|start| bare.starts_with(start)) && ends.iter().any(|mark| end.ends_with(mark))
+            || JAPANESE_ENDS.iter().any(|mark| end.ends_with(mark)) && !has_subject()
     };
     let is_led = || bare.starts_with(|c: char| !c.is_ascii() || c.is_ascii_uppercase());
     is_led() && (STARTS.iter().any(|start| bare.starts_with(start)) || in_japanese()) && !gives_a_reason(bare)
@@ -38,10 +47,29 @@ const UNDERSTOOD: [&str; 8] = [
 /// A longer remark says what it was.
 const LONGEST_REMARK: usize = 90;
 
-/// Whether the sentence only says that its writer has understood: "Now I understand the problem."
+/// How a remark begins that something was found or follows; what it is, other words have to say.
+const FOUND: [&str; 10] = [
+    "I found ", "I've found ", "I have found ", "I've identified ", "I've located ", "Found ", "Here's ", "Here is ",
+    "Here are ", "Here’s ",
+];
+/// Words that any text may have, and that tell nothing of it.
+const GENERIC: &str = "relevant related code file files issue issues problem problems bug cause root answer answers \
+    solution result results information info detail details summary overview analysis following everything findings \
+    change changes found find full complete clear current situation context picture needed need wanted asked happened \
+    happening going quick brief updated final list plan breakdown now";
+
+/// Whether the sentence only says that its writer has understood or found something: "Now I understand the problem.",
+/// "I found the relevant code."
 pub(super) fn nods(sentence: &str) -> bool {
-    let is_plain = || sentence.len() <= LONGEST_REMARK && !sentence.contains([':', '`', ',', '/']);
+    let is_short = || sentence.len() <= LONGEST_REMARK;
+    let is_plain = || is_short() && !sentence.contains([':', '`', ',', '/']);
+    let is_generic = |word: Word<'_>| {
+        let is_stop = || vocabulary().get(&fold_hash(word.text)).is_some_and(|entry| entry.is_stop);
+        is_stop() || GENERIC.split_whitespace().any(|generic| generic.eq_ignore_ascii_case(word.text))
+    };
+    let found = FOUND.iter().find_map(|start| sentence.strip_prefix(start)).filter(|_| is_short());
     UNDERSTOOD.iter().any(|start| sentence.starts_with(start)) && is_plain() && !gives_a_reason(sentence)
+        || found.is_some_and(|what| words(what).all(is_generic))
 }
 
 fn gives_a_reason(sentence: &str) -> bool {
@@ -82,7 +110,10 @@ mod tests {
         ] {
             assert!(!announces(text), "{text}");
         }
+        assert!(announces("調査結果をまとめます。") && !announces("この関数は結果をまとめます。"));
         assert!(nods("Now I understand the problem.") && nods("I see the issue."));
+        assert!(nods("I found the relevant code.") && nods("Here's a summary of the changes:"));
+        assert!(!nods("I found the stale cache.") && !nods("Found 3 problems.") && !nods("No issues found."));
         assert!(!nods("Now I see: the cache is stale.") && !nods("I see the error in `src/a.rs`."));
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct Carries {
     pub n_facts: u32,
     /// Whether it holds words of courtesy.
     pub is_fluff: bool,
-    /// Whether it says something else when it is cut: it denies something, or is an error.
+    /// Whether it says something else when it is cut: it denies something, starts with a condition, or is an error.
     pub is_whole: bool,
 }
 
@@ -86,6 +86,7 @@ pub(super) fn read(pieces: &[Piece<'_>], weights: Weights) -> Features {
         };
         let mut before = "";
         for word in words(piece.text) {
+            carries.is_whole |= sets_condition(word.text) && (before.is_empty() || word.at <= FIRST);
             if lays_down(before, word.text) {
                 carries.classes = carries.classes | Classes::RULE;
             }
@@ -112,11 +113,11 @@ pub(super) fn read(pieces: &[Piece<'_>], weights: Weights) -> Features {
             });
         }
         for fact in quoted(piece.text) {
-            features.add(!fold_hash(fact.text), QUOTED, &mut counts);
+            features.add(!fold_hash(fact.text), weights.quoted, &mut counts);
         }
         kinds.resize(features.weights.len(), Shape::Plain);
         if reports_error(piece.text) || is_diagnostic(piece.text) {
-            features.add(!fold_hash(piece.text), ERROR_LINE, &mut counts);
+            features.add(!fold_hash(piece.text), weights.error_line, &mut counts);
             carries.classes = carries.classes | Classes::ERROR;
             carries.is_whole = true;
             kinds.resize(features.weights.len(), Shape::Plain);
@@ -174,13 +175,7 @@ const EVENED: (f32, f32) = (0.5, 2.5);
 const FACT: f32 = 2.0;
 
 /// The bytes of a piece within which its first word starts, behind marks of a list.
-const FIRST: usize = 3;
-
-/// What a quoted string of several words is worth, besides its words.
-const QUOTED: f32 = 1.9;
-
-/// What an error line is worth, besides its words.
-const ERROR_LINE: f32 = 3.0;
+pub(super) const FIRST: usize = 3;
 
 /// The tokens that stand for a word: itself, or the pairs of its characters.
 pub(super) fn tokens<'t>(word: Word<'t>, mut each: impl FnMut(&'t str)) {
@@ -201,6 +196,12 @@ pub(super) struct Weights {
     code: (f32, f32),
     number: f32,
     version: f32,
+    url: f32,
+    hash: f32,
+    /// A quoted string of several words, besides its words.
+    quoted: f32,
+    /// An error line, besides its words.
+    error_line: f32,
     /// The factor on plain words.
     plain: f32,
     /// A capitalized word that does not start its piece.
@@ -210,16 +211,20 @@ pub(super) struct Weights {
 }
 
 /// See [`Weights::evenness`].
-const EVENNESS: f32 = 0.5;
+const EVENNESS: f32 = 0.6;
 
 impl Weights {
     /// For one text, of which little is left: as measured in `docs/extract.md`.
     pub(super) const TEXT: Self = Self {
-        path: 7.5,
-        identifier: (5.0, 0.06),
-        code: (5.0, 0.06),
-        number: 8.0,
-        version: 8.5,
+        path: 8.5,
+        identifier: (8.0, 0.06),
+        code: (8.0, 0.06),
+        number: 10.0,
+        version: 10.0,
+        url: 8.0,
+        hash: 11.0,
+        quoted: 3.0,
+        error_line: 4.5,
         plain: 0.7,
         name: 0.0,
         evenness: EVENNESS,
@@ -231,6 +236,10 @@ impl Weights {
         code: (7.0, 0.0),
         number: 6.5,
         version: 6.5,
+        url: 7.0,
+        hash: 9.0,
+        quoted: 1.9,
+        error_line: 3.0,
         plain: 0.7,
         name: 2.2,
         evenness: 0.0,
@@ -242,9 +251,9 @@ impl Weights {
         let len = f32::from(u16::try_from(token.len().min(60)).unwrap_or_default());
         match shape {
             Shape::Path => self.path + 0.12 * len,
-            Shape::Url => 7.0 + 0.2 * len.min(40.0),
+            Shape::Url => self.url + 0.2 * len.min(40.0),
             Shape::Version => self.version,
-            Shape::Hash => 9.0 + 0.12 * len,
+            Shape::Hash => self.hash + 0.12 * len,
             Shape::Identifier => {
                 let is_code = token.split_once('-').is_some_and(|(_, rest)| rest.bytes().any(|b| b.is_ascii_digit()));
                 let (first, each) = if is_code { self.code } else { self.identifier };
@@ -261,6 +270,13 @@ impl Weights {
             },
         }
     }
+}
+
+/// Whether the word makes what is said beside it depend on something.
+pub(super) fn sets_condition(word: &str) -> bool {
+    matches!(word, "If" | "if" | "Unless" | "unless" | "Wenn" | "wenn" | "Falls" | "falls" | "Si" | "si")
+        || word.starts_with("如果")
+        || word.starts_with("もし")
 }
 
 /// Whether the line starts with a place in a file, as compilers and linters write it: `src/main.rs:12:3`.

@@ -235,6 +235,110 @@ fn k_03_cut_parts_have_balanced_marks() {
     }
 }
 
+// K-03
+#[test]
+fn k_03_of_a_path_larger_than_the_room_its_name_stays() {
+    let path = format!("/home/someone/{}cli/hooks_handlers.go", "projects/checkouts/".repeat(5));
+    let kept = shrink(&format!("The file {path} has been updated. Here is the result of the command on it."), 15);
+    assert!(kept.contains("hooks_handlers.go has been updated") && !kept.contains("someone"), "{kept}");
+    let address = path.replace("/home/", "https://example.org/");
+    let kept = shrink(&format!("The page {address} has been updated."), 15);
+    assert!(!kept.contains("hooks_handlers.go"), "half an address leads nowhere: {kept}");
+}
+
+// K-03
+#[test]
+fn k_03_no_conclusion_stands_without_its_condition() {
+    let first = "If the build on the server still fails after that, copy `dist/` into the image of 2026 by hand";
+    let last = "Push `dist/` to the registry of 2026 if the build is green and all of the other steps are done by then";
+    for target in 15..24 {
+        let kept = shrink(first, target);
+        assert!(!kept.contains("the image") || kept.contains("If the build"), "{kept}");
+        let kept = shrink(last, target);
+        assert!(!kept.contains("2026 [...]"), "{kept}");
+    }
+}
+
+// K-03
+#[test]
+fn k_03_an_opening_that_says_nothing_leaves_its_room_to_what_does() {
+    let said = "`read_line` returns early in src/parse/line.rs.";
+    for opening in ["I found the relevant code.", "Here's a summary of the changes.", "調査結果をまとめます。"]
+    {
+        let kept = shrink(&format!("{opening} {said} The weather was nice, and the rest went by as it does."), 14);
+        assert!(kept.contains(said) && !kept.contains(opening), "{kept}");
+    }
+}
+
+// K-03
+#[test]
+fn k_03_a_request_in_a_friendly_word_is_no_courtesy() {
+    let log = (10..40).map(|n| format!("> step {n} of src/step_{n}.ts took {n} ms\n")).collect::<Vec<_>>().concat();
+    let kept = percent(&format!("why is this happy locally but failing in ci?\n\n{log}"), 20);
+    assert!(kept.starts_with("why is this happy locally but failing in ci?"), "{kept}");
+}
+
+// K-03
+#[test]
+fn k_03_a_setting_stays_with_the_step_that_it_belongs_to() {
+    let step = |n: u32| {
+        format!(
+            "      - uses: actions/setup-{n}@v4\n        with:\n          version: \"1.{n}\"\n          cache: true\n"
+        )
+    };
+    let text = format!("```yaml\njobs:\n  build:\n    steps:\n{}```", (20..44).map(step).collect::<String>());
+    for share in [20, 35, 50] {
+        let kept = percent(&text, share);
+        for n in 20..44 {
+            let has_step = kept.contains(&format!("actions/setup-{n}@v4"));
+            assert!(has_step || !kept.contains(&format!("\"1.{n}\"")), "{kept}");
+        }
+    }
+}
+
+// K-03
+#[test]
+fn k_03_an_item_of_a_listed_file_keeps_its_heading() {
+    let section = |n: u32| {
+        let items = (n + 1..n + 9).map(|n| format!("{n}→- the cache of src/store_{n}.rs for {n} days\n"));
+        format!("{n}→## Scope {n}\n{}", items.collect::<String>())
+    };
+    let text = (1..6).map(|n| section(n * 100)).collect::<String>();
+    let kept = percent(&text, 35);
+    let mut section = "";
+    for line in kept.lines() {
+        section = if line.contains("## Scope") { line } else { section };
+        let is_item = line.contains("→- ");
+        assert!(!is_item || section.get(..1) == line.get(..1), "{line} stands under {section}\n{kept}");
+    }
+}
+
+// K-03
+#[test]
+fn k_03_of_a_row_the_first_column_stays() {
+    let rows = "| test | result |\n|---|---|\n| express and its router | weekly_downloads: 239M, version: 25.3.0, license: MIT |\n";
+    for target in 18..26 {
+        let kept = shrink(&format!("Done.\n{rows}"), target);
+        assert!(!kept.contains("[...] 239M") && !kept.contains("[...] weekly"), "{kept}");
+    }
+}
+
+// K-03
+#[test]
+fn k_03_the_number_of_an_empty_line_says_nothing() {
+    let hits = (100..140).map(|n| format!("{n}:  read_page_{n}(flush)\n{}-\n", n + 100)).collect::<String>();
+    let kept = percent(&hits, 20);
+    assert!(kept.contains("read_page") && !kept.lines().any(|line| line.ends_with('-')), "{kept}");
+}
+
+// K-03
+#[test]
+fn k_03_a_tag_alone_on_its_line_closes_nothing() {
+    let log = (10..40).map(|n| format!("Step {n} of src/step_{n}.ts took {n} ms.\n")).collect::<Vec<_>>().concat();
+    let kept = percent(&format!("<persisted-output>\n{log}</persisted-output>"), 20);
+    assert!(!kept.contains("persisted-output"), "{kept}");
+}
+
 /// What comes of `text` where an engine is asked for it.
 fn asked(text: &str, target: u64, origin: Origin) -> String {
     let request = Request::Shorten(Shorten { text: text.into(), target: Tokens(target), origin });

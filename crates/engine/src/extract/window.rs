@@ -1,23 +1,33 @@
 //! Cutting inside a piece, for the case that no whole piece is short enough.
 
-use super::features::{tokens, units};
-use crate::language::words;
+use std::ops::Range;
+
+use super::features::{FIRST, sets_condition, tokens, units};
+use crate::language::{Shape, Word, words};
 use ctxc_transcript::text::is_ideograph;
 
 /// The best part of `piece` of at most `limit` UTF-16 units, as a byte range: whole words in a row, by clauses
 /// where it can be. `None` when not even one word fits. `weigh` gives the feature that a token stands for and what it is still worth.
 pub(super) fn best(piece: &str, limit: usize, weigh: impl Fn(&str) -> Option<(u32, f32)>) -> Option<(usize, usize)> {
-    let chunks = chunks(piece, weigh);
+    let chunks = chunks(piece, limit, weigh);
+    let depends = words(piece).take(2).any(|word| word.at <= FIRST && sets_condition(word.text));
     let mut found: Option<(f32, usize, usize)> = None;
     for (first_idx, first) in chunks.iter().enumerate() {
         let mut value = 0.0;
+        // What depends on a condition stays with it: "If the tests pass, push."
+        // A row says nothing without its first column.
+        let start = if first_idx > 0 && (depends || piece.starts_with('|')) { TORN } else { first.opening };
+        let mut has_clause = !depends;
         for last in chunks.get(first_idx..).unwrap_or_default() {
             if last.units_to - first.units_from > limit {
                 break;
             }
             value += last.weight;
-            let whole = if first.before.closes_at(last.after) { 1.0 } else { TORN };
-            let score = (value + 0.01) * first.opening * last.closing * whole;
+            has_clause |= last.closing > 1.0;
+            let is_torn = !first.before.closes_at(last.after) || last.is_before_condition;
+            let whole = if is_torn { TORN } else { 1.0 };
+            let end = if has_clause { last.closing } else { CONDITION_ALONE };
+            let score = (value + 0.01) * start * end * whole;
             if found.is_none_or(|(best, _, _)| score > best) {
                 found = Some((score, first.from, last.to));
             }
@@ -38,8 +48,11 @@ pub(super) fn best(piece: &str, limit: usize, weigh: impl Fn(&str) -> Option<(u3
 /// What joins a clause to the one before it.
 const JOINTS: [&str; 12] =
     ["and ", "or ", "but ", "so ", "und ", "oder ", "aber ", "et ", "mais ", "y ", "pero ", "sondern "];
-/// The factor on a part in which a bracket, a bold mark or a code span is torn.
+/// The factor on a part in which a bracket, a bold mark or a code span is torn, or that loses the condition it ends with.
 const TORN: f32 = 0.02;
+
+/// The factor on the beginning of a condition of which nothing else is kept.
+const CONDITION_ALONE: f32 = 0.3;
 
 /// What is open at a place of a piece.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -91,17 +104,23 @@ struct Chunk {
     before: Level,
     /// What is open behind it.
     after: Level,
+    /// Whether a condition follows: "push if the tests pass".
+    is_before_condition: bool,
 }
 
-fn chunks(piece: &str, weigh: impl Fn(&str) -> Option<(u32, f32)>) -> Vec<Chunk> {
+fn chunks(piece: &str, limit: usize, weigh: impl Fn(&str) -> Option<(u32, f32)>) -> Vec<Chunk> {
     let mut chunks: Vec<Chunk> = Vec::new();
     let mut units_at = 0;
-    let mut before = None;
+    let mut before: Option<char> = None;
     let mut level = Level::default();
+    let paths = long_paths(piece, limit);
     for (at, c) in piece.char_indices() {
         let to = at + c.len_utf8();
-        let starts =
-            !c.is_whitespace() && !level.in_span && before.is_none_or(|last| parts(last, c, chunks.last(), units_at));
+        // A path that is larger than the room is parted, so that its name may stay.
+        let is_within_path = || before == Some('/') && paths.iter().any(|path| path.contains(&at));
+        let starts = !c.is_whitespace()
+            && !level.in_span
+            && before.is_none_or(|last| is_within_path() || parts(last, c, chunks.last(), units_at));
         if starts {
             let opening = match before {
                 None => 1.35,
@@ -118,6 +137,7 @@ fn chunks(piece: &str, weigh: impl Fn(&str) -> Option<(u32, f32)>) -> Vec<Chunk>
                 closing: 1.0,
                 before: level,
                 after: level,
+                is_before_condition: false,
             });
         }
         level.add(c);
@@ -140,6 +160,16 @@ fn chunks(piece: &str, weigh: impl Fn(&str) -> Option<(u32, f32)>) -> Vec<Chunk>
     }
     add_weights(piece, &mut chunks, weigh);
     chunks
+}
+
+/// Where the paths of `piece` stand that are larger than `limit`, also where there is a sixth more room.
+fn long_paths(piece: &str, limit: usize) -> Vec<Range<usize>> {
+    let most = limit + limit / 6;
+    if piece.len() <= most {
+        return Vec::new();
+    }
+    let is_long = |word: &Word<'_>| word.shape == Shape::Path && word.text.len() > most;
+    words(piece).filter(is_long).map(|word| word.at..word.at + word.text.len()).collect()
 }
 
 /// Whether a word may start at `c` after `last`. No spaces part the words of CJK: kana endings stay with what
@@ -166,20 +196,29 @@ fn parts(last: char, c: char, chunk: Option<&Chunk>, units_at: usize) -> bool {
     !is_hiragana(c)
 }
 
+/// Adds to each chunk what the words that end in it are worth: of a path in parts, its name has the weight.
 fn add_weights(piece: &str, chunks: &mut [Chunk], weigh: impl Fn(&str) -> Option<(u32, f32)>) {
     let mut idx = 0;
     let mut seen = Vec::new();
     for word in words(piece) {
-        while chunks.get(idx).is_some_and(|chunk| chunk.to <= word.at) {
-            idx += 1;
-        }
-        let Some(chunk) = chunks.get_mut(idx) else { return };
+        let mut at = word.at;
+        let condition = sets_condition(word.text);
         tokens(word, |token| {
-            if let Some((id, weight)) = weigh(token).filter(|(id, _)| !seen.contains(id)) {
+            let end = at + token.len();
+            at += token.chars().next().map_or(0, char::len_utf8);
+            while chunks.get(idx).is_some_and(|chunk| chunk.to < end) {
+                idx += 1;
+            }
+            if let Some(chunk) = chunks.get_mut(idx)
+                && let Some((id, weight)) = weigh(token).filter(|(id, _)| !seen.contains(id))
+            {
                 seen.push(id);
                 chunk.weight += weight;
             }
         });
+        if condition && let Some(before) = idx.checked_sub(1).and_then(|before| chunks.get_mut(before)) {
+            before.is_before_condition = true;
+        }
     }
 }
 

@@ -9,11 +9,11 @@
 #![expect(clippy::indexing_slicing, reason = "indices are those of the pieces that the reading counted")]
 
 use super::bonds::is_question;
-use super::features::{ratio, units};
-use super::lift::{ANNOUNCEMENT, Lift, Lifts, lifts};
+use super::features::{ratio, tokens, units};
+use super::lift::{ANNOUNCEMENT, LEAST_WEIGHT, Lift, Lifts, lifts};
 use super::reading::Reading;
 use super::window;
-use crate::language::{Classes, PieceKind};
+use crate::language::{Classes, PieceKind, Shape, words};
 
 /// The UTF-16 units that an omission mark takes inside a line, with its space.
 pub(super) const MARK_UNITS: usize = 6;
@@ -22,9 +22,13 @@ pub(super) const CLASS_SHARE: [f32; 5] = [0.3, 0.2, 0.2, 0.15, 0.15];
 /// The lift of a class whose share is untouched.
 const CLASS_LIFT: [f32; 5] = [1.2, 1.1, 1.0, 0.8, 1.0];
 /// What a piece of a class whose share is untouched is worth besides what is new in it: a rule counts, whatever its words.
-const CLASS_WORTH: [f32; 5] = [3.0, 4.0, 4.0, 2.5, 4.0];
+const CLASS_WORTH: [f32; 5] = [3.6, 4.7, 4.7, 3.0, 4.7];
 /// What a unit is worth that tells nothing new, so that a text without facts still fills its target.
 const PLAIN_UNIT: f32 = 0.004;
+/// The lines of code that come along with one that is indented under them.
+const ENCLOSING: usize = 2;
+/// The least budget, in UTF-16 units, that pays for them.
+const LEAST_ENCLOSED: usize = 320;
 /// The factor on a piece that has to be cut.
 const CUT: f32 = 0.6;
 
@@ -143,7 +147,15 @@ impl<'r, 't> Worth<'r, 't> {
         let bound = std::iter::successors(bonds[idx], |bond| bonds[*bond].filter(|next| next < bond)).take(3);
         let bound = bound.filter(move |bond| *bond != idx && !self.taken[*bond]);
         let above = self.ancestors(idx);
-        bound.chain(above.filter(move |parent| bonds[idx] != Some(*parent)))
+        bound.chain(above.filter(move |parent| bonds[idx] != Some(*parent))).chain(self.enclosing(idx))
+    }
+
+    /// The lines of code that this one is indented under and that come along, nearest first: a setting with the step that
+    /// it belongs to, a statement with its function. A small budget cannot pay for them.
+    fn enclosing(&self, idx: usize) -> impl Iterator<Item = usize> + '_ {
+        let enclosing = &self.reading.enclosing;
+        let above = std::iter::successors(enclosing[idx], |line| enclosing[*line]).take(ENCLOSING);
+        above.filter(|line| !self.taken[*line] && self.budget >= LEAST_ENCLOSED && self.cost(*line) * 4 <= self.budget)
     }
 
     /// The pieces above this one that are not taken yet and have to come along, nearest first.
@@ -180,13 +192,25 @@ impl<'r, 't> Worth<'r, 't> {
         self.cost(idx) + self.companions(idx).map(|companion| self.cost(companion)).sum::<usize>()
     }
 
-    /// Lets the best part of the piece of at most `limit` units stand for it. Says whether there is one.
+    /// Lets the best part of the piece of at most `limit` units stand for it, if one says more than a plain word. Says
+    /// whether there is one.
     pub(super) fn cut(&mut self, idx: usize, limit: usize) -> bool {
         let text = self.reading.pieces[idx].text;
-        self.parts[idx] = window::best(text, limit, |token| {
+        let weigh = |token: &str| {
             let id = self.reading.features.find(token)?;
             self.left.get(id as usize).map(|weight| (id, *weight))
-        });
+        };
+        let says_something = |part: &str| {
+            let mut weight = 0.0;
+            for word in words(part) {
+                // The name that is left of a path is no feature of its own.
+                let unknown = if word.shape == Shape::Path { LEAST_WEIGHT } else { 0.0 };
+                tokens(word, |token| weight += weigh(token).map_or(unknown, |(_, weight)| weight));
+            }
+            weight >= LEAST_WEIGHT
+        };
+        let part = window::best(text, limit, weigh);
+        self.parts[idx] = part.filter(|(from, to)| text.get(*from..*to).is_some_and(says_something));
         self.parts[idx].is_some()
     }
 
