@@ -19,6 +19,49 @@ pub(super) fn children(parents: &[Option<usize>]) -> Vec<Vec<usize>> {
     children
 }
 
+/// The line that each setting of YAML in code belongs to by its indentation: the nearest before it in its block that
+/// is indented less. A statement stands for itself. What follows the number of a listed line counts as the line.
+pub(super) fn enclosing(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    let place = |(idx, piece): (usize, &Piece<'_>)| {
+        if piece.join != Join::Line {
+            return None;
+        }
+        if !matches!(piece.kind, PieceKind::Code | PieceKind::Ornament) {
+            open.clear();
+            return None;
+        }
+        let (indent, line) = code(piece);
+        open.retain(|(_, outer)| *outer < indent);
+        let parent = open.last().map(|(line, _)| *line);
+        if piece.kind == PieceKind::Code {
+            open.push((idx, indent));
+        }
+        parent.filter(|_| is_setting(line))
+    };
+    pieces.iter().enumerate().map(place).collect()
+}
+
+/// The columns that a line of code is indented by and the line, without the number that a listing puts before it.
+fn code<'t>(piece: &Piece<'t>) -> (usize, &'t str) {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match piece.text.split_once('→').filter(|(number, _)| is_number(number.trim_start())) {
+        Some((_, line)) => {
+            let blanks = line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t'));
+            (blanks.map(|byte| if byte == b'\t' { 4 } else { 1 }).sum(), line.trim_start())
+        }
+        None => (piece.indent, piece.text.trim_start()),
+    }
+}
+
+/// Whether the line gives a key its value as YAML does, where indentation alone tells what it belongs to: `go-version: 1.24`.
+fn is_setting(line: &str) -> bool {
+    let Some((key, value)) = line.trim_start_matches("- ").split_once(':') else { return false };
+    let is_key = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let is_pair = !key.is_empty() && key.chars().all(is_key) && (value.is_empty() || value.starts_with(' '));
+    is_pair && !line.ends_with([',', ';', '{', '[', '('])
+}
+
 /// The index of the line that closes each fence, at the index of the line that opens it.
 pub(super) fn closers(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
     let mut closers = vec![None; pieces.len()];
@@ -150,6 +193,28 @@ mod tests {
                 ("| a | b |", "# Plan"),
                 ("|---|---|", "# Plan"),
                 ("| 1 | 2 |", "| a | b |"),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_setting_of_yaml_knows_the_lines_it_belongs_to() {
+        let text = "```yaml\non:\n  push:\nsteps:\n  - uses: setup-go\n    with:\n      go-version: 1.24\n```\n\n\
+                    12→\tfor n in list {\n13→\t\tkey: value,\n14→  run:\n15→    name: x\nkey: value";
+        let pieces = segment(text);
+        let under: Vec<(&str, &str)> = pieces
+            .iter()
+            .zip(enclosing(&pieces))
+            .filter_map(|(piece, line)| Some((piece.text.trim(), pieces[line?].text.trim())))
+            .collect();
+        assert_eq!(
+            under,
+            [
+                ("push:", "on:"),
+                ("- uses: setup-go", "steps:"),
+                ("with:", "- uses: setup-go"),
+                ("go-version: 1.24", "with:"),
+                ("15→    name: x", "14→  run:"),
             ]
         );
     }

@@ -14,6 +14,8 @@ pub(super) struct Reading<'t> {
     pub parents: Vec<Option<usize>>,
     /// What each piece cannot be read without.
     pub bonds: Vec<Option<usize>>,
+    /// The line of code that each line of code is indented under.
+    pub enclosing: Vec<Option<usize>>,
     /// What stands right under each piece.
     pub children: Vec<Vec<usize>>,
     /// The line that closes the fence that a piece opens.
@@ -34,6 +36,7 @@ impl<'t> Reading<'t> {
             children: outline::children(&parents),
             parents,
             bonds: bonds::bonds(&pieces),
+            enclosing: outline::enclosing(&pieces),
             closers: outline::closers(&pieces),
             counts: repeats::counts(&pieces),
             end: pieces.last().map_or(0, Piece::end),

@@ -35,10 +35,10 @@ fn key(piece: &Piece<'_>) -> Option<u64> {
     }
 }
 
-/// A line inside a fence that is a program's output rather than its source.
+/// A line inside a fence that is a program's output, rather than its source or an element of a list in YAML.
 fn reads_as_output(text: &str) -> bool {
     let n_words = text.split_whitespace().count();
-    n_words >= 3 && !text.ends_with([';', '{', '}', ',', '(', ')'])
+    n_words >= 3 && !text.starts_with("- ") && !text.ends_with([';', '{', '}', ',', '(', ')'])
 }
 
 /// A hash of a log line in which all numbers and hexadecimal runs are alike.

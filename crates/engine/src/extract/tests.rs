@@ -280,6 +280,24 @@ fn k_03_a_request_in_a_friendly_word_is_no_courtesy() {
 
 // K-03
 #[test]
+fn k_03_a_setting_stays_with_the_step_that_it_belongs_to() {
+    let step = |n: u32| {
+        format!(
+            "      - uses: actions/setup-{n}@v4\n        with:\n          version: \"1.{n}\"\n          cache: true\n"
+        )
+    };
+    let text = format!("```yaml\njobs:\n  build:\n    steps:\n{}```", (20..44).map(step).collect::<String>());
+    for share in [20, 35, 50] {
+        let kept = percent(&text, share);
+        for n in 20..44 {
+            let has_step = kept.contains(&format!("actions/setup-{n}@v4"));
+            assert!(has_step || !kept.contains(&format!("\"1.{n}\"")), "{kept}");
+        }
+    }
+}
+
+// K-03
+#[test]
 fn k_03_a_tag_alone_on_its_line_closes_nothing() {
     let log = (10..40).map(|n| format!("Step {n} of src/step_{n}.ts took {n} ms.\n")).collect::<Vec<_>>().concat();
     let kept = percent(&format!("<persisted-output>\n{log}</persisted-output>"), 20);
