@@ -117,7 +117,7 @@ pub(super) fn read(pieces: &[Piece<'_>], weights: Weights) -> Features {
         }
         kinds.resize(features.weights.len(), Shape::Plain);
         if reports_error(piece.text) || is_diagnostic(piece.text) {
-            features.add(!fold_hash(piece.text), ERROR_LINE, &mut counts);
+            features.add(!fold_hash(piece.text), weights.error_line, &mut counts);
             carries.classes = carries.classes | Classes::ERROR;
             carries.is_whole = true;
             kinds.resize(features.weights.len(), Shape::Plain);
@@ -177,9 +177,6 @@ const FACT: f32 = 2.0;
 /// The bytes of a piece within which its first word starts, behind marks of a list.
 pub(super) const FIRST: usize = 3;
 
-/// What an error line is worth, besides its words.
-const ERROR_LINE: f32 = 3.0;
-
 /// The tokens that stand for a word: itself, or the pairs of its characters.
 pub(super) fn tokens<'t>(word: Word<'t>, mut each: impl FnMut(&'t str)) {
     if word.shape == Shape::Ideographs {
@@ -200,6 +197,8 @@ pub(super) struct Weights {
     hash: f32,
     /// A quoted string of several words, besides its words.
     quoted: f32,
+    /// An error line, besides its words.
+    error_line: f32,
     /// The factor on plain words.
     plain: f32,
     /// A capitalized word that does not start its piece.
@@ -221,6 +220,7 @@ impl Weights {
         url: 8.0,
         hash: 11.0,
         quoted: 3.0,
+        error_line: 4.5,
         plain: 0.7,
         name: 0.0,
         evenness: EVENNESS,
@@ -234,6 +234,7 @@ impl Weights {
         url: 7.0,
         hash: 9.0,
         quoted: 1.9,
+        error_line: 3.0,
         plain: 0.7,
         name: 2.2,
         evenness: 0.0,

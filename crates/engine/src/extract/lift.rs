@@ -92,11 +92,12 @@ pub(super) fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> 
     if reports_success(piece.text) {
         factor *= 0.3;
     }
-    if is_tag(piece.text) {
+    if is_tag(piece.text) || is_line_number(piece.text) {
         factor *= 0.1;
     }
     if announces(piece.text) || nods(piece.text) {
-        factor *= ANNOUNCEMENT;
+        // However it stands, it is one.
+        factor = factor.min(1.0) * ANNOUNCEMENT;
     }
     factor
 }
@@ -110,6 +111,12 @@ pub(super) fn is_courtesy(carries: &Carries) -> bool {
 fn is_tag(line: &str) -> bool {
     let inside = line.trim().strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
     inside.is_some_and(|inside| !inside.contains(['<', '>', ' ', ':', '@']))
+}
+
+/// The number of an empty line as `grep -n` prints it: `489-`.
+fn is_line_number(line: &str) -> bool {
+    let number = line.trim().strip_suffix(['-', ':']);
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// A line of a test run or build that went well: there are many, and they say the same.

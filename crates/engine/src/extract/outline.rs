@@ -23,12 +23,14 @@ pub(super) fn children(parents: &[Option<usize>]) -> Vec<Vec<usize>> {
 /// is indented less. A statement stands for itself. What follows the number of a listed line counts as the line.
 pub(super) fn enclosing(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
     let mut open: Vec<(usize, usize)> = Vec::new();
+    let mut heading = None;
     let place = |(idx, piece): (usize, &Piece<'_>)| {
         if piece.join != Join::Line {
             return None;
         }
         if !matches!(piece.kind, PieceKind::Code | PieceKind::Ornament) {
             open.clear();
+            heading = None;
             return None;
         }
         let (indent, line) = code(piece);
@@ -37,7 +39,11 @@ pub(super) fn enclosing(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
         if piece.kind == PieceKind::Code {
             open.push((idx, indent));
         }
-        parent.filter(|_| is_setting(line))
+        if line.starts_with("##") && line.trim_start_matches('#').starts_with(' ') {
+            heading = Some(idx);
+            return None;
+        }
+        parent.filter(|_| is_setting(line)).or_else(|| heading.filter(|_| is_item(line)))
     };
     pieces.iter().enumerate().map(place).collect()
 }
@@ -52,6 +58,13 @@ fn code<'t>(piece: &Piece<'t>) -> (usize, &'t str) {
         }
         None => (piece.indent, piece.text.trim_start()),
     }
+}
+
+/// Whether the line is an item of a list in Markdown.
+fn is_item(line: &str) -> bool {
+    let unnumbered = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_numbered = unnumbered.len() < line.len() && unnumbered.starts_with(". ");
+    is_numbered || ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark))
 }
 
 /// Whether the line gives a key its value as YAML does, where indentation alone tells what it belongs to: `go-version: 1.24`.
@@ -198,9 +211,10 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_of_yaml_knows_the_lines_it_belongs_to() {
+    fn settings_of_yaml_and_listed_items_know_the_lines_they_belong_to() {
         let text = "```yaml\non:\n  push:\nsteps:\n  - uses: setup-go\n    with:\n      go-version: 1.24\n```\n\n\
-                    12→\tfor n in list {\n13→\t\tkey: value,\n14→  run:\n15→    name: x\nkey: value";
+                    12→\tfor n in list {\n13→\t\tkey: value,\n14→  run:\n15→    name: x\nkey: value\n\n\
+                    1→## Out of scope\n2→- caching\n3→  1. disk\n4→Prose.";
         let pieces = segment(text);
         let under: Vec<(&str, &str)> = pieces
             .iter()
@@ -215,6 +229,8 @@ mod tests {
                 ("with:", "- uses: setup-go"),
                 ("go-version: 1.24", "with:"),
                 ("15→    name: x", "14→  run:"),
+                ("2→- caching", "1→## Out of scope"),
+                ("3→  1. disk", "1→## Out of scope"),
             ]
         );
     }

@@ -298,6 +298,41 @@ fn k_03_a_setting_stays_with_the_step_that_it_belongs_to() {
 
 // K-03
 #[test]
+fn k_03_an_item_of_a_listed_file_keeps_its_heading() {
+    let section = |n: u32| {
+        let items = (n + 1..n + 9).map(|n| format!("{n}→- the cache of src/store_{n}.rs for {n} days\n"));
+        format!("{n}→## Scope {n}\n{}", items.collect::<String>())
+    };
+    let text = (1..6).map(|n| section(n * 100)).collect::<String>();
+    let kept = percent(&text, 35);
+    let mut section = "";
+    for line in kept.lines() {
+        section = if line.contains("## Scope") { line } else { section };
+        let is_item = line.contains("→- ");
+        assert!(!is_item || section.get(..1) == line.get(..1), "{line} stands under {section}\n{kept}");
+    }
+}
+
+// K-03
+#[test]
+fn k_03_of_a_row_the_first_column_stays() {
+    let rows = "| test | result |\n|---|---|\n| express and its router | weekly_downloads: 239M, version: 25.3.0, license: MIT |\n";
+    for target in 18..26 {
+        let kept = shrink(&format!("Done.\n{rows}"), target);
+        assert!(!kept.contains("[...] 239M") && !kept.contains("[...] weekly"), "{kept}");
+    }
+}
+
+// K-03
+#[test]
+fn k_03_the_number_of_an_empty_line_says_nothing() {
+    let hits = (100..140).map(|n| format!("{n}:  read_page_{n}(flush)\n{}-\n", n + 100)).collect::<String>();
+    let kept = percent(&hits, 20);
+    assert!(kept.contains("read_page") && !kept.lines().any(|line| line.ends_with('-')), "{kept}");
+}
+
+// K-03
+#[test]
 fn k_03_a_tag_alone_on_its_line_closes_nothing() {
     let log = (10..40).map(|n| format!("Step {n} of src/step_{n}.ts took {n} ms.\n")).collect::<Vec<_>>().concat();
     let kept = percent(&format!("<persisted-output>\n{log}</persisted-output>"), 20);

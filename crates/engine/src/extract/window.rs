@@ -15,7 +15,8 @@ pub(super) fn best(piece: &str, limit: usize, weigh: impl Fn(&str) -> Option<(u3
     for (first_idx, first) in chunks.iter().enumerate() {
         let mut value = 0.0;
         // What depends on a condition stays with it: "If the tests pass, push."
-        let start = if depends && first_idx > 0 { TORN } else { first.opening };
+        // A row says nothing without its first column.
+        let start = if first_idx > 0 && (depends || piece.starts_with('|')) { TORN } else { first.opening };
         let mut has_clause = !depends;
         for last in chunks.get(first_idx..).unwrap_or_default() {
             if last.units_to - first.units_from > limit {
