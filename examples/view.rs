@@ -88,7 +88,7 @@ fn view_of(path: &str) -> Result<String> {
     for batch in &batches {
         ledger.merge(batch.ledger.clone());
     }
-    let view = view(&batches, clip, &ledger, Some("0f3c"));
+    let view = view(&batches, clip, &ledger, Some("0f3c"), LIMIT);
     let json = serde_json::to_string(&ledger)?.len();
     Ok(format!(
         "{view}\n\n-------- {} tokens; {} messages kept; ledger {json} bytes; read in {read:?}",

@@ -55,6 +55,7 @@ pub(super) fn select(reading: &Reading<'_>, budget: usize) -> Vec<Choice> {
     state.is_last_call = true;
     if state.has_room() {
         state.run(&(0..n_pieces), budget);
+        state.fill();
     }
     state.choices
 }

@@ -208,6 +208,7 @@ fn is_of_view(line: &str) -> bool {
         "They are kept. Read them with",
         "This session is being continued from a previous conversation",
         "The summary below covers the earlier portion of the conversation",
+        "If you need specific details from before compaction",
         "Please continue the conversation from where we left off",
         "Continue the conversation from where it left off",
     ]
