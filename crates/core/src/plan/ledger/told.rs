@@ -49,11 +49,13 @@ impl Ledger {
     pub fn told(&self, limit: Tokens) -> String {
         let mut sections = self.sections();
         sections.retain(|section| !section.items.is_empty());
-        let mut n_tokens: u64 = sections.iter().map(|section| chars4(section.title).0 + 5).sum();
         let n_mattering = sections.iter().take_while(|section| section.matters).count();
         let (mattering, rest) = sections.split_at_mut(n_mattering);
-        fill(mattering, &mut n_tokens, limit);
-        fill(rest, &mut n_tokens, limit);
+        let mut n_tokens = 0;
+        for sections in [mattering, rest] {
+            n_tokens += sections.iter().map(|section| chars4(section.title).0 + 5).sum::<u64>();
+            fill(sections, &mut n_tokens, limit);
+        }
         sections.iter().map(Section::told).collect::<Vec<_>>().join("\n")
     }
 
