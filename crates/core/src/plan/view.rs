@@ -86,10 +86,9 @@ fn messages(batches: &[Batch]) -> String {
     format!("{n_messages} earlier {}", if n_messages == 1 { "message" } else { "messages" })
 }
 
-/// The option that names the session in a command: by the beginning of an id, which is enough to find it.
+/// The option that names the session in a command.
 fn option(session: Option<&str>) -> String {
-    let beginning = |session: &str| session.get(..8).filter(|_| session.len() == 36).unwrap_or(session).to_owned();
-    session.map(|session| format!(" --session {}", beginning(session))).unwrap_or_default()
+    session.map(|session| format!(" --session {session}")).unwrap_or_default()
 }
 
 /// Batches under `title`; the newest is read first, so that what it says is not said in those before.
@@ -268,7 +267,7 @@ mod tests {
     fn k_07_where_summaries_have_little_room_so_has_the_ledger() {
         let mut ledger = Ledger::default();
         for n in 0..40 {
-            ledger.touch(&format!("/p/some/folder/file_{n}.rs"), super::super::Action::Edited);
+            ledger.touch(format!("/p/some/folder/file_{n}.rs"), super::super::Action::Edited);
         }
         let batch = Batch { n_messages: 400, text: "what was said".to_owned(), ..Batch::default() };
         let state = |limit: u64| {

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::future::ready;
 
-use super::fold::summarize;
 use super::shrink::extract;
+use super::summaries::summarize;
 use crate::language::without_envelopes;
 use crate::{Attempt, Engine, Origin, Reply, Replying, Request, Shorten};
 use ctxc_transcript::text::{Tokens, chars4};

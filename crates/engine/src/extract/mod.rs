@@ -3,14 +3,13 @@
 //! A text is parted into pieces ([`crate::language::segment()`]). [`features`] reads what each piece carries,
 //! [`repeats`] folds repeated lines, [`outline`] knows which heading or fence a piece stands under,
 //! [`select`] takes the pieces that say the most for their size, [`window`] cuts inside a piece where none
-//! is short enough, and [`render`] puts the kept ones together in their order. [`fold`] makes summaries of messages
+//! is short enough, and [`render`] puts the kept ones together in their order. [`summaries`] makes summaries of messages
 //! from such pieces. `docs/extract.md` has the reasons and the measurements.
 
 mod announce;
 mod bonds;
 mod engine;
 mod features;
-mod fold;
 mod json;
 mod lift;
 mod outline;
@@ -19,6 +18,7 @@ mod render;
 mod repeats;
 mod select;
 mod shrink;
+mod summaries;
 #[cfg(test)]
 mod tests;
 mod tidy;
@@ -26,5 +26,5 @@ mod window;
 mod worth;
 
 pub use engine::Extract;
-pub(super) use fold::summarize;
 pub(super) use shrink::within;
+pub(super) use summaries::summarize;

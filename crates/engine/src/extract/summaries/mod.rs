@@ -1,4 +1,4 @@
-//! Folding messages into a summary, offline: what a person asked word for word while it fits, then what else a reader
+//! Messages summarized offline: what a person asked word for word while it fits, then what else a reader
 //! who takes the work up would miss.
 //!
 //! A summary has headings of its own ([`section`]) and is read by them again ([`summary`]), so that one that is carried

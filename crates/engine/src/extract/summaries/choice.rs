@@ -19,9 +19,8 @@ const fn lift(section: Section) -> Lift {
         Section::Decided => (14.0, 0.4),
         Section::Open => (10.0, 0.2),
         Section::Failed => (10.0, 0.3),
-        Section::Asked => (3.0, 0.4),
         Section::Done | Section::Found => (3.0, 0.2),
-        Section::Also => (3.0, 0.4),
+        Section::Asked | Section::Also => (3.0, 0.4),
     };
     Lift { bonus, share }
 }

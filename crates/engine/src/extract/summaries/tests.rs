@@ -11,7 +11,7 @@ fn said(speaker: &str, text: &str) -> Said {
     Said { speaker: speaker.to_owned(), text: text.to_owned() }
 }
 
-fn fold(existing: &str, messages: &[Said], limit: u64) -> String {
+fn summary_of(existing: &str, messages: &[Said], limit: u64) -> String {
     summarize(&Summarize {
         existing: existing.into(),
         messages: messages.into(),
@@ -50,7 +50,7 @@ fn conversation() -> Vec<Said> {
 // F-12
 #[test]
 fn f_12_prompts_stay_verbatim_then_decisions_rules_failures_and_findings() {
-    assert_snapshot!(fold("", &conversation(), 1024), @"
+    assert_snapshot!(summary_of("", &conversation(), 1024), @"
     Goal:
     - The parser drops the last line of files without a final newline.
 
@@ -83,7 +83,7 @@ fn f_12_prompts_stay_verbatim_then_decisions_rules_failures_and_findings() {
 // F-12: with less room, what weighs most.
 #[test]
 fn f_12_with_less_room_what_weighs_most_stays() {
-    assert_snapshot!(fold("", &conversation(), 120), @"
+    assert_snapshot!(summary_of("", &conversation(), 120), @"
     Decided:
     - We decided to keep the old reader instead of the new one, since it handles CRLF.
 
@@ -105,24 +105,24 @@ fn f_12_with_less_room_what_weighs_most_stays() {
 // F-06: summaries of ours merge by their headings, and repeat nothing.
 #[test]
 fn f_06_summaries_merge_by_their_headings() {
-    let first = fold("", &conversation()[..4], 1024);
-    let second = fold(&first, &conversation()[4..], 1024);
+    let first = summary_of("", &conversation()[..4], 1024);
+    let second = summary_of(&first, &conversation()[4..], 1024);
     let batches = [said("summary", &first), said("summary", &second)];
-    let merged = fold("", &batches, 1024);
+    let merged = summary_of("", &batches, 1024);
     for heading in ["Goal:", "Decided:", "Failed:", "Found:"] {
         assert_eq!(merged.matches(heading).count(), 1, "{merged}");
     }
     for piece in ["We decided to keep the old reader", "returns early", "Fix it, but keep CRLF", "commit 4f2a91c"] {
         assert_eq!(merged.matches(piece).count(), 1, "{piece} in\n{merged}");
     }
-    assert_eq!(merged, fold("", &batches, 1024));
+    assert_eq!(merged, summary_of("", &batches, 1024));
     // Alone and within its limit, a summary stays what it is.
-    assert_eq!(fold(&second, &[], 1024), second);
+    assert_eq!(summary_of(&second, &[], 1024), second);
 }
 
 // F-06, F-12: what weighs most in the first of many chunks is still there at the end.
 #[test]
-fn f_12_facts_of_the_first_chunk_survive_many_folds() {
+fn f_12_facts_of_the_first_chunk_survive_many_summaries() {
     let noise = |n: usize| {
         vec![
             said("user", &format!("Now do part {n} of the list, as before.")),
@@ -139,9 +139,9 @@ fn f_12_facts_of_the_first_chunk_survive_many_folds() {
     };
     let mut first = conversation();
     first.push(said("user", "The staging port is 48213, and the codename is heliotrope."));
-    let mut summary = fold("", &first, 400);
+    let mut summary = summary_of("", &first, 400);
     for n in 0..12 {
-        summary = fold(&summary, &noise(n), 400);
+        summary = summary_of(&summary, &noise(n), 400);
         assert!(chars4(&summary) <= Tokens(400));
     }
     for piece in ["keep CRLF", "48213", "We decided to keep the old reader", "part_11"] {
@@ -163,7 +163,7 @@ fn k_07_more_room_never_keeps_less() {
     }
     let mut before: Vec<String> = Vec::new();
     for limit in (10..1500).step_by(25) {
-        let summary = fold("", &messages, limit);
+        let summary = summary_of("", &messages, limit);
         let items: Vec<String> = summary.lines().map(str::to_owned).collect();
         let lost: Vec<&String> = before.iter().filter(|item| !items.contains(item)).collect();
         assert!(limit < 60 || lost.is_empty(), "{lost:?} at {limit}");
@@ -182,7 +182,7 @@ fn k_05_what_no_longer_holds_is_gone_and_answers_have_their_questions() {
         said("user", "Use port 7310 for the cache from now on."),
         said("assistant", "Tests passed: 43, 0 failures."),
     ];
-    assert_snapshot!(fold("", &messages, 400), @"
+    assert_snapshot!(summary_of("", &messages, 400), @"
     Goal:
     - Read the plan. Then go on.
 
@@ -211,7 +211,7 @@ fn k_07_labels_and_runs_that_the_ledger_knows_take_no_room() {
         said("user", "Noted, go on with the cache then."),
         said("user", "Noted, go on with the cache then."),
     ];
-    assert_snapshot!(fold("", &messages, 400), @"
+    assert_snapshot!(summary_of("", &messages, 400), @"
     Goal:
     - Noted, go on with the cache then.
 
@@ -234,13 +234,13 @@ fn k_05_prompts_stand_whole_beside_the_limit() {
             [said("user", &prompt), said("assistant", "It was done in src/a.rs with 12 tests.")]
         })
         .collect();
-    let fold =
+    let wanted =
         Summarize { messages: (&messages).into(), limit: Tokens(40), prompts: Prompts::Whole, ..Summarize::default() };
-    let summary = summarize(&fold);
+    let summary = summarize(&wanted);
     for n in 0..30 {
         assert!(summary.contains(&format!("It has {n} steps, and each")), "{n} is gone from\n{summary}");
     }
-    let again = summarize(&Summarize { existing: summary.into(), messages: messages[..2].into(), ..fold });
+    let again = summarize(&Summarize { existing: summary.into(), messages: messages[..2].into(), ..wanted });
     assert!(again.contains("It has 29 steps") && again.contains("It has 3 steps"), "{again}");
 }
 
@@ -251,7 +251,7 @@ fn e_04_chinese_and_japanese_are_kept_by_sentence() {
         said("user", "解析器会丢掉最后一行。请修复它，但不要修改 src/main.rs。"),
         said("assistant", "原因が判明した。バッファが空のまま返される。この方針を採用する。"),
     ];
-    let summary = fold("", &messages, 200);
+    let summary = summary_of("", &messages, 200);
     assert!(summary.contains("Goal:\n- 解析器会丢掉最后一行。请修复它，但不要修改 src/main.rs。"), "{summary}");
     assert!(summary.contains("Decided:\n- この方針を採用する。"), "{summary}");
 }
@@ -262,7 +262,7 @@ fn k_05_what_a_client_puts_around_its_summary_and_remarks_that_only_nod_are_left
     let existing = "This session is being continued from a previous conversation that ran out of context.\n\n\
         1. Decided to keep the queue in Postgres instead of Redis.\n\n\
         Please continue the conversation from where we left off without asking the user any further questions.";
-    let text = fold(
+    let text = summary_of(
         existing,
         &[said("assistant", "Now I understand the problem.\n\nThe lease in `worker.py` expires after 15 s.")],
         500,
@@ -275,7 +275,7 @@ fn k_05_what_a_client_puts_around_its_summary_and_remarks_that_only_nod_are_left
 fn a_summary_of_other_make_is_sorted_in() {
     let existing =
         "## State\n\nThe user wants a faster parser. We decided to use memchr.\n\n- Open: TODO measure on 1 GB\n";
-    let summary = fold(existing, &[said("assistant", "The run took 3.2 s.")], 200);
+    let summary = summary_of(existing, &[said("assistant", "The run took 3.2 s.")], 200);
     for piece in ["The user wants a faster parser.", "Decided:\n- We decided to use memchr.", "3.2 s"] {
         assert!(summary.contains(piece), "{piece} is gone from\n{summary}");
     }
@@ -289,7 +289,7 @@ fn a_long_prompt_gives_room_to_others() {
         said("user", "Use port 8080."),
         said("assistant", "The cause is a lock."),
     ];
-    let summary = fold("", &messages, 200);
+    let summary = summary_of("", &messages, 200);
     for piece in ["Why does it hang?", "Use port 8080.", "The cause is a lock."] {
         assert!(summary.contains(piece), "{piece} is gone from\n{summary}");
     }
@@ -315,7 +315,7 @@ fn texts() -> impl Strategy<Value = String> {
 // F-04: found by the property below.
 #[test]
 fn no_mark_is_cut_in_two_where_nothing_else_fits() {
-    assert_eq!(fold("", &[said("user", "A.\n")], 1), "A.");
+    assert_eq!(summary_of("", &[said("user", "A.\n")], 1), "A.");
 }
 
 proptest! {
@@ -327,9 +327,9 @@ proptest! {
         limit in 0_u64..120,
     ) {
         let messages: Vec<Said> = messages.iter().map(|(speaker, text)| said(speaker, text)).collect();
-        let summary = fold(&existing, &messages, limit);
+        let summary = summary_of(&existing, &messages, limit);
         prop_assert!(chars4(&summary) <= Tokens(limit), "{summary:?}");
-        prop_assert_eq!(&summary, &fold(&existing, &messages, limit));
+        prop_assert_eq!(&summary, &summary_of(&existing, &messages, limit));
         let all: String = std::iter::once(existing.as_str()).chain(messages.iter().map(|said| said.text.as_str())).collect::<Vec<_>>().join("\n");
         let is_ours = |word: &str| word == "-" || word == "[...]" || word.starts_with("(x") || word.ends_with(':') ;
         for word in summary.split_whitespace().filter(|word| !is_ours(word)) {

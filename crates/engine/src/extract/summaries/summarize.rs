@@ -13,22 +13,22 @@ use super::summary::write;
 use crate::{Prompts, Summarize};
 use ctxc_transcript::text::{Tokens, chars4};
 
-/// The summary of `fold`. Never over its limit, prompts that stand whole aside. Blank only where nothing was said, or the
+/// The summary of `wanted`. Never over its limit, prompts that stand whole aside. Blank only where nothing was said, or the
 /// limit is nothing.
-pub(in super::super::super) fn summarize(fold: &Summarize<'_>) -> String {
-    let room = usize::try_from(fold.limit.0).unwrap_or(usize::MAX).saturating_mul(4);
-    let existing = fold.existing.trim();
-    if fold.messages.iter().all(|said| said.text.trim().is_empty()) && chars4(existing) <= fold.limit {
+pub(in super::super::super) fn summarize(wanted: &Summarize<'_>) -> String {
+    let room = usize::try_from(wanted.limit.0).unwrap_or(usize::MAX).saturating_mul(4);
+    let existing = wanted.existing.trim();
+    if wanted.messages.iter().all(|said| said.text.trim().is_empty()) && chars4(existing) <= wanted.limit {
         return existing.to_owned();
     }
-    let parts = Part::all(fold, shortened);
-    let sources = Sources::of(&parts, fold.prompts);
+    let parts = Part::all(wanted, shortened);
+    let sources = Sources::of(&parts, wanted.prompts);
     let summary = write(&choose(&sources, room).items());
-    if !summary.is_empty() && (fold.prompts == Prompts::Whole || chars4(&summary) <= fold.limit) {
+    if !summary.is_empty() && (wanted.prompts == Prompts::Whole || chars4(&summary) <= wanted.limit) {
         return summary;
     }
     let texts =
-        parts.iter().map(Part::text).chain(fold.messages.iter().map(|said| said.text.as_str())).chain([existing]);
+        parts.iter().map(Part::text).chain(wanted.messages.iter().map(|said| said.text.as_str())).chain([existing]);
     // A mark would be cut in two where there is no room for anything else.
     let texts = texts.map(|text| text.trim().trim_start_matches(MARK).trim_start());
     let first = texts.into_iter().find(|text| !text.is_empty()).unwrap_or_default();

@@ -50,12 +50,12 @@ const SHORT: usize = 280;
 const SHORT_REPORT: usize = 100;
 
 impl<'t> Part<'t> {
-    /// The parts of `fold`, oldest first; `shorten` brings a text down to so many UTF-16 units.
-    pub(super) fn all(fold: &'t Summarize<'_>, shorten: fn(&'t str, usize) -> Cow<'t, str>) -> Vec<Self> {
+    /// The parts of `wanted`, oldest first; `shorten` brings a text down to so many UTF-16 units.
+    pub(super) fn all(wanted: &'t Summarize<'_>, shorten: fn(&'t str, usize) -> Cow<'t, str>) -> Vec<Self> {
         let mut parts = Vec::new();
-        of_summary(&fold.existing, 0, &mut parts);
+        of_summary(&wanted.existing, 0, &mut parts);
         let n_carried = parts.len();
-        let mut messages = fold.messages.iter().enumerate().peekable();
+        let mut messages = wanted.messages.iter().enumerate().peekable();
         let mut asked: Option<&str> = None;
         while let Some((n, said)) = messages.next() {
             let (text, zone) = (said.text.trim(), n + 1);
@@ -75,7 +75,7 @@ impl<'t> Part<'t> {
             };
             let question = asked.take();
             match role {
-                Role::Prompt => parts.push(Self::prompt(text, zone, question, fold.prompts, shorten)),
+                Role::Prompt => parts.push(Self::prompt(text, zone, question, wanted.prompts, shorten)),
                 Role::Tool if text.len() <= REPORT => parts.push(Part { text: report(text, shorten), role, zone }),
                 _ => {
                     asked = if role == Role::Tool { question } else { last_question(text) };
@@ -83,7 +83,7 @@ impl<'t> Part<'t> {
                 }
             }
         }
-        set_goal(&mut parts, n_carried, fold.prompts, shorten);
+        set_goal(&mut parts, n_carried, wanted.prompts, shorten);
         parts
     }
 
