@@ -86,8 +86,9 @@ fn fitted(work: &mut OpenSession<'_>, request: &FitRequest, target: Tokens) -> R
     let mut correction = 0;
     let mut target = target;
     for _ in 1..MOST_PLANS {
-        let (stages, newest) = match figures.plan(work, target, correction, &how)? {
-            Fitting::Stages(stages, newest) => (stages, newest),
+        let (stages, newest, planned) = match figures.plan(work, target, correction, &how)? {
+            Fitting::Removing(stage, left) => (vec![stage], None, left),
+            Fitting::Compacting(stages, newest) => (stages, Some(newest), 0),
             Fitting::TooLow(lowest) => match request.effort {
                 Effort::Exact => {
                     let other = "--best-effort, or --truncate to also remove the oldest messages";
@@ -96,7 +97,7 @@ fn fitted(work: &mut OpenSession<'_>, request: &FitRequest, target: Tokens) -> R
                 Effort::Truncate => {
                     let target_tokens = target.0;
                     let truncate = TruncateStage { name: "truncate".to_owned(), target_tokens };
-                    (vec![figures.all_removed(), Stage::Truncate(truncate)], None)
+                    (vec![figures.all_removed(), Stage::Truncate(truncate)], None, 0)
                 }
                 Effort::Best => {
                     target = lowest;
@@ -110,7 +111,10 @@ fn fitted(work: &mut OpenSession<'_>, request: &FitRequest, target: Tokens) -> R
         if fitted.size <= target || is_final {
             return Ok(fitted);
         }
-        correction += work.estimate().unscale(fitted.size - target).0 + 1;
+        // By how much the plan was wrong, so that the same choice does not come again.
+        let estimate = work.estimate();
+        let left = estimate.unscale(fitted.size.saturating_sub(estimate.overhead)).0 + 1;
+        correction = left.saturating_sub(planned).max(correction + 1);
     }
     Err(anyhow!("the context cannot be brought to {} tokens", count(target.0)).into())
 }

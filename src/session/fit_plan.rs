@@ -27,8 +27,10 @@ const CLOSING: u64 = 64;
 /// How the target is reached.
 #[derive(Debug)]
 pub(crate) enum Fitting {
-    /// By these stages. Where messages are compacted, the newest of them has so many tokens.
-    Stages(Vec<Stage>, Option<Tokens>),
+    /// By removing results. So many `chars4` tokens of what the session holds should be left then.
+    Removing(Stage, u64),
+    /// By these stages, one of which compacts messages; the newest of these has so many tokens.
+    Compacting(Vec<Stage>, Tokens),
     /// Not at all: this is the lowest figure that can be reached.
     TooLow(Tokens),
 }
@@ -109,7 +111,8 @@ impl Figures {
         let least = self.now.saturating_sub(range.most);
         let need = Need { least, most: self.now.saturating_sub(range.least) };
         if let Some(choice) = fit(&self.items, self.n_entries, &self.thinking, need) {
-            return Ok(Fitting::Stages(vec![self.prune_stage(&choice.chosen)], None));
+            let left = self.now.saturating_sub(choice.saved);
+            return Ok(Fitting::Removing(self.prune_stage(&choice.chosen), left));
         }
         let most = range.most.saturating_sub(CLOSING);
         let range = Range { most, least: range.least.min(most) };
@@ -135,7 +138,7 @@ impl Figures {
                 clip_last: how.clip_last,
             })),
         ];
-        Ok(Fitting::Stages(stages.into_iter().flatten().collect(), Some(self.messages.newest_before(view.start))))
+        Ok(Fitting::Compacting(stages.into_iter().flatten().collect(), self.messages.newest_before(view.start)))
     }
 
     /// The lowest that can be reached.

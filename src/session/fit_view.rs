@@ -179,7 +179,7 @@ impl MessageSizes {
                 let could_stay = sum_from(&self.sizes, start).saturating_sub(sum_from(&self.least_sizes, start));
                 found = Some(View { start, limit, tokens });
                 let back = self.back(&borders, at, unused.saturating_sub(could_stay));
-                if back == at || unused <= could_stay + (range.most - range.least) {
+                if back == at || unused < could_stay + (range.most - range.least) {
                     break;
                 }
                 at = back;
