@@ -181,7 +181,9 @@ impl<'t> Parting<'_, 't> {
         let (first, carries) = (self.all.get(range.start)?, self.features.pieces.get(range.start)?);
         let last = self.all.get(range.end - 1)?;
         let count = self.counts.get(range.start).copied().unwrap_or(1);
-        if count == 0 && range.len() == 1 || is_frame(first, carries) {
+        // Code that a client quotes in its summary stands in its files, and says nothing in pieces.
+        let is_quoted_code = self.part.role == Role::Loose && first.kind == PieceKind::Code;
+        if count == 0 && range.len() == 1 || is_frame(first, carries) || is_quoted_code {
             return None;
         }
         let whole = self.part.text.get(first.at..last.end())?;

@@ -261,6 +261,7 @@ fn e_04_chinese_and_japanese_are_kept_by_sentence() {
 fn k_05_what_a_client_puts_around_its_summary_and_remarks_that_only_nod_are_left_out() {
     let existing = "This session is being continued from a previous conversation that ran out of context.\n\n\
         1. Decided to keep the queue in Postgres instead of Redis.\n\n\
+        ```python\nLEASE_SECONDS = 15\nqueue = Queue(LEASE_SECONDS)\n```\n\n\
         Please continue the conversation from where we left off without asking the user any further questions.";
     let text = summary_of(
         existing,
@@ -269,6 +270,7 @@ fn k_05_what_a_client_puts_around_its_summary_and_remarks_that_only_nod_are_left
     );
     assert!(text.contains("keep the queue in Postgres") && text.contains("`worker.py` expires"), "{text}");
     assert!(!text.contains("continue") && !text.contains("understand"), "{text}");
+    assert!(!text.contains("LEASE_SECONDS"), "code stands in its files: {text}");
 }
 
 #[test]
