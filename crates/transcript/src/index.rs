@@ -110,6 +110,15 @@ impl Index {
         &self.records[line.idx()]
     }
 
+    /// Whether an edit has taken `line` out.
+    ///
+    /// # Panics
+    /// As [`Self::record`].
+    #[must_use]
+    pub fn is_dropped(&self, line: LineNo) -> bool {
+        self.record(line).flags.any(Flags::DROPPED)
+    }
+
     /// The record of `line`, to change.
     ///
     /// # Panics

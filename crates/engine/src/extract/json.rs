@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use super::features::units;
 use super::render::MARK;
-use super::shrink::within;
 use ctxc_transcript::text::Tokens;
 
 /// Parts of the names of keys, by what a reader looks for first.
@@ -21,6 +20,9 @@ const SHORTENED: Tokens = Tokens(32);
 /// The largest text that is parsed, in bytes.
 const MOST: usize = 8_000_000;
 
+/// A text in at most so many tokens.
+type Shorten = fn(&str, Tokens) -> String;
+
 /// One value that holds no others.
 struct Leaf {
     rank: usize,
@@ -30,8 +32,9 @@ struct Leaf {
     cost: usize,
 }
 
-/// `text` as JSON of about `budget` UTF-16 units; `None` where it is none, or nothing of it fits.
-pub(super) fn shrink(text: &str, budget: usize) -> Option<String> {
+/// `text` as JSON of about `budget` UTF-16 units, its long strings brought down by `shorten`; `None` where it is none, or
+/// nothing of it fits.
+pub(super) fn shrink(text: &str, budget: usize, shorten: Shorten) -> Option<String> {
     let trimmed = text.trim();
     let is_json = trimmed.len() <= MOST && trimmed.starts_with(['{', '[']) && trimmed.ends_with(['}', ']']);
     let value: Value = is_json.then(|| serde_json::from_str(trimmed).ok())??;
@@ -41,7 +44,7 @@ pub(super) fn shrink(text: &str, budget: usize) -> Option<String> {
     for _ in 0..8 {
         let chosen = choose(&leaves, allowed);
         let mut out = String::new();
-        write(&value, &mut chosen.iter().copied(), &mut out);
+        write(&value, &mut chosen.iter().copied(), shorten, &mut out);
         if units(&out) <= budget + 2 {
             return Some(out).filter(|out| out.len() > 2);
         }
@@ -103,7 +106,7 @@ fn choose(leaves: &[Leaf], budget: usize) -> Vec<bool> {
 }
 
 /// Writes what is `chosen` of the leaves below `value`. Returns whether there was anything.
-fn write(value: &Value, chosen: &mut impl Iterator<Item = bool>, out: &mut String) -> bool {
+fn write(value: &Value, chosen: &mut impl Iterator<Item = bool>, shorten: Shorten, out: &mut String) -> bool {
     let start = out.len();
     match value {
         Value::Object(fields) => {
@@ -113,7 +116,7 @@ fn write(value: &Value, chosen: &mut impl Iterator<Item = bool>, out: &mut Strin
                 out.push_str(if out.ends_with('{') { "" } else { "," });
                 out.push_str(&Value::from(key.as_str()).to_string());
                 out.push(':');
-                if !write(value, chosen, out) {
+                if !write(value, chosen, shorten, out) {
                     out.truncate(before);
                 }
             }
@@ -125,7 +128,7 @@ fn write(value: &Value, chosen: &mut impl Iterator<Item = bool>, out: &mut Strin
             for value in elements {
                 let before = out.len();
                 out.push_str(if out.ends_with('[') { "" } else { "," });
-                if !write(value, chosen, out) {
+                if !write(value, chosen, shorten, out) {
                     out.truncate(before);
                     has_gap = true;
                 }
@@ -142,7 +145,7 @@ fn write(value: &Value, chosen: &mut impl Iterator<Item = bool>, out: &mut Strin
                 return false;
             }
             match value.as_str().filter(|text| units(text) > LONG) {
-                Some(long) => out.push_str(&Value::from(within(long, SHORTENED)).to_string()),
+                Some(long) => out.push_str(&Value::from(shorten(long, SHORTENED)).to_string()),
                 None => out.push_str(&value.to_string()),
             }
             return true;
@@ -154,6 +157,7 @@ fn write(value: &Value, chosen: &mut impl Iterator<Item = bool>, out: &mut Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::extract::within;
 
     // K-03
     #[test]
@@ -167,14 +171,14 @@ mod tests {
             r#"{{"took":12,"error":"quota exceeded","items":[{}]}}"#,
             (0..30).map(element).collect::<Vec<_>>().join(", ")
         );
-        let kept = shrink(&text, 600).unwrap();
+        let kept = shrink(&text, 600, within).unwrap();
         let value: Value = serde_json::from_str(&kept).unwrap();
         assert_eq!(value["error"], "quota exceeded");
         let items = value["items"].as_array().unwrap();
         assert!(items.len() > 5 && items.last().unwrap() == MARK, "{kept}");
         assert!(items[..items.len() - 1].iter().all(|item| item["id"].is_u64() && item["avatar"].is_null()), "{kept}");
         assert!(items[items.len() - 2]["id"].as_u64().unwrap() > 15, "all parts count: {kept}");
-        assert_eq!(shrink("{not json}", 100), None);
-        assert_eq!(shrink("[1, 2, 3", 100), None);
+        assert_eq!(shrink("{not json}", 100, within), None);
+        assert_eq!(shrink("[1, 2, 3", 100, within), None);
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn extract(text: &str, target: Tokens) -> String {
         return text.to_owned();
     }
     let budget = usize::try_from(target.0.max(1)).unwrap_or(usize::MAX).saturating_mul(4);
-    if let Some(json) = json::shrink(text, budget) {
+    if let Some(json) = json::shrink(text, budget, within) {
         return json;
     }
     let reading = Reading::of(text);

@@ -8,7 +8,6 @@ use memchr::memmem::Finder;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::problem::{Detail, Problem, ProblemKind};
-use crate::apply::check::index::is_dropped;
 use crate::apply::follow::model::enforces_prefix;
 use crate::apply::follow::thinking::open_loop;
 use ctxc_transcript::scan::{BlockKind, Kind, Scan};
@@ -119,7 +118,7 @@ fn altered_thinking(source: &Index, output: &Index) -> Vec<Problem> {
     let mut problems = Vec::new();
     for thinking in &output.thinking {
         let uuid = output.record(thinking.line).uuid;
-        if uuid == IdHash::NONE || is_dropped(output, thinking.line) {
+        if uuid == IdHash::NONE || output.is_dropped(thinking.line) {
             continue;
         }
         let start = digests.partition_point(|(id, _)| *id < uuid);

@@ -1,7 +1,6 @@
 //! Where the live chain starts, and why there.
 
 use super::problem::{Detail, Problem, ProblemKind};
-use crate::apply::check::index::is_dropped;
 use ctxc_transcript::scan::Kind;
 use ctxc_transcript::{Chain, ChainEnd, Flags, IdHash, Index, LineNo};
 
@@ -10,18 +9,18 @@ use ctxc_transcript::{Chain, ChainEnd, Flags, IdHash, Index, LineNo};
 /// A parent that is missing at the start of a file is how exports and continued sessions begin; where messages
 /// stand before it, they are cut off.
 pub(in crate::apply) fn check_head(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
-    let mut kept = chain.lines.iter().copied().filter(|&line| !is_dropped(index, line)).peekable();
+    let mut kept = chain.lines.iter().copied().filter(|&line| !index.is_dropped(line)).peekable();
     let Some(&head) = kept.peek() else {
         problems.push(Problem::new(ProblemKind::NoMessages, LineNo(0), IdHash::NONE));
         return;
     };
     let n_cut_off = n_cut_off(index, chain, head);
     match chain.end {
-        ChainEnd::MissingParent(line) if !is_dropped(index, line) => {
+        ChainEnd::MissingParent(line) if !index.is_dropped(line) => {
             let kind = if n_cut_off == 0 { ProblemKind::DanglingHead } else { ProblemKind::DanglingParent };
             problems.push(Problem::new(kind, line, index.record(line).uuid).with(Detail::Entries(n_cut_off)));
         }
-        ChainEnd::Cycle(line) if !is_dropped(index, line) => {
+        ChainEnd::Cycle(line) if !index.is_dropped(line) => {
             problems.push(Problem::new(ProblemKind::Cycle, line, index.record(line).uuid));
         }
         ChainEnd::MissingParent(_)

@@ -7,7 +7,7 @@
 use super::head::check_head;
 use super::pairing::check_pairs;
 use super::problem::{Detail, Problem, ProblemKind};
-use ctxc_transcript::{Chain, Flags, IdHash, Index, LineNo, Parent, PreservedSegment, Record};
+use ctxc_transcript::{Chain, Flags, IdHash, Index, Parent, PreservedSegment, Record};
 
 /// The problems of a transcript whose live chain is `chain`, in the order of their lines.
 #[must_use]
@@ -18,7 +18,7 @@ pub fn check(index: &Index, chain: &Chain) -> Vec<Problem> {
     check_head(index, chain, &mut problems);
     check_pairs(index, chain, &mut problems);
     check_targets(index, chain, &mut problems);
-    if let Some(newest) = chain.newest_elsewhere.filter(|&line| !is_dropped(index, line)) {
+    if let Some(newest) = chain.newest_elsewhere.filter(|&line| !index.is_dropped(line)) {
         let leaf = chain.leaf.map_or(Detail::None, Detail::Line);
         // It is the conversation that has the problem, whichever message is the newest.
         problems.push(Problem::new(ProblemKind::NewestElsewhere, newest, IdHash::NONE).with(leaf));
@@ -27,18 +27,13 @@ pub fn check(index: &Index, chain: &Chain) -> Vec<Problem> {
     problems
 }
 
-/// Whether an edit has taken `line` out.
-pub(in crate::apply) fn is_dropped(index: &Index, line: LineNo) -> bool {
-    index.record(line).flags.any(Flags::DROPPED)
-}
-
 /// What is wrong with lines whether they are live or not.
 fn check_lines(index: &Index, problems: &mut Vec<Problem>) {
     let is_blank = |record: &Record| !record.flags.any(Flags::ENTRY.with(Flags::MALFORMED));
-    let last = index.lines().rev().find(|&line| !is_dropped(index, line) && !is_blank(index.record(line)));
+    let last = index.lines().rev().find(|&line| !index.is_dropped(line) && !is_blank(index.record(line)));
     let mut first_superseded = None;
     let mut n_superseded = 0;
-    for line in index.lines().filter(|&line| !is_dropped(index, line)) {
+    for line in index.lines().filter(|&line| !index.is_dropped(line)) {
         let record = index.record(line);
         if record.flags.any(Flags::MALFORMED) {
             let kind = if Some(line) == last { ProblemKind::TornLine } else { ProblemKind::MalformedLine };
@@ -59,9 +54,9 @@ fn check_lines(index: &Index, problems: &mut Vec<Problem>) {
 
 /// What is wrong with live entries one by one.
 fn check_live(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
-    for &line in chain.lines.iter().filter(|&&line| !is_dropped(index, line)) {
+    for &line in chain.lines.iter().filter(|&&line| !index.is_dropped(line)) {
         let record = index.record(line);
-        if matches!(record.parent(), Parent::At(parent) if is_dropped(index, parent)) {
+        if matches!(record.parent(), Parent::At(parent) if index.is_dropped(parent)) {
             problems.push(Problem::new(ProblemKind::DanglingParent, line, record.uuid));
         }
         if !record.kind.is_message() {
@@ -82,8 +77,8 @@ fn check_live(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
 
 /// Entries that name others which are not there.
 fn check_targets(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
-    let pointers = index.pointers.iter().filter(|pointer| !is_dropped(index, pointer.line));
-    let is_kept = |line| chain.is_live(line) && !is_dropped(index, line);
+    let pointers = index.pointers.iter().filter(|pointer| !index.is_dropped(pointer.line));
+    let is_kept = |line| chain.is_live(line) && !index.is_dropped(line);
     let segments = index.preserved.iter().filter(|segment| is_kept(segment.boundary));
     let known = index.lines_of(
         pointers.clone().map(|pointer| pointer.target).chain(segments.clone().flat_map(PreservedSegment::ids)),

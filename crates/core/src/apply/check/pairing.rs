@@ -1,7 +1,6 @@
 //! Tool calls and their results: every live call has one live result, in the user message that follows its own.
 
 use super::problem::{Detail, Problem, ProblemKind};
-use crate::apply::check::index::is_dropped;
 use ctxc_transcript::scan::Kind;
 use ctxc_transcript::{Chain, IdHash, Index, LineNo, MessageIdx};
 
@@ -92,7 +91,7 @@ impl<'a> Conversation<'a> {
         for (place, &line) in (0..).zip(&chain.lines) {
             let record = index.record(line);
             let mut own = run;
-            if is_dropped(index, line) {
+            if index.is_dropped(line) {
                 runs.push(own);
                 continue;
             }

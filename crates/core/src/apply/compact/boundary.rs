@@ -4,17 +4,16 @@ use std::io;
 
 use uuid::Uuid;
 
-use crate::apply::compact::replace::Compaction;
+use crate::apply::compact::prior::OWN;
+use crate::apply::compact::scope::Compaction;
 use crate::apply::follow::pointers::uuid_of;
 use crate::apply::read::entry_fields::envelope;
-use ctxc_transcript::scan::{Kind, Scan, each_field, each_string};
+use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::json_string;
-use ctxc_transcript::{Flags, LineNo, Transcript, entry, read_line};
+use ctxc_transcript::{LineNo, Transcript, read_line};
 
 /// The time of entries among which none has one: clients want one, and this cannot pass for newer than any other.
 const NO_TIME: &str = "\"1970-01-01T00:00:00.000Z\"";
-/// Under what the boundary notes what ctxc needs to know of it.
-const OWN: &str = "ctxc";
 
 /// The lines, without their ends, that take the place of `gone`, which are not none: with the envelope and the time of the last of them, and
 /// uuids that follow from theirs, so that equal runs give equal bytes (F-14).
@@ -64,56 +63,4 @@ fn time(transcript: Transcript<'_>, gone: &[LineNo]) -> io::Result<String> {
         }
     }
     Ok(NO_TIME.to_owned())
-}
-
-/// The summary that a conversation starts with.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PriorSummary {
-    /// What it says.
-    pub text: String,
-    /// What the archive calls the batches that it is made of, where ctxc wrote it.
-    pub batches: Vec<String>,
-}
-
-/// The summary that the conversation of `chain` starts with, whoever compacted it; `None` where it starts with none.
-///
-/// # Errors
-/// When the source cannot be read.
-pub fn prior_summary(transcript: Transcript<'_>) -> io::Result<Option<PriorSummary>> {
-    let Transcript { file, index, chain } = transcript;
-    let mut buffer = Vec::new();
-    let Some((_, first)) = chain.messages(index).next() else { return Ok(None) };
-    if !index.record(first).flags.any(Flags::COMPACT_SUMMARY) {
-        return Ok(None);
-    }
-    let bytes = read_line(file, index, first, &mut buffer)?;
-    let mut prior = PriorSummary { text: entry::text(&Scan::of(bytes), bytes), batches: Vec::new() };
-    let is_boundary = |line: &LineNo| {
-        let record = index.record(*line);
-        record.kind == Kind::System && record.flags.any(Flags::COMPACT_BOUNDARY)
-    };
-    if let Some(&boundary) = chain.lines.first().filter(|line| is_boundary(line)) {
-        let bytes = read_line(file, index, boundary, &mut buffer)?;
-        if let Some(metadata) = Scan::of(bytes).compact_metadata {
-            prior.batches = noted_batches(metadata.of(bytes));
-        }
-    }
-    Ok(Some(prior))
-}
-
-/// The batches that a boundary with this metadata notes.
-fn noted_batches(metadata: &[u8]) -> Vec<String> {
-    let mut batches = Vec::new();
-    each_field(metadata, |key, own| {
-        let own = own.of(metadata);
-        if key != OWN.as_bytes() {
-            return;
-        }
-        each_field(own, |key, value| {
-            if key == b"batches" {
-                each_string(value.of(own), |_, raw| batches.push(json_string::decode(raw).into_owned()));
-            }
-        });
-    });
-    batches
 }

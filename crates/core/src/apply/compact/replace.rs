@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io;
 
 use super::boundary::entries;
-use crate::apply::compact::scope::Scope;
+use crate::apply::compact::scope::{Compaction, Scope};
 use crate::apply::edit::own_edits::{Lines, own_edits};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::render::rebase::Draft;
@@ -16,19 +16,6 @@ use crate::apply::truncate::dependents::drop_dependents;
 use crate::version::{Address, Edit};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Transcript, context_tokens};
-
-/// The replacement of the oldest messages.
-#[derive(Clone, Copy, Debug)]
-pub struct Compaction<'a> {
-    /// Which they are.
-    pub scope: &'a Scope,
-    /// What the summary says.
-    pub view: &'a str,
-    /// The size of the context before, as the boundary tells it.
-    pub size: Tokens,
-    /// What the archive calls the batches that the view is made of, in their order.
-    pub batches: &'a [String],
-}
 
 /// What puts a boundary and a summary in the place of all live messages that `compaction` tells, of what `rewrite` leaves
 /// of the transcript whose lines are `lines` of a session of `n_stored`; with what `rewrite` does itself.

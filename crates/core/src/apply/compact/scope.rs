@@ -5,11 +5,12 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use super::boundary::{PriorSummary, prior_summary};
+use super::prior::{PriorSummary, prior_summary};
 use crate::apply::read::ledger::read_ledger;
 use crate::apply::read::said::read_said;
 use crate::plan::{Batch, chunks, split};
 use ctxc_engine::Said;
+use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Messages, Owner, Transcript};
 
 /// The messages of a conversation to compact.
@@ -38,6 +39,19 @@ pub struct Chunk {
     pub lines: Vec<LineNo>,
     /// How many messages they are.
     pub n_messages: usize,
+}
+
+/// The replacement of the oldest messages.
+#[derive(Clone, Copy, Debug)]
+pub struct Compaction<'a> {
+    /// Which they are.
+    pub scope: &'a Scope,
+    /// What the summary says.
+    pub view: &'a str,
+    /// The size of the context before, as the boundary tells it.
+    pub size: Tokens,
+    /// What the archive calls the batches that the view is made of, in their order.
+    pub batches: &'a [String],
 }
 
 impl Scope {

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 
-use super::cut::{Page, is_cut};
+use super::cut::is_cut;
 use super::rewrite::Rewrite;
 use crate::apply::read::named::beginning;
+use crate::apply::read::page::Page;
 use crate::apply::read::person::{asking_calls, is_persons_refusal};
 use crate::apply::read::placeholder::is_placeholder;
 use crate::plan::{Candidate, Handles};

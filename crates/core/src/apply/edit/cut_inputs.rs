@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 
-use super::cut::{Label, Page, cut_input};
+use super::cut::{Label, cut_input};
 use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::read::page::Page;
 use crate::apply::read::placeholder::ArchiveRef;
 use crate::plan::Place;
 use ctxc_store::Cut;

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io;
 
-use super::cut::{Label, Page, cut_result, cut_text};
+use super::cut::{Label, cut_result, cut_text};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::read::calls::Calls;
 use crate::apply::read::describe::{Described, describe};
 use crate::apply::read::named::{beginning, texts};
+use crate::apply::read::page::Page;
 use crate::apply::read::placeholder::{ArchiveRef, Placeholder, is_placeholder};
 use crate::plan::{Access, Place};
 use ctxc_store::Cut;

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::io;
 
-use super::cut::{Label, Page, is_cut};
+use super::cut::{Label, is_cut};
 use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::read::page::Page;
 use crate::apply::read::placeholder::{ArchiveRef, Placeholder};
 use crate::plan::{Access, Call, Horizon, Place};
 use ctxc_store::Cut;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::apply::edit::cut::Page;
 use crate::apply::read::entry_fields::field;
+use crate::apply::read::page::Page;
 use crate::apply::read::placeholder::is_placeholder;
 use crate::apply::read::shown::{Shown, Speaker, texts_in};
 use ctxc_store::{ArchiveError, FindIndex, FindPlace, FindText, Kind};

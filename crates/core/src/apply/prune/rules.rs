@@ -5,13 +5,14 @@ use std::fs::File;
 use std::io;
 
 use super::unseen::{Unsent, drop_dead, drop_progress, shorten_copies};
-use crate::apply::edit::cut::{Label, Page, cut_fresh_result};
+use crate::apply::edit::cut::{Label, cut_fresh_result};
 use crate::apply::edit::cut_inputs::{INPUTS, cut_inputs};
 use crate::apply::edit::images;
 use crate::apply::edit::images::{Staying, cut_images};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::read::calls::{Calls, read_calls};
 use crate::apply::read::describe::{Described, describe};
+use crate::apply::read::page::Page;
 use crate::apply::read::placeholder::{ArchiveRef, Placeholder};
 use crate::plan::{Access, Call, Horizon, Place, Protected, Rule, Superseded, supersede};
 use ctxc_engine::digest;

@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io;
 
-use crate::apply::edit::cut::{Page, shorten_copy};
+use crate::apply::edit::cut::shorten_copy;
 use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::read::page::Page;
 use ctxc_transcript::scan::{Kind, Scan};
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, revisit};
 

@@ -9,7 +9,7 @@ use super::input::{Input, repeat_of};
 use super::person::{is_asking, is_persons_refusal};
 use super::placeholder::is_placeholder;
 use super::read_note::ReadNote;
-use crate::apply::edit::cut::Page;
+use crate::apply::read::page::Page;
 use crate::plan::{Access, Answer, Call, Handles, Lines, Place, Protected, Subject};
 use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
 use ctxc_transcript::text::{Tokens, json_digest, json_string};

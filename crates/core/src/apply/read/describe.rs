@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 
 use super::input::Input;
-use crate::apply::edit::cut::Page;
+use crate::apply::read::page::Page;
 use crate::plan::Place;
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::clipped;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::calls::is_refusal;
 use super::input::Input;
 use super::lines::each_line;
-use crate::apply::edit::cut::Page;
+use crate::apply::read::page::Page;
 use crate::plan::{
     Action, Ending, Ledger, Progress, Script, TaskNews, TestReport, TestRun, Todo, effects, folders, only_looks,
     shows_its_end, tells_its_end, without_cd, without_tail,

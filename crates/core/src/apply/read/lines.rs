@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use crate::apply::edit::cut::Page;
+use crate::apply::read::page::Page;
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::{Index, LineNo, read_line};
 

@@ -9,6 +9,7 @@ pub(super) mod ledger;
 pub(super) mod lines;
 pub(super) mod named;
 pub(super) mod outline;
+pub(super) mod page;
 pub(super) mod past;
 pub(super) mod person;
 pub(super) mod placeholder;

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use crate::apply::edit::cut::Page;
 use crate::apply::read::calls::Calls;
+use crate::apply::read::page::Page;
 use crate::plan::{Fits, Roles, Target};
 use ctxc_transcript::scan::{BlockKind, Kind, Scan};
 use ctxc_transcript::text::{Patterns, clipped, json_string, on_one_line};

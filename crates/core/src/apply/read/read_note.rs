@@ -1,6 +1,6 @@
 //! What the client notes beside the result of a read: which lines it holds.
 
-use crate::apply::edit::cut::Page;
+use crate::apply::read::page::Page;
 use crate::plan::Lines;
 use ctxc_transcript::Span;
 use ctxc_transcript::scan::each_field;

@@ -10,7 +10,7 @@ use super::input::Input;
 use super::lines::each_line;
 use super::tool_said::{Asked, Printed, aside, orphan, said};
 use super::typed::{asks, inside, queued, typed};
-use crate::apply::edit::cut::Page;
+use crate::apply::read::page::Page;
 use ctxc_engine::Said;
 use ctxc_transcript::scan::{BlockKind, Kind};
 use ctxc_transcript::{Index, LineNo, Prompt, entry};

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::document::texts_of;
 use super::typed::{queued, typed};
-use crate::apply::edit::cut::Page;
+use crate::apply::read::page::Page;
 use ctxc_store::Kind;
 use ctxc_transcript::scan;
 use ctxc_transcript::scan::{Scan, each_field};

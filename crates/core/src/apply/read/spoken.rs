@@ -5,7 +5,7 @@ use std::io;
 use jiff::Timestamp;
 
 use super::shown::{Shown, Speaker, texts_in};
-use crate::apply::edit::cut::Page;
+use crate::apply::read::page::Page;
 use ctxc_store::Kind;
 use ctxc_transcript::scan;
 use ctxc_transcript::scan::Scan;

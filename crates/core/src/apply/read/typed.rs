@@ -1,6 +1,6 @@
 //! What a person typed, without what the client puts around it.
 
-use crate::apply::edit::cut::Page;
+use crate::apply::read::page::Page;
 use ctxc_transcript::Prompt;
 use ctxc_transcript::scan::each_field;
 use ctxc_transcript::text::json_string;

@@ -1,10 +1,10 @@
 //! What targets name that is not in a transcript any more: an operation has taken its entry out as a whole, so that it
 //! cannot come back singly (P-05).
 
-use crate::apply::edit::cut::Page;
 use crate::apply::edit::portions::Portions;
 use crate::apply::error::ApplyError;
 use crate::apply::read::named::{beginning, texts};
+use crate::apply::read::page::Page;
 use crate::apply::undo::open_cuts::OpenCut;
 use crate::plan::{Fits, Handle, Handles, Roles, Target};
 use ctxc_store::{Archive, Operation, Originals};

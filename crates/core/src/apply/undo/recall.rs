@@ -3,12 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::apply::edit::cut::Page;
 use crate::apply::error::ApplyError;
 use crate::apply::read::calls::{Calls, read_calls};
 use crate::apply::read::describe::describe;
 use crate::apply::read::named::texts;
 use crate::apply::read::named::{Named, find_named};
+use crate::apply::read::page::Page;
 use crate::apply::undo::open_cuts::OpenCut;
 use crate::plan::{Fits, Handle, Handles, Protected, Roles, Target};
 use ctxc_store::{Archive, ArchiveError};

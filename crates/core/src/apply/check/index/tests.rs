@@ -1,6 +1,7 @@
 use super::*;
 use crate::apply::check::problem::{Severity, new_problems};
 use crate::apply::samples::{assistant, calls, results, text, user};
+use ctxc_transcript::LineNo;
 use proptest::prelude::{Just, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
 /// Lines, and the problems that they have.
@@ -232,6 +233,6 @@ proptest! {
             index.record_mut(line).flags.set(Flags::DROPPED);
         }
         let left = check(&index, &Chain::find(&index));
-        prop_assert!(left.iter().all(|problem| problem.line == LineNo(0) || !is_dropped(&index, problem.line)));
+        prop_assert!(left.iter().all(|problem| problem.line == LineNo(0) || !index.is_dropped(problem.line)));
     }
 }

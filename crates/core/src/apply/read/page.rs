@@ -1,0 +1,75 @@
+//! A line of a transcript with its scan, and what of an entry is asked for again and again.
+
+use jiff::Timestamp;
+
+use ctxc_transcript::scan::{Scan, each_field};
+use ctxc_transcript::text::{Digest, Tokens, json_string};
+use ctxc_transcript::{LineNo, Span, entry, result_tokens};
+
+/// A line of the source, read and scanned.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    /// Which line it is.
+    pub line: LineNo,
+    /// Its bytes, the end included.
+    pub bytes: &'a [u8],
+    /// Its scan.
+    pub scan: &'a Scan,
+}
+
+impl Page<'_> {
+    /// The digest by which the archive knows the line.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        Digest::of(self.bytes)
+    }
+
+    /// The uuid of the entry, decoded; empty where it has none.
+    #[must_use]
+    pub fn uuid(&self) -> String {
+        self.decoded(self.scan.uuid)
+    }
+
+    /// The string at `span`, decoded; empty where there is none.
+    #[must_use]
+    pub fn decoded(&self, span: Option<Span>) -> String {
+        let raw = span.and_then(|span| span.string(self.bytes)).unwrap_or_default();
+        json_string::decode(raw).into_owned()
+    }
+
+    /// When the entry was written, where it says so.
+    #[must_use]
+    pub fn time(&self) -> Option<Timestamp> {
+        self.decoded(self.scan.timestamp).parse().ok()
+    }
+
+    /// The folder that was worked in, where the entry says so.
+    #[must_use]
+    pub fn folder(&self) -> Option<String> {
+        let mut folder = None;
+        each_field(self.bytes, |key, value| {
+            if key == b"cwd" {
+                folder = Some(value);
+            }
+        });
+        folder.map(|span| self.decoded(Some(span))).filter(|folder| !folder.is_empty())
+    }
+
+    /// The id of the call whose result stands at `at` of the blocks of the scan.
+    #[must_use]
+    pub fn call(&self, at: usize) -> Option<String> {
+        self.scan.blocks.get(at).map(|block| self.decoded(block.tool_id))
+    }
+
+    /// The size of the tool result at `at` of the blocks of the scan, images included, in `chars4` tokens.
+    #[must_use]
+    pub fn result_tokens(&self, at: usize) -> Tokens {
+        result_tokens(self.scan, self.bytes, at)
+    }
+
+    /// The text of the tool result at `at` of the blocks of the scan, without its images.
+    #[must_use]
+    pub fn result_text(&self, at: usize) -> String {
+        entry::tool_result(self.scan, self.bytes, at).unwrap_or_default()
+    }
+}
