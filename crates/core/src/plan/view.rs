@@ -8,7 +8,8 @@ use ctxc_transcript::text::{Tokens, chars4};
 
 /// What is said above what is told of the ledger.
 const STATE_IS: &str = "From the tool calls, newest first.";
-/// The part of a view that is told of the ledger, in percent, and the fewest and the most tokens of it.
+/// The part of a view that is told of the ledger, in percent, and the fewest (where a summary may have five times that) and
+/// the most tokens of it.
 const STATE: u64 = 20;
 const STATE_BETWEEN: (u64, u64) = (100, 1200);
 /// Where little was said and much was done: so many tokens for a hundred messages, but for this many messages at most.

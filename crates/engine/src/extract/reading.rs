@@ -14,7 +14,7 @@ pub(super) struct Reading<'t> {
     pub parents: Vec<Option<usize>>,
     /// What each piece cannot be read without.
     pub bonds: Vec<Option<usize>>,
-    /// The line of code that each line of code is indented under.
+    /// The line that each setting of YAML, and each item of a listed file, belongs to.
     pub enclosing: Vec<Option<usize>>,
     /// What stands right under each piece.
     pub children: Vec<Vec<usize>>,

@@ -25,7 +25,7 @@ const CLASS_LIFT: [f32; 5] = [1.2, 1.1, 1.0, 0.8, 1.0];
 const CLASS_WORTH: [f32; 5] = [3.6, 4.7, 4.7, 3.0, 4.7];
 /// What a unit is worth that tells nothing new, so that a text without facts still fills its target.
 const PLAIN_UNIT: f32 = 0.004;
-/// The lines of code that come along with one that is indented under them.
+/// The lines that come along with a setting or an item that belongs to them.
 const ENCLOSING: usize = 2;
 /// The least budget, in UTF-16 units, that pays for them.
 const LEAST_ENCLOSED: usize = 320;
@@ -150,8 +150,8 @@ impl<'r, 't> Worth<'r, 't> {
         bound.chain(above.filter(move |parent| bonds[idx] != Some(*parent))).chain(self.enclosing(idx))
     }
 
-    /// The lines of code that this one is indented under and that come along, nearest first: a setting with the step that
-    /// it belongs to, a statement with its function. A small budget cannot pay for them.
+    /// The lines that a setting of YAML or an item of a listed file belongs to and that come along, nearest first. A small budget
+    /// cannot pay for them.
     fn enclosing(&self, idx: usize) -> impl Iterator<Item = usize> + '_ {
         let enclosing = &self.reading.enclosing;
         let above = std::iter::successors(enclosing[idx], |line| enclosing[*line]).take(ENCLOSING);
