@@ -1,11 +1,15 @@
-//! Making an index: lines come in one by one, and links are resolved.
+//! Pass one: lines come in one by one, and links are resolved.
+
+use std::io::{self, Read};
 
 use hashbrown::HashTable;
 
-use super::index::{Index, Pointer};
-use super::reading::{Reading, preserved};
+use super::index::{Index, STRIDE};
+use super::lines::LineReader;
+use super::reading::{Pointer, Reading, preserved};
 use super::record::{Flags, IdHash, LineNo, PackedParent, Parent, Record};
 use super::scan::{BlockKind, Kind, Scan};
+use super::tools::Tools;
 
 /// How many lines are searched for a parent one by one.
 const NEAR: usize = 6;
@@ -13,9 +17,37 @@ const NEAR: usize = 6;
 /// How clients end the name of a model that is used with the large context window.
 const LARGE_WINDOW: &[u8] = b"[1m]";
 
+impl Index {
+    /// Reads a transcript to its end.
+    ///
+    /// # Errors
+    /// Only when reading fails; whatever the lines hold, they are indexed.
+    pub fn build(reader: impl Read) -> io::Result<Self> {
+        let mut lines = LineReader::new(reader);
+        let mut builder = Builder::default();
+        let mut scan = Scan::default();
+        let mut offset = 0;
+        while let Some(line) = lines.next_line()? {
+            if u32::try_from(builder.index.records.len()).is_ok_and(|n| n >= Tools::RESULT) {
+                return Err(io::Error::new(io::ErrorKind::FileTooLarge, "there are more than 2^31 lines"));
+            }
+            if builder.index.records.len().is_multiple_of(STRIDE) {
+                builder.index.offsets.push(offset);
+            }
+            offset += line.len() as u64;
+            scan.read(line);
+            builder.add(&scan, line);
+        }
+        let mut index = builder.finish();
+        index.fingerprint = lines.fingerprint();
+        index.n_bytes = index.fingerprint.len;
+        Ok(index)
+    }
+}
+
 #[derive(Default)]
-pub(super) struct Builder {
-    pub(super) index: Index,
+struct Builder {
+    index: Index,
     /// Chained lines by uuid.
     by_uuid: HashTable<u32>,
     /// The first lines of messages by id.
@@ -32,7 +64,7 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    pub(super) fn add(&mut self, scan: &Scan, line: &[u8]) {
+    fn add(&mut self, scan: &Scan, line: &[u8]) {
         let line_no = LineNo(self.index.n_lines());
         let Reading { flags, tokens, thinking, session_at } = Reading::of(scan, line, line_no);
         self.index.thinking.extend(thinking);
@@ -145,7 +177,7 @@ impl Builder {
         }
     }
 
-    pub(super) fn finish(mut self) -> Index {
+    fn finish(mut self) -> Index {
         for (line, id) in std::mem::take(&mut self.unresolved) {
             let Self { index, by_uuid, .. } = &mut self;
             if let Some(&at) = by_uuid.find(id.0, |&at| index.record(LineNo(at)).uuid == id) {

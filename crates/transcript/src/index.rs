@@ -1,12 +1,10 @@
-//! Pass one: a small record for each line, and the links between them.
+//! What is known of a transcript after its first pass: a small record for each line, and the links between them.
 
 use std::collections::{HashMap, HashSet};
-use std::io::{self, Read};
 
-use super::builder::Builder;
-use super::lines::{Fingerprint, LineReader};
+use super::lines::Fingerprint;
 use super::preserved::PreservedSegment;
-use super::reading::{Reading, preserved};
+use super::reading::{Pointer, Reading, Thinking, preserved};
 use super::record::{Flags, IdHash, LineNo, MessageIdx, PackedParent, Parent, Record};
 use super::scan::Scan;
 use super::tools::Tools;
@@ -42,58 +40,10 @@ pub struct Index {
     pub(super) offsets: Vec<u64>,
 }
 
-/// The thinking of one line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Thinking {
-    /// The line.
-    pub line: LineNo,
-    /// The `chars4` tokens of the text.
-    pub text: u32,
-    /// The `chars4` tokens of the signatures.
-    pub signature: u32,
-    /// A digest of the blocks as they stand, by which an alteration shows.
-    pub digest: u64,
-}
-
-/// An entry outside the chain that names one inside it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pointer {
-    /// The line of the entry.
-    pub line: LineNo,
-    /// The uuid that it names.
-    pub target: IdHash,
-}
-
 /// How many lines lie between two offsets that are kept.
-const STRIDE: usize = 256;
+pub(super) const STRIDE: usize = 256;
 
 impl Index {
-    /// Reads a transcript to its end.
-    ///
-    /// # Errors
-    /// Only when reading fails; whatever the lines hold, they are indexed.
-    pub fn build(reader: impl Read) -> io::Result<Self> {
-        let mut lines = LineReader::new(reader);
-        let mut builder = Builder::default();
-        let mut scan = Scan::default();
-        let mut offset = 0;
-        while let Some(line) = lines.next_line()? {
-            if u32::try_from(builder.index.records.len()).is_ok_and(|n| n >= Tools::RESULT) {
-                return Err(io::Error::new(io::ErrorKind::FileTooLarge, "there are more than 2^31 lines"));
-            }
-            if builder.index.records.len().is_multiple_of(STRIDE) {
-                builder.index.offsets.push(offset);
-            }
-            offset += line.len() as u64;
-            scan.read(line);
-            builder.add(&scan, line);
-        }
-        let mut index = builder.finish();
-        index.fingerprint = lines.fingerprint();
-        index.n_bytes = index.fingerprint.len;
-        Ok(index)
-    }
-
     /// How many lines there are.
     #[must_use]
     pub fn n_lines(&self) -> u32 {

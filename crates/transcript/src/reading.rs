@@ -1,6 +1,5 @@
 //! What is read off one line for its record.
 
-use super::index::{Pointer, Thinking};
 use super::measure::{Part, measure};
 use super::preserved::{PreservedSegment, keeps_nothing};
 use super::prompt::Prompt;
@@ -10,6 +9,28 @@ use crate::text::{Tokens, json_string};
 
 /// How the client starts a chained entry.
 pub const LEADING_PARENT: &[u8] = br#"{"parentUuid":"#;
+
+/// The thinking of one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thinking {
+    /// The line.
+    pub line: LineNo,
+    /// The `chars4` tokens of the text.
+    pub text: u32,
+    /// The `chars4` tokens of the signatures.
+    pub signature: u32,
+    /// A digest of the blocks as they stand, by which an alteration shows.
+    pub digest: u64,
+}
+
+/// An entry outside the chain that names one inside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pointer {
+    /// The line of the entry.
+    pub line: LineNo,
+    /// The uuid that it names.
+    pub target: IdHash,
+}
 
 /// What a record takes from its line alone.
 pub(super) struct Reading {

@@ -5,8 +5,9 @@ use std::fmt;
 use serde::de::{Deserializer as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::usage::Usage;
 use super::{Block, BlockKind, Form, Message, Scan};
-use crate::{Span, Usage};
+use crate::Span;
 
 /// Fills `scan` from the JSON object that stands in `line` from `start` on.
 ///

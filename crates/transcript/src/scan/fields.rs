@@ -1,9 +1,9 @@
 //! The fields of a line, and which key fills which.
 
-use super::bits::Rejected;
-use super::{BlockKind, Kind, fallback, walk};
-use crate::text::simd::Level;
-use crate::{Span, Usage};
+use super::known::Known;
+use super::usage::Usage;
+use super::{BlockKind, Kind};
+use crate::Span;
 
 /// The form of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,44 +107,7 @@ pub struct Block {
     pub is_error: bool,
 }
 
-/// Whether a key is one that the scan asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Known {
-    Yes,
-    No,
-}
-
-/// The byte order mark that some editors put at the head of a file.
-const BOM: &[u8] = b"\xEF\xBB\xBF";
-
 impl Scan {
-    /// Reads `line`, with or without its end, into this scan, whose memory is used again.
-    pub fn read(&mut self, line: &[u8]) {
-        let start = if line.starts_with(BOM) { BOM.len() } else { 0 };
-        let text = line.get(start..).unwrap_or_default();
-        self.clear();
-        if text.iter().all(u8::is_ascii_whitespace) {
-            return;
-        }
-        let is_entry = match walk::walk(Level::best(), line, start, self) {
-            Ok(()) => true,
-            Err(Rejected::Malformed) => false,
-            Err(Rejected::EscapedKey) => fallback::read(line, start, self).is_ok(),
-        };
-        if !is_entry {
-            self.clear();
-            self.form = Form::Malformed;
-        }
-    }
-
-    /// The scan of `line`.
-    #[must_use]
-    pub fn of(line: &[u8]) -> Self {
-        let mut scan = Self::default();
-        scan.read(line);
-        scan
-    }
-
     /// Whether this is the system entry at which the history that is sent starts.
     #[must_use]
     pub fn is_compact_boundary(&self, line: &[u8]) -> bool {

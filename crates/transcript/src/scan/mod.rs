@@ -8,13 +8,17 @@ mod bits;
 mod fallback;
 mod fields;
 mod kind;
+mod known;
 mod nest;
 mod number;
+mod read;
+mod usage;
 mod walk;
 
-pub(super) use fields::Known;
 pub use fields::{Block, Form, Message, Scan};
 pub use kind::{BlockKind, Kind};
+pub use read::each_count;
+pub use usage::Usage;
 pub use walk::{each_element, each_field, each_string, each_string_place};
 
 #[cfg(any(test, feature = "fuzzing"))]

@@ -2,11 +2,13 @@
 #![expect(clippy::inline_always, reason = "these run for each token")]
 
 use super::bits::{Rejected, Structurals};
+use super::known::{Known, known};
 use super::nest::{Container, Nest};
 use super::number::scalar_len;
-use super::{Block, BlockKind, Form, Known, Message, Scan};
+use super::usage::Usage;
+use super::{Block, BlockKind, Form, Message, Scan};
+use crate::Span;
 use crate::text::simd::Level;
-use crate::{Span, Usage};
 
 /// Fills `scan` from the JSON object that stands in `line` from `start` on.
 pub(super) fn walk(level: Level, line: &[u8], start: usize, scan: &mut Scan) -> Result<(), Rejected> {
@@ -54,14 +56,6 @@ pub fn each_string(text: &[u8], mut each: impl FnMut(Option<&[u8]>, &[u8])) {
 pub fn each_string_place(text: &[u8], mut each: impl FnMut(Option<&[u8]>, Span)) {
     // Attachments nest a few levels deep; what nests deeper than this is no text of theirs.
     let _ = Walk::new(Level::best(), text, 0).strings(None, &mut each, 64);
-}
-
-/// Rejects a key with an escape, which may spell any name; one that is known has none.
-#[inline(always)]
-fn known(key: &[u8], is_known: Known) -> Result<(), Rejected> {
-    // Keys are short: to look at all of it is faster than to stop.
-    let has_escape = || key.iter().fold(0, |found, &byte| found | u8::from(byte == b'\\')) != 0;
-    if is_known == Known::No && has_escape() { Err(Rejected::EscapedKey) } else { Ok(()) }
 }
 
 /// Goes from byte to byte outside of strings, and over strings by the structurals; both always stand at the same

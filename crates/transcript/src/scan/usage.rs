@@ -1,8 +1,7 @@
 //! `usage`: the tokens that the API counted for a message. The client takes that of the last assistant
 //! message as the size of its context.
 
-use super::Span;
-use super::scan::{Known, each_field};
+use super::known::Known;
 
 /// The counts of one `usage` object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,16 +17,6 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Reads the counts of the `usage` object `text`; what is missing counts as 0.
-    #[must_use]
-    pub fn of(text: &[u8]) -> Self {
-        let mut usage = Self::default();
-        each_field(text, |key, value| {
-            usage.set(key, value.of(text));
-        });
-        usage
-    }
-
     /// Takes the value of a key of `usage`; what is no whole number counts as 0.
     pub(super) fn set(&mut self, key: &[u8], value: &[u8]) -> Known {
         let place = match key {
@@ -54,16 +43,7 @@ impl Usage {
     }
 }
 
-/// Calls `each` with key, place and value of every whole number that is a field of the object `text`.
-pub fn each_count(text: &[u8], mut each: impl FnMut(&[u8], Span, u64)) {
-    each_field(text, |key, span| {
-        if let Some(number) = whole_number(span.of(text)) {
-            each(key, span, number);
-        }
-    });
-}
-
-fn whole_number(text: &[u8]) -> Option<u64> {
+pub(super) fn whole_number(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
         return None;
     }
@@ -71,19 +51,4 @@ fn whole_number(text: &[u8]) -> Option<u64> {
         let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
         value.checked_mul(10)?.checked_add(digit)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_context_is_prompt_and_reply() {
-        let usage = Usage::of(
-            br#"{"input_tokens":4,"cache_creation_input_tokens":100,"cache_read_input_tokens":2000,"cache_creation":{"ephemeral_5m_input_tokens":100},"output_tokens":30,"service_tier":"standard"}"#,
-        );
-        assert_eq!((usage.prompt(), usage.context()), (2104, 2134));
-        assert_eq!(Usage::of(b"{}"), Usage::default());
-        assert_eq!(Usage::of(br#"{"input_tokens":-1,"output_tokens":2.5}"#), Usage::default());
-    }
 }
