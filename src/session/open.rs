@@ -14,7 +14,7 @@ use ctxc_core::apply::{
     Composed, Consequences, Gauge, NewSession, Rebased, Rewrite, Thinking, ThinkingReach, ThinkingRemoved, follow_up,
     has_placeholder, own_edits, recorded_context, title_of, unchanged_tokens, with_session,
 };
-use ctxc_core::version::{Edits, own_title};
+use ctxc_core::version::{Edits, Version};
 use ctxc_core::version::{ThinkingPolicy, title_line};
 use ctxc_store::Archive;
 use ctxc_transcript::text::{Digest, Tokens};
@@ -46,7 +46,7 @@ pub(crate) struct OpenSession<'a> {
 fn stand_as(output: &Output, identity: Option<String>, own: Option<&String>, past: &KnownPast, rewrite: &mut Rewrite) {
     let Some(id) = identity.filter(|id| !matches!(output, Output::NewSession(_)) && Some(id) != own) else { return };
     let version = past.known.as_ref().and_then(|known| known.version.as_ref());
-    rewrite.appended.extend(version.and_then(own_title).map(|title| title_line(&id, &title)));
+    rewrite.appended.extend(version.and_then(Version::own_title).map(|title| title_line(&id, &title)));
     rewrite.session = Some(NewSession { id });
 }
 

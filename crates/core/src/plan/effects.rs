@@ -1,9 +1,24 @@
 //! What shell scripts do, as far as it is plain without running them: the files that they write and delete, and whether
 //! they only look.
 
-use super::Action;
+use serde::{Deserialize, Serialize};
+
 use super::shell::{Command, Join, Script, Word};
 use ctxc_transcript::text::{is_rooted, resolve};
+
+/// The last action on a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// It was not there, and was written.
+    Created,
+    /// It was changed, or written anew.
+    Edited,
+    /// It was deleted, or moved away.
+    Deleted,
+    /// It was read.
+    Read,
+}
 
 /// Programs that only look.
 const LOOKS: [&str; 46] = [

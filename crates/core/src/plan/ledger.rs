@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use self::failing::Failing;
 use self::latest::Latest;
 use self::todos::Todos;
+use super::effects::Action;
 use super::test_report::TestReport;
 use super::test_run::TestRun;
 use ctxc_transcript::text::{Digest, on_one_line};
@@ -35,20 +36,6 @@ pub struct Ledger {
     tests: Failing,
     #[serde(default, skip_serializing_if = "Todos::is_empty")]
     todos: Todos,
-}
-
-/// The last action on a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Action {
-    /// It was not there, and was written.
-    Created,
-    /// It was changed, or written anew.
-    Edited,
-    /// It was deleted, or moved away.
-    Deleted,
-    /// It was read.
-    Read,
 }
 
 /// What was last done with a file.

@@ -56,4 +56,4 @@ pub use stand_in::StandIns;
 pub use state::{Run, State};
 pub use steps::{Inserted, Rendered, Step, Version, compose};
 pub use taken_out::taken_out;
-pub use title::{is_own_title, own_title, title_after, title_line, without_suffix};
+pub use title::{is_own_title, title_after, title_line, without_suffix};

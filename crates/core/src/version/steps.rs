@@ -3,6 +3,7 @@
 use super::key::Sum;
 use super::pack::{Packer, Unpacker};
 use super::state::head;
+use super::title::title_in;
 use super::{Address, VersionError};
 use ctxc_store::{Archive, Object, ObjectKind};
 use ctxc_transcript::edit::Splice;
@@ -78,6 +79,15 @@ impl Version {
     pub fn new(state: Digest, operations: Vec<String>, steps: Vec<Step>, sum: &Sum, saved: i64) -> Self {
         let group = sum.first().map(super::LineKey::group);
         Self { state, operations, steps, n_lines: sum.n_lines(), sum: sum.digest(), group, saved }
+    }
+
+    /// The title that ctxc gave the session, where it did.
+    #[must_use]
+    pub fn own_title(&self) -> Option<String> {
+        self.steps.iter().rev().find_map(|step| match step {
+            Step::Insert(Inserted::Title, line) => title_in(line),
+            _ => None,
+        })
     }
 
     /// Whether it is the state as it is.

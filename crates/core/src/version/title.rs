@@ -1,6 +1,5 @@
 //! The title that ctxc gives a new session, by which it is found in the client's picker.
 
-use super::{Inserted, Step, Version};
 use ctxc_transcript::scan::each_field;
 use ctxc_transcript::text::json_string;
 
@@ -20,15 +19,6 @@ pub(super) fn title_in(line: &[u8]) -> Option<String> {
         }
     });
     title
-}
-
-/// The title that ctxc gave the session of `version`, where it did.
-#[must_use]
-pub fn own_title(version: &Version) -> Option<String> {
-    version.steps.iter().rev().find_map(|step| match step {
-        Step::Insert(Inserted::Title, line) => title_in(line),
-        _ => None,
-    })
 }
 
 /// What became of a session by each verb, as it stands in brackets at the end of a title.

@@ -5,8 +5,8 @@ use std::io;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
+use super::interim::{InterimResult, answers_behind};
 use super::pointers::uuid_of;
-use super::settle::{InterimResult, answers_behind};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::read::entry_fields::{envelope, field};
 use ctxc_transcript::text::json_string;

@@ -1,21 +1,17 @@
 //! What follows from edits: thinking behind them, copies of old requests, dead references, the gauge.
 
-use std::collections::HashSet;
-use std::fs::File;
 use std::io;
 
+use super::bounds::{AppendedRun, Bounds, Thinking};
 use super::close_loop::closing_entries;
 use super::gauge::{Change, Gauge, move_gauge};
-use super::pointers::mend_pointers;
 use super::revived::keep_skipped;
-use super::thinking::{Bound, ThinkingReach, ThinkingRemoved, open_loop, remove_thinking};
-use crate::apply::edit::replacements::mend_replacements;
+use super::settle::settle;
+use super::thinking::{ThinkingRemoved, open_loop, remove_thinking};
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::render::appended::AppendedRun;
-use crate::version::ThinkingPolicy;
 use ctxc_transcript::scan::Kind;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Calibration, Chain, Flags, IdHash, Index, LineNo, LineSet, Totals, Transcript, context_tokens};
+use ctxc_transcript::{Calibration, Chain, Flags, Index, LineNo, LineSet, Totals, Transcript, context_tokens};
 
 /// The consequences of edits.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,15 +41,6 @@ impl Consequences {
             signatures: left.signatures.saturating_sub(self.thinking.signature_tokens),
         }
     }
-}
-
-/// The policy for thinking, and its reach.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Thinking {
-    /// What becomes of that which goes or stays.
-    pub policy: ThinkingPolicy,
-    /// How far back it goes.
-    pub reach: ThinkingReach,
 }
 
 /// Adds to `rewrite` all that follows from it. `runs` are the lines that clients wrote behind earlier versions.
@@ -86,16 +73,6 @@ pub fn follow_up(
         consequences.gauge = move_gauge(transcript, change, rewrite)?;
     }
     Ok(consequences)
-}
-
-/// Adds to `rewrite` what has to follow for the sake of the file: earlier copies of what goes, and what names it.
-///
-/// # Errors
-/// When the source cannot be read.
-pub(in crate::apply) fn settle(file: &File, index: &Index, rewrite: &mut Rewrite) -> io::Result<()> {
-    drop_copies(index, rewrite);
-    mend_replacements(file, index, rewrite)?;
-    mend_pointers(file, index, rewrite)
 }
 
 /// The `chars4` tokens of `chain` before the first line that `is_changed`; `None` where no line is.
@@ -145,68 +122,6 @@ fn lacks_thinking(index: &Index, chain: &Chain, rewrite: &Rewrite) -> bool {
     in_loop.any(|line| rewrite.dropped.contains(*line) && index.record(*line).flags.any(Flags::THINKING))
 }
 
-/// Where thinking cannot stay: behind the first change of what precedes it. Inside a tool loop that is still open other
-/// changes may count than elsewhere.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::apply) struct Bounds<'a> {
-    /// What becomes of thinking where all of it is to go.
-    everywhere: Option<ThinkingPolicy>,
-    /// The places in the chain of the first change, for what was written in the session itself.
-    first: FirstChange,
-    /// What clients wrote behind versions.
-    runs: &'a [AppendedRun],
-}
-
-/// The places in the chain of the first change.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FirstChange {
-    /// For thinking outside of an open tool loop.
-    pub outside: Option<usize>,
-    /// For thinking inside.
-    pub inside: Option<usize>,
-}
-
-impl FirstChange {
-    /// The first places of those that `change` gives for edits of operations that are at least so strict.
-    pub(in crate::apply) fn of(change: impl Fn(ThinkingPolicy) -> Option<usize>) -> Self {
-        Self { outside: change(ThinkingPolicy::KeepLoop), inside: change(ThinkingPolicy::Remove) }
-    }
-}
-
-impl<'a> Bounds<'a> {
-    fn of_changes(chain: &Chain, thinking: Thinking, runs: &'a [AppendedRun], rewrite: &Rewrite) -> Self {
-        let policy_of = |line: LineNo| rewrite.policies.get(&line).copied().unwrap_or(thinking.policy);
-        let change =
-            |strictest| chain.lines.iter().position(|&line| rewrite.is_seen(line) && policy_of(line) <= strictest);
-        let is_everywhere = thinking.reach == ThinkingReach::Everywhere && thinking.policy != ThinkingPolicy::Keep;
-        Self { everywhere: is_everywhere.then_some(thinking.policy), first: FirstChange::of(change), runs }
-    }
-
-    fn is_nowhere(&self) -> bool {
-        let is_unchanged = |first: &FirstChange| *first == FirstChange::default();
-        let mut runs = self.runs.iter().map(|run| &run.first_change);
-        self.everywhere.is_none() && is_unchanged(&self.first) && runs.all(is_unchanged)
-    }
-
-    /// Whether an open tool loop is closed where it loses thinking.
-    fn may_close(&self) -> bool {
-        self.everywhere == Some(ThinkingPolicy::Remove) || self.first.inside.is_some()
-    }
-
-    /// The bound for the thinking of `line`.
-    pub(in crate::apply) fn of(&self, line: LineNo, is_in_loop: bool) -> Option<Bound> {
-        match self.everywhere {
-            Some(ThinkingPolicy::Remove) => return Some(Bound::Start),
-            Some(_) if !is_in_loop => return Some(Bound::Start),
-            _ => {}
-        }
-        let run = self.runs.iter().find(|run| run.first <= line && line < run.end);
-        let first = run.map_or(self.first, |run| run.first_change);
-        let change = if is_in_loop { first.inside } else { first.outside };
-        change.map(Bound::Change)
-    }
-}
-
 fn is_all_thinking(index: &Index, chain: &Chain, rewrite: &Rewrite) -> bool {
     let mut left = chain.messages(index).filter(|(_, line)| !rewrite.dropped.contains(*line));
     left.all(|(_, line)| !index.record(line).flags.any(Flags::BEYOND_THINKING))
@@ -239,17 +154,5 @@ fn change(
         saved: calibration.scale_signed(saved + rewrite.already_saved - later - known),
         left: calibration.context(left),
         lost_head: calibration.lost_head,
-    }
-}
-
-/// Drops the earlier copies of every entry that goes: once the last of its uuid is gone, a copy would stand for it.
-fn drop_copies(index: &Index, rewrite: &mut Rewrite) {
-    let copies = || index.lines().filter(|&line| index.record(line).flags.any(Flags::SUPERSEDED));
-    if copies().next().is_none() {
-        return;
-    }
-    let gone: HashSet<IdHash> = rewrite.dropped.iter().map(|line| index.record(line).uuid).collect();
-    for line in copies().filter(|&line| gone.contains(&index.record(line).uuid)) {
-        rewrite.drop_line(line);
     }
 }

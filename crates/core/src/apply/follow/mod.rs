@@ -1,8 +1,10 @@
 //! What follows from edits: links, pointers, thinking, closed loops, the recorded context.
 
+pub(super) mod bounds;
 pub(super) mod close_loop;
 pub(super) mod follow_up;
 pub(super) mod gauge;
+pub(super) mod interim;
 pub(super) mod model;
 pub(super) mod pointers;
 pub(super) mod relink;

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 
-use super::follow_up::settle;
 use super::relink::relinks;
+use super::settle::settle;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::version::Layout;
 use ctxc_transcript::edit::render;

@@ -6,23 +6,13 @@
 
 use std::io;
 
-use super::follow_up::Bounds;
+use super::bounds::{Bound, Bounds};
 use crate::apply::edit::rewrite::Rewrite;
 use ctxc_transcript::edit::{Fate, Splice, remove_elements, render};
 use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::text::json_string::utf16_units;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Span, Transcript, read_line};
-
-/// How far back thinking goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ThinkingReach {
-    /// From the first change on, where it could not stay.
-    #[default]
-    BehindChange,
-    /// All of it goes, for the room that it takes.
-    Everywhere,
-}
 
 /// Thinking that was removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
@@ -62,7 +52,7 @@ fn is_thinking_alone(index: &Index, line: LineNo) -> bool {
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(in crate::apply) fn remove_thinking(
+pub(super) fn remove_thinking(
     transcript: Transcript<'_>,
     bounds: &Bounds<'_>,
     loop_start: Option<usize>,
@@ -119,25 +109,6 @@ pub(in crate::apply) fn remove_thinking(
         n_in_loop += u64::from(is_in_loop);
     }
     Ok((removed, n_in_loop))
-}
-
-/// From where on thinking cannot stay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::apply) enum Bound {
-    /// From the first on.
-    Start,
-    /// Behind the change of the entry at this place in the chain.
-    Change(usize),
-}
-
-impl Bound {
-    /// Whether thinking at `place` may have to go.
-    const fn is_behind(self, place: usize) -> bool {
-        match self {
-            Self::Start => true,
-            Self::Change(first) => place >= first,
-        }
-    }
 }
 
 /// What stands around the content of a message in a line that has nothing else.

@@ -1,6 +1,6 @@
 //! A stage of a run, as what prunes takes it.
 
-use crate::apply::follow::thinking::ThinkingReach;
+use crate::apply::follow::bounds::ThinkingReach;
 use crate::apply::prune::rules::{Extra, LEAST_SAVED, Mask, Pruning};
 use crate::plan::{AlsoRemoved, BadGlob, Preset, Protected, PruneStage};
 use ctxc_transcript::text::Tokens;

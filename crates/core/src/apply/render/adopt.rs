@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 
-use super::composed::{Source, chain_before};
+use super::chains::chain_before;
+use super::source::Source;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::version::{Address, Layout, Step, Version};
 use ctxc_transcript::edit::Splice;

@@ -2,24 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::composed::Source;
-use crate::apply::follow::follow_up::FirstChange;
+use super::source::Source;
+use crate::apply::follow::bounds::{AppendedRun, FirstChange};
 use crate::version::{Address, Edit, History, Inserted, Step, ThinkingPolicy, Version};
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::{Chain, Flags, Index, LineNo};
-
-/// Lines that a client wrote behind a version.
-#[derive(Clone, Debug)]
-pub struct AppendedRun {
-    /// The first of them.
-    pub first: LineNo,
-    /// The first line behind them.
-    pub end: LineNo,
-    /// The place in the chain of the first entry that is not what it was when they were written; `None` where all is.
-    pub first_change: FirstChange,
-    /// By how much what the model sees was smaller then than in the session itself, in `chars4` tokens.
-    pub saved: i64,
-}
 
 /// What clients wrote behind versions, and how far what they read there still stands.
 pub(super) fn appended_runs(source: Source<'_>, index: &Index, chain: &Chain, history: &History) -> Vec<AppendedRun> {

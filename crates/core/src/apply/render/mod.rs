@@ -2,8 +2,10 @@
 
 mod adopt;
 pub(super) mod appended;
+mod chains;
 pub(super) mod composed;
 pub(super) mod legacy;
 mod link;
 pub(super) mod rebase;
+pub(super) mod source;
 pub(super) mod take_edits;

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
-use super::composed::{Composed, Source, composed, without_inserted};
+use super::chains::without_inserted;
+use super::composed::{Composed, composed};
+use super::source::Source;
 use crate::apply::edit::own_edits::Lines;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::error::ApplyError;

@@ -7,7 +7,7 @@ use super::dependents::drop_dependents;
 use super::hang::{hang, mend_tips};
 use super::outlook::{Outlook, Sizes};
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::follow::follow_up::Thinking;
+use crate::apply::follow::bounds::Thinking;
 use crate::plan::{As, Kept, Message, Opening, TopDownTruncation, Truncation};
 use ctxc_transcript::scan::Kind;
 use ctxc_transcript::text::Tokens;

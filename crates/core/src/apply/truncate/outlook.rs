@@ -3,9 +3,9 @@
 use std::io;
 
 use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::follow::bounds::{Thinking, ThinkingReach};
 use crate::apply::follow::close_loop::closing_entries;
-use crate::apply::follow::follow_up::Thinking;
-use crate::apply::follow::thinking::{ThinkingReach, open_loop};
+use crate::apply::follow::thinking::open_loop;
 use crate::version::ThinkingPolicy;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Chain, Flags, Index, Messages, Owner, Totals, Transcript};

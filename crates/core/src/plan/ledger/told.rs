@@ -1,6 +1,7 @@
 //! A ledger as people and models read it, in a limited number of tokens.
 
-use super::{Action, Ending, Ledger, Progress, Runs, Touched};
+use super::{Ending, Ledger, Progress, Runs, Touched};
+use crate::plan::effects::Action;
 use ctxc_transcript::text::{Tokens, chars4, is_rooted, within};
 
 /// The most characters of a command that are told.

@@ -1,0 +1,119 @@
+//! How far thinking can stay: up to the first change of what precedes it, which may be another for what a client wrote
+//! behind a version.
+
+use crate::apply::edit::rewrite::Rewrite;
+use crate::version::ThinkingPolicy;
+use ctxc_transcript::{Chain, LineNo};
+
+/// The policy for thinking, and its reach.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Thinking {
+    /// What becomes of that which goes or stays.
+    pub policy: ThinkingPolicy,
+    /// How far back it goes.
+    pub reach: ThinkingReach,
+}
+
+/// How far back thinking goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ThinkingReach {
+    /// From the first change on, where it could not stay.
+    #[default]
+    BehindChange,
+    /// All of it goes, for the room that it takes.
+    Everywhere,
+}
+
+/// Lines that a client wrote behind a version.
+#[derive(Clone, Debug)]
+pub struct AppendedRun {
+    /// The first of them.
+    pub first: LineNo,
+    /// The first line behind them.
+    pub end: LineNo,
+    /// The place in the chain of the first entry that is not what it was when they were written; `None` where all is.
+    pub first_change: FirstChange,
+    /// By how much what the model sees was smaller then than in the session itself, in `chars4` tokens.
+    pub saved: i64,
+}
+
+/// The places in the chain of the first change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FirstChange {
+    /// For thinking outside of an open tool loop.
+    pub outside: Option<usize>,
+    /// For thinking inside.
+    pub inside: Option<usize>,
+}
+
+impl FirstChange {
+    /// The first places of those that `change` gives for edits of operations that are at least so strict.
+    pub(in crate::apply) fn of(change: impl Fn(ThinkingPolicy) -> Option<usize>) -> Self {
+        Self { outside: change(ThinkingPolicy::KeepLoop), inside: change(ThinkingPolicy::Remove) }
+    }
+}
+
+/// Where thinking cannot stay: behind the first change of what precedes it. Inside a tool loop that is still open other
+/// changes may count than elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds<'a> {
+    /// What becomes of thinking where all of it is to go.
+    pub(super) everywhere: Option<ThinkingPolicy>,
+    /// The places in the chain of the first change, for what was written in the session itself.
+    first: FirstChange,
+    /// What clients wrote behind versions.
+    runs: &'a [AppendedRun],
+}
+
+impl<'a> Bounds<'a> {
+    pub(super) fn of_changes(chain: &Chain, thinking: Thinking, runs: &'a [AppendedRun], rewrite: &Rewrite) -> Self {
+        let policy_of = |line: LineNo| rewrite.policies.get(&line).copied().unwrap_or(thinking.policy);
+        let change =
+            |strictest| chain.lines.iter().position(|&line| rewrite.is_seen(line) && policy_of(line) <= strictest);
+        let is_everywhere = thinking.reach == ThinkingReach::Everywhere && thinking.policy != ThinkingPolicy::Keep;
+        Self { everywhere: is_everywhere.then_some(thinking.policy), first: FirstChange::of(change), runs }
+    }
+
+    pub(super) fn is_nowhere(&self) -> bool {
+        let is_unchanged = |first: &FirstChange| *first == FirstChange::default();
+        let mut runs = self.runs.iter().map(|run| &run.first_change);
+        self.everywhere.is_none() && is_unchanged(&self.first) && runs.all(is_unchanged)
+    }
+
+    /// Whether an open tool loop is closed where it loses thinking.
+    pub(super) fn may_close(&self) -> bool {
+        self.everywhere == Some(ThinkingPolicy::Remove) || self.first.inside.is_some()
+    }
+
+    /// The bound for the thinking of `line`.
+    pub(super) fn of(&self, line: LineNo, is_in_loop: bool) -> Option<Bound> {
+        match self.everywhere {
+            Some(ThinkingPolicy::Remove) => return Some(Bound::Start),
+            Some(_) if !is_in_loop => return Some(Bound::Start),
+            _ => {}
+        }
+        let run = self.runs.iter().find(|run| run.first <= line && line < run.end);
+        let first = run.map_or(self.first, |run| run.first_change);
+        let change = if is_in_loop { first.inside } else { first.outside };
+        change.map(Bound::Change)
+    }
+}
+
+/// From where on thinking cannot stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// From the first on.
+    Start,
+    /// Behind the change of the entry at this place in the chain.
+    Change(usize),
+}
+
+impl Bound {
+    /// Whether thinking at `place` may have to go.
+    pub(super) const fn is_behind(self, place: usize) -> bool {
+        match self {
+            Self::Start => true,
+            Self::Change(first) => place >= first,
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The conversation of a session with inserted lines: with them, without them, and up to a line.
+
+use std::collections::HashMap;
+
+use crate::version::{Group, Layout};
+use ctxc_transcript::{Chain, Index, LineNo, Parent};
+
+/// The live chain of the session without what was inserted.
+pub(super) fn stored_chain(index: &Index, layout: &Layout) -> Chain {
+    if layout.groups().is_empty() {
+        return Chain::find(index);
+    }
+    Chain::find(&without_inserted(index, layout))
+}
+
+/// The index as it is without the lines that were inserted.
+pub(in crate::apply) fn without_inserted(index: &Index, layout: &Layout) -> Index {
+    let mut stored = index.clone();
+    for line in layout.groups().iter().flat_map(Group::places) {
+        stored.drop_line(line);
+    }
+    // What hangs on an inserted line hangs on what stands before that.
+    let mut tips: HashMap<LineNo, Option<LineNo>> = HashMap::new();
+    for line in index.lines().filter(|line| layout.inserted(*line).is_none()) {
+        let Parent::At(parent) = index.record(line).parent() else { continue };
+        if layout.inserted(parent).is_none() {
+            continue;
+        }
+        let Some(group) = layout.groups().iter().find(|group| group.places().any(|it| it == parent)) else { continue };
+        if let Some(heir) =
+            *tips.entry(group.first).or_insert_with(|| chain_before(&stored, group.first).lines.last().copied())
+        {
+            stored.relink(line, Some(heir));
+        }
+    }
+    stored
+}
+
+/// The chain with the inserted lines in it, each group before the first entry that stands behind it.
+pub(super) fn with_inserted(stored: &Chain, layout: &Layout) -> Chain {
+    let mut chain = stored.clone();
+    for group in layout.groups() {
+        let at = chain.lines.iter().position(|line| *line >= group.first).unwrap_or(chain.lines.len());
+        chain.lines.splice(at..at, group.places());
+    }
+    chain.live = chain.lines.iter().copied().collect();
+    chain
+}
+
+/// What a resume sends of the lines before `end`.
+pub(super) fn chain_before(index: &Index, end: LineNo) -> Chain {
+    let mut before = index.clone();
+    for line in index.lines().filter(|line| *line >= end) {
+        before.drop_line(line);
+    }
+    Chain::find(&before)
+}

@@ -1,0 +1,22 @@
+//! What a rendering is made from.
+
+use std::collections::HashMap;
+use std::fs::File;
+
+use crate::version::{History, Layout, Run, Version};
+use ctxc_transcript::text::Digest;
+
+/// The input of a rendering.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The lines, stored and inserted.
+    pub file: &'a File,
+    /// Which line stands where.
+    pub layout: &'a Layout,
+    /// Where the stored lines were read, in order.
+    pub runs: &'a [Run],
+    /// The versions that clients went on from, with their histories, by their keys.
+    pub versions: &'a HashMap<Digest, (Version, History)>,
+    /// The session id that lines get which clients wrote behind a version under another; none where all get it anyway.
+    pub identity: Option<&'a str>,
+}
