@@ -6,7 +6,8 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
-use super::envelope::{Report, SessionRef};
+use super::envelope::Report;
+use super::session::SessionRef;
 use super::size::counted;
 use ctxc_core::apply::{Detail, Problem, ProblemKind, Severity};
 

@@ -5,8 +5,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::{Report, short_id};
+use super::envelope::Report;
 use super::look::Look;
+use super::session::short_id;
 use super::size::{bytes, counted};
 use super::table::{Cell, Table};
 

@@ -5,9 +5,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::archive::snippet_of;
-use super::envelope::{Report, short_id};
+use super::envelope::Report;
 use super::list::{Projects, age};
 use super::look::{Look, Style, clip};
+use super::session::short_id;
 use super::when::to_second;
 use ctxc_core::apply::shell_word;
 use ctxc_store::{FindHit, FindPlace, FindSource};

@@ -8,9 +8,9 @@ use std::fmt;
 
 use jiff::{Timestamp, ToSpan, tz::TimeZone};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::calls::CallsReport;
+use super::cost::OperationCost;
 use super::envelope::Report;
 use super::look::Look;
 use super::size::{counted, short};
@@ -18,41 +18,6 @@ use super::table::{Cell, Table};
 use ctxc_engine::Usd;
 use ctxc_store::Operation;
 use ctxc_transcript::text::Tokens;
-
-/// The cost and saving that an operation records in the archive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(default)]
-pub struct OperationCost {
-    /// The context before, scaled to the counts of the client.
-    pub tokens_before: u64,
-    /// The context after.
-    pub tokens_after: u64,
-    /// Tokens of the API for one of `chars4`; 0 where it was not noted.
-    pub factor: f64,
-    /// Tokens that were re-cached.
-    pub tokens_recached: u64,
-    /// Calls to a server.
-    pub calls: u64,
-    /// Their cost in US dollars, as far as it is known.
-    pub cost_usd: f64,
-    /// The number of calls of unknown cost.
-    pub unpriced_calls: u64,
-}
-
-impl OperationCost {
-    /// The figures that `operation` recorded; `None` where there are none, or unreadable ones.
-    #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
-        serde_json::from_str(operation.report.as_deref()?).ok()
-    }
-
-    /// Adds what was asked of a server.
-    pub fn add_calls(&mut self, calls: &CallsReport) {
-        self.calls += calls.calls;
-        self.cost_usd += calls.cost.dollars();
-        self.unpriced_calls += calls.unpriced_calls;
-    }
-}
 
 /// The saving and cost of several operations.
 #[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]

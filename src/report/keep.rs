@@ -5,8 +5,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::deposit::DepositSize;
 use super::envelope::Report;
-use super::size::{bytes, count, counted};
+use super::size::{count, counted};
 
 /// The sessions that were stored.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -24,18 +25,6 @@ pub struct KeepReport {
 }
 
 impl Report for KeepReport {}
-
-/// How much the archive did not have yet of a session, before it is compressed. A line that another session has too is not
-/// stored again, and counts here all the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct DepositSize {
-    /// Lines of the transcript.
-    pub lines: u64,
-    /// The number of files of its folder that were new or changed.
-    pub files: u64,
-    /// The size of both in bytes.
-    pub bytes: u64,
-}
 
 /// One session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -87,25 +76,6 @@ impl KeepReport {
     pub fn add(&mut self, row: KeptRow) {
         self.deposit.add(row.deposit);
         self.sessions.push(row);
-    }
-}
-
-impl DepositSize {
-    /// Both together.
-    pub const fn add(&mut self, other: Self) {
-        self.lines += other.lines;
-        self.files += other.files;
-        self.bytes += other.bytes;
-    }
-}
-
-impl fmt::Display for DepositSize {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", counted(self.lines, "new line"))?;
-        if self.files > 0 {
-            write!(f, ", {}", counted(self.files, "new file"))?;
-        }
-        write!(f, " ({})", bytes(self.bytes))
     }
 }
 

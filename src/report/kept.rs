@@ -7,9 +7,10 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::{Report, SessionRef, short_id};
+use super::envelope::Report;
 use super::list::age;
 use super::look::Look;
+use super::session::{SessionRef, short_id};
 use super::size::{bytes, counted};
 use super::table::{Cell, Table};
 use super::when::to_second;

@@ -4,8 +4,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::{Report, short_id};
+use super::envelope::Report;
 use super::look::Look;
+use super::session::short_id;
 use super::table::{Cell, Table};
 use super::when::to_second;
 use ctxc_transcript::text::Tokens;

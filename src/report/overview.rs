@@ -4,9 +4,10 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::{ContextUsage, Report, SessionRef, short_id};
+use super::envelope::Report;
 use super::list::age;
 use super::look::{Look, clip};
+use super::session::{ContextUsage, SessionRef, short_id};
 use super::size::{short, whole_percent};
 use super::table::{Cell, Table};
 use ctxc_transcript::text::Tokens;

@@ -4,8 +4,9 @@ use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::{Report, SessionRef};
+use super::envelope::Report;
 use super::look::Look;
+use super::session::SessionRef;
 use super::table::{Cell, Table};
 use ctxc_transcript::Calibration;
 use ctxc_transcript::text::Tokens;

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::cache::CacheCost;
 use super::calls::CallsReport;
-use super::envelope::{ContextUsage, SessionRef};
-use super::gain::OperationCost;
-use super::keep::DepositSize;
+use super::cost::OperationCost;
+use super::deposit::DepositSize;
+use super::session::{ContextUsage, SessionRef};
 use super::size::{bytes, count, counted, short, whole_percent};
 use ctxc_core::apply::{Consequences, Gauge, ThinkingRemoved};
 use ctxc_transcript::text::Tokens;

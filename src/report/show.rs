@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::{Report, SessionRef};
+use super::envelope::Report;
 use super::look::{Look, Style};
+use super::session::SessionRef;
 use super::size::{self, counted};
 use super::when::to_second;
 use ctxc_core::apply::{Shown, Speaker};

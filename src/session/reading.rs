@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::error::CommandError;
 use super::input::{self, Input};
-use crate::report::envelope::SessionRef;
+use crate::report::session::SessionRef;
 use crate::session::archives;
 use crate::terminal::progress::Progress;
 use crate::terminal::ui::Ui;

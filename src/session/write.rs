@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::error::CommandError;
 use super::reading::Reading;
-use crate::report::gain::OperationCost;
-use crate::report::keep::DepositSize;
+use crate::report::cost::OperationCost;
+use crate::report::deposit::DepositSize;
 use crate::report::rewritten::Rewritten;
 use crate::report::size::counted;
 use crate::session::archives;

@@ -8,7 +8,7 @@ use anyhow::{Context as _, anyhow};
 
 use crate::cli::args::{ArchiveIfAny, SessionArg};
 use crate::cli::context::{Context, Form};
-use crate::report::gain::OperationCost;
+use crate::report::cost::OperationCost;
 use crate::report::map::{Map, OperationRow, Source};
 use crate::session::archives;
 use crate::session::error::{CommandError, Completion};

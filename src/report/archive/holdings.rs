@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{FoundEntry, OperationRow};
-use crate::report::envelope::{Report, short_id};
+use crate::report::envelope::Report;
 use crate::report::look::Look;
+use crate::report::session::short_id;
 use crate::report::size::{bytes, counted};
 use crate::report::table::{Cell, Table};
 use ctxc_core::version::SessionSize;

@@ -7,10 +7,11 @@ use serde::Serialize;
 
 use super::OperationRow;
 use super::operation::{Transcript, tokens_text};
-use crate::report::envelope::{Report, SessionRef};
-use crate::report::gain::OperationCost;
+use crate::report::cost::OperationCost;
+use crate::report::envelope::Report;
 use crate::report::look::{Look, Style};
 use crate::report::rewritten::BeforeAfter;
+use crate::report::session::SessionRef;
 use crate::report::size::counted;
 use ctxc_core::apply::open_cuts;
 use ctxc_core::version::History;

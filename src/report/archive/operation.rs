@@ -6,10 +6,10 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::report::envelope::short_id;
-use crate::report::gain::OperationCost;
+use crate::report::cost::OperationCost;
 use crate::report::look::Look;
 use crate::report::rewritten::BeforeAfter;
+use crate::report::session::short_id;
 use crate::report::size::{bytes, counted, short};
 use crate::report::table::{Cell, Table};
 use crate::report::when::to_second;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::Spent;
 use super::steps::{Call, Source, Step, Steps};
-use crate::report::envelope::SessionRef;
+use crate::report::session::SessionRef;
 
 #[derive(Serialize)]
 struct Trajectory<'a> {

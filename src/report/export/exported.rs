@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Format;
-use crate::report::envelope::{Report, SessionRef};
+use crate::report::envelope::Report;
+use crate::report::session::SessionRef;
 
 /// The result of an export to a file.
 #[derive(Clone, Debug, JsonSchema, Serialize)]

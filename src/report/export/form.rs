@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::steps::Steps;
 use super::{Piece, atif, markdown, openai, row};
-use crate::report::envelope::SessionRef;
+use crate::report::session::SessionRef;
 
 /// The form of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, ValueEnum)]

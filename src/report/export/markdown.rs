@@ -1,7 +1,7 @@
 //! A session as people read it: a heading for each turn, prompts and answers as they are, the rest in fenced blocks.
 
 use super::Piece;
-use crate::report::envelope::SessionRef;
+use crate::report::session::SessionRef;
 use crate::report::show::printable;
 use ctxc_core::apply::Speaker;
 

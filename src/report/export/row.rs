@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Piece;
-use crate::report::envelope::SessionRef;
+use crate::report::session::SessionRef;
 use ctxc_core::apply::Speaker;
 use ctxc_transcript::text::Tokens;
 

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::report::envelope::{ContextUsage, Report, SessionRef};
+use crate::report::envelope::Report;
+use crate::report::session::{ContextUsage, SessionRef};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Transcript};
 

@@ -6,7 +6,7 @@ use std::io;
 
 use super::data::{Group, Item, Kind, Line, Map, OperationRow, Smaller, Source, State, Used};
 use super::steps::steps;
-use crate::report::envelope::{ContextUsage, SessionRef};
+use crate::report::session::{ContextUsage, SessionRef};
 use ctxc_core::apply::{Calls, Described, describe, is_placeholder, read_calls, recorded_context, shortened};
 use ctxc_core::plan::{Access, Call, Horizon, Place, Protected, Rule, supersede};
 use ctxc_engine::redact::Redactor;

@@ -5,7 +5,8 @@ use std::io::{self, Read, Seek};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::envelope::{ContextUsage, Report, SessionRef};
+use super::super::envelope::Report;
+use super::super::session::{ContextUsage, SessionRef};
 use super::band::{BandRow, band_rows};
 use super::estimates::Estimates;
 use super::second_pass::SecondPass;

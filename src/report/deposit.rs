@@ -1,0 +1,39 @@
+//! How much an operation or `ctxc keep` added to the archive.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::size::{bytes, counted};
+
+/// How much the archive did not have yet of a session, before it is compressed. A line that another session has too is not
+/// stored again, and counts here all the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct DepositSize {
+    /// Lines of the transcript.
+    pub lines: u64,
+    /// The number of files of its folder that were new or changed.
+    pub files: u64,
+    /// The size of both in bytes.
+    pub bytes: u64,
+}
+
+impl DepositSize {
+    /// Both together.
+    pub const fn add(&mut self, other: Self) {
+        self.lines += other.lines;
+        self.files += other.files;
+        self.bytes += other.bytes;
+    }
+}
+
+impl fmt::Display for DepositSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", counted(self.lines, "new line"))?;
+        if self.files > 0 {
+            write!(f, ", {}", counted(self.files, "new file"))?;
+        }
+        write!(f, " ({})", bytes(self.bytes))
+    }
+}
