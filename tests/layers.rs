@@ -8,6 +8,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+mod circles;
+
 /// The folders that are layers, with their rank. One of a lower rank, or of the same name, may be used.
 const LAYERS: &[(&str, u8)] = &[
     ("plan", 0),
