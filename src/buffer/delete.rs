@@ -8,7 +8,7 @@ use ctxc_store::{Archive, Kind, RecordFilter};
 
 /// Where an utterance stood that was deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deleted {
+pub(crate) enum Deleted {
     /// Among what the buffer holds.
     Held,
     /// Among what was evicted and is not in the summary.
@@ -21,7 +21,7 @@ pub enum Deleted {
 ///
 /// # Errors
 /// [`BufferError::Unknown`] where there is none; or when the archive cannot be read or written. Nothing is changed then.
-pub fn delete(
+pub(crate) fn delete(
     archive: &mut dyn Archive,
     name: &Name,
     sequence: u64,
@@ -60,7 +60,7 @@ pub fn delete(
 ///
 /// # Errors
 /// When the archive cannot be read or written. Nothing is changed then.
-pub fn delete_all(archive: &mut dyn Archive, name: &Name) -> Result<u64, BufferError> {
+pub(crate) fn delete_all(archive: &mut dyn Archive, name: &Name) -> Result<u64, BufferError> {
     under_claim(archive, |archive| {
         let records = archive.records(&RecordFilter { session: Some(&name.session()), ..RecordFilter::default() })?;
         let mut n_utterances = 0;

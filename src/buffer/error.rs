@@ -4,7 +4,7 @@ use ctxc_store::ArchiveError;
 
 /// Why something could not be done with a buffer. Each message fits after "cannot".
 #[derive(Debug, thiserror::Error)]
-pub enum BufferError {
+pub(crate) enum BufferError {
     /// The archive that holds it failed.
     #[error(transparent)]
     Archive(#[from] ArchiveError),

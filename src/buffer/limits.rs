@@ -6,13 +6,13 @@ use ctxc_transcript::text::Tokens;
 
 /// How much a buffer holds, and how long the summary of the rest may be. Tokens are `chars4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// The most utterances; 0 counts as 1.
-    pub size: u32,
+    pub(crate) size: u32,
     /// The most tokens of all utterances together. The newest one stays, however long it is.
-    pub max_tokens: Tokens,
+    pub(crate) max_tokens: Tokens,
     /// The maximum number of tokens of the summary.
-    pub summary_tokens: Tokens,
+    pub(crate) summary_tokens: Tokens,
 }
 
 /// H-01.
@@ -24,19 +24,18 @@ impl Default for Limits {
 
 /// Which limits are set anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Change {
+pub(crate) struct Change {
     /// The most utterances.
-    pub size: Option<u32>,
+    pub(crate) size: Option<u32>,
     /// The most tokens of all utterances together.
-    pub max_tokens: Option<Tokens>,
+    pub(crate) max_tokens: Option<Tokens>,
     /// The maximum number of tokens of the summary.
-    pub summary_tokens: Option<Tokens>,
+    pub(crate) summary_tokens: Option<Tokens>,
 }
 
 impl Limits {
     /// The limits with `change` made; the others stay as they are.
-    #[must_use]
-    pub fn with(self, change: Change) -> Self {
+    pub(crate) fn with(self, change: Change) -> Self {
         Self {
             size: change.size.unwrap_or(self.size),
             max_tokens: change.max_tokens.unwrap_or(self.max_tokens),

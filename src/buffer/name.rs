@@ -13,18 +13,16 @@ const LONGEST: usize = 100;
 
 /// The name of a buffer, one of its own within an archive.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Name(String);
+pub(crate) struct Name(String);
 
 impl Name {
     /// The name as it is typed.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 
     /// The session under which the archive has what the buffer holds: the name behind `buffer:`.
-    #[must_use]
-    pub fn session(&self) -> String {
+    pub(crate) fn session(&self) -> String {
         format!("{PREFIX}{}", self.0)
     }
 
@@ -48,7 +46,7 @@ impl fmt::Display for Name {
 /// Text that cannot be the name of a buffer.
 #[derive(Debug, thiserror::Error)]
 #[error("a buffer name must have 1 to {LONGEST} printable characters")]
-pub struct NotAName;
+pub(crate) struct NotAName;
 
 impl FromStr for Name {
     type Err = NotAName;

@@ -8,15 +8,15 @@ use ctxc_store::Archive;
 
 /// The result of a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pushed {
+pub(crate) struct Pushed {
     /// What was pushed, as far as the buffer still holds it.
-    pub held: Vec<Utterance>,
+    pub(crate) held: Vec<Utterance>,
     /// The numbers of the first and the last that were pushed; `None` where nothing was.
-    pub numbers: Option<(u64, u64)>,
+    pub(crate) numbers: Option<(u64, u64)>,
     /// The numbers of what was evicted, oldest first.
-    pub evicted: Vec<u64>,
+    pub(crate) evicted: Vec<u64>,
     /// The buffer as it is now.
-    pub state: State,
+    pub(crate) state: State,
 }
 
 /// Pushes `spoken` into the buffer `name`, in order, at the time `now`, and evicts the oldest utterances until the rest
@@ -25,7 +25,7 @@ pub struct Pushed {
 ///
 /// # Errors
 /// When the archive cannot be read or written; then nothing is changed.
-pub fn push(
+pub(crate) fn push(
     archive: &mut dyn Archive,
     name: &Name,
     spoken: Vec<Spoken>,

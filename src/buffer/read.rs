@@ -11,18 +11,18 @@ use ctxc_transcript::text::Digest;
 
 /// A buffer with all that it holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Contents {
+pub(crate) struct Contents {
     /// What is known of it.
-    pub state: State,
+    pub(crate) state: State,
     /// What it holds, oldest first.
-    pub utterances: Vec<Utterance>,
+    pub(crate) utterances: Vec<Utterance>,
 }
 
 /// The buffer `name` with all that it holds; nothing where there is no such buffer (H-09).
 ///
 /// # Errors
 /// When the archive cannot be read, or what it holds is damaged.
-pub fn contents(archive: &dyn Archive, name: &Name) -> Result<Contents, BufferError> {
+pub(crate) fn contents(archive: &dyn Archive, name: &Name) -> Result<Contents, BufferError> {
     let mut state = State::read(archive, name)?;
     loop {
         match utterances(archive, &state)? {
@@ -56,14 +56,12 @@ pub(super) fn named(archive: &dyn Archive, refs: &[UtteranceRef]) -> Result<Hash
 
 impl Contents {
     /// The utterances of `speaker`, or of all speakers without one, oldest first (H-05).
-    #[must_use]
-    pub fn read(&self, speaker: Option<Speaker>) -> Vec<&Utterance> {
+    pub(crate) fn read(&self, speaker: Option<Speaker>) -> Vec<&Utterance> {
         self.utterances.iter().filter(|it| speaker.is_none_or(|speaker| it.speaker == speaker)).collect()
     }
 
     /// The last `n` of what `speaker` said, or everybody without one, oldest first (H-05).
-    #[must_use]
-    pub fn last(&self, n: usize, speaker: Option<Speaker>) -> Vec<&Utterance> {
+    pub(crate) fn last(&self, n: usize, speaker: Option<Speaker>) -> Vec<&Utterance> {
         let said = self.read(speaker);
         let first = said.len().saturating_sub(n);
         said.into_iter().skip(first).collect()
@@ -75,7 +73,7 @@ impl Contents {
 ///
 /// # Errors
 /// When nothing can be looked through.
-pub fn search<'c>(
+pub(crate) fn search<'c>(
     contents: &'c Contents,
     name: &Name,
     query: &str,
@@ -101,7 +99,7 @@ pub fn search<'c>(
 ///
 /// # Errors
 /// When the archive cannot be read, or what it holds is damaged.
-pub fn state(archive: &dyn Archive, name: &Name) -> Result<State, BufferError> {
+pub(crate) fn state(archive: &dyn Archive, name: &Name) -> Result<State, BufferError> {
     State::read(archive, name)
 }
 
@@ -109,7 +107,7 @@ pub fn state(archive: &dyn Archive, name: &Name) -> Result<State, BufferError> {
 ///
 /// # Errors
 /// When the archive cannot be read.
-pub fn names(archive: &dyn Archive) -> Result<Vec<Name>, BufferError> {
+pub(crate) fn names(archive: &dyn Archive) -> Result<Vec<Name>, BufferError> {
     let filter = RecordFilter { kind: Some(Kind::Summary), ..RecordFilter::default() };
     let sessions = archive.records(&filter)?.into_iter().filter_map(|record| record.document.session);
     let names: BTreeSet<Name> = sessions.filter_map(|session| Name::of_session(&session)).collect();

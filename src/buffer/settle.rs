@@ -21,22 +21,22 @@ const TRIES: usize = 5;
 
 /// Evicted utterances that are not in the summary yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Due {
+pub(crate) struct Due {
     /// The summary so far.
-    pub existing: String,
+    pub(crate) existing: String,
     /// What was evicted since, in chunks that an engine can take, oldest first.
-    pub chunks: Vec<Vec<Said>>,
+    pub(crate) chunks: Vec<Vec<Said>>,
     /// The most tokens that the summary may have.
-    pub limit: Tokens,
+    pub(crate) limit: Tokens,
 }
 
 /// The outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settled {
+pub(crate) struct Settled {
     /// How many utterances went into the summary.
-    pub n_summarized: u64,
+    pub(crate) n_summarized: u64,
     /// The buffer as it is now.
-    pub state: State,
+    pub(crate) state: State,
 }
 
 /// Summarizes what waits in the buffer `name`, by `summarize`, which gives the new summary. Nothing is locked
@@ -46,7 +46,7 @@ pub struct Settled {
 ///
 /// # Errors
 /// When `summarize` fails, or the archive cannot be read or written; then all that waits goes on waiting.
-pub fn settle<E: From<BufferError>>(
+pub(crate) fn settle<E: From<BufferError>>(
     archive: &mut dyn Archive,
     name: &Name,
     clock: impl Fn() -> Timestamp,

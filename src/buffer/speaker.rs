@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// Who said something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Speaker {
+pub(crate) enum Speaker {
     /// The person.
     User,
     /// The model.
@@ -16,11 +16,10 @@ pub enum Speaker {
 
 impl Speaker {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::User, Self::Assistant, Self::System];
+    pub(crate) const ALL: [Self; 3] = [Self::User, Self::Assistant, Self::System];
 
     /// The name, as it is stored and typed.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::User => "user",
             Self::Assistant => "assistant",
@@ -38,7 +37,7 @@ impl fmt::Display for Speaker {
 /// Text that names no speaker.
 #[derive(Debug, thiserror::Error)]
 #[error("the speakers are {}", Speaker::ALL.map(Speaker::name).join(", "))]
-pub struct NotASpeaker;
+pub(crate) struct NotASpeaker;
 
 impl FromStr for Speaker {
     type Err = NotASpeaker;

@@ -9,13 +9,13 @@ use ctxc_transcript::text::{Digest, Tokens, chars4};
 
 /// The state of a buffer without its utterances.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct State {
+pub(crate) struct State {
     /// How much it holds.
-    pub limits: Limits,
+    pub(crate) limits: Limits,
     /// The summary of what has left; empty where nothing has.
-    pub summary: String,
+    pub(crate) summary: String,
     /// The number of utterances that the summary covers.
-    pub n_summarized: u64,
+    pub(crate) n_summarized: u64,
     /// The number of the newest utterance that ever was; 0 where there was none.
     pub(super) newest: u64,
     /// The turn of that one.
@@ -52,26 +52,22 @@ struct Meta {
 
 impl State {
     /// How many utterances the buffer holds.
-    #[must_use]
-    pub fn n_held(&self) -> u64 {
+    pub(crate) fn n_held(&self) -> u64 {
         self.held.len() as u64
     }
 
     /// The number of evicted utterances that are not in the summary yet.
-    #[must_use]
-    pub fn n_waiting(&self) -> u64 {
+    pub(crate) fn n_waiting(&self) -> u64 {
         self.waiting.len() as u64
     }
 
     /// The tokens of all that it holds.
-    #[must_use]
-    pub fn total_tokens(&self) -> Tokens {
+    pub(crate) fn total_tokens(&self) -> Tokens {
         self.held.iter().map(|reference| reference.tokens).sum()
     }
 
     /// The tokens of the summary.
-    #[must_use]
-    pub fn summary_tokens(&self) -> Tokens {
+    pub(crate) fn summary_tokens(&self) -> Tokens {
         chars4(&self.summary)
     }
 

@@ -9,32 +9,32 @@ use ctxc_transcript::text::{Digest, Tokens, chars4};
 
 /// A text to push into a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spoken {
+pub(crate) struct Spoken {
     /// Who said it.
-    pub speaker: Speaker,
+    pub(crate) speaker: Speaker,
     /// In which turn. Without a number it is the turn of what was said before, or the next one where a user speaks.
-    pub turn: Option<u64>,
+    pub(crate) turn: Option<u64>,
     /// When; without a time it is said when it is pushed.
-    pub time: Option<Timestamp>,
+    pub(crate) time: Option<Timestamp>,
     /// What, byte for byte.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// An utterance of a buffer (H-03).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Utterance {
+pub(crate) struct Utterance {
     /// Its number within the buffer, from 1. It never changes, and no other utterance gets it.
-    pub sequence: u64,
+    pub(crate) sequence: u64,
     /// Its place among what the buffer holds, oldest first, from 0. It changes when older ones go.
-    pub utterance_index: usize,
+    pub(crate) utterance_index: usize,
     /// The turn in which it was said.
-    pub turn_number: u64,
+    pub(crate) turn_number: u64,
     /// Who said it.
-    pub speaker: Speaker,
+    pub(crate) speaker: Speaker,
     /// When.
-    pub time: Timestamp,
+    pub(crate) time: Timestamp,
     /// What, byte for byte.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// What the record of an utterance says beside its document.
@@ -46,8 +46,7 @@ struct Meta {
 
 impl Utterance {
     /// Its size, in `chars4` tokens.
-    #[must_use]
-    pub fn tokens(&self) -> Tokens {
+    pub(crate) fn tokens(&self) -> Tokens {
         chars4(&self.text)
     }
 

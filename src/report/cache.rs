@@ -20,23 +20,22 @@ const WRITE: u64 = 125;
 
 /// The cost of a rewrite in the prompt cache, in tokens of the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct CacheCost {
+pub(crate) struct CacheCost {
     /// Tokens before the first change, system prompt and tools included: still cached.
-    pub still_cached: Tokens,
+    pub(crate) still_cached: Tokens,
     /// Tokens after the first change: re-cached.
-    pub written_again: Tokens,
+    pub(crate) written_again: Tokens,
     /// Tokens that each later step saves.
-    pub saved_per_step: Tokens,
+    pub(crate) saved_per_step: Tokens,
     /// The number of steps after which the rewrite breaks even; null where it never does.
-    pub steps_to_gain: Option<u64>,
+    pub(crate) steps_to_gain: Option<u64>,
 }
 
 impl CacheCost {
     /// The cost of a rewrite by which a context of `before` tokens became one of `after`, of which the first `unchanged`
     /// are as they were. The cache is taken to hold all of the context before; where it has run out, the rewrite costs
     /// nothing.
-    #[must_use]
-    pub fn of(before: Tokens, after: Tokens, unchanged: Tokens) -> Self {
+    pub(crate) fn of(before: Tokens, after: Tokens, unchanged: Tokens) -> Self {
         let written_again = after.saturating_sub(unchanged);
         let saved_per_step = before.saturating_sub(after);
         // Without the rewrite n steps cost n * READ * before; with it the first costs READ * unchanged + WRITE * written_again,

@@ -13,56 +13,54 @@ use ctxc_transcript::text::Tokens;
 
 /// Requests to a server, made or planned.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct CallsReport {
+pub(crate) struct CallsReport {
     /// The server.
-    pub host: String,
+    pub(crate) host: String,
     /// The number of texts by model.
-    pub models: BTreeMap<String, u64>,
+    pub(crate) models: BTreeMap<String, u64>,
     /// The number of calls, made or planned.
-    pub calls: u64,
+    pub(crate) calls: u64,
     /// The number of retries among them.
-    pub repeated: u64,
+    pub(crate) repeated: u64,
     /// The number of results from the cache.
-    pub cached: u64,
+    pub(crate) cached: u64,
     /// The number of distinct secrets replaced by placeholders.
-    pub secrets_replaced: u64,
+    pub(crate) secrets_replaced: u64,
     /// Input tokens, as the server counts them.
-    pub input_tokens: Tokens,
+    pub(crate) input_tokens: Tokens,
     /// Output tokens, as the server counts them.
-    pub output_tokens: Tokens,
+    pub(crate) output_tokens: Tokens,
     /// The expected cost without retries; null where a price is unknown.
     #[serde(rename = "expected_cost_usd")]
-    pub expected_cost: Option<CostRange>,
+    pub(crate) expected_cost: Option<CostRange>,
     /// The cost of the counted tokens.
     #[serde(rename = "cost_usd")]
-    pub cost: Usd,
+    pub(crate) cost: Usd,
     /// The most that calls without a count may have cost in addition.
     #[serde(rename = "may_cost_usd")]
-    pub may_cost: Usd,
+    pub(crate) may_cost: Usd,
     /// The number of calls of unknown cost.
-    pub unpriced_calls: u64,
+    pub(crate) unpriced_calls: u64,
 }
 
 /// Requests to a server, made or planned: in total, and by task in their order.
 #[derive(Clone, Debug)]
-pub struct Calls {
+pub(crate) struct Calls {
     /// As a whole.
-    pub sum: CallsReport,
+    pub(crate) sum: CallsReport,
     /// Of each task; nothing for one that no server is asked for.
-    pub of_tasks: Vec<Option<TaskCalls>>,
+    pub(crate) of_tasks: Vec<Option<TaskCalls>>,
 }
 
 impl Calls {
     /// The planned requests to `host`.
-    #[must_use]
-    pub fn expected(questions: &Questions<'_>, host: String) -> Self {
+    pub(crate) fn expected(questions: &Questions<'_>, host: String) -> Self {
         let sum = CallsReport::expected(&questions.asked(), questions.n_secrets(), host);
         Self { sum, of_tasks: TaskCalls::of_tasks(questions, None) }
     }
 
     /// The requests made to `host`.
-    #[must_use]
-    pub fn made(questions: &Questions<'_>, host: String, ran: &Ran) -> Self {
+    pub(crate) fn made(questions: &Questions<'_>, host: String, ran: &Ran) -> Self {
         let n_asked = ran.spent.iter().filter(|spent| spent.calls > 0).count() as u64;
         let sum = Self::expected(questions, host).sum.with(ran.spent.iter().copied().sum(), n_asked);
         Self { sum, of_tasks: TaskCalls::of_tasks(questions, Some(ran)) }
@@ -71,25 +69,24 @@ impl Calls {
 
 /// The calls for one text.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct TaskCalls {
+pub(crate) struct TaskCalls {
     /// The model.
-    pub model: String,
+    pub(crate) model: String,
     /// The number of calls.
-    pub attempts: u32,
+    pub(crate) attempts: u32,
     /// The time of all calls, in seconds.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
     /// The cost of the calls, as far as it was counted.
-    pub cost_usd: Usd,
+    pub(crate) cost_usd: Usd,
     /// Whether the result came from the cache.
-    pub cached: bool,
+    pub(crate) cached: bool,
     /// Placeholders of secrets that the reply lacks.
-    pub secrets_lost: Vec<String>,
+    pub(crate) secrets_lost: Vec<String>,
 }
 
 impl CallsReport {
     /// The planned requests to `host`.
-    #[must_use]
-    pub fn expected(asked: &[Asked], n_secrets: usize, host: String) -> Self {
+    pub(crate) fn expected(asked: &[Asked], n_secrets: usize, host: String) -> Self {
         let open = || asked.iter().filter(|asked| !asked.is_cached);
         let mut models = BTreeMap::new();
         open().for_each(|asked| *models.entry(asked.model.clone()).or_default() += 1);
@@ -110,8 +107,7 @@ impl CallsReport {
     }
 
     /// The requests made to `host` for summaries.
-    #[must_use]
-    pub fn of_summaries(made: &Summarized, host: String) -> Self {
+    pub(crate) fn of_summaries(made: &Summarized, host: String) -> Self {
         let n_asked = made.asked.iter().filter(|asked| asked.spent.calls > 0).count() as u64;
         Self::expected(&made.asked, made.n_secrets, host).with(made.spent, n_asked)
     }
@@ -133,8 +129,7 @@ impl CallsReport {
 
 impl CallsReport {
     /// The planned requests in one line: their number, and the range of their cost.
-    #[must_use]
-    pub fn forecast(&self) -> String {
+    pub(crate) fn forecast(&self) -> String {
         let cost = match &self.expected_cost {
             Some(range) if range.low == range.high => format!("cost {}", range.low),
             Some(range) => format!("cost {} to {}", range.low, range.high),

@@ -13,20 +13,20 @@ use ctxc_core::apply::{Detail, Problem, ProblemKind, Severity};
 
 /// The problems of one transcript.
 #[derive(Clone, Debug)]
-pub struct CheckReport {
+pub(crate) struct CheckReport {
     /// The session that was read.
-    pub session: SessionRef,
+    pub(crate) session: SessionRef,
     /// The path of the file as messages print it.
-    pub file: String,
+    pub(crate) file: String,
     /// What it was compared with.
-    pub against: Option<String>,
+    pub(crate) against: Option<String>,
     /// Every problem, in the order of its line, with whether the original has it too.
-    pub problems: Vec<(Problem, Origin)>,
+    pub(crate) problems: Vec<(Problem, Origin)>,
 }
 
 /// Where a problem comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
+pub(crate) enum Origin {
     /// From the file that was checked.
     Own,
     /// From the original: it is there too.
@@ -35,15 +35,13 @@ pub enum Origin {
 
 impl CheckReport {
     /// How many problems of `severity` and `origin` there are.
-    #[must_use]
-    pub fn count(&self, severity: Severity, origin: Origin) -> u64 {
+    pub(crate) fn count(&self, severity: Severity, origin: Origin) -> u64 {
         let same = self.problems.iter().filter(|(problem, from)| problem.severity == severity && *from == origin);
         same.count() as u64
     }
 
     /// One sentence on all of it.
-    #[must_use]
-    pub fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         let found = |origin| {
             let errors = self.count(Severity::Error, origin);
             let warnings = self.count(Severity::Warning, origin);

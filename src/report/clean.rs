@@ -11,11 +11,11 @@ use super::size::{bytes, counted};
 
 /// The files that were removed, or would be.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct CleanReport {
+pub(crate) struct CleanReport {
     /// Whether this is a dry run.
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     /// The files.
-    pub files: Vec<File>,
+    pub(crate) files: Vec<File>,
     bytes: u64,
 }
 
@@ -23,18 +23,18 @@ impl Report for CleanReport {}
 
 /// A file that ctxc made.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct File {
+pub(crate) struct File {
     /// Its path.
-    pub path: String,
+    pub(crate) path: String,
     /// The kind of file.
-    pub what: What,
+    pub(crate) what: What,
     bytes: u64,
 }
 
 /// The kind of a file that ctxc made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum What {
+pub(crate) enum What {
     /// A session.
     Version,
     /// A backup of a session that was replaced in place.
@@ -43,13 +43,12 @@ pub enum What {
 
 impl CleanReport {
     /// A report of nothing yet.
-    #[must_use]
-    pub fn new(dry_run: bool) -> Self {
+    pub(crate) fn new(dry_run: bool) -> Self {
         Self { dry_run, files: Vec::new(), bytes: 0 }
     }
 
     /// Adds a file of so many bytes.
-    pub fn add(&mut self, path: &Path, what: What, bytes: u64) {
+    pub(crate) fn add(&mut self, path: &Path, what: What, bytes: u64) {
         self.files.push(File { path: path.display().to_string(), what, bytes });
         self.bytes += bytes;
     }

@@ -10,26 +10,26 @@ use super::envelope::Report;
 
 /// The outcome of installing or removing the plugin.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Installed {
+pub(crate) struct Installed {
     /// The verb: `install` or `uninstall`.
-    pub action: &'static str,
+    pub(crate) action: &'static str,
     /// Whether nothing was changed because of `--dry-run`.
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     /// The files and the outcome of each: `written`, `replaced`, `unchanged` or `removed`.
-    pub files: Vec<FileRow>,
+    pub(crate) files: Vec<FileRow>,
     /// The archive in which sessions are stored when they end; null where they are not, and after an uninstall.
-    pub kept_in: Option<String>,
+    pub(crate) kept_in: Option<String>,
 }
 
 impl Report for Installed {}
 
 /// A file and its outcome.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct FileRow {
+pub(crate) struct FileRow {
     /// The path of the file.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// The outcome.
-    pub fate: String,
+    pub(crate) fate: String,
 }
 
 impl fmt::Display for Installed {
@@ -66,23 +66,23 @@ impl fmt::Display for Installed {
 
 /// The state of the plugin.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct ClientStatus {
+pub(crate) struct ClientStatus {
     /// The folder of the plugin.
-    pub folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// The version of the installed plugin; null without one.
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
     /// The version of this program.
-    pub program_version: &'static str,
+    pub(crate) program_version: &'static str,
     /// The path of the program that the plugin runs.
-    pub program: Option<PathBuf>,
+    pub(crate) program: Option<PathBuf>,
     /// Whether that program exists.
-    pub program_is_there: bool,
+    pub(crate) program_is_there: bool,
     /// Whether the settings of the client disable all plugins and hooks.
-    pub hooks_disabled: bool,
+    pub(crate) hooks_disabled: bool,
     /// Whether the status line of the client is that of ctxc.
-    pub status_line: bool,
+    pub(crate) status_line: bool,
     /// The archive in which sessions are stored when they end; null where they are not.
-    pub kept_in: Option<String>,
+    pub(crate) kept_in: Option<String>,
 }
 
 impl Report for ClientStatus {}

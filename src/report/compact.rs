@@ -18,12 +18,12 @@ use ctxc_transcript::text::{Tokens, chars4};
 /// Result of `ctxc compact`, or of its dry run.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
-pub struct CompactReport {
+pub(crate) struct CompactReport {
     /// What every rewrite tells.
     #[serde(skip)]
-    pub rewritten: Rewritten,
+    pub(crate) rewritten: Rewritten,
     /// What came of the compaction.
-    pub compacted: CompactStats,
+    pub(crate) compacted: CompactStats,
 }
 
 impl Report for CompactReport {
@@ -46,45 +46,45 @@ impl JsonSchema for CompactReport {
 
 /// The result of a compaction. Where nothing was compacted, all counts are 0.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
-pub struct CompactStats {
+pub(crate) struct CompactStats {
     /// The name of the engine.
-    pub engine: &'static str,
+    pub(crate) engine: &'static str,
     /// The budget that the context must exceed; null where it is always compacted.
-    pub budget: Option<Tokens>,
+    pub(crate) budget: Option<Tokens>,
     /// Context usage as compared with the budget.
-    pub size: Tokens,
+    pub(crate) size: Tokens,
     /// Why nothing was compacted: `below-budget`, `nothing-older` or `not-smaller`.
-    pub reason: Option<Reason>,
+    pub(crate) reason: Option<Reason>,
     /// The number of messages that were replaced, as the API counts them.
     #[serde(rename = "messagesCompressed")]
-    pub messages_compressed: u64,
+    pub(crate) messages_compressed: u64,
     /// The number of summaries written, summaries of summaries included.
     #[serde(rename = "batchesCreated")]
-    pub batches_created: u64,
+    pub(crate) batches_created: u64,
     /// Context usage before.
     #[serde(rename = "tokensEstimateBefore")]
-    pub tokens_before: Tokens,
+    pub(crate) tokens_before: Tokens,
     /// Context usage after; an upper bound for a dry run that asks no server.
     #[serde(rename = "tokensEstimateAfter")]
-    pub tokens_after: Tokens,
+    pub(crate) tokens_after: Tokens,
     /// The number of messages as the API counts them, the leading summary included.
-    pub messages: BeforeAfter<u32>,
+    pub(crate) messages: BeforeAfter<u32>,
     /// The chunks that were summarized, in order.
-    pub chunks: Vec<ChunkRow>,
+    pub(crate) chunks: Vec<ChunkRow>,
     /// The summaries that the conversation now starts with, in order.
-    pub batches: Vec<BatchRow>,
+    pub(crate) batches: Vec<BatchRow>,
     /// The number of summaries that the compaction view leaves out.
-    pub omitted: u64,
+    pub(crate) omitted: u64,
     /// The number of times summaries were summarized again.
-    pub refolds: u64,
+    pub(crate) refolds: u64,
     /// Requests to a server, made or planned.
-    pub calls: Option<CallsReport>,
+    pub(crate) calls: Option<CallsReport>,
 }
 
 /// Why nothing was compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reason {
+pub(crate) enum Reason {
     /// The context is not over the budget.
     BelowBudget,
     /// No message is older than those that are kept.
@@ -95,13 +95,12 @@ pub enum Reason {
 
 impl CompactStats {
     /// The result before any edit, of a context of `size`.
-    #[must_use]
-    pub fn of(engine: &'static str, size: Tokens) -> Self {
+    pub(crate) fn of(engine: &'static str, size: Tokens) -> Self {
         Self { engine, size, ..Self::default() }
     }
 
     /// Takes what is known before anything is summarized.
-    pub fn plan(&mut self, scope: &Scope, chunks: Vec<ChunkRow>) {
+    pub(crate) fn plan(&mut self, scope: &Scope, chunks: Vec<ChunkRow>) {
         let before = scope.messages.len();
         let kept = before.saturating_sub(u32::try_from(scope.start).unwrap_or(u32::MAX));
         self.messages = BeforeAfter { before, after: kept + 1 };
@@ -111,15 +110,13 @@ impl CompactStats {
     }
 
     /// That nothing was done, for this reason: all counts are zero.
-    #[must_use]
-    pub fn unchanged(self, reason: Reason) -> Self {
+    pub(crate) fn unchanged(self, reason: Reason) -> Self {
         let Self { engine, budget, size, .. } = self;
         Self { engine, budget, size, reason: Some(reason), ..Self::default() }
     }
 
     /// Why nothing changes, when nothing does.
-    #[must_use]
-    pub fn why_unchanged(&self) -> String {
+    pub(crate) fn why_unchanged(&self) -> String {
         let size = count(self.size.0);
         match (self.reason, self.budget) {
             (Some(Reason::BelowBudget), Some(budget)) => {
@@ -136,50 +133,48 @@ impl CompactStats {
 
 /// A chunk of messages that are summarized together.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct ChunkRow {
+pub(crate) struct ChunkRow {
     /// The number of messages.
-    pub messages: u64,
+    pub(crate) messages: u64,
     /// The time of the first message.
-    pub start: Option<Timestamp>,
+    pub(crate) start: Option<Timestamp>,
     /// The time of the last message.
-    pub end: Option<Timestamp>,
+    pub(crate) end: Option<Timestamp>,
     /// `chars4` tokens that the engine reads.
-    pub tokens: Tokens,
+    pub(crate) tokens: Tokens,
 }
 
 impl ChunkRow {
     /// The row of a chunk that becomes `batch`, of which an engine reads `tokens`.
-    #[must_use]
-    pub const fn of(batch: &Batch, tokens: Tokens) -> Self {
+    pub(crate) const fn of(batch: &Batch, tokens: Tokens) -> Self {
         Self { messages: batch.n_messages, start: batch.start, end: batch.end, tokens }
     }
 }
 
 /// A summary.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct BatchRow {
+pub(crate) struct BatchRow {
     /// The name of the summary in the archive; null without one.
-    pub id: Option<String>,
+    pub(crate) id: Option<String>,
     /// The label of the summary.
-    pub label: Option<String>,
+    pub(crate) label: Option<String>,
     /// The number of times that it was summarized again.
-    pub depth: u32,
+    pub(crate) depth: u32,
     /// The time of its first message.
-    pub start: Option<Timestamp>,
+    pub(crate) start: Option<Timestamp>,
     /// The time of its last message.
-    pub end: Option<Timestamp>,
+    pub(crate) end: Option<Timestamp>,
     /// The number of messages it summarizes.
-    pub messages: u64,
+    pub(crate) messages: u64,
     /// The `chars4` tokens of its text.
-    pub tokens: Tokens,
+    pub(crate) tokens: Tokens,
     /// Whether it was written in this run.
-    pub is_new: bool,
+    pub(crate) is_new: bool,
 }
 
 impl BatchRow {
     /// The row of `batch`, and of its name where it is kept.
-    #[must_use]
-    pub fn of(named: &NamedBatch, is_kept: Kept, is_new: bool) -> Self {
+    pub(crate) fn of(named: &NamedBatch, is_kept: Kept, is_new: bool) -> Self {
         let Batch { depth, start, end, n_messages, text, .. } = &named.batch;
         let kept = |text: &String| matches!(is_kept, Kept::InArchive).then(|| text.clone());
         Self {
@@ -197,7 +192,7 @@ impl BatchRow {
 
 /// Whether a batch is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub(crate) enum Kept {
     /// In an archive.
     InArchive,
     /// Nowhere but in the view.
@@ -250,7 +245,7 @@ fn summaries(n: u64) -> String {
 
 /// The text of a dry run.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan<'a>(pub &'a CompactReport);
+pub(crate) struct Plan<'a>(pub(crate) &'a CompactReport);
 
 impl fmt::Display for Plan<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

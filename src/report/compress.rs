@@ -19,29 +19,29 @@ use ctxc_transcript::text::Tokens;
 
 /// Result of `ctxc compress`, or of its dry run.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct CompressReport {
+pub(crate) struct CompressReport {
     /// What every rewrite tells.
     #[serde(skip)]
-    pub rewritten: Rewritten,
+    pub(crate) rewritten: Rewritten,
     /// The engine.
-    pub engine: &'static str,
+    pub(crate) engine: &'static str,
     /// The number of active turns.
-    pub turns: u64,
+    pub(crate) turns: u64,
     /// The number of turns in a band.
-    pub turns_in_bands: u64,
+    pub(crate) turns_in_bands: u64,
     /// The number of messages by outcome.
-    pub messages: Messages,
+    pub(crate) messages: Messages,
     /// Requests to a server, made or planned.
-    pub calls: Option<CallsReport>,
+    pub(crate) calls: Option<CallsReport>,
     /// One row for each level.
-    pub levels: Vec<LevelRow>,
+    pub(crate) levels: Vec<LevelRow>,
     /// How many facts of the compressed texts were kept.
-    pub facts: FactsReport,
+    pub(crate) facts: FactsReport,
     /// How much of the lost ones is told.
     #[serde(skip)]
-    pub lost: LostFacts,
+    pub(crate) lost: LostFacts,
     /// The texts to compress, in the order of the conversation.
-    pub tasks: Vec<TaskRow>,
+    pub(crate) tasks: Vec<TaskRow>,
 }
 
 impl Report for CompressReport {
@@ -52,24 +52,24 @@ impl Report for CompressReport {
 
 /// The number of messages by outcome.
 #[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]
-pub struct Messages {
+pub(crate) struct Messages {
     /// The number of compressed texts.
-    pub compressed: u64,
+    pub(crate) compressed: u64,
     /// The number of these that the built-in engine shortened, since the model's replies were refused.
-    pub extracted: u64,
+    pub(crate) extracted: u64,
     /// The number of texts too short to compress.
-    pub skipped: u64,
+    pub(crate) skipped: u64,
     /// The number of texts kept because the reply was refused.
-    pub kept: u64,
+    pub(crate) kept: u64,
     /// The number of texts without a reply.
-    pub failed: u64,
+    pub(crate) failed: u64,
     /// `chars4` tokens of the compressed texts.
-    pub tokens: BeforeAfter<Tokens>,
+    pub(crate) tokens: BeforeAfter<Tokens>,
 }
 
 /// The result of one level.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct LevelRow {
+pub(crate) struct LevelRow {
     level: String,
     target_percent: u8,
     tasks: u64,
@@ -82,7 +82,7 @@ pub struct LevelRow {
 
 /// A text to compress.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct TaskRow {
+pub(crate) struct TaskRow {
     line: u32,
     turn: usize,
     role: &'static str,
@@ -102,8 +102,7 @@ pub struct TaskRow {
 
 impl CompressReport {
     /// The report of a run before anything has been done.
-    #[must_use]
-    pub fn new(rewritten: Rewritten, engine: &'static str, bands: &Bands, n_turns: usize) -> Self {
+    pub(crate) fn new(rewritten: Rewritten, engine: &'static str, bands: &Bands, n_turns: usize) -> Self {
         let in_bands = (0..n_turns).filter(|&turn| bands.of_turn(turn, n_turns).is_some()).count();
         Self {
             rewritten,
@@ -120,7 +119,7 @@ impl CompressReport {
     }
 
     /// Takes the tasks and, where they have been run, what came of them.
-    pub fn set_tasks(&mut self, index: &Index, tasks: &[Task], n_skipped: u64, outcomes: Option<&[Outcome]>) {
+    pub(crate) fn set_tasks(&mut self, index: &Index, tasks: &[Task], n_skipped: u64, outcomes: Option<&[Outcome]>) {
         self.messages.skipped = n_skipped;
         let mut reader = FactsReader::new(self.lost, tasks);
         let outcomes = (0..tasks.len()).map(|at| outcomes.and_then(|outcomes| outcomes.get(at)));
@@ -155,7 +154,7 @@ impl CompressReport {
     }
 
     /// Takes what was asked of a server for the tasks, or would be. The tasks have been set before.
-    pub fn set_calls(&mut self, calls: Option<Calls>) {
+    pub(crate) fn set_calls(&mut self, calls: Option<Calls>) {
         let Some(Calls { sum, of_tasks }) = calls else { return };
         self.rewritten.note_calls(Some(&sum));
         self.calls = Some(sum);
@@ -292,13 +291,13 @@ impl fmt::Display for CompressReport {
 
 /// Text of a dry run: the turns by band, the tasks, and the expected result.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan<'a> {
+pub(crate) struct Plan<'a> {
     /// The report of the dry run.
-    pub report: &'a CompressReport,
+    pub(crate) report: &'a CompressReport,
     /// The bands.
-    pub bands: &'a Bands,
+    pub(crate) bands: &'a Bands,
     /// How tables look.
-    pub look: Look,
+    pub(crate) look: Look,
 }
 
 impl fmt::Display for Plan<'_> {
@@ -363,6 +362,6 @@ fn expected_calls(calls: Option<&CallsReport>) -> String {
     calls.map_or_else(|| "calls 0, cost 0 USD".to_owned(), CallsReport::forecast)
 }
 
-pub mod explain;
+pub(crate) mod explain;
 #[cfg(test)]
 mod tests;

@@ -9,32 +9,31 @@ use ctxc_store::Operation;
 /// The cost and saving that an operation records in the archive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default)]
-pub struct OperationCost {
+pub(crate) struct OperationCost {
     /// The context before, scaled to the counts of the client.
-    pub tokens_before: u64,
+    pub(crate) tokens_before: u64,
     /// The context after.
-    pub tokens_after: u64,
+    pub(crate) tokens_after: u64,
     /// Tokens of the API for one of `chars4`; 0 where it was not noted.
-    pub factor: f64,
+    pub(crate) factor: f64,
     /// Tokens that were re-cached.
-    pub tokens_recached: u64,
+    pub(crate) tokens_recached: u64,
     /// Calls to a server.
-    pub calls: u64,
+    pub(crate) calls: u64,
     /// Their cost in US dollars, as far as it is known.
-    pub cost_usd: f64,
+    pub(crate) cost_usd: f64,
     /// The number of calls of unknown cost.
-    pub unpriced_calls: u64,
+    pub(crate) unpriced_calls: u64,
 }
 
 impl OperationCost {
     /// The figures that `operation` recorded; `None` where there are none, or unreadable ones.
-    #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub(crate) fn of(operation: &Operation) -> Option<Self> {
         serde_json::from_str(operation.report.as_deref()?).ok()
     }
 
     /// Adds what was asked of a server.
-    pub fn add_calls(&mut self, calls: &CallsReport) {
+    pub(crate) fn add_calls(&mut self, calls: &CallsReport) {
         self.calls += calls.calls;
         self.cost_usd += calls.cost.dollars();
         self.unpriced_calls += calls.unpriced_calls;

@@ -13,25 +13,25 @@ use ctxc_transcript::text::Tokens;
 
 /// The selected items that were removed or replaced.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct CuttingReport {
+pub(crate) struct CuttingReport {
     /// What every rewrite tells.
     #[serde(skip)]
-    pub rewritten: Rewritten,
+    pub(crate) rewritten: Rewritten,
     /// The number of tool results that were removed.
-    pub tool_results: u64,
+    pub(crate) tool_results: u64,
     /// The number of messages that were removed.
-    pub messages: u64,
+    pub(crate) messages: u64,
     /// `chars4` tokens before and after.
-    pub cut: BeforeAfter<Tokens>,
+    pub(crate) cut: BeforeAfter<Tokens>,
     /// The difference between before and after.
-    pub tokens_saved: i64,
+    pub(crate) tokens_saved: i64,
     /// The number of calls whose long parameters were shortened too.
-    pub inputs: u64,
+    pub(crate) inputs: u64,
     /// A row for each target, in the order given.
-    pub targets: Vec<TargetRow>,
+    pub(crate) targets: Vec<TargetRow>,
     /// What was done, as a person says it.
     #[serde(skip)]
-    pub done: &'static str,
+    pub(crate) done: &'static str,
 }
 
 impl Report for CuttingReport {
@@ -42,21 +42,21 @@ impl Report for CuttingReport {
 
 /// The outcome of a target.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct TargetRow {
+pub(crate) struct TargetRow {
     /// The target as typed.
-    pub target: String,
+    pub(crate) target: String,
     /// The outcome.
-    pub outcome: TargetOutcome,
+    pub(crate) outcome: TargetOutcome,
     /// The items removed for it.
-    pub items: Vec<ItemRow>,
+    pub(crate) items: Vec<ItemRow>,
     /// `chars4` tokens saved.
-    pub tokens_saved: i64,
+    pub(crate) tokens_saved: i64,
 }
 
 /// The outcome of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum TargetOutcome {
+pub(crate) enum TargetOutcome {
     /// All its items were removed.
     Cut,
     /// Nothing matches it.
@@ -83,21 +83,20 @@ impl TargetOutcome {
 
 /// An item that was removed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct ItemRow {
+pub(crate) struct ItemRow {
     /// The handle, or the beginning of the text.
-    pub name: String,
+    pub(crate) name: String,
     /// The call, such as `Read src/main.rs`, or the role of the message.
-    pub what: String,
+    pub(crate) what: String,
     /// Its line, from 1.
-    pub line: u32,
+    pub(crate) line: u32,
     /// `chars4` tokens before and after.
-    pub tokens: BeforeAfter<Tokens>,
+    pub(crate) tokens: BeforeAfter<Tokens>,
 }
 
 impl CuttingReport {
     /// The report of `rows`; `done` is the verb as a person says that it was carried out.
-    #[must_use]
-    pub fn new(rewritten: Rewritten, done: &'static str, targets: Vec<TargetRow>, n_results: u64) -> Self {
+    pub(crate) fn new(rewritten: Rewritten, done: &'static str, targets: Vec<TargetRow>, n_results: u64) -> Self {
         let items = || targets.iter().flat_map(|row| &row.items);
         let cut = BeforeAfter {
             before: items().map(|item| item.tokens.before).sum(),
@@ -116,7 +115,7 @@ impl CuttingReport {
     }
 
     /// Counts the parameters that were shortened.
-    pub fn add_inputs(&mut self, cuts: &[Cut]) {
+    pub(crate) fn add_inputs(&mut self, cuts: &[Cut]) {
         self.inputs += cuts.len() as u64;
         self.cut.before += cuts.iter().map(|cut| cut.before).sum();
         self.cut.after += cuts.iter().map(|cut| cut.after).sum();
@@ -124,8 +123,7 @@ impl CuttingReport {
     }
 
     /// Why nothing changed; null where something did.
-    #[must_use]
-    pub fn why_unchanged(&self) -> &'static str {
+    pub(crate) fn why_unchanged(&self) -> &'static str {
         let is_all = |outcome| self.targets.iter().all(|row| row.outcome == outcome);
         if self.targets.is_empty() {
             "no targets were given"

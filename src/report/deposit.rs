@@ -10,18 +10,18 @@ use super::size::{bytes, counted};
 /// How much the archive did not have yet of a session, before it is compressed. A line that another session has too is not
 /// stored again, and counts here all the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct DepositSize {
+pub(crate) struct DepositSize {
     /// Lines of the transcript.
-    pub lines: u64,
+    pub(crate) lines: u64,
     /// The number of files of its folder that were new or changed.
-    pub files: u64,
+    pub(crate) files: u64,
     /// The size of both in bytes.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 impl DepositSize {
     /// Both together.
-    pub const fn add(&mut self, other: Self) {
+    pub(crate) const fn add(&mut self, other: Self) {
         self.lines += other.lines;
         self.files += other.files;
         self.bytes += other.bytes;

@@ -12,23 +12,23 @@ use ctxc_transcript::text::Tokens;
 
 /// The differences between two sessions.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Diff {
+pub(crate) struct Diff {
     /// The first session.
-    pub before: Side,
+    pub(crate) before: Side,
     /// The second session.
-    pub after: Side,
+    pub(crate) after: Side,
     /// The number of entries that are equal in both.
-    pub unchanged: u64,
+    pub(crate) unchanged: u64,
     /// Entries only in the first session.
-    pub dropped: Sum,
+    pub(crate) dropped: Sum,
     /// Entries whose content differs; tokens as in the second session.
-    pub changed: Sum,
+    pub(crate) changed: Sum,
     /// `chars4` tokens of the changed entries in the first session.
-    pub changed_from: Tokens,
+    pub(crate) changed_from: Tokens,
     /// Entries only in the second session.
-    pub added: Sum,
+    pub(crate) added: Sum,
     /// The differences, in the order of the conversation.
-    pub entries: Vec<Entry>,
+    pub(crate) entries: Vec<Entry>,
     /// The estimate of the figures that people are told of entries: that of the first session.
     #[serde(skip)]
     measure: Calibration,
@@ -38,34 +38,34 @@ impl Report for Diff {}
 
 /// A transcript.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Side {
+pub(crate) struct Side {
     /// Its name in messages.
-    pub name: String,
+    pub(crate) name: String,
     /// What people are told that it is.
     #[serde(skip)]
-    pub label: String,
+    pub(crate) label: String,
     /// The number of active entries.
-    pub entries: u64,
+    pub(crate) entries: u64,
     /// `chars4` tokens without signatures.
-    pub tokens: Tokens,
+    pub(crate) tokens: Tokens,
     /// The context usage, as people are told it.
     #[serde(skip)]
-    pub usage: Tokens,
+    pub(crate) usage: Tokens,
 }
 
 /// Entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct Sum {
+pub(crate) struct Sum {
     /// How many.
-    pub entries: u64,
+    pub(crate) entries: u64,
     /// Their `chars4` tokens.
-    pub tokens: Tokens,
+    pub(crate) tokens: Tokens,
 }
 
 /// How an entry differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Became {
+pub(crate) enum Became {
     /// Only in the first session.
     Dropped,
     /// In both, with different content.
@@ -77,31 +77,30 @@ pub enum Became {
 /// One entry.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "DiffEntry")]
-pub struct Entry {
+pub(crate) struct Entry {
     /// The outcome.
-    pub became: Became,
+    pub(crate) became: Became,
     /// Its line in the first transcript, from 1.
-    pub line_before: Option<u32>,
+    pub(crate) line_before: Option<u32>,
     /// Its line in the second.
-    pub line_after: Option<u32>,
+    pub(crate) line_after: Option<u32>,
     /// Its `chars4` tokens in the first.
-    pub tokens_before: Option<Tokens>,
+    pub(crate) tokens_before: Option<Tokens>,
     /// Its `chars4` tokens in the second.
-    pub tokens_after: Option<Tokens>,
+    pub(crate) tokens_after: Option<Tokens>,
     /// The time of the entry.
-    pub time: Option<String>,
+    pub(crate) time: Option<String>,
     /// The speaker and the kind of text.
-    pub what: String,
+    pub(crate) what: String,
     /// The beginning of its text.
-    pub beginning: String,
+    pub(crate) beginning: String,
     /// The difference as a unified diff; null where the texts are equal.
-    pub diff: Option<String>,
+    pub(crate) diff: Option<String>,
 }
 
 impl Diff {
     /// The difference of `before` and `after`, of which `unchanged` entries are alike.
-    #[must_use]
-    pub fn new(before: Side, after: Side, unchanged: u64, entries: Vec<Entry>, measure: Calibration) -> Self {
+    pub(crate) fn new(before: Side, after: Side, unchanged: u64, entries: Vec<Entry>, measure: Calibration) -> Self {
         let sum = |became: Became| {
             let of = entries.iter().filter(|entry| entry.became == became);
             of.fold(Sum::default(), |sum, entry| Sum {
@@ -124,8 +123,7 @@ impl Diff {
     }
 
     /// The summary: one line for each kind of difference that there is.
-    #[must_use]
-    pub fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         let entries = |n: u64| format!("{} {}", count(n), if n == 1 { "entry" } else { "entries" });
         let size = |n| tokens(self.measure.scale(n));
         let changed_from = format!("{} -> ", count(self.measure.scale(self.changed_from).0));
@@ -142,8 +140,7 @@ impl Diff {
 
 impl Diff {
     /// The differences as text.
-    #[must_use]
-    pub fn text(&self, look: Look) -> String {
+    pub(crate) fn text(&self, look: Look) -> String {
         let mut text = String::new();
         for (mark, Side { label, entries, usage, .. }) in [("---", &self.before), ("+++", &self.after)] {
             let noun = if *entries == 1 { "entry" } else { "entries" };

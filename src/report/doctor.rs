@@ -13,18 +13,18 @@ use super::table::{Cell, Table};
 
 /// The setup, and what needs attention.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Doctor {
+pub(crate) struct Doctor {
     /// The version of ctxc, which the envelope tells too.
     #[serde(skip)]
-    pub version: &'static str,
+    pub(crate) version: &'static str,
     /// The client.
-    pub client: Client,
+    pub(crate) client: Client,
     /// The archive.
-    pub archive: ArchiveState,
+    pub(crate) archive: ArchiveState,
     /// The number of sessions of this project that were checked.
-    pub sessions_checked: u64,
+    pub(crate) sessions_checked: u64,
     /// The problems that were found.
-    pub findings: Vec<Finding>,
+    pub(crate) findings: Vec<Finding>,
     #[serde(skip)]
     look: Look,
 }
@@ -33,68 +33,67 @@ impl Report for Doctor {}
 
 /// The client, as found from its files.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
-pub struct Client {
+pub(crate) struct Client {
     /// Its folder.
-    pub folder: Option<String>,
+    pub(crate) folder: Option<String>,
     /// Whether the folder exists.
-    pub is_found: bool,
+    pub(crate) is_found: bool,
     /// The version that wrote the newest session of this project.
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
     /// After how many days it deletes sessions.
-    pub cleanup_days: i64,
+    pub(crate) cleanup_days: i64,
 }
 
 /// The archive.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
-pub struct ArchiveState {
+pub(crate) struct ArchiveState {
     /// Its URL, without a password.
-    pub url: Option<String>,
+    pub(crate) url: Option<String>,
     /// Whether the archive exists.
-    pub is_there: bool,
+    pub(crate) is_there: bool,
     /// The version of its schema; null for a server.
-    pub schema: Option<i64>,
+    pub(crate) schema: Option<i64>,
     /// Its size in bytes.
-    pub bytes: Option<u64>,
+    pub(crate) bytes: Option<u64>,
     /// The number of operations.
-    pub operations: u64,
+    pub(crate) operations: u64,
     /// The number of sessions stored.
-    pub n_sessions: u64,
+    pub(crate) n_sessions: u64,
     /// The largest sessions.
-    pub largest: Vec<SessionBytes>,
+    pub(crate) largest: Vec<SessionBytes>,
 }
 
 /// The size of a session in the archive.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct SessionBytes {
+pub(crate) struct SessionBytes {
     /// Its id.
-    pub id: String,
+    pub(crate) id: String,
     /// Its title.
-    pub title: String,
+    pub(crate) title: String,
     /// The size in the archive, compressed.
-    pub stored_bytes: u64,
+    pub(crate) stored_bytes: u64,
 }
 
 /// Something that needs attention.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct Finding {
+pub(crate) struct Finding {
     /// The area: `archive`, `client`, `configuration` or `session`.
-    pub about: &'static str,
+    pub(crate) about: &'static str,
     /// The problem.
-    pub problem: String,
+    pub(crate) problem: String,
     /// The command or change that helps.
-    pub help: String,
+    pub(crate) help: String,
 }
 
 impl Doctor {
     /// Nothing found yet.
-    #[must_use]
-    pub fn new(version: &'static str, look: Look) -> Self {
+    pub(crate) fn new(version: &'static str, look: Look) -> Self {
         let (client, archive) = (Client::default(), ArchiveState::default());
         Self { version, client, archive, sessions_checked: 0, findings: Vec::new(), look }
     }
 
     /// Notes what needs attention.
-    pub fn find(&mut self, about: &'static str, problem: impl Into<String>, help: impl Into<String>) {
+    pub(crate) fn find(&mut self, about: &'static str, problem: impl Into<String>, help: impl Into<String>) {
         self.findings.push(Finding { about, problem: problem.into(), help: help.into() });
     }
 }

@@ -13,7 +13,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The result of a command as data. Serialized by itself it is what the command has of its own; [`to_json`] puts before it
 /// the envelope, and what every rewrite tells.
-pub trait Report: Serialize {
+pub(crate) trait Report: Serialize {
     /// What every rewrite tells; `None` where the command rewrites nothing.
     fn rewritten(&self) -> Option<&Rewritten> {
         None
@@ -32,7 +32,7 @@ pub trait Report: Serialize {
 
 /// The keys that every result begins with.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Envelope<'a> {
+pub(crate) struct Envelope<'a> {
     /// The version of this format.
     #[schemars(extend("const" = SCHEMA))]
     schema: u32,
@@ -48,7 +48,7 @@ pub struct Envelope<'a> {
 
 /// The result of a command that failed.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Failure<'a> {
+pub(crate) struct Failure<'a> {
     /// The version of this format.
     #[schemars(extend("const" = SCHEMA))]
     schema: u32,
@@ -62,20 +62,20 @@ pub struct Failure<'a> {
 
 /// A failure: the problem, and what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct ErrorReport {
+pub(crate) struct ErrorReport {
     /// The problem.
-    pub message: String,
+    pub(crate) message: String,
     /// Hints for what to do next, one per line.
-    pub hint: Option<String>,
+    pub(crate) hint: Option<String>,
     /// The exit code.
-    pub exit: u8,
+    pub(crate) exit: u8,
 }
 
 /// The result of `verb` as one line of JSON: the envelope, what every rewrite tells, and what `report` has of its own.
 ///
 /// # Errors
 /// When the report cannot be serialized.
-pub fn to_json(verb: &str, report: &impl Report) -> serde_json::Result<String> {
+pub(crate) fn to_json(verb: &str, report: &impl Report) -> serde_json::Result<String> {
     let envelope =
         Envelope { schema: SCHEMA, ctxc: VERSION, verb, session: report.session(), context: report.context() };
     let mut object = serde_json::to_string(&envelope)?;
@@ -100,6 +100,6 @@ fn append(object: &mut String, other: &str) {
 ///
 /// # Errors
 /// When it cannot be serialized.
-pub fn failure_to_json(verb: Option<&str>, error: ErrorReport) -> serde_json::Result<String> {
+pub(crate) fn failure_to_json(verb: Option<&str>, error: ErrorReport) -> serde_json::Result<String> {
     serde_json::to_string(&Failure { schema: SCHEMA, ctxc: VERSION, verb, error })
 }

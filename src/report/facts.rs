@@ -13,7 +13,7 @@ use ctxc_engine::run::Task;
 
 /// How much of the facts that were lost is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LostFacts {
+pub(crate) enum LostFacts {
     /// How many there are.
     #[default]
     Counted,
@@ -23,7 +23,7 @@ pub enum LostFacts {
 
 /// The facts of all texts that were compressed.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
-pub struct FactsReport {
+pub(crate) struct FactsReport {
     kept: u64,
     total: u64,
     kinds: Vec<KindRow>,
@@ -41,7 +41,7 @@ struct KindRow {
 
 /// The facts of one text that was compressed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct TaskFacts {
+pub(crate) struct TaskFacts {
     kept: u64,
     total: u64,
     lost: Vec<FactRow>,
@@ -50,8 +50,7 @@ pub struct TaskFacts {
 
 impl TaskFacts {
     /// How many facts the original has that the text has lost.
-    #[must_use]
-    pub const fn n_lost(&self) -> u64 {
+    pub(crate) const fn n_lost(&self) -> u64 {
         self.total - self.kept
     }
 }
@@ -64,15 +63,14 @@ struct FactRow {
 
 /// Looks for the facts of texts in what they became. Secrets among them are told as their placeholders.
 #[derive(Debug, Default)]
-pub struct FactsReader {
+pub(crate) struct FactsReader {
     lost: LostFacts,
     redactor: Redactor,
 }
 
 impl FactsReader {
     /// A reader that knows the secrets of `tasks`.
-    #[must_use]
-    pub fn new(lost: LostFacts, tasks: &[Task]) -> Self {
+    pub(crate) fn new(lost: LostFacts, tasks: &[Task]) -> Self {
         let mut redactor = Redactor::default();
         for task in tasks.iter().filter(|_| lost == LostFacts::Named) {
             redactor.learn(&task.text);
@@ -81,7 +79,7 @@ impl FactsReader {
     }
 
     /// The facts of `task`, where `outcome` is a shorter text; they are counted in `sum`.
-    pub fn read(&mut self, task: &Task, outcome: &Outcome, sum: &mut FactsReport) -> Option<TaskFacts> {
+    pub(crate) fn read(&mut self, task: &Task, outcome: &Outcome, sum: &mut FactsReport) -> Option<TaskFacts> {
         let Outcome::Compressed { text, .. } = outcome else { return None };
         let facts = FactsKept::of(&task.text, text);
         sum.add(&facts);

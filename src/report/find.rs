@@ -29,12 +29,12 @@ const DIGEST_DIGITS: usize = 12;
 
 /// The matches of a search.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct FindReport {
+pub(crate) struct FindReport {
     query: String,
     /// The number of indexed sessions, those in the archive included.
     sessions_indexed: u64,
     /// The matches, best first.
-    pub hits: Vec<FoundText>,
+    pub(crate) hits: Vec<FoundText>,
     #[serde(skip)]
     now: Timestamp,
     #[serde(skip)]
@@ -45,7 +45,7 @@ impl Report for FindReport {}
 
 /// Where a text stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub(crate) enum Standing {
     /// It is sent when its session is resumed.
     InContext,
     /// It is in the file of its session and is not sent: it was compacted away, or is on an abandoned branch.
@@ -69,7 +69,7 @@ pub enum Standing {
 
 /// A text that was found.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct FoundText {
+pub(crate) struct FoundText {
     /// The id of its session.
     session: String,
     title: String,
@@ -95,7 +95,7 @@ pub struct FoundText {
     /// The command that restores it.
     restore: Option<String>,
     /// The command that resumes its session.
-    pub resume: Option<String>,
+    pub(crate) resume: Option<String>,
     #[serde(skip)]
     said: Option<Timestamp>,
     /// Where it stands, in words.
@@ -105,16 +105,20 @@ pub struct FoundText {
 
 impl FindReport {
     /// The matches of `query` in so many indexed sessions.
-    #[must_use]
-    pub fn new(query: &str, hits: Vec<FoundText>, sessions_indexed: u64, now: Timestamp, projects: Projects) -> Self {
+    pub(crate) fn new(
+        query: &str,
+        hits: Vec<FoundText>,
+        sessions_indexed: u64,
+        now: Timestamp,
+        projects: Projects,
+    ) -> Self {
         Self { query: query.to_owned(), sessions_indexed, hits, now, projects }
     }
 }
 
 impl FoundText {
     /// The match `hit` with its `text` and state; `folder` is that of its session.
-    #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         query: &str,
         hit: &FindHit,
         (place, source): (FindPlace, &FindSource),
@@ -179,8 +183,7 @@ impl FoundText {
 
 impl FindReport {
     /// The matches as text.
-    #[must_use]
-    pub fn text(&self, look: Look) -> String {
+    pub(crate) fn text(&self, look: Look) -> String {
         let mut text = String::new();
         for (hit_idx, hit) in self.hits.iter().enumerate() {
             text += if hit_idx > 0 { "\n" } else { "" };

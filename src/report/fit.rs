@@ -13,21 +13,21 @@ use ctxc_transcript::text::Tokens;
 
 /// Result of `ctxc fit`, or of its dry run.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct FitReport {
+pub(crate) struct FitReport {
     /// What every rewrite tells.
     #[serde(skip)]
-    pub rewritten: Rewritten,
+    pub(crate) rewritten: Rewritten,
     /// The target for the context, in tokens.
-    pub target: Tokens,
+    pub(crate) target: Tokens,
     /// Context usage at the end, by the estimate that the target uses.
-    pub size: Tokens,
+    pub(crate) size: Tokens,
     /// The removed items.
-    pub removed: Removed,
+    pub(crate) removed: Removed,
     /// Where the context is more than 3 % below the target: the smallest item that was removed, without which it would
     /// have been above.
-    pub smallest: Option<Smallest>,
+    pub(crate) smallest: Option<Smallest>,
     /// The stages that ran, in order.
-    pub stages: Vec<StageRow>,
+    pub(crate) stages: Vec<StageRow>,
 }
 
 impl Report for FitReport {
@@ -38,30 +38,29 @@ impl Report for FitReport {
 
 /// The number of removed items by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct Removed {
+pub(crate) struct Removed {
     /// Superseded tool results.
-    pub superseded: u64,
+    pub(crate) superseded: u64,
     /// Masked tool results.
-    pub masked: u64,
+    pub(crate) masked: u64,
     /// Messages replaced by a summary.
-    pub compacted: u64,
+    pub(crate) compacted: u64,
     /// Messages removed without a summary.
-    pub truncated: u64,
+    pub(crate) truncated: u64,
 }
 
 /// An item that was removed.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct Smallest {
+pub(crate) struct Smallest {
     /// The handle of a tool result; null for a compacted message.
-    pub handle: Option<String>,
+    pub(crate) handle: Option<String>,
     /// The saving by removing it, in `chars4` tokens.
-    pub tokens: Tokens,
+    pub(crate) tokens: Tokens,
 }
 
 impl FitReport {
     /// The result of the stages of `rows`.
-    #[must_use]
-    pub fn new(rewritten: Rewritten, target: Tokens, rows: Vec<StageRow>) -> Self {
+    pub(crate) fn new(rewritten: Rewritten, target: Tokens, rows: Vec<StageRow>) -> Self {
         let mut removed = Removed::default();
         for row in &rows {
             match &row.did {
@@ -82,7 +81,7 @@ impl FitReport {
     }
 
     /// Takes the size at the end, and that of the `newest` message that was compacted.
-    pub fn set_size(&mut self, size: Tokens, newest: Option<Tokens>) {
+    pub(crate) fn set_size(&mut self, size: Tokens, newest: Option<Tokens>) {
         self.size = size;
         if self.stages.is_empty() || size.0 >= self.target.0 - self.target.0 * 3 / 100 {
             return;

@@ -12,53 +12,50 @@ use ctxc_core::version::Purged;
 
 /// The places where a text was masked, or would be.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct ForgetReport {
+pub(crate) struct ForgetReport {
     archive: String,
     /// Whether this is a dry run.
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     lines: u64,
     objects: u64,
     operations: u64,
     records: u64,
     /// Results and backups that ctxc wrote.
-    pub files: Vec<File>,
+    pub(crate) files: Vec<File>,
     /// Files of the client that contain the text; they are not changed.
-    pub left: Vec<File>,
+    pub(crate) left: Vec<File>,
     /// Entries that masking would turn into others, so that they were not masked.
-    pub unmasked: u64,
+    pub(crate) unmasked: u64,
 }
 
 impl Report for ForgetReport {}
 
 /// A file that contains the text.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct File {
+pub(crate) struct File {
     /// Its path.
-    pub path: String,
+    pub(crate) path: String,
     /// The number of lines that contain the text.
-    pub lines: u64,
+    pub(crate) lines: u64,
 }
 
 impl File {
     /// The file at `path`, of which so many lines hold the text.
-    #[must_use]
-    pub fn new(path: &Path, lines: u64) -> Self {
+    pub(crate) fn new(path: &Path, lines: u64) -> Self {
         Self { path: path.display().to_string(), lines }
     }
 }
 
 impl ForgetReport {
     /// The report of what was `purged` from the archive at the URL `archive`.
-    #[must_use]
-    pub fn new(archive: String, purged: Purged, dry_run: bool) -> Self {
+    pub(crate) fn new(archive: String, purged: Purged, dry_run: bool) -> Self {
         let Purged { lines, objects, operations, records } = purged;
         let (files, left) = (Vec::new(), Vec::new());
         Self { archive, dry_run, lines, objects, operations, records, files, left, unmasked: 0 }
     }
 
     /// Whether there is nothing to purge.
-    #[must_use]
-    pub fn is_nothing(&self) -> bool {
+    pub(crate) fn is_nothing(&self) -> bool {
         self.lines + self.objects + self.operations + self.records == 0 && self.files.is_empty()
     }
 }

@@ -21,7 +21,7 @@ use ctxc_transcript::text::Tokens;
 
 /// The saving and cost of several operations.
 #[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]
-pub struct Sum {
+pub(crate) struct Sum {
     /// The number of operations.
     operations: u64,
     /// Tokens saved, summed over the operations. An estimate.
@@ -51,7 +51,7 @@ impl Sum {
 
 /// The saving and cost of all operations.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Gain {
+pub(crate) struct Gain {
     archive: String,
     /// The earliest time that is counted.
     since: Option<String>,
@@ -73,8 +73,7 @@ impl Report for Gain {}
 
 impl Gain {
     /// Nothing yet.
-    #[must_use]
-    pub fn new(archive: String, since: Option<Timestamp>, look: Look) -> Self {
+    pub(crate) fn new(archive: String, since: Option<Timestamp>, look: Look) -> Self {
         let since = since.map(super::when::to_second);
         Self {
             archive,
@@ -90,13 +89,12 @@ impl Gain {
     }
 
     /// Whether there is nothing to tell of.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
+    pub(crate) const fn is_empty(&self) -> bool {
         self.total.operations + self.undone == 0
     }
 
     /// Adds an operation, of the project in this folder.
-    pub fn add(&mut self, operation: &Operation, project: &str, is_undone: bool) {
+    pub(crate) fn add(&mut self, operation: &Operation, project: &str, is_undone: bool) {
         let noted = OperationCost::of(operation);
         let cost = noted.unwrap_or_default();
         let (before, after) = match (noted, operation.tokens) {

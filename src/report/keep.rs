@@ -11,42 +11,42 @@ use super::size::{count, counted};
 
 /// The sessions that were stored.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct KeepReport {
+pub(crate) struct KeepReport {
     /// The archive, without a password.
-    pub archive: String,
+    pub(crate) archive: String,
     /// The sessions that were stored, in the order read.
-    pub sessions: Vec<KeptRow>,
+    pub(crate) sessions: Vec<KeptRow>,
     /// Files that were not stored.
-    pub problems: Vec<KeepProblem>,
+    pub(crate) problems: Vec<KeepProblem>,
     /// The total that was new to the archive.
-    pub deposit: DepositSize,
+    pub(crate) deposit: DepositSize,
     /// By how many the packs of lines became fewer, as small ones were merged.
-    pub packs_merged: u64,
+    pub(crate) packs_merged: u64,
 }
 
 impl Report for KeepReport {}
 
 /// One session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct KeptRow {
+pub(crate) struct KeptRow {
     /// Its id.
-    pub id: String,
+    pub(crate) id: String,
     /// Its file; null for standard input.
-    pub path: Option<String>,
+    pub(crate) path: Option<String>,
     /// The title that the client shows.
-    pub title: String,
+    pub(crate) title: String,
     /// How much of it the archive already had.
-    pub found: Found,
+    pub(crate) found: Found,
     /// How many bytes of the file were stored, up to its last complete line.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// The part that was new to the archive.
-    pub deposit: DepositSize,
+    pub(crate) deposit: DepositSize,
 }
 
 /// How much of a session the archive already had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Found {
+pub(crate) enum Found {
     /// Nothing.
     New,
     /// The beginning of it.
@@ -57,23 +57,22 @@ pub enum Found {
 
 /// A file that was not stored.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct KeepProblem {
+pub(crate) struct KeepProblem {
     /// The file.
-    pub path: String,
+    pub(crate) path: String,
     /// Why.
-    pub problem: String,
+    pub(crate) problem: String,
 }
 
 impl KeepReport {
     /// Nothing yet.
-    #[must_use]
-    pub const fn new(archive: String) -> Self {
+    pub(crate) const fn new(archive: String) -> Self {
         let deposit = DepositSize { lines: 0, files: 0, bytes: 0 };
         Self { archive, sessions: Vec::new(), problems: Vec::new(), deposit, packs_merged: 0 }
     }
 
     /// Takes what became of one session.
-    pub fn add(&mut self, row: KeptRow) {
+    pub(crate) fn add(&mut self, row: KeptRow) {
         self.deposit.add(row.deposit);
         self.sessions.push(row);
     }

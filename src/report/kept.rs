@@ -18,13 +18,13 @@ use ctxc_core::version::KeptSession;
 
 /// The sessions that the archive keeps.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct KeptList {
+pub(crate) struct KeptList {
     /// The archive, without a password.
-    pub archive: String,
+    pub(crate) archive: String,
     /// The sessions, most recently stored first.
-    pub kept: Vec<KeptSessionRow>,
+    pub(crate) kept: Vec<KeptSessionRow>,
     /// The number of older sessions that are not listed.
-    pub n_more: u64,
+    pub(crate) n_more: u64,
     #[serde(skip)]
     now: Timestamp,
 }
@@ -33,27 +33,26 @@ impl Report for KeptList {}
 
 /// One session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct KeptSessionRow {
+pub(crate) struct KeptSessionRow {
     /// Its id.
-    pub id: String,
+    pub(crate) id: String,
     /// The title that the client showed.
-    pub title: String,
+    pub(crate) title: String,
     /// The path of its file; null for one read from a pipe.
-    pub path: Option<String>,
+    pub(crate) path: Option<String>,
     /// The size of that file in bytes.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// When it was stored last.
-    pub time: String,
+    pub(crate) time: String,
     /// Whether the file still exists.
-    pub is_there: bool,
+    pub(crate) is_there: bool,
     #[serde(skip)]
     kept: Timestamp,
 }
 
 impl KeptList {
     /// The newest `limit` of `sessions`, which are in the order in which they were kept.
-    #[must_use]
-    pub fn new(archive: String, mut sessions: Vec<KeptSession>, limit: usize, now: Timestamp) -> Self {
+    pub(crate) fn new(archive: String, mut sessions: Vec<KeptSession>, limit: usize, now: Timestamp) -> Self {
         sessions.sort_by_key(|session| std::cmp::Reverse(session.time));
         let n_more = sessions.len().saturating_sub(limit) as u64;
         sessions.truncate(limit);
@@ -70,8 +69,7 @@ impl KeptList {
     }
 
     /// The table as text.
-    #[must_use]
-    pub fn text(&self, look: Look) -> String {
+    pub(crate) fn text(&self, look: Look) -> String {
         if self.kept.is_empty() {
             return String::new();
         }
@@ -92,24 +90,24 @@ impl KeptList {
 
 /// A session that was written back, or would be.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct BroughtBack {
+pub(crate) struct BroughtBack {
     /// The session that was read.
     #[serde(skip)]
-    pub read: SessionRef,
+    pub(crate) read: SessionRef,
     /// Its id.
-    pub session_id: String,
+    pub(crate) session_id: String,
     /// The path of the file.
-    pub output: String,
+    pub(crate) output: String,
     /// Whether this is a dry run.
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     /// When it was stored.
-    pub kept: String,
+    pub(crate) kept: String,
     /// The size of the file in bytes.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// The number of files in its folder.
-    pub files: u64,
+    pub(crate) files: u64,
     /// The folder that it was in and that no longer exists.
-    pub gone_folder: Option<String>,
+    pub(crate) gone_folder: Option<String>,
 }
 
 impl Report for BroughtBack {
@@ -120,8 +118,7 @@ impl Report for BroughtBack {
 
 impl BroughtBack {
     /// `kept`, which goes to `path`.
-    #[must_use]
-    pub fn new(kept: &KeptSession, path: &Path, dry_run: bool) -> Self {
+    pub(crate) fn new(kept: &KeptSession, path: &Path, dry_run: bool) -> Self {
         Self {
             read: SessionRef {
                 path: kept.path.as_ref().map(|path| path.display().to_string()),

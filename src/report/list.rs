@@ -13,11 +13,11 @@ use ctxc_transcript::text::Tokens;
 
 /// Sessions.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct List {
+pub(crate) struct List {
     /// The sessions, newest first.
-    pub sessions: Vec<SessionRow>,
+    pub(crate) sessions: Vec<SessionRow>,
     /// The number of older sessions that are not listed.
-    pub n_more: u64,
+    pub(crate) n_more: u64,
     /// Now, by which ages are told.
     #[serde(skip)]
     now: Timestamp,
@@ -30,7 +30,7 @@ impl Report for List {}
 
 /// Whose sessions are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Projects {
+pub(crate) enum Projects {
     /// Those of the current project.
     Current,
     /// Those of all.
@@ -39,42 +39,42 @@ pub enum Projects {
 
 /// One session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct SessionRow {
+pub(crate) struct SessionRow {
     /// Its id.
-    pub id: String,
+    pub(crate) id: String,
     /// Its file.
-    pub path: String,
+    pub(crate) path: String,
     /// The folder that was worked in, where the session tells.
-    pub folder: Option<String>,
+    pub(crate) folder: Option<String>,
     /// The title that the client shows; null where the session cannot be read.
-    pub title: Option<String>,
+    pub(crate) title: Option<String>,
     /// Why it cannot be read.
-    pub problem: Option<String>,
+    pub(crate) problem: Option<String>,
     /// The number of turns.
-    pub turns: u64,
+    pub(crate) turns: u64,
     /// The context usage, calibrated.
-    pub tokens: Tokens,
+    pub(crate) tokens: Tokens,
     /// `chars4` tokens of the active entries.
-    pub tokens_chars4: Tokens,
+    pub(crate) tokens_chars4: Tokens,
     /// The size of its file.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// When it was last written.
     #[serde(serialize_with = "second")]
     #[schemars(with = "String")]
-    pub modified: Timestamp,
+    pub(crate) modified: Timestamp,
     /// The operation that made it; null for a session of the client.
-    pub origin: Option<Origin>,
+    pub(crate) origin: Option<Origin>,
 }
 
 /// The operation that made a session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Origin {
+pub(crate) struct Origin {
     /// The verb.
-    pub verb: String,
+    pub(crate) verb: String,
     /// The id of the operation.
-    pub operation: String,
+    pub(crate) operation: String,
     /// The id of the source session, or the name of its file.
-    pub source: Option<String>,
+    pub(crate) source: Option<String>,
 }
 
 fn second<S: serde::Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
@@ -83,14 +83,12 @@ fn second<S: serde::Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok
 
 impl List {
     /// These sessions, with `n_more` beside them.
-    #[must_use]
-    pub const fn new(sessions: Vec<SessionRow>, n_more: u64, now: Timestamp, projects: Projects) -> Self {
+    pub(crate) const fn new(sessions: Vec<SessionRow>, n_more: u64, now: Timestamp, projects: Projects) -> Self {
         Self { sessions, n_more, now, projects }
     }
 
     /// The table as text.
-    #[must_use]
-    pub fn text(&self, look: Look) -> String {
+    pub(crate) fn text(&self, look: Look) -> String {
         if self.sessions.is_empty() {
             return String::new();
         }

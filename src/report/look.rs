@@ -9,18 +9,18 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// How text is laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub(crate) struct Look {
     /// How many columns a line may have on a terminal; `None` where it is none.
-    pub width: Option<usize>,
+    pub(crate) width: Option<usize>,
     /// Whether text is styled.
-    pub is_styled: bool,
+    pub(crate) is_styled: bool,
     /// The home folder, for which `~` stands; `None` where paths are told in full.
-    pub home: Option<&'static str>,
+    pub(crate) home: Option<&'static str>,
 }
 
 /// The role of a text, which decides its style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
+pub(crate) enum Style {
     /// The heading of a table or of a message.
     Heading,
     /// What was added.
@@ -53,23 +53,20 @@ const END: char = '\u{fdd5}';
 
 impl Look {
     /// For a pipe or a file.
-    pub const PLAIN: Self = Self { width: None, is_styled: false, home: None };
+    pub(crate) const PLAIN: Self = Self { width: None, is_styled: false, home: None };
 
     /// `text` between marks of `style`, where text is styled.
-    #[must_use]
-    pub fn style(self, style: Style, text: &str) -> String {
+    pub(crate) fn style(self, style: Style, text: &str) -> String {
         if self.is_styled { format!("{}{text}{END}", style.mark()) } else { text.to_owned() }
     }
 
     /// `line`, shortened to the width of the terminal, with blanks for tabs, whose width depends on the terminal.
-    #[must_use]
-    pub fn line(self, line: &str) -> Cow<'_, str> {
+    pub(crate) fn line(self, line: &str) -> Cow<'_, str> {
         self.width.map_or(Cow::Borrowed(line), |width| clip(&line.replace('\t', "    "), width).into_owned().into())
     }
 
     /// `text` with `~` for the home folder, where a word begins with it.
-    #[must_use]
-    pub fn paths(self, text: &str) -> Cow<'_, str> {
+    pub(crate) fn paths(self, text: &str) -> Cow<'_, str> {
         let Some(home) = self.home.filter(|home| home.len() > 1 && text.contains(home)) else {
             return Cow::Borrowed(text);
         };
@@ -87,8 +84,7 @@ impl Look {
 }
 
 /// `text` with `begin(style)` for each mark before a styled text, and `end` for the one behind it. A style ends with its line.
-#[must_use]
-pub fn painted(text: &str, begin: impl Fn(Style) -> String, end: &str) -> String {
+pub(crate) fn painted(text: &str, begin: impl Fn(Style) -> String, end: &str) -> String {
     let mut painted = String::with_capacity(text.len());
     let mut is_open = false;
     for c in text.chars() {
@@ -107,8 +103,7 @@ pub fn painted(text: &str, begin: impl Fn(Style) -> String, end: &str) -> String
 }
 
 /// `text` in at most `width` columns of a terminal, with an `…` for what is left out: the end, of a path the beginning.
-#[must_use]
-pub fn clip(text: &str, width: usize) -> Cow<'_, str> {
+pub(crate) fn clip(text: &str, width: usize) -> Cow<'_, str> {
     if text.width() <= width {
         return Cow::Borrowed(text);
     }
@@ -138,8 +133,7 @@ const COPIED: [&str; 3] = ["resume ", "undo ", "backup "];
 /// `text`, which `prefix` stands before, with its lines broken between words so that they fit into `width` columns. A
 /// command between backquotes is one word, and so is what has no space: where that is longer than a line, it is left whole,
 /// so that it can be copied, and so are the commands and paths of a result.
-#[must_use]
-pub fn wrapped(text: &str, prefix: &str, width: usize) -> String {
+pub(crate) fn wrapped(text: &str, prefix: &str, width: usize) -> String {
     let hang = if prefix.is_empty() { VALUES } else { prefix.len() };
     let mut before = prefix.len();
     let mut lines: Vec<String> = Vec::new();

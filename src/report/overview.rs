@@ -14,28 +14,28 @@ use ctxc_transcript::text::Tokens;
 
 /// The context usage of a session, and the commands that would help most.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Overview {
+pub(crate) struct Overview {
     /// The session.
     #[serde(skip)]
-    pub read: SessionRef,
+    pub(crate) read: SessionRef,
     /// When it was last written.
-    pub modified: Timestamp,
+    pub(crate) modified: Timestamp,
     /// The size of its context.
     #[serde(skip)]
-    pub tokens: Tokens,
+    pub(crate) tokens: Tokens,
     /// The context window, as it is inferred.
     #[serde(skip)]
-    pub window: Tokens,
+    pub(crate) window: Tokens,
     /// The context usage that the client recorded last.
     #[serde(skip)]
-    pub recorded: Option<Tokens>,
+    pub(crate) recorded: Option<Tokens>,
     /// Whether the client recorded the usage and nothing was added since.
-    pub is_measured: bool,
+    pub(crate) is_measured: bool,
     /// Usage by kind, largest first; the sum is the context usage.
-    pub usage: Vec<Usage>,
+    pub(crate) usage: Vec<Usage>,
     /// The commands that would save most.
     #[serde(rename = "commands")]
-    pub advice: Vec<Advice>,
+    pub(crate) advice: Vec<Advice>,
 }
 
 impl Report for Overview {
@@ -50,18 +50,17 @@ impl Report for Overview {
 
 /// The context usage of one kind of content.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct Usage {
+pub(crate) struct Usage {
     kind: &'static str,
     /// The tool; null for other kinds than tool results.
     tool: Option<String>,
     /// Its share of the context usage, in calibrated tokens.
-    pub tokens: Tokens,
+    pub(crate) tokens: Tokens,
 }
 
 impl Usage {
     /// So many tokens of a kind, or of the results of a tool.
-    #[must_use]
-    pub fn new(kind: &'static str, tool: Option<&str>, tokens: Tokens) -> Self {
+    pub(crate) fn new(kind: &'static str, tool: Option<&str>, tokens: Tokens) -> Self {
         Self { kind, tool: tool.map(str::to_owned), tokens }
     }
 
@@ -72,18 +71,17 @@ impl Usage {
 
 /// A command and what it saves.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct Advice {
+pub(crate) struct Advice {
     command: String,
     /// The effect of the command.
     what: &'static str,
     /// The expected saving, in calibrated tokens.
-    pub saves: Tokens,
+    pub(crate) saves: Tokens,
 }
 
 impl Advice {
     /// That `command` does `what`, and saves so much.
-    #[must_use]
-    pub fn new(command: &str, what: &'static str, saves: Tokens) -> Self {
+    pub(crate) fn new(command: &str, what: &'static str, saves: Tokens) -> Self {
         Self { command: command.to_owned(), what, saves }
     }
 }
@@ -93,8 +91,7 @@ const N_ROWS: usize = 9;
 
 impl Overview {
     /// The overview as text, as of `now`.
-    #[must_use]
-    pub fn text(&self, now: Timestamp, look: Look) -> String {
+    pub(crate) fn text(&self, now: Timestamp, look: Look) -> String {
         let Self { read, tokens, window, usage, .. } = self;
         let title = read.title.as_deref().unwrap_or("session");
         let which = format!("({}, {})", read.id.as_deref().map_or("-", short_id), ago(now, self.modified));

@@ -15,18 +15,18 @@ use ctxc_transcript::text::Tokens;
 
 /// Result of `ctxc prune`, or of its dry run.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct PruneReport {
+pub(crate) struct PruneReport {
     /// What every rewrite tells.
     #[serde(skip)]
-    pub rewritten: Rewritten,
+    pub(crate) rewritten: Rewritten,
     /// A row for each rule that was applied, also where it matched nothing.
-    pub rules: Vec<RuleRow>,
+    pub(crate) rules: Vec<RuleRow>,
     /// The total of all rows.
-    pub total: RuleRow,
+    pub(crate) total: RuleRow,
     /// Whether inactive entries were to be removed and were kept, because the newest message is one of them.
-    pub dead_kept: bool,
+    pub(crate) dead_kept: bool,
     /// The tool results that were removed, in file order.
-    pub calls: Vec<CallRow>,
+    pub(crate) calls: Vec<CallRow>,
 }
 
 impl Report for PruneReport {
@@ -37,7 +37,7 @@ impl Report for PruneReport {
 
 /// The items that one rule removed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct RuleRow {
+pub(crate) struct RuleRow {
     rule: &'static str,
     /// The number of results, images, parameters or entries that were removed or shortened.
     count: u64,
@@ -52,7 +52,7 @@ pub struct RuleRow {
 /// A tool result that was removed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "PrunedCall")]
-pub struct CallRow {
+pub(crate) struct CallRow {
     handle: Box<str>,
     tool: Box<str>,
     argument: Box<str>,
@@ -68,7 +68,7 @@ pub struct CallRow {
 
 /// The call that supersedes another.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct SupersededBy {
+pub(crate) struct SupersededBy {
     handle: Box<str>,
     /// The line of the call.
     line: u32,
@@ -76,28 +76,24 @@ pub struct SupersededBy {
 
 impl CallRow {
     /// The handle of the call.
-    #[must_use]
-    pub fn handle(&self) -> &str {
+    pub(crate) fn handle(&self) -> &str {
         &self.handle
     }
 
     /// Whether a later call superseded it.
-    #[must_use]
-    pub const fn is_superseded(&self) -> bool {
+    pub(crate) const fn is_superseded(&self) -> bool {
         self.superseded_by.is_some()
     }
 
     /// The saving by removing its result, in `chars4` tokens.
-    #[must_use]
-    pub fn saved(&self) -> Tokens {
+    pub(crate) fn saved(&self) -> Tokens {
         self.tokens_before.saturating_sub(self.tokens_after)
     }
 }
 
 impl PruneReport {
     /// The report of what was pruned.
-    #[must_use]
-    pub fn new(rewritten: Rewritten, pruned: Pruned) -> Self {
+    pub(crate) fn new(rewritten: Rewritten, pruned: Pruned) -> Self {
         let mut total = RuleRow { rule: "total", count: 0, tokens_saved: 0, bytes_saved: 0, too_small: 0 };
         let rules: Vec<RuleRow> = pruned.rows.into_iter().map(RuleRow::from).collect();
         for row in &rules {
@@ -111,8 +107,7 @@ impl PruneReport {
     }
 
     /// Why nothing changes, where nothing does.
-    #[must_use]
-    pub fn nothing(&self) -> &'static str {
+    pub(crate) fn nothing(&self) -> &'static str {
         if self.rules.is_empty() {
             "no rules were given"
         } else if self.total.too_small > 0 {
@@ -125,8 +120,7 @@ impl PruneReport {
 
 impl RuleRow {
     /// How many items it cut.
-    #[must_use]
-    pub const fn count(&self) -> u64 {
+    pub(crate) const fn count(&self) -> u64 {
         self.count
     }
 }
@@ -175,7 +169,7 @@ const ARGUMENT_LEN: usize = 50;
 
 /// The text of a run or of a dry run.
 #[derive(Clone, Copy, Debug)]
-pub struct PruneText<'a> {
+pub(crate) struct PruneText<'a> {
     report: &'a PruneReport,
     look: Look,
     n_named: usize,
@@ -183,14 +177,12 @@ pub struct PruneText<'a> {
 
 impl<'a> PruneText<'a> {
     /// The operation.
-    #[must_use]
-    pub const fn run(report: &'a PruneReport, look: Look) -> Self {
+    pub(crate) const fn run(report: &'a PruneReport, look: Look) -> Self {
         Self { report, look, n_named: N_NAMED }
     }
 
     /// The text of a dry run, which lists all calls.
-    #[must_use]
-    pub const fn plan(report: &'a PruneReport, look: Look) -> Self {
+    pub(crate) const fn plan(report: &'a PruneReport, look: Look) -> Self {
         Self { report, look, n_named: usize::MAX }
     }
 

@@ -13,17 +13,17 @@ use ctxc_transcript::text::Tokens;
 
 /// The tool calls and messages that commands can select.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Refs {
+pub(crate) struct Refs {
     /// The session that was read.
     #[serde(skip)]
-    pub read: SessionRef,
+    pub(crate) read: SessionRef,
     /// The estimate of the figures that people are told.
     #[serde(skip)]
-    pub measure: Calibration,
+    pub(crate) measure: Calibration,
     /// The calls.
-    pub calls: Vec<CallRow>,
+    pub(crate) calls: Vec<CallRow>,
     /// The messages; null without `--messages`.
-    pub messages: Option<Vec<MessageRow>>,
+    pub(crate) messages: Option<Vec<MessageRow>>,
 }
 
 impl Report for Refs {
@@ -35,7 +35,7 @@ impl Report for Refs {
 /// The state of a call or of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub(crate) enum State {
     /// Unchanged.
     #[value(name = "active", help = "Unchanged")]
     Live,
@@ -52,8 +52,7 @@ pub enum State {
 
 impl State {
     /// The word for it.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Live => "active",
             Self::Cut => "removed",
@@ -65,49 +64,48 @@ impl State {
 
 /// A tool call.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct CallRow {
+pub(crate) struct CallRow {
     /// The handle.
-    pub handle: String,
+    pub(crate) handle: String,
     /// The tool.
-    pub tool: String,
+    pub(crate) tool: String,
     /// The main argument.
-    pub argument: String,
+    pub(crate) argument: String,
     /// The line of the call, from 1.
-    pub line: u32,
+    pub(crate) line: u32,
     /// The line of the result, from 1.
-    pub result_line: Option<u32>,
+    pub(crate) result_line: Option<u32>,
     /// The number of steps since.
-    pub age: u32,
+    pub(crate) age: u32,
     /// The `chars4` tokens of the result.
-    pub tokens: Tokens,
+    pub(crate) tokens: Tokens,
     /// Its state.
-    pub state: State,
+    pub(crate) state: State,
     /// The id of the call.
-    pub id: String,
+    pub(crate) id: String,
 }
 
 /// A text of a message.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct MessageRow {
+pub(crate) struct MessageRow {
     /// The role.
-    pub role: &'static str,
+    pub(crate) role: &'static str,
     /// Its line, from 1.
-    pub line: u32,
+    pub(crate) line: u32,
     /// Its `chars4` tokens.
-    pub tokens: Tokens,
+    pub(crate) tokens: Tokens,
     /// Its state.
-    pub state: State,
+    pub(crate) state: State,
     /// A pattern that matches it; null where the text has no letter or digit.
-    pub pattern: Option<String>,
+    pub(crate) pattern: Option<String>,
 }
 
 /// The longest argument in a table, in characters.
-pub const ARGUMENT_LEN: usize = 60;
+pub(crate) const ARGUMENT_LEN: usize = 60;
 
 impl Refs {
     /// The calls and messages of the session `read`.
-    #[must_use]
-    pub const fn new(
+    pub(crate) const fn new(
         read: SessionRef,
         measure: Calibration,
         calls: Vec<CallRow>,
@@ -117,8 +115,7 @@ impl Refs {
     }
 
     /// The tables as text.
-    #[must_use]
-    pub fn text(&self, look: Look) -> String {
+    pub(crate) fn text(&self, look: Look) -> String {
         let mut table = Table::new(&["handle", "tool", "argument", "age", "tokens", "state"]);
         for row in &self.calls {
             table.push(vec![

@@ -12,20 +12,20 @@ use ctxc_transcript::text::Tokens;
 
 /// The items that were restored.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct RestoredReport {
+pub(crate) struct RestoredReport {
     /// What every rewrite tells.
     #[serde(skip)]
-    pub rewritten: Rewritten,
+    pub(crate) rewritten: Rewritten,
     /// The number of items that were restored.
-    pub restored: u64,
+    pub(crate) restored: u64,
     /// `chars4` tokens of the placeholders, and of the restored items.
-    pub cut: BeforeAfter<Tokens>,
+    pub(crate) cut: BeforeAfter<Tokens>,
     /// The difference between before and after.
-    pub tokens_given_back: i64,
+    pub(crate) tokens_given_back: i64,
     /// Whether everything is restored, so that the result equals the original transcript, thinking included.
-    pub is_source: bool,
+    pub(crate) is_source: bool,
     /// A row for each target, in the order given.
-    pub targets: Vec<RestoredRow>,
+    pub(crate) targets: Vec<RestoredRow>,
 }
 
 impl Report for RestoredReport {
@@ -36,19 +36,19 @@ impl Report for RestoredReport {
 
 /// The outcome of a target.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct RestoredRow {
+pub(crate) struct RestoredRow {
     /// The target as typed.
-    pub target: String,
+    pub(crate) target: String,
     /// The outcome.
-    pub outcome: RestoredOutcome,
+    pub(crate) outcome: RestoredOutcome,
     /// The items that it matches.
-    pub items: Vec<RestoredItem>,
+    pub(crate) items: Vec<RestoredItem>,
 }
 
 /// The outcome of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum RestoredOutcome {
+pub(crate) enum RestoredOutcome {
     /// All or some of its items are restored.
     Restored,
     /// Nothing matches it.
@@ -63,23 +63,23 @@ pub enum RestoredOutcome {
 
 /// An item that was to be restored.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct RestoredItem {
+pub(crate) struct RestoredItem {
     /// The handle, or the beginning of the text.
-    pub name: String,
+    pub(crate) name: String,
     /// The rule or verb that removed it.
-    pub rule: String,
+    pub(crate) rule: String,
     /// The operation that removed it.
-    pub operation: String,
+    pub(crate) operation: String,
     /// The outcome.
-    pub outcome: ItemOutcome,
+    pub(crate) outcome: ItemOutcome,
     /// `chars4` tokens before and after.
-    pub tokens: Option<BeforeAfter<Tokens>>,
+    pub(crate) tokens: Option<BeforeAfter<Tokens>>,
 }
 
 /// The outcome of an item.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
-pub enum ItemOutcome {
+pub(crate) enum ItemOutcome {
     /// It is unchanged.
     Restored,
     /// Its entry no longer exists.
@@ -91,8 +91,7 @@ pub enum ItemOutcome {
 
 impl RestoredReport {
     /// The report of `rows`.
-    #[must_use]
-    pub fn new(rewritten: Rewritten, targets: Vec<RestoredRow>) -> Self {
+    pub(crate) fn new(rewritten: Rewritten, targets: Vec<RestoredRow>) -> Self {
         let tokens = || targets.iter().flat_map(|row| &row.items).filter_map(|item| item.tokens);
         let cut: BeforeAfter<Tokens> = BeforeAfter {
             before: tokens().map(|tokens| tokens.before).sum(),
@@ -103,14 +102,12 @@ impl RestoredReport {
     }
 
     /// Whether something was to be brought back and nothing could be.
-    #[must_use]
-    pub fn has_failed(&self) -> bool {
+    pub(crate) fn has_failed(&self) -> bool {
         self.restored == 0 && self.targets.iter().any(|row| row.outcome == RestoredOutcome::Failed)
     }
 
     /// Why nothing changed; null where something did.
-    #[must_use]
-    pub fn why_unchanged(&self) -> &'static str {
+    pub(crate) fn why_unchanged(&self) -> &'static str {
         let is_all = |outcome| self.targets.iter().all(|row| row.outcome == outcome);
         if self.has_failed() {
             "none of the items can be restored"

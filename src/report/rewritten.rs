@@ -17,94 +17,93 @@ use ctxc_transcript::{Calibration, Totals};
 
 /// The result of a rewrite, or of its dry run, common to all verbs.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Rewritten {
+pub(crate) struct Rewritten {
     #[serde(skip)]
     verb: &'static str,
     /// The session that was read.
     #[serde(skip)]
-    pub session: SessionRef,
+    pub(crate) session: SessionRef,
     /// The context usage that the client recorded last.
     #[serde(skip)]
-    pub measured: Option<Tokens>,
+    pub(crate) measured: Option<Tokens>,
     /// The path of the transcript that was read.
-    pub source: String,
+    pub(crate) source: String,
     /// The path of the result; null for standard output and where nothing changed.
-    pub output: Option<String>,
+    pub(crate) output: Option<String>,
     /// The id of the new session.
-    pub session_id: Option<String>,
+    pub(crate) session_id: Option<String>,
     /// Why nothing changed; null where something did.
-    pub unchanged: Option<String>,
+    pub(crate) unchanged: Option<String>,
     /// Whether this is a dry run.
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     /// Context usage before and after; expected usage for a dry run.
-    pub tokens: LiveTokens,
+    pub(crate) tokens: LiveTokens,
     /// The estimate of all figures that people are told: calibrated, or `chars4` where that was asked for.
     #[serde(skip)]
-    pub measure: Calibration,
+    pub(crate) measure: Calibration,
     /// Thinking that was removed as a consequence; not part of what the verb saved.
-    pub thinking_removed: ThinkingRemoved,
+    pub(crate) thinking_removed: ThinkingRemoved,
     /// The cost in the prompt cache; null where no active entry changed.
-    pub prompt_cache: Option<CacheCost>,
+    pub(crate) prompt_cache: Option<CacheCost>,
     /// The `chars4` tokens before the first change that the model sees.
     #[serde(skip)]
     unchanged_tokens: Option<Tokens>,
     /// The context usage that the client will show.
-    pub gauge: Option<Gauge>,
+    pub(crate) gauge: Option<Gauge>,
     /// Whether an open tool loop at the end was closed.
-    pub closed_loop: bool,
+    pub(crate) closed_loop: bool,
     /// How many messages close it.
     #[serde(skip)]
-    pub n_closing: u32,
+    pub(crate) n_closing: u32,
     /// The number of copied request bodies that were removed.
-    pub request_copies_removed: u64,
+    pub(crate) request_copies_removed: u64,
     /// The size of the file.
-    pub bytes: Option<BeforeAfter<u64>>,
+    pub(crate) bytes: Option<BeforeAfter<u64>>,
     /// The id of the operation in the archive.
-    pub operation: Option<String>,
+    pub(crate) operation: Option<String>,
     /// The lines that were new to the archive.
-    pub deposit: Option<DepositSize>,
+    pub(crate) deposit: Option<DepositSize>,
     /// The backup of a source that was replaced in place.
-    pub backup: Option<String>,
+    pub(crate) backup: Option<String>,
     /// What was asked of servers.
     #[serde(skip)]
     calls: OperationCost,
     /// The context window, in tokens.
-    pub window: Tokens,
+    pub(crate) window: Tokens,
     /// The command that resumes the new session.
-    pub resume: Option<String>,
+    pub(crate) resume: Option<String>,
     /// The command that undoes the operation.
-    pub undo: Option<String>,
+    pub(crate) undo: Option<String>,
 }
 
 /// A figure before and after.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 #[schemars(inline)]
-pub struct BeforeAfter<T> {
+pub(crate) struct BeforeAfter<T> {
     /// Before.
-    pub before: T,
+    pub(crate) before: T,
     /// After.
-    pub after: T,
+    pub(crate) after: T,
 }
 
 /// Context usage by each estimate.
 #[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]
-pub struct LiveTokens {
+pub(crate) struct LiveTokens {
     /// `chars4` tokens: characters / 4.
-    pub chars4: BeforeAfter<Totals>,
+    pub(crate) chars4: BeforeAfter<Totals>,
     /// Calibrated tokens: scaled to the usage that the session records, with the overhead before the first message.
-    pub calibrated: BeforeAfter<Tokens>,
+    pub(crate) calibrated: BeforeAfter<Tokens>,
     /// Tokens of the API for one of `chars4`.
-    pub factor: f64,
+    pub(crate) factor: f64,
     /// The overhead before the first message, in tokens of the API.
-    pub overhead: Tokens,
+    pub(crate) overhead: Tokens,
     /// The number of steps that the factor was learned from.
-    pub calibrated_from_steps: usize,
+    pub(crate) calibrated_from_steps: usize,
 }
 
 impl Rewritten {
     /// The report before any edit: `totals` are those of the source.
-    #[must_use]
-    pub fn new(verb: &'static str, source: String, calibration: &Calibration, totals: Totals) -> Self {
+    pub(crate) fn new(verb: &'static str, source: String, calibration: &Calibration, totals: Totals) -> Self {
         let mut rewritten = Self {
             verb,
             session: SessionRef::default(),
@@ -137,13 +136,12 @@ impl Rewritten {
     }
 
     /// The verb.
-    #[must_use]
-    pub const fn verb(&self) -> &'static str {
+    pub(crate) const fn verb(&self) -> &'static str {
         self.verb
     }
 
     /// Takes what followed from the edits.
-    pub fn set_consequences(&mut self, consequences: &Consequences) {
+    pub(crate) fn set_consequences(&mut self, consequences: &Consequences) {
         self.thinking_removed = consequences.thinking;
         self.gauge = consequences.gauge;
         self.closed_loop = consequences.n_closing > 0;
@@ -153,15 +151,14 @@ impl Rewritten {
     }
 
     /// Takes what was asked of a server, where one was.
-    pub fn note_calls(&mut self, calls: Option<&CallsReport>) {
+    pub(crate) fn note_calls(&mut self, calls: Option<&CallsReport>) {
         if let Some(calls) = calls {
             self.calls.add_calls(calls);
         }
     }
 
     /// Its cost and saving, as far as they are known by now.
-    #[must_use]
-    pub fn cost(&self) -> OperationCost {
+    pub(crate) fn cost(&self) -> OperationCost {
         let BeforeAfter { before, after } = self.tokens.calibrated;
         OperationCost {
             tokens_before: before.0,
@@ -173,17 +170,17 @@ impl Rewritten {
     }
 
     /// Takes the `chars4` tokens before the first change that the model sees; before [`Self::set_totals`].
-    pub const fn set_unchanged(&mut self, tokens: Option<Tokens>) {
+    pub(crate) const fn set_unchanged(&mut self, tokens: Option<Tokens>) {
         self.unchanged_tokens = tokens;
     }
 
     /// Takes what the model sees after the run.
-    pub fn set_totals(&mut self, calibration: &Calibration, after: Totals) {
+    pub(crate) fn set_totals(&mut self, calibration: &Calibration, after: Totals) {
         self.set_totals_by(calibration, calibration, after);
     }
 
     /// As [`Self::set_totals`], of a result that is estimated by what the client recorded in it.
-    pub fn set_totals_by(&mut self, calibration: &Calibration, result: &Calibration, after: Totals) {
+    pub(crate) fn set_totals_by(&mut self, calibration: &Calibration, result: &Calibration, after: Totals) {
         let before = self.tokens.chars4.before;
         self.tokens = LiveTokens {
             chars4: BeforeAfter { before, after },
@@ -218,34 +215,29 @@ impl Rewritten {
 
     /// `tokens` of `chars4` of one item in the measure of the context usage, as people are told it: so the items add up
     /// to its difference (W-04).
-    #[must_use]
-    pub fn shown(&self, tokens: Tokens) -> Tokens {
+    pub(crate) fn shown(&self, tokens: Tokens) -> Tokens {
         self.measure.scale(tokens)
     }
 
     /// The size of an item before and after, as [`Self::shown`]: `1,234 -> 56 tokens`.
-    #[must_use]
-    pub fn shown_change(&self, BeforeAfter { before, after }: BeforeAfter<Tokens>) -> String {
+    pub(crate) fn shown_change(&self, BeforeAfter { before, after }: BeforeAfter<Tokens>) -> String {
         format!("{} -> {} tokens", count(self.shown(before).0), count(self.shown(after).0))
     }
 
     /// A saving, as [`Self::shown`]: `1,234 tokens`, with a minus sign where more was added than removed.
-    #[must_use]
-    pub fn shown_saving(&self, saved: i64) -> String {
+    pub(crate) fn shown_saving(&self, saved: i64) -> String {
         let sign = if saved < 0 { "-" } else { "" };
         format!("{sign}{}", counted(self.shown(Tokens(saved.unsigned_abs())).0, "token"))
     }
 
     /// The context usage as every result tells it.
-    #[must_use]
-    pub const fn context(&self) -> ContextUsage {
+    pub(crate) const fn context(&self) -> ContextUsage {
         let BeforeAfter { before, after } = self.tokens.calibrated;
         ContextUsage { before, after: Some(after), window: self.window, measured: self.measured }
     }
 
     /// Both estimates in full, for those who ask for details.
-    #[must_use]
-    pub fn estimates(&self) -> String {
+    pub(crate) fn estimates(&self) -> String {
         let LiveTokens { chars4, calibrated, factor, .. } = self.tokens;
         let (before, after) = (chars4.before.context().0, chars4.after.context().0);
         format!(

@@ -18,20 +18,20 @@ use ctxc_transcript::text::Tokens;
 
 /// Result of `ctxc run`, or of its dry run.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct RunReport {
+pub(crate) struct RunReport {
     /// What every rewrite tells.
     #[serde(skip)]
-    pub rewritten: Rewritten,
+    pub(crate) rewritten: Rewritten,
     /// The target for the context, in tokens.
-    pub target: Option<Tokens>,
+    pub(crate) target: Option<Tokens>,
     /// Context usage at the end, by the estimate that the target uses.
-    pub size: Tokens,
+    pub(crate) size: Tokens,
     /// Whether the target was reached; null without one.
-    pub reached: Option<bool>,
+    pub(crate) reached: Option<bool>,
     /// The stages that ran, in order.
-    pub stages: Vec<StageRow>,
+    pub(crate) stages: Vec<StageRow>,
     /// The stages that did not run, because the target was reached before.
-    pub spared: Vec<String>,
+    pub(crate) spared: Vec<String>,
 }
 
 impl Report for RunReport {
@@ -42,25 +42,25 @@ impl Report for RunReport {
 
 /// The result of one stage.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct StageRow {
+pub(crate) struct StageRow {
     /// The name of the stage.
-    pub name: String,
+    pub(crate) name: String,
     /// The verb.
-    pub step: &'static str,
+    pub(crate) step: &'static str,
     /// Context usage before and after, by the estimate that the target uses. With a target it includes the consequences of
     /// the stage, such as removed thinking; without one, only the size at the end does.
-    pub size: BeforeAfter<Tokens>,
+    pub(crate) size: BeforeAfter<Tokens>,
     /// Its effect.
-    pub did: Did,
+    pub(crate) did: Did,
     /// The stage itself, for a plan.
     #[serde(skip)]
-    pub stage: Stage,
+    pub(crate) stage: Stage,
 }
 
 /// The effect of a stage.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Did {
+pub(crate) enum Did {
     /// Tool results were removed.
     Pruned {
         /// A row for each rule.
@@ -92,30 +92,30 @@ pub enum Did {
 
 /// One text that is shortened.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct TextRow {
+pub(crate) struct TextRow {
     /// The line of the entry.
-    pub line: u32,
+    pub(crate) line: u32,
     /// The position of the tool result in the entry; null for other texts.
-    pub result: Option<usize>,
+    pub(crate) result: Option<usize>,
     /// The beginning of the text.
-    pub begins: String,
+    pub(crate) begins: String,
     /// Its size, in `chars4` tokens.
-    pub tokens: Tokens,
+    pub(crate) tokens: Tokens,
     /// The target, in `chars4` tokens.
-    pub target: Tokens,
+    pub(crate) target: Tokens,
     /// The size afterwards, in `chars4` tokens.
-    pub tokens_after: Option<Tokens>,
+    pub(crate) tokens_after: Option<Tokens>,
     /// The outcome: `compressed`, `extracted`, `kept` or `failed`.
-    pub outcome: Option<&'static str>,
+    pub(crate) outcome: Option<&'static str>,
     /// Why the reply was refused; null where it was accepted.
-    pub reason: Option<String>,
+    pub(crate) reason: Option<String>,
     /// The calls that it took.
-    pub calls: Option<TaskCalls>,
+    pub(crate) calls: Option<TaskCalls>,
 }
 
 impl TextRow {
     /// Takes what came of the text.
-    pub fn set_outcome(&mut self, outcome: &Outcome) {
+    pub(crate) fn set_outcome(&mut self, outcome: &Outcome) {
         let TaskResult { name, after, reason } = TaskResult::of(outcome);
         self.outcome = name;
         self.tokens_after = after;
@@ -124,8 +124,7 @@ impl TextRow {
 }
 
 /// Gives each of `texts` what was asked of a server for it, and what was asked for all of them.
-#[must_use]
-pub fn with_calls(texts: &mut [TextRow], calls: Option<Calls>) -> Option<CallsReport> {
+pub(crate) fn with_calls(texts: &mut [TextRow], calls: Option<Calls>) -> Option<CallsReport> {
     let Calls { sum, of_tasks } = calls?;
     for (row, calls) in texts.iter_mut().zip(of_tasks) {
         row.calls = calls;
@@ -135,8 +134,7 @@ pub fn with_calls(texts: &mut [TextRow], calls: Option<Calls>) -> Option<CallsRe
 
 impl Did {
     /// The requests to a server, where there were any.
-    #[must_use]
-    pub fn calls(&self) -> Option<&CallsReport> {
+    pub(crate) fn calls(&self) -> Option<&CallsReport> {
         match self {
             Self::Compressed { calls, .. } => calls.as_ref(),
             Self::Compacted(stats) => stats.calls.as_ref(),
@@ -210,7 +208,7 @@ impl RunReport {
     ///
     /// # Errors
     /// When a stage cannot be written as TOML.
-    pub fn plan(&self, session: Option<&str>, fingerprint: &str) -> Result<String, toml::ser::Error> {
+    pub(crate) fn plan(&self, session: Option<&str>, fingerprint: &str) -> Result<String, toml::ser::Error> {
         let mut plan = String::from(
             "# A plan of `ctxc run`. Remove a line of a list to leave that item unchanged;\n\
              # numbers can be changed. Then: ctxc run --plan FILE\n\nplan = 1\n",

@@ -11,27 +11,25 @@ use ctxc_transcript::text::Tokens;
 
 /// A session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct SessionRef {
+pub(crate) struct SessionRef {
     /// Its file; null for standard input.
-    pub path: Option<String>,
+    pub(crate) path: Option<String>,
     /// Its id; null where neither the file's name nor its entries have one.
-    pub id: Option<String>,
+    pub(crate) id: Option<String>,
     /// The title that the client shows.
-    pub title: Option<String>,
+    pub(crate) title: Option<String>,
     /// The folder that was worked in, where the session names one.
-    pub project: Option<String>,
+    pub(crate) project: Option<String>,
 }
 
 impl SessionRef {
     /// How people are told of it: its title and the beginning of its id, else its file.
-    #[must_use]
-    pub fn label(&self) -> String {
+    pub(crate) fn label(&self) -> String {
         self.label_within(TITLE_WIDTH)
     }
 
     /// As [`Self::label`], with a title of at most `width` columns.
-    #[must_use]
-    pub fn label_within(&self, width: usize) -> String {
+    pub(crate) fn label_within(&self, width: usize) -> String {
         let path = self.path.as_deref().unwrap_or("standard input");
         match (self.title.as_deref(), self.path.as_deref().and_then(|path| session_id(Path::new(path)))) {
             (Some(title), Some(id)) => format!("{} ({})", clip(title, width), short_id(id)),
@@ -44,20 +42,19 @@ impl SessionRef {
 const TITLE_WIDTH: usize = 56;
 
 /// The beginning of the id of a session, as long as tells sessions apart.
-#[must_use]
-pub fn short_id(id: &str) -> &str {
+pub(crate) fn short_id(id: &str) -> &str {
     id.get(..8).unwrap_or(id)
 }
 
 /// The context usage of a session: what a resume sends, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct ContextUsage {
+pub(crate) struct ContextUsage {
     /// Usage of the session as it was read, by the calibrated estimate.
-    pub before: Tokens,
+    pub(crate) before: Tokens,
     /// Usage of the result, by the same estimate; null for a command that changes nothing.
-    pub after: Option<Tokens>,
+    pub(crate) after: Option<Tokens>,
     /// The context window of the model.
-    pub window: Tokens,
+    pub(crate) window: Tokens,
     /// Usage that the client recorded last in the session; null where it recorded none.
-    pub measured: Option<Tokens>,
+    pub(crate) measured: Option<Tokens>,
 }

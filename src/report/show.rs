@@ -20,7 +20,7 @@ const CHARS: usize = 1000;
 
 /// How much is shown of long texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Length {
+pub(crate) enum Length {
     /// The beginning of what tools gave and got, and of thinking.
     Short,
     /// Unchanged.
@@ -29,12 +29,12 @@ pub enum Length {
 
 /// Messages of a session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Show {
+pub(crate) struct Show {
     /// The session that was read.
     #[serde(skip)]
-    pub read: SessionRef,
+    pub(crate) read: SessionRef,
     /// The messages, oldest first.
-    pub messages: Vec<Message>,
+    pub(crate) messages: Vec<Message>,
     /// How much is shown of each as text.
     #[serde(skip)]
     length: Length,
@@ -51,7 +51,7 @@ impl Report for Show {
 
 /// One text of a message.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Message {
+pub(crate) struct Message {
     /// Its line, from 1.
     line: u32,
     /// Its turn, from 0.
@@ -66,8 +66,7 @@ pub struct Message {
 
 impl Message {
     /// The message of `shown`.
-    #[must_use]
-    pub fn new(shown: Shown) -> Self {
+    pub(crate) fn new(shown: Shown) -> Self {
         Self {
             line: shown.line.number(),
             turn: shown.turn.map(|turn| turn.0),
@@ -85,8 +84,7 @@ impl Message {
     }
 
     /// Who says what kind of text.
-    #[must_use]
-    pub fn what(&self) -> String {
+    pub(crate) fn what(&self) -> String {
         let said_by = self.speaker.word();
         match self.kind {
             "prompt" | "answer" | "other" | "tool-result" => said_by.to_owned(),
@@ -102,16 +100,14 @@ impl Message {
 
 impl Show {
     /// These messages of the session `read`.
-    #[must_use]
-    pub const fn new(read: SessionRef, messages: Vec<Message>, length: Length, measure: Calibration) -> Self {
+    pub(crate) const fn new(read: SessionRef, messages: Vec<Message>, length: Length, measure: Calibration) -> Self {
         Self { read, messages, length, measure }
     }
 }
 
 impl Show {
     /// The messages as text.
-    #[must_use]
-    pub fn text(&self, look: Look) -> String {
+    pub(crate) fn text(&self, look: Look) -> String {
         let mut all = String::new();
         for (at, message) in self.messages.iter().enumerate() {
             let gap = if at == 0 { "" } else { "\n" };
@@ -146,8 +142,7 @@ fn beginning(text: &str, tokens: Tokens) -> (&str, Option<String>) {
 }
 
 /// `text` without what a terminal takes for a command.
-#[must_use]
-pub fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let mut kept = without_colors(text);
     kept.retain(|c| !c.is_control() || c == '\n' || c == '\t');
     kept

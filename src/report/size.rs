@@ -2,30 +2,26 @@
 
 use ctxc_transcript::text::Tokens;
 
-pub use ctxc_transcript::text::grouped as count;
+pub(crate) use ctxc_transcript::text::grouped as count;
 
 /// `n` and what it counts: `1 turn`, `1,234 turns`. The plural is the noun with an `s`.
-#[must_use]
-pub fn counted(n: u64, noun: &str) -> String {
+pub(crate) fn counted(n: u64, noun: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", count(n))
 }
 
 /// `1 retry`, `12 retries`.
-#[must_use]
-pub fn retries(n: u64) -> String {
+pub(crate) fn retries(n: u64) -> String {
     if n == 1 { "1 retry".to_owned() } else { format!("{} retries", count(n)) }
 }
 
 /// `1,234 tokens`.
-#[must_use]
-pub fn tokens(n: Tokens) -> String {
+pub(crate) fn tokens(n: Tokens) -> String {
     counted(n.0, "token")
 }
 
 /// A number of tokens as people say it, to a tenth of a thousand: `999`, `31.7k`, `200k`, `1M`.
-#[must_use]
-pub fn short(Tokens(n): Tokens) -> String {
+pub(crate) fn short(Tokens(n): Tokens) -> String {
     let tenths = |unit: u64| (n + unit / 20) / (unit / 10);
     let (tenths, unit) = match n {
         0..1000 => return n.to_string(),
@@ -40,8 +36,7 @@ pub fn short(Tokens(n): Tokens) -> String {
 }
 
 /// `part` of `whole` in whole percent; only nothing is `0 %`, and only the whole or more `100 %`.
-#[must_use]
-pub fn whole_percent(Tokens(part): Tokens, Tokens(whole): Tokens) -> String {
+pub(crate) fn whole_percent(Tokens(part): Tokens, Tokens(whole): Tokens) -> String {
     let (part, whole) = (u128::from(part), u128::from(whole.max(1)));
     let rounded = (part * 100 + whole / 2) / whole;
     match rounded {
@@ -52,8 +47,7 @@ pub fn whole_percent(Tokens(part): Tokens, Tokens(whole): Tokens) -> String {
 }
 
 /// A number of bytes in decimal units, with one digit after the point from 1 kB on: `999 B`, `12.3 MB`.
-#[must_use]
-pub fn bytes(n: u64) -> String {
+pub(crate) fn bytes(n: u64) -> String {
     if n < 1000 {
         return format!("{n} B");
     }
@@ -74,8 +68,7 @@ pub fn bytes(n: u64) -> String {
 ///
 /// Only the whole is `100 %` and only nothing is `0 %`: what is short of the whole shows at most `99.9 %`, what is over
 /// it at least `100.1 %`, and a trace shows as `<0.1 %`. A part of nothing is `-`.
-#[must_use]
-pub fn percent(part: u64, whole: u64) -> String {
+pub(crate) fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();
     }

@@ -18,7 +18,7 @@ const GAP: usize = 2;
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cell {
+pub(crate) enum Cell {
     /// Nothing.
     Empty,
     /// Text, which is shortened where the line is too long for a terminal.
@@ -49,7 +49,7 @@ impl From<String> for Cell {
 
 /// A table: its heads and its rows. A row that is short is filled up with nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Table {
+pub(crate) struct Table {
     heads: Vec<String>,
     rows: Vec<Vec<Cell>>,
 }
@@ -80,19 +80,17 @@ impl Column {
 
 impl Table {
     /// A table without rows under `heads`.
-    #[must_use]
-    pub fn new(heads: &[&str]) -> Self {
+    pub(crate) fn new(heads: &[&str]) -> Self {
         Self { heads: heads.iter().map(|&head| head.to_owned()).collect(), rows: Vec::new() }
     }
 
     /// Adds a row below the others.
-    pub fn push(&mut self, row: Vec<Cell>) {
+    pub(crate) fn push(&mut self, row: Vec<Cell>) {
         self.rows.push(row);
     }
 
     /// The table as text.
-    #[must_use]
-    pub fn render(&self, look: Look) -> String {
+    pub(crate) fn render(&self, look: Look) -> String {
         let columns = self.columns(look);
         let mut text = look.style(Style::Heading, &line(&columns, self.heads.iter().cloned()));
         text.push('\n');

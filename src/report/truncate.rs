@@ -15,28 +15,28 @@ use ctxc_transcript::text::Tokens;
 
 /// Result of `ctxc truncate`, or of its dry run.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct TruncateReport {
+pub(crate) struct TruncateReport {
     /// What every rewrite tells.
     #[serde(skip)]
-    pub rewritten: Rewritten,
+    pub(crate) rewritten: Rewritten,
     /// The name of the strategy.
-    pub strategy: &'static str,
+    pub(crate) strategy: &'static str,
     /// The number of model calls: always 0.
-    pub model_calls: u32,
+    pub(crate) model_calls: u32,
     /// The target for the context, in tokens.
-    pub target: Tokens,
+    pub(crate) target: Tokens,
     /// Context usage afterwards, as compared with the target.
-    pub size: Tokens,
+    pub(crate) size: Tokens,
     /// Context usage where the target was not reached because two messages always stay.
-    pub over_target: Option<Tokens>,
+    pub(crate) over_target: Option<Tokens>,
     /// Why nothing was removed: `already-under-target`, `below-minimum`, `empty` or `no-prompt`.
-    pub reason: Option<&'static str>,
+    pub(crate) reason: Option<&'static str>,
     /// The number of messages as the API counts them.
-    pub messages: BeforeAfter<u32>,
+    pub(crate) messages: BeforeAfter<u32>,
     /// The line of the first message that was kept.
-    pub start: Option<u32>,
+    pub(crate) start: Option<u32>,
     /// The line of the prompt that was kept before it, where the turn was cut inside.
-    pub opener: Option<u32>,
+    pub(crate) opener: Option<u32>,
     #[serde(skip)]
     why: Option<Unchanged>,
 }
@@ -49,8 +49,7 @@ impl Report for TruncateReport {
 
 impl TruncateReport {
     /// The report of what was planned.
-    #[must_use]
-    pub fn new(rewritten: Rewritten, strategy: &TopDownTruncation, truncated: &Truncated) -> Self {
+    pub(crate) fn new(rewritten: Rewritten, strategy: &TopDownTruncation, truncated: &Truncated) -> Self {
         let size = truncated.truncation.size;
         let why = if let Kept::All(why) = truncated.truncation.kept { Some(why) } else { None };
         Self {
@@ -69,8 +68,7 @@ impl TruncateReport {
     }
 
     /// Why nothing changes, when nothing does.
-    #[must_use]
-    pub fn why_unchanged(&self) -> String {
+    pub(crate) fn why_unchanged(&self) -> String {
         let (size, target) = (count(self.size.0), count(self.target.0));
         match self.why {
             Some(Unchanged::Empty) => "the session has no messages".to_owned(),
@@ -123,7 +121,7 @@ impl fmt::Display for TruncateReport {
 
 /// The text of a dry run.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan<'a>(pub &'a TruncateReport);
+pub(crate) struct Plan<'a>(pub(crate) &'a TruncateReport);
 
 impl fmt::Display for Plan<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

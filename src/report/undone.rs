@@ -11,26 +11,26 @@ use super::size::counted;
 
 /// The result of undoing operations.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct UndoneReport {
+pub(crate) struct UndoneReport {
     /// What every rewrite tells.
     #[serde(skip)]
-    pub rewritten: Rewritten,
+    pub(crate) rewritten: Rewritten,
     /// The id of the operation.
-    pub undone: Vec<String>,
+    pub(crate) undone: Vec<String>,
     /// The command of the operation.
-    pub command: String,
+    pub(crate) command: String,
     /// The number of later operations, which are kept.
-    pub later: u64,
+    pub(crate) later: u64,
     /// The items that it had removed and that are restored.
-    pub restored: Vec<String>,
+    pub(crate) restored: Vec<String>,
     /// The items that it had restored and that are removed again.
-    pub cut_again: Vec<String>,
+    pub(crate) cut_again: Vec<String>,
     /// The items that it had removed and that later operations keep removed.
-    pub kept: Vec<KeptRow>,
+    pub(crate) kept: Vec<KeptRow>,
     /// The number of lines that a client appended since, which are kept.
-    pub appended_lines: u64,
+    pub(crate) appended_lines: u64,
     /// Whether the source still exists unchanged, so that nothing had to be written.
-    pub is_untouched: bool,
+    pub(crate) is_untouched: bool,
 }
 
 impl Report for UndoneReport {
@@ -42,11 +42,11 @@ impl Report for UndoneReport {
 /// An item that a later operation keeps removed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "KeptItem")]
-pub struct KeptRow {
+pub(crate) struct KeptRow {
     /// The handle, or the beginning of the text.
-    pub name: String,
+    pub(crate) name: String,
     /// The operation that removed it last.
-    pub by: String,
+    pub(crate) by: String,
 }
 
 impl fmt::Display for UndoneReport {

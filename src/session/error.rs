@@ -18,7 +18,7 @@ use ctxc_transcript::text::{Stopped, Tokens};
 
 /// How a command ended that did what it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Completion {
+pub(crate) enum Completion {
     /// In full, or there was nothing to do.
     Full,
     /// With `--strict`: something was kept or failed.
@@ -29,8 +29,7 @@ pub enum Completion {
 
 impl Completion {
     /// 0 for all, 3 for a part, 1 for errors that were found.
-    #[must_use]
-    pub fn exit_code(self) -> u8 {
+    pub(crate) fn exit_code(self) -> u8 {
         match self {
             Self::Full => 0,
             Self::Partial => 3,
@@ -41,7 +40,7 @@ impl Completion {
 
 /// The kind of an error, which decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// The arguments do not make sense.
     Usage,
     /// The configuration or the environment does not.
@@ -59,7 +58,7 @@ pub enum Kind {
 /// The text of an error of the library, with its context, fits after "cannot": `list /a: permission denied`. One that the
 /// program words itself is a sentence: `--timeout must be greater than 0`.
 #[derive(Debug)]
-pub struct CommandError {
+pub(crate) struct CommandError {
     kind: Kind,
     error: anyhow::Error,
     hints: Vec<String>,
@@ -73,33 +72,28 @@ pub(crate) fn too_low(target: Tokens, lowest: Tokens) -> CommandError {
 
 impl CommandError {
     /// Arguments that do not make sense. Exit code 2.
-    #[must_use]
-    pub fn usage(error: impl Into<anyhow::Error>) -> Self {
+    pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Self {
         Self { kind: Kind::Usage, ..explain(error.into()) }
     }
 
     /// A configuration or an environment that does not make sense. Exit code 2.
-    #[must_use]
-    pub fn config(error: impl Into<anyhow::Error>) -> Self {
+    pub(crate) fn config(error: impl Into<anyhow::Error>) -> Self {
         Self { kind: Kind::Config, ..explain(error.into()) }
     }
 
     /// An interrupt. Exit code 130.
-    #[must_use]
-    pub fn interrupted() -> Self {
+    pub(crate) fn interrupted() -> Self {
         Self { kind: Kind::Interrupted, error: anyhow::anyhow!("interrupted"), hints: Vec::new() }
     }
 
     /// The same error with one more hint on what to do next, a sentence without a full stop.
-    #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
     /// The problem as a sentence, without hints.
-    #[must_use]
-    pub fn sentence(&self) -> String {
+    pub(crate) fn sentence(&self) -> String {
         // Only a message that was worded here is a text and nothing else.
         let is_worded_here = self.error.is::<String>() || self.error.is::<&str>();
         let is_alone = self.error.chain().nth(1).is_none();
@@ -108,39 +102,34 @@ impl CommandError {
     }
 
     /// The hints.
-    #[must_use]
-    pub fn hints(&self) -> &[String] {
+    pub(crate) fn hints(&self) -> &[String] {
         &self.hints
     }
 
     /// Its kind.
-    #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         self.kind
     }
 
     /// The problem and the hints as lines of text.
-    #[must_use]
-    pub fn explained(&self) -> String {
+    pub(crate) fn explained(&self) -> String {
         let hints = self.hints.iter().map(|hint| format!("\nhint: {hint}"));
         format!("error: {}{}", self.sentence(), hints.collect::<String>())
     }
 
     /// The problem and the hints as data.
-    #[must_use]
-    pub fn report(&self) -> ErrorReport {
+    pub(crate) fn report(&self) -> ErrorReport {
         let hint = Some(self.hints.join("\n")).filter(|hint| !hint.is_empty());
         ErrorReport { message: self.sentence(), hint, exit: self.exit_code() }
     }
 
     /// The first cause of type `E` in the chain, if there is one.
-    #[must_use]
-    pub fn cause<E: std::error::Error + Send + Sync + 'static>(&self) -> Option<&E> {
+    pub(crate) fn cause<E: std::error::Error + Send + Sync + 'static>(&self) -> Option<&E> {
         self.error.chain().find_map(|cause| cause.downcast_ref())
     }
 
     /// Says what failed and what to do next; nothing where nobody listens any more.
-    pub fn print(&self, ui: &Ui) {
+    pub(crate) fn print(&self, ui: &Ui) {
         match self.kind {
             Kind::ClosedPipe => return,
             Kind::Interrupted | Kind::Usage | Kind::Config | Kind::Failed => ui.error(self.sentence()),
@@ -151,8 +140,7 @@ impl CommandError {
     }
 
     /// The exit code of this end (U-02).
-    #[must_use]
-    pub fn exit_code(&self) -> u8 {
+    pub(crate) fn exit_code(&self) -> u8 {
         match self.kind {
             Kind::Failed | Kind::ClosedPipe => 1,
             Kind::Usage | Kind::Config => 2,

@@ -16,17 +16,16 @@ use ctxc_transcript::session::Found;
 
 /// A session that is open for reading, at its beginning.
 #[derive(Debug)]
-pub struct Input {
+pub(crate) struct Input {
     /// A regular file: the session's own, or a temporary one with what came through a pipe.
-    pub file: File,
+    pub(crate) file: File,
     /// Where the session is; nothing for standard input.
-    pub path: Option<PathBuf>,
+    pub(crate) path: Option<PathBuf>,
 }
 
 impl Input {
     /// Its name in messages: its path, or `standard input`.
-    #[must_use]
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         name_of(self.path.as_deref())
     }
 }
@@ -35,7 +34,7 @@ impl Input {
 ///
 /// # Errors
 /// When it cannot be read, or is the session of another agent.
-pub fn open(found: &Found) -> Result<Input, CommandError> {
+pub(crate) fn open(found: &Found) -> Result<Input, CommandError> {
     let path = match found {
         Found::StandardInput => None,
         Found::File { path, .. } => Some(path.clone()),

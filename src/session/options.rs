@@ -49,7 +49,7 @@ impl Rewriting {
 
 /// Where a rewritten transcript goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Output {
+pub(crate) enum Output {
     /// A new session beside the source, under this id or a fresh one.
     NewSession(Option<Uuid>),
     /// This file; ids stay.
@@ -62,7 +62,7 @@ pub enum Output {
 
 /// The policy for a file that exists, or a source that changed a moment ago.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Existing {
+pub(crate) enum Existing {
     /// Refuse.
     Respect,
     /// Go on: `--force`.
@@ -71,7 +71,7 @@ pub enum Existing {
 
 /// Where originals are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Keep {
+pub(crate) enum Keep {
     /// In the archive at this URL.
     In(String),
     /// Nowhere: `--no-archive`.
@@ -80,7 +80,7 @@ pub enum Keep {
 
 /// Whether the work is done or only shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub(crate) enum Mode {
     /// Done.
     Do,
     /// Shown: `--dry-run`.

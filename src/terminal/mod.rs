@@ -3,7 +3,7 @@
 //! An operation says what happens through a [`ui::Ui`]; whether anybody reads it, and in which form, is decided here.
 
 pub(crate) mod interrupt;
-pub mod progress;
+pub(crate) mod progress;
 pub(crate) mod sanitizer;
 pub(crate) mod screen;
-pub mod ui;
+pub(crate) mod ui;

@@ -14,15 +14,14 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How far some work has come.
 #[derive(Debug)]
-pub struct Progress {
+pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     started: Instant,
 }
 
 impl Progress {
     /// The beginning of work that `label` names, of `total` units.
-    #[must_use]
-    pub fn start(ui: &Ui, label: &str, total: u64) -> Self {
+    pub(crate) fn start(ui: &Ui, label: &str, total: u64) -> Self {
         let bar = ui.draws_progress().then(|| {
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
             if let Ok(style) = ProgressStyle::with_template("{msg}  {wide_bar} {percent:>3} %  {eta} left") {
@@ -34,7 +33,7 @@ impl Progress {
     }
 
     /// `n` more units are done.
-    pub fn advance(&mut self, n: u64) {
+    pub(crate) fn advance(&mut self, n: u64) {
         let Some(bar) = &self.bar else { return };
         bar.inc(n);
         if bar.is_hidden() && self.started.elapsed() > PATIENCE {
@@ -43,14 +42,14 @@ impl Progress {
     }
 
     /// Says more about the work; the text is made only where it is drawn.
-    pub fn note(&self, text: impl FnOnce() -> String) {
+    pub(crate) fn note(&self, text: impl FnOnce() -> String) {
         if let Some(bar) = &self.bar {
             bar.set_message(printable(&text()).into_owned());
         }
     }
 
     /// The work is over; the bar goes.
-    pub fn finish(self) {}
+    pub(crate) fn finish(self) {}
 }
 
 impl Drop for Progress {

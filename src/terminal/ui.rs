@@ -24,7 +24,7 @@ const UNWRITABLE: &str = "write to standard output";
 
 /// How much is said on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verbosity {
+pub(crate) enum Verbosity {
     /// Errors alone.
     Quiet,
     /// Results, warnings, hints and errors.
@@ -35,7 +35,7 @@ pub enum Verbosity {
 
 /// How a text that is shown on a terminal tells paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Paths {
+pub(crate) enum Paths {
     /// With `~` for the home folder.
     Short,
     /// As they stand: the text is quoted from a session.
@@ -44,7 +44,7 @@ pub enum Paths {
 
 /// Where everything that a command says goes through.
 #[derive(Debug)]
-pub struct Ui {
+pub(crate) struct Ui {
     verbosity: Verbosity,
     color: ColorChoice,
     stop: Arc<AtomicBool>,
@@ -119,15 +119,13 @@ impl Write for Stream {
 
 impl Ui {
     /// A way to the standard streams of this process. With `ColorChoice::Auto` colours need a terminal and no `NO_COLOR`.
-    #[must_use]
-    pub fn new(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>) -> Self {
+    pub(crate) fn new(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>) -> Self {
         Self { verbosity, color, stop, listener: Listener::Streams, has_output: Arc::default() }
     }
 
     /// A way to an agent, which gets to know of the warnings alone. Standard error has everything with
     /// [`Verbosity::Verbose`], and nothing without; standard output has nothing.
-    #[must_use]
-    pub fn to_agent(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>) -> Self {
+    pub(crate) fn to_agent(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>) -> Self {
         Self { verbosity, color, stop, listener: Listener::Agent(Mutex::default()), has_output: Arc::default() }
     }
 
@@ -143,20 +141,17 @@ impl Ui {
     }
 
     /// Verbosity, colors and the stop flag, to make a `Ui` for an agent that says as much.
-    #[must_use]
-    pub fn parts(&self) -> (Verbosity, ColorChoice, Arc<AtomicBool>) {
+    pub(crate) fn parts(&self) -> (Verbosity, ColorChoice, Arc<AtomicBool>) {
         (self.verbosity, self.color, Arc::clone(&self.stop))
     }
 
     /// Whether each step is told.
-    #[must_use]
-    pub fn is_verbose(&self) -> bool {
+    pub(crate) fn is_verbose(&self) -> bool {
         self.verbosity >= Verbosity::Verbose
     }
 
     /// The warnings for an agent so far.
-    #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
+    pub(crate) fn warnings(&self) -> Vec<String> {
         match &self.listener {
             Listener::Streams | Listener::Kept(_) => Vec::new(),
             Listener::Agent(warnings) => warnings.lock().unwrap_or_else(PoisonError::into_inner).clone(),
@@ -164,15 +159,13 @@ impl Ui {
     }
 
     /// Set once somebody wants the work to stop.
-    #[must_use]
-    pub fn stop(&self) -> &AtomicBool {
+    pub(crate) fn stop(&self) -> &AtomicBool {
         &self.stop
     }
 
     /// Standard output, for data in bytes, as they are where no terminal shows them. Flush it: what a drop cannot write is
     /// lost without a word.
-    #[must_use]
-    pub fn output(&self) -> BufWriter<Box<dyn Write>> {
+    pub(crate) fn output(&self) -> BufWriter<Box<dyn Write>> {
         let output: Box<dyn Write> = match &self.listener {
             Listener::Streams if io::stdout().is_terminal() => Box::new(Sanitizer::new(io::stdout().lock())),
             Listener::Streams => Box::new(io::stdout().lock()),
@@ -184,8 +177,7 @@ impl Ui {
     }
 
     /// Whether anything was written to standard output.
-    #[must_use]
-    pub fn has_output(&self) -> bool {
+    pub(crate) fn has_output(&self) -> bool {
         self.has_output.load(Ordering::Relaxed)
     }
 
@@ -193,7 +185,7 @@ impl Ui {
     ///
     /// # Errors
     /// When standard output cannot be written; a closed pipe ends the command quietly.
-    pub fn data(&self, text: impl Display) -> anyhow::Result<()> {
+    pub(crate) fn data(&self, text: impl Display) -> anyhow::Result<()> {
         let mut output = Sanitizer::new(self.output());
         write!(output, "{text}").and_then(|()| output.flush()).context(UNWRITABLE)
     }
@@ -202,7 +194,7 @@ impl Ui {
     ///
     /// # Errors
     /// When standard output cannot be written; a closed pipe ends the command quietly.
-    pub fn data_line(&self, text: impl Display) -> anyhow::Result<()> {
+    pub(crate) fn data_line(&self, text: impl Display) -> anyhow::Result<()> {
         self.data(format_args!("{text}\n"))
     }
 
@@ -211,7 +203,7 @@ impl Ui {
     ///
     /// # Errors
     /// When standard output cannot be written; a closed pipe ends the command quietly.
-    pub fn text(&self, text: impl Display, paths: Paths) -> anyhow::Result<()> {
+    pub(crate) fn text(&self, text: impl Display, paths: Paths) -> anyhow::Result<()> {
         let look = self.look();
         if look == Look::PLAIN {
             return self.data(text);
@@ -236,21 +228,21 @@ impl Ui {
     }
 
     /// Says what was done. Silent with `-q`.
-    pub fn status(&self, text: impl Display) {
+    pub(crate) fn status(&self, text: impl Display) {
         if self.verbosity >= Verbosity::Normal {
             self.say(Style::new(), "", text);
         }
     }
 
     /// Says one step of the work. Silent without `-v`.
-    pub fn detail(&self, text: impl Display) {
+    pub(crate) fn detail(&self, text: impl Display) {
         if self.verbosity >= Verbosity::Verbose {
             self.say(Style::new().dimmed(), "", text);
         }
     }
 
     /// Says what may not be as wanted. Silent with `-q`.
-    pub fn warning(&self, text: impl Display) {
+    pub(crate) fn warning(&self, text: impl Display) {
         if let Listener::Agent(warnings) = &self.listener {
             warnings.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_string());
         }
@@ -260,19 +252,19 @@ impl Ui {
     }
 
     /// Says what to do next. Silent with `-q`.
-    pub fn hint(&self, text: impl Display) {
+    pub(crate) fn hint(&self, text: impl Display) {
         if self.verbosity >= Verbosity::Normal {
             self.error_hint(text);
         }
     }
 
     /// Says what failed. Never silent.
-    pub fn error(&self, text: impl Display) {
+    pub(crate) fn error(&self, text: impl Display) {
         self.say(AnsiColor::Red.on_default().bold(), "error: ", text);
     }
 
     /// Says what to do about an error. Never silent.
-    pub fn error_hint(&self, text: impl Display) {
+    pub(crate) fn error_hint(&self, text: impl Display) {
         self.say(Style::new().bold(), "hint: ", text);
     }
 
@@ -280,7 +272,7 @@ impl Ui {
     ///
     /// # Errors
     /// When the answer cannot be read.
-    pub fn confirm(&self, question: &str) -> io::Result<Option<bool>> {
+    pub(crate) fn confirm(&self, question: &str) -> io::Result<Option<bool>> {
         let is_streams = matches!(self.listener, Listener::Streams);
         if !is_streams || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
             return Ok(None);
@@ -292,8 +284,7 @@ impl Ui {
     }
 
     /// How text on standard output is laid out.
-    #[must_use]
-    pub fn look(&self) -> Look {
+    pub(crate) fn look(&self) -> Look {
         if !matches!(self.listener, Listener::Streams) {
             return Look::PLAIN;
         }
@@ -307,8 +298,7 @@ impl Ui {
     }
 
     /// Whether progress may be drawn: standard error is a terminal that can move its cursor, and neither `-q` nor `-v` was given.
-    #[must_use]
-    pub fn draws_progress(&self) -> bool {
+    pub(crate) fn draws_progress(&self) -> bool {
         let is_streams = matches!(self.listener, Listener::Streams);
         is_streams && self.verbosity == Verbosity::Normal && io::stderr().is_terminal() && !screen::is_dumb()
     }

@@ -14,16 +14,16 @@ use ctxc_transcript::text::Digest;
 
 /// Result of `ctxc archive show`.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Shown {
+pub(crate) struct Shown {
     /// The entry.
-    pub entry: Entry,
+    pub(crate) entry: Entry,
 }
 
 /// An entry of an archive, by kind.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "ArchiveEntry")]
-pub enum Entry {
+pub(crate) enum Entry {
     /// The operation.
     Operation(Box<OperationEntry>),
     /// A line that was removed.
@@ -36,7 +36,7 @@ impl Report for Shown {}
 
 /// A line that was removed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct LineEntry {
+pub(crate) struct LineEntry {
     digest: String,
     bytes: u64,
     uuid: Option<String>,
@@ -54,7 +54,7 @@ struct Passage {
 
 /// A record.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct RecordEntry {
+pub(crate) struct RecordEntry {
     key: String,
     session: Option<String>,
     time: Option<String>,
@@ -67,8 +67,7 @@ pub struct RecordEntry {
 
 impl LineEntry {
     /// The line of this digest and length, with who took it out and what it says.
-    #[must_use]
-    pub fn new(digest: Digest, bytes: u64, originals: &[StoredOriginal], texts: Vec<EntryText>) -> Self {
+    pub(crate) fn new(digest: Digest, bytes: u64, originals: &[StoredOriginal], texts: Vec<EntryText>) -> Self {
         let texts = texts.into_iter().map(|said| Passage {
             kind: said.kind.name(),
             speaker: Some(said.speaker.to_owned()),
@@ -84,14 +83,12 @@ impl LineEntry {
     }
 
     /// Whether it says nothing that could be shown.
-    #[must_use]
-    pub fn is_silent(&self) -> bool {
+    pub(crate) fn is_silent(&self) -> bool {
         self.texts.is_empty()
     }
 
     /// Where it comes from, in one sentence.
-    #[must_use]
-    pub fn origin(&self) -> String {
+    pub(crate) fn origin(&self) -> String {
         let entry = self.uuid.as_deref().map_or("an entry without uuid".to_owned(), |uuid| format!("entry {uuid}"));
         match self.operations.as_slice() {
             [] => entry,
@@ -102,8 +99,7 @@ impl LineEntry {
 
 impl RecordEntry {
     /// The whole of `record`.
-    #[must_use]
-    pub fn new(record: Record) -> Self {
+    pub(crate) fn new(record: Record) -> Self {
         let Record { key, document, meta, expires } = record;
         Self {
             key: key.to_string(),

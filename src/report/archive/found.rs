@@ -17,34 +17,34 @@ const DIGITS: usize = 12;
 
 /// The matches of a search, best first.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Found {
+pub(crate) struct Found {
     query: String,
     /// Details of a search by meaning; null for other searches.
     meaning: Option<Meant>,
     /// The entries.
-    pub hits: Vec<FoundEntry>,
+    pub(crate) hits: Vec<FoundEntry>,
 }
 
 impl Report for Found {}
 
 /// The texts that a search by meaning sent, and the server.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Meant {
+pub(crate) struct Meant {
     /// The server.
-    pub host: String,
+    pub(crate) host: String,
     /// The model.
-    pub model: String,
+    pub(crate) model: String,
     /// The number of entries that got a vector.
-    pub entries: u64,
+    pub(crate) entries: u64,
     /// Their tokens, as the server counted them, or an estimate.
-    pub tokens: Tokens,
+    pub(crate) tokens: Tokens,
     /// The cost of these and the query in US dollars; null where the price is unknown.
-    pub cost: Option<Usd>,
+    pub(crate) cost: Option<Usd>,
 }
 
 /// One entry, in short.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct FoundEntry {
+pub(crate) struct FoundEntry {
     /// The id for `ctxc archive show`.
     id: String,
     kind: &'static str,
@@ -58,14 +58,12 @@ pub struct FoundEntry {
 
 impl FoundEntry {
     /// The id for `ctxc archive show`.
-    #[must_use]
-    pub fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         &self.id
     }
 
     /// An entry that was found by `query`, or looked up without one.
-    #[must_use]
-    pub fn new(query: &str, hit: Hit) -> Self {
+    pub(crate) fn new(query: &str, hit: Hit) -> Self {
         let Document { kind, session, speaker, time, text } = hit.document;
         Self {
             id: hit.id.digest().to_string().chars().take(DIGITS).collect(),
@@ -81,8 +79,7 @@ impl FoundEntry {
 
 impl Found {
     /// The matches of `query`; `meant` where it was a search by meaning too.
-    #[must_use]
-    pub fn new(query: &str, hits: Vec<Hit>, meant: Option<Meant>) -> Self {
+    pub(crate) fn new(query: &str, hits: Vec<Hit>, meant: Option<Meant>) -> Self {
         let hits = hits.into_iter().map(|hit| FoundEntry::new(query, hit)).collect();
         Self { query: query.to_owned(), meaning: meant, hits }
     }

@@ -17,15 +17,15 @@ use ctxc_transcript::text::Tokens;
 
 /// The contents of an archive in short, with its newest operations or entries.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Holdings {
+pub(crate) struct Holdings {
     archive: String,
     counts: Counts,
     /// The operations, newest first; empty where they are not listed.
-    pub operations: Vec<OperationRow>,
+    pub(crate) operations: Vec<OperationRow>,
     /// The entries of one kind, newest first; empty where they are not listed.
-    pub entries: Vec<FoundEntry>,
+    pub(crate) entries: Vec<FoundEntry>,
     /// The size of each session, largest first; empty where they are not listed.
-    pub sessions: Vec<SizeRow>,
+    pub(crate) sessions: Vec<SizeRow>,
     #[serde(skip)]
     look: Look,
 }
@@ -34,23 +34,22 @@ impl Report for Holdings {}
 
 /// The size of a session in the archive.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct SizeRow {
+pub(crate) struct SizeRow {
     /// Its id.
-    pub id: String,
+    pub(crate) id: String,
     /// The title that the client showed.
-    pub title: String,
+    pub(crate) title: String,
     /// The length of its lines and of the files in its folder.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// The size in the archive. Lines that several sessions share count in each.
-    pub stored_bytes: u64,
+    pub(crate) stored_bytes: u64,
     /// Whether its file still exists.
-    pub is_there: bool,
+    pub(crate) is_there: bool,
 }
 
 impl SizeRow {
     /// The row of `size`.
-    #[must_use]
-    pub fn new(size: SessionSize) -> Self {
+    pub(crate) fn new(size: SessionSize) -> Self {
         let SessionSize { session, bytes, stored_bytes } = size;
         let is_there = session.path.is_some_and(|path| path.is_file());
         Self { id: session.id, title: session.title, bytes, stored_bytes, is_there }
@@ -71,16 +70,14 @@ struct Counts {
 
 impl Holdings {
     /// The archive at the URL `archive`, of which nothing is listed yet.
-    #[must_use]
-    pub fn new(archive: String, contents: Contents, file_bytes: Option<u64>, look: Look) -> Self {
+    pub(crate) fn new(archive: String, contents: Contents, file_bytes: Option<u64>, look: Look) -> Self {
         let Contents { operations, originals, lines, line_bytes, records } = contents;
         let counts = Counts { operations, originals, lines, line_bytes, records, file_bytes };
         Self { archive, counts, operations: Vec::new(), entries: Vec::new(), sessions: Vec::new(), look }
     }
 
     /// All of it in two lines.
-    #[must_use]
-    pub fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         let Counts { operations, lines, line_bytes, records, file_bytes, .. } = self.counts;
         let within = file_bytes.map(|size| format!("; {} on disk", bytes(size))).unwrap_or_default();
         format!(

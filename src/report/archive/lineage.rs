@@ -20,10 +20,10 @@ use ctxc_transcript::text::{Digest, Tokens};
 
 /// The operation history of a session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Log {
+pub(crate) struct Log {
     /// The session that was read.
     #[serde(skip)]
-    pub read: SessionRef,
+    pub(crate) read: SessionRef,
     /// The operations, newest first.
     operations: Vec<Step>,
 }
@@ -70,8 +70,7 @@ struct Step {
 
 impl Log {
     /// The log of the session, whose file has the digest `now`, from its `lineage`, newest operation first.
-    #[must_use]
-    pub fn new(session: SessionRef, now: Digest, lineage: &[Operation], history: &History) -> Self {
+    pub(crate) fn new(session: SessionRef, now: Digest, lineage: &[Operation], history: &History) -> Self {
         let undone = history.undone();
         let holds = |operation: &&Operation| !undone.contains(operation.id.as_str());
         let open = open_cuts(&lineage.iter().filter(holds).cloned().collect::<Vec<_>>(), history);
@@ -106,8 +105,7 @@ impl Log {
 
 impl Log {
     /// The history as text.
-    #[must_use]
-    pub fn text(&self, look: Look) -> String {
+    pub(crate) fn text(&self, look: Look) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
         let _ = self.write(&mut text, look);

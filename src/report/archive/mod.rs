@@ -8,10 +8,10 @@ mod operation;
 mod snippet;
 mod swept;
 
-pub use entry::{Entry, LineEntry, RecordEntry, Shown};
-pub use found::{Found, FoundEntry, Meant};
-pub use holdings::{Holdings, SizeRow};
-pub use lineage::Log;
-pub use operation::{OperationEntry, OperationRow};
+pub(crate) use entry::{Entry, LineEntry, RecordEntry, Shown};
+pub(crate) use found::{Found, FoundEntry, Meant};
+pub(crate) use holdings::{Holdings, SizeRow};
+pub(crate) use lineage::Log;
+pub(crate) use operation::{OperationEntry, OperationRow};
 pub(super) use snippet::{snippet, snippet_of};
-pub use swept::Swept;
+pub(crate) use swept::Swept;

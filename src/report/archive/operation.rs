@@ -20,33 +20,33 @@ use ctxc_transcript::text::Tokens;
 
 /// An operation, in short.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct OperationRow {
+pub(crate) struct OperationRow {
     /// Its id.
-    pub id: String,
+    pub(crate) id: String,
     /// When it was.
-    pub time: String,
+    pub(crate) time: String,
     /// The verb.
-    pub verb: String,
+    pub(crate) verb: String,
     /// The command as it was given.
-    pub command: String,
+    pub(crate) command: String,
     /// The session that it belongs to.
-    pub session: String,
+    pub(crate) session: String,
     /// The transcript that was read.
-    pub source: Transcript,
+    pub(crate) source: Transcript,
     /// The transcript that was written.
-    pub output: Transcript,
+    pub(crate) output: Transcript,
     /// `chars4` tokens of the active entries before and after; null where they were not counted.
-    pub tokens: Option<BeforeAfter<Tokens>>,
+    pub(crate) tokens: Option<BeforeAfter<Tokens>>,
     /// The context before and after, where it was noted.
     #[serde(skip)]
     pub(super) cost: Option<OperationCost>,
     /// The number of items that were removed or restored.
-    pub cuts: u64,
+    pub(crate) cuts: u64,
 }
 
 /// A transcript that was read or written.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Transcript {
+pub(crate) struct Transcript {
     path: Option<String>,
     bytes: u64,
     digest: String,
@@ -80,8 +80,7 @@ impl fmt::Display for Transcript {
 
 impl OperationRow {
     /// The row of `operation`.
-    #[must_use]
-    pub fn new(operation: &Operation) -> Self {
+    pub(crate) fn new(operation: &Operation) -> Self {
         Self {
             id: operation.id.clone(),
             time: to_second(operation.time),
@@ -110,7 +109,7 @@ pub(super) fn tokens_text(cost: OperationCost) -> String {
 
 /// An operation with all items that it removed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct OperationEntry {
+pub(crate) struct OperationEntry {
     /// Its id.
     id: String,
     /// When it was.
@@ -140,8 +139,7 @@ pub struct OperationEntry {
 
 impl OperationEntry {
     /// The whole of `operation`, which took out `n_originals` lines.
-    #[must_use]
-    pub fn new(operation: &Operation, n_originals: u64, look: Look) -> Self {
+    pub(crate) fn new(operation: &Operation, n_originals: u64, look: Look) -> Self {
         let OperationRow { id, time, verb, command, session, source, output, tokens, cost, cuts } =
             OperationRow::new(operation);
         let (items, originals) = (operation.cuts.clone(), n_originals);

@@ -12,7 +12,7 @@ use ctxc_store::{Dropped, RESULT_DAYS};
 
 /// The records that were dropped from an archive, or would be.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Swept {
+pub(crate) struct Swept {
     archive: String,
     /// Whether this is a dry run.
     dry_run: bool,
@@ -48,8 +48,7 @@ impl Session {
 
 impl Swept {
     /// The report of what would be `dropped` from the archive at the URL `archive`.
-    #[must_use]
-    pub fn counted(archive: String, dropped: Dropped) -> Self {
+    pub(crate) fn counted(archive: String, dropped: Dropped) -> Self {
         let Dropped { results, expired, originals, operations, lines, bytes } = dropped;
         Self {
             archive,
@@ -67,16 +66,14 @@ impl Swept {
 
     /// With sessions that go, each an id and a title, and with those that stay although they are old, each with the file
     /// that needs it.
-    #[must_use]
-    pub fn with_sessions(self, gone: Vec<(&str, &str)>, spared: Vec<(&str, &str, &Path)>) -> Self {
+    pub(crate) fn with_sessions(self, gone: Vec<(&str, &str)>, spared: Vec<(&str, &str, &Path)>) -> Self {
         let gone = gone.into_iter().map(|(id, title)| Session::new(id, title, None));
         let spared = spared.into_iter().map(|(id, title, path)| Session::new(id, title, Some(path)));
         Self { sessions: gone.chain(spared).collect(), ..self }
     }
 
     /// It went, and the file has become so much smaller.
-    #[must_use]
-    pub fn done(self, file_bytes: Option<(u64, u64)>) -> Self {
+    pub(crate) fn done(self, file_bytes: Option<(u64, u64)>) -> Self {
         Self { dry_run: false, file_bytes, ..self }
     }
 }

@@ -12,7 +12,7 @@ use crate::report::size::counted;
 
 /// The result of a deletion from a buffer.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct DeleteReport {
+pub(crate) struct DeleteReport {
     buffer: String,
     /// The number of the one utterance that was deleted.
     sequence: Option<u64>,
@@ -25,15 +25,13 @@ impl Report for DeleteReport {}
 
 impl DeleteReport {
     /// The utterance `sequence` is gone from the buffer called `buffer`, whose state is this now.
-    #[must_use]
-    pub fn one(buffer: String, sequence: u64, state: &State) -> Self {
+    pub(crate) fn one(buffer: String, sequence: u64, state: &State) -> Self {
         let holds = Fill::new(state);
         Self { buffer, sequence: Some(sequence), deleted: 1, holds }
     }
 
     /// All of the buffer called `buffer` is gone, which were so many utterances.
-    #[must_use]
-    pub fn all(buffer: String, n_utterances: u64) -> Self {
+    pub(crate) fn all(buffer: String, n_utterances: u64) -> Self {
         let holds = Fill::new(&State::default());
         Self { buffer, sequence: None, deleted: n_utterances, holds }
     }

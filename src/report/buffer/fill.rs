@@ -12,7 +12,7 @@ use ctxc_transcript::text::Tokens;
 
 /// How full a buffer is.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
-pub struct Fill {
+pub(crate) struct Fill {
     /// The number of utterances.
     pub(super) utterances: u64,
     /// The maximum number of utterances.
@@ -34,7 +34,7 @@ pub struct Fill {
 
 /// How full a buffer is, by itself.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct FillReport {
+pub(crate) struct FillReport {
     buffer: String,
     holds: Fill,
 }
@@ -43,8 +43,7 @@ impl Report for FillReport {}
 
 impl Fill {
     /// How full the buffer of `state` is.
-    #[must_use]
-    pub fn new(state: &State) -> Self {
+    pub(crate) fn new(state: &State) -> Self {
         let Limits { size, max_tokens, summary_tokens } = state.limits;
         Self {
             utterances: state.n_held(),
@@ -59,14 +58,12 @@ impl Fill {
     }
 
     /// The tokens of what it holds, and the most that it is to hold, where they are more: one utterance alone may (H-06).
-    #[must_use]
-    pub fn over(&self) -> Option<(Tokens, Tokens)> {
+    pub(crate) fn over(&self) -> Option<(Tokens, Tokens)> {
         (self.total_tokens > self.max_tokens).then_some((self.total_tokens, self.max_tokens))
     }
 
     /// How many utterances were evicted and are not in the summary yet.
-    #[must_use]
-    pub fn waiting(&self) -> u64 {
+    pub(crate) fn waiting(&self) -> u64 {
         self.waiting
     }
 }
@@ -80,8 +77,7 @@ impl fmt::Display for Fill {
 
 impl FillReport {
     /// How full the buffer called `buffer` is.
-    #[must_use]
-    pub fn new(buffer: String, state: &State) -> Self {
+    pub(crate) fn new(buffer: String, state: &State) -> Self {
         Self { buffer, holds: Fill::new(state) }
     }
 }

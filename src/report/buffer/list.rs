@@ -13,7 +13,7 @@ use crate::report::table::{Cell, Table};
 
 /// The buffers of an archive, by their names.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Buffers {
+pub(crate) struct Buffers {
     #[serde(rename = "buffers")]
     rows: Vec<Row>,
     #[serde(skip)]
@@ -31,8 +31,7 @@ struct Row {
 
 impl Buffers {
     /// The buffers of these names and states.
-    #[must_use]
-    pub fn new(states: &[(String, State)], look: Look) -> Self {
+    pub(crate) fn new(states: &[(String, State)], look: Look) -> Self {
         let rows = states.iter().map(|(name, state)| Row { buffer: name.clone(), holds: Fill::new(state) }).collect();
         Self { rows, look }
     }

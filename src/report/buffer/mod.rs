@@ -7,9 +7,9 @@ mod pushed;
 mod summary;
 mod utterances;
 
-pub use deleted::DeleteReport;
-pub use fill::{Fill, FillReport};
-pub use list::Buffers;
-pub use pushed::PushReport;
-pub use summary::SummaryReport;
-pub use utterances::Utterances;
+pub(crate) use deleted::DeleteReport;
+pub(crate) use fill::{Fill, FillReport};
+pub(crate) use list::Buffers;
+pub(crate) use pushed::PushReport;
+pub(crate) use summary::SummaryReport;
+pub(crate) use utterances::Utterances;

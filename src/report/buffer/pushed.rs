@@ -12,7 +12,7 @@ use crate::report::size::{count, tokens};
 
 /// The result of a push into a buffer.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct PushReport {
+pub(crate) struct PushReport {
     buffer: String,
     /// The number of the first utterance that was pushed, and of the last.
     first_sequence: Option<u64>,
@@ -34,8 +34,7 @@ impl Report for PushReport {}
 impl PushReport {
     /// The report of a push into the buffer called `buffer`, with the summary of evicted utterances, or the error why there
     /// is none.
-    #[must_use]
-    pub fn new(buffer: String, pushed: &Pushed, settled: Result<&Settled, String>) -> Self {
+    pub(crate) fn new(buffer: String, pushed: &Pushed, settled: Result<&Settled, String>) -> Self {
         let (summarized, state, error) = match settled {
             Ok(settled) => (settled.n_summarized, &settled.state, None),
             Err(error) => (0, &pushed.state, Some(error)),
@@ -53,20 +52,17 @@ impl PushReport {
     }
 
     /// How full the buffer is now.
-    #[must_use]
-    pub fn holds(&self) -> Fill {
+    pub(crate) fn holds(&self) -> Fill {
         self.holds
     }
 
     /// Whether what was evicted could not be summarized.
-    #[must_use]
-    pub fn has_failed(&self) -> bool {
+    pub(crate) fn has_failed(&self) -> bool {
         self.error.is_some()
     }
 
     /// The result in one sentence; `engine` is the name of the engine that summarized.
-    #[must_use]
-    pub fn summary(&self, engine: &str) -> String {
+    pub(crate) fn summary(&self, engine: &str) -> String {
         let evicted = match self.evicted.len() as u64 {
             0 => String::new(),
             n => format!("; {} evicted", count(n)),

@@ -13,7 +13,7 @@ use ctxc_transcript::text::Tokens;
 
 /// The summary of a buffer (H-09).
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct SummaryReport {
+pub(crate) struct SummaryReport {
     buffer: String,
     text: String,
     /// `chars4` tokens of the summary.
@@ -25,14 +25,12 @@ impl Report for SummaryReport {}
 
 impl SummaryReport {
     /// The summary of the buffer called `buffer`.
-    #[must_use]
-    pub fn new(buffer: String, state: &State) -> Self {
+    pub(crate) fn new(buffer: String, state: &State) -> Self {
         Self { buffer, text: state.summary.clone(), token_count: state.summary_tokens(), holds: Fill::new(state) }
     }
 
     /// Its origin in one sentence.
-    #[must_use]
-    pub fn origin(&self) -> String {
+    pub(crate) fn origin(&self) -> String {
         let Fill { summarized, summary_tokens, .. } = self.holds;
         let of = counted(summarized, "utterance");
         format!(
@@ -44,8 +42,7 @@ impl SummaryReport {
     }
 
     /// Whether it says nothing.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 }

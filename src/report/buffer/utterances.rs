@@ -14,7 +14,7 @@ use ctxc_transcript::text::Tokens;
 
 /// Utterances of a buffer.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Utterances {
+pub(crate) struct Utterances {
     buffer: String,
     query: Option<String>,
     #[serde(rename = "utterances")]
@@ -41,15 +41,13 @@ struct Row {
 
 impl Utterances {
     /// Utterances of the buffer called `buffer`: all that were asked for, or the matches of `query`.
-    #[must_use]
-    pub fn new(buffer: String, query: Option<&str>, utterances: &[&Utterance]) -> Self {
+    pub(crate) fn new(buffer: String, query: Option<&str>, utterances: &[&Utterance]) -> Self {
         let rows = utterances.iter().map(|utterance| Row::new(utterance)).collect();
         Self { buffer, query: query.map(str::to_owned), rows }
     }
 
     /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 }

@@ -10,11 +10,11 @@ use ctxc_engine::Usd;
 
 /// The tasks of a report, one a line.
 #[derive(Clone, Copy, Debug)]
-pub struct Explained<'a> {
+pub(crate) struct Explained<'a> {
     /// The report.
-    pub report: &'a CompressReport,
+    pub(crate) report: &'a CompressReport,
     /// How tables look.
-    pub look: Look,
+    pub(crate) look: Look,
 }
 
 impl fmt::Display for Explained<'_> {

@@ -9,31 +9,31 @@ use crate::report::session::SessionRef;
 
 /// The result of an export to a file.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct ExportReport {
+pub(crate) struct ExportReport {
     /// The session, where one was exported.
     #[serde(skip)]
-    pub session: Option<SessionRef>,
+    pub(crate) session: Option<SessionRef>,
     /// The form.
-    pub format: Format,
+    pub(crate) format: Format,
     /// The file; null for standard output.
-    pub output: Option<String>,
+    pub(crate) output: Option<String>,
     /// The number of sessions exported.
-    pub sessions: u64,
+    pub(crate) sessions: u64,
     /// The number of texts exported.
-    pub texts: u64,
+    pub(crate) texts: u64,
     /// The number of distinct secrets replaced by placeholders, counted per session.
-    pub secrets_replaced: u64,
+    pub(crate) secrets_replaced: u64,
     /// Sessions that could not be read or have no text.
-    pub problems: Vec<ExportProblem>,
+    pub(crate) problems: Vec<ExportProblem>,
 }
 
 /// A session that is not in the export.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct ExportProblem {
+pub(crate) struct ExportProblem {
     /// Its file.
-    pub path: String,
+    pub(crate) path: String,
     /// Why.
-    pub problem: String,
+    pub(crate) problem: String,
 }
 
 impl Report for ExportReport {

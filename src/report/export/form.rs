@@ -13,7 +13,7 @@ use crate::report::session::SessionRef;
 /// The form of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-pub enum Format {
+pub(crate) enum Format {
     /// One JSON object for each text.
     #[value(help = "One JSON row for each text")]
     Ndjson,
@@ -30,7 +30,7 @@ pub enum Format {
 
 /// One session on its way into a form.
 #[derive(Debug)]
-pub struct Export<'a> {
+pub(crate) struct Export<'a> {
     session: &'a SessionRef,
     form: Form,
 }
@@ -45,8 +45,7 @@ enum Form {
 
 impl<'a> Export<'a> {
     /// An export of `session`, of which nothing has been read yet.
-    #[must_use]
-    pub fn new(format: Format, session: &'a SessionRef) -> Self {
+    pub(crate) fn new(format: Format, session: &'a SessionRef) -> Self {
         let form = match format {
             Format::Ndjson => Form::Ndjson,
             Format::Markdown => Form::Markdown(markdown::Place::default()),
@@ -60,7 +59,7 @@ impl<'a> Export<'a> {
     ///
     /// # Errors
     /// When it cannot be serialized.
-    pub fn add(&mut self, piece: Piece) -> serde_json::Result<String> {
+    pub(crate) fn add(&mut self, piece: Piece) -> serde_json::Result<String> {
         match &mut self.form {
             Form::Ndjson => row::line(self.session, &piece),
             Form::Markdown(place) => Ok(place.add(self.session, &piece)),
@@ -75,7 +74,7 @@ impl<'a> Export<'a> {
     ///
     /// # Errors
     /// When it cannot be serialized.
-    pub fn end(self) -> serde_json::Result<Option<String>> {
+    pub(crate) fn end(self) -> serde_json::Result<Option<String>> {
         let mut line = match self.form {
             Form::Ndjson => return Ok(Some(String::new())),
             Form::Markdown(place) => return Ok(Some(place.end(self.session))),

@@ -12,6 +12,6 @@ mod piece;
 mod row;
 mod steps;
 
-pub use exported::{ExportProblem, ExportReport};
-pub use form::{Export, Format};
-pub use piece::{Piece, Spent};
+pub(crate) use exported::{ExportProblem, ExportReport};
+pub(crate) use form::{Export, Format};
+pub(crate) use piece::{Piece, Spent};

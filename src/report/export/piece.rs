@@ -5,40 +5,40 @@ use ctxc_transcript::text::Tokens;
 
 /// One text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub(crate) struct Piece {
     /// Its turn, from 0; `None` before the first prompt.
-    pub turn: Option<usize>,
+    pub(crate) turn: Option<usize>,
     /// The message of the model that it belongs to, from 1; for a result that of its call. `None` before the first.
-    pub step: Option<u64>,
+    pub(crate) step: Option<u64>,
     /// Who says it.
-    pub role: Speaker,
+    pub(crate) role: Speaker,
     /// What kind of text it is: `prompt`, `answer`, `thinking`, `call`, `tool_result` or `other`.
-    pub kind: &'static str,
+    pub(crate) kind: &'static str,
     /// The tool, of a call and of a result.
-    pub tool: Option<String>,
+    pub(crate) tool: Option<String>,
     /// The id of the call, likewise.
-    pub call: Option<String>,
+    pub(crate) call: Option<String>,
     /// The text; that of a call is its input as JSON.
-    pub text: String,
+    pub(crate) text: String,
     /// The `chars4` tokens of the text as the session has it.
-    pub tokens: Tokens,
+    pub(crate) tokens: Tokens,
     /// When it was said, as the client wrote it.
-    pub time: Option<String>,
+    pub(crate) time: Option<String>,
     /// The model that said it.
-    pub model: Option<String>,
+    pub(crate) model: Option<String>,
     /// The version of the client.
-    pub client: Option<String>,
+    pub(crate) client: Option<String>,
     /// What the message was recorded to use.
-    pub spent: Option<Spent>,
+    pub(crate) spent: Option<Spent>,
 }
 
 /// The usage of a message as the client recorded it, in tokens of the API.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
+pub(crate) struct Spent {
     /// Of the prompt, what was read from the cache and written to it included.
-    pub prompt: u64,
+    pub(crate) prompt: u64,
     /// Of the prompt, what was read from the cache.
-    pub cached: u64,
+    pub(crate) cached: u64,
     /// Of the reply.
-    pub completion: u64,
+    pub(crate) completion: u64,
 }

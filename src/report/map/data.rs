@@ -12,7 +12,7 @@ use ctxc_transcript::{Calibration, Transcript};
 /// The kind of content that uses tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub(crate) enum Kind {
     /// The system prompt and the tools, before the first message.
     System,
     /// Prompts.
@@ -29,13 +29,14 @@ pub enum Kind {
 
 impl Kind {
     /// All of them, in the order of a chart.
-    pub const ALL: [Self; 6] = [Self::System, Self::Prompt, Self::Answer, Self::Thinking, Self::Tool, Self::Client];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::System, Self::Prompt, Self::Answer, Self::Thinking, Self::Tool, Self::Client];
 }
 
 /// The state of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub(crate) enum State {
     /// Sent unchanged.
     Active,
     /// Superseded by a later call.
@@ -46,111 +47,111 @@ pub enum State {
 
 /// One item of the context.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Item {
+pub(crate) struct Item {
     /// The kind of content.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// The tool, or a word for the kind.
-    pub group: String,
+    pub(crate) group: String,
     /// The argument, such as a file or a command; empty where there is none.
-    pub name: String,
+    pub(crate) name: String,
     /// Its size, in calibrated tokens.
-    pub tokens: u64,
+    pub(crate) tokens: u64,
     /// The turn that it is part of, from 1; 0 before the first.
-    pub turn: usize,
+    pub(crate) turn: usize,
     /// The state of the item.
-    pub state: State,
+    pub(crate) state: State,
     /// The beginning of its text.
-    pub text: String,
+    pub(crate) text: String,
     /// The command that removes it, or restores it; empty where there is none.
-    pub command: String,
+    pub(crate) command: String,
 }
 
 /// Items too small to be listed, by group.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Smaller {
+pub(crate) struct Smaller {
     /// The kind of content.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// The tool, or a word for the kind.
-    pub group: String,
+    pub(crate) group: String,
     /// The number of items.
-    pub n: u64,
+    pub(crate) n: u64,
     /// Their size, in calibrated tokens.
-    pub tokens: u64,
+    pub(crate) tokens: u64,
 }
 
 /// A group with its size.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Group {
+pub(crate) struct Group {
     /// The kind of content.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// Its size, in calibrated tokens.
-    pub tokens: u64,
+    pub(crate) tokens: u64,
 }
 
 /// The context at one step.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Step {
+pub(crate) struct Step {
     /// Which step it is, from 1.
-    pub step: usize,
+    pub(crate) step: usize,
     /// The size of the prompt as the client recorded it, in tokens.
-    pub measured: Option<u64>,
+    pub(crate) measured: Option<u64>,
     /// The estimate by kind, in the order of [`Kind::ALL`], of what is active by now; none for steps that are inactive.
-    pub used: Option<Used>,
+    pub(crate) used: Option<Used>,
     /// Events before this step: `compaction`, or the verb of an operation.
-    pub marks: Vec<String>,
+    pub(crate) marks: Vec<String>,
 }
 
 /// An operation of ctxc on the session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct OperationRow {
+pub(crate) struct OperationRow {
     /// Its id.
-    pub id: String,
+    pub(crate) id: String,
     /// The verb.
-    pub verb: String,
+    pub(crate) verb: String,
     /// When it was.
-    pub time: Timestamp,
+    pub(crate) time: Timestamp,
     /// The context usage before and after, in calibrated tokens; null where it was not noted.
-    pub tokens: Option<(u64, u64)>,
+    pub(crate) tokens: Option<(u64, u64)>,
     /// Whether it was undone.
-    pub is_undone: bool,
+    pub(crate) is_undone: bool,
     /// The command that undoes it.
-    pub command: String,
+    pub(crate) command: String,
 }
 
 /// A map of a session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Map {
+pub(crate) struct Map {
     /// The session that was read, its title without secrets.
     #[serde(skip)]
-    pub read: SessionRef,
+    pub(crate) read: SessionRef,
     /// Its context usage.
     #[serde(skip)]
-    pub usage: ContextUsage,
+    pub(crate) usage: ContextUsage,
     /// The number of steps, inactive ones included.
-    pub n_steps: usize,
+    pub(crate) n_steps: usize,
     /// Context usage by kind, empty kinds left out.
-    pub kinds: Vec<Group>,
+    pub(crate) kinds: Vec<Group>,
     /// The steps; a sample of them where there are many.
-    pub steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
     /// The largest items, largest first.
-    pub items: Vec<Item>,
+    pub(crate) items: Vec<Item>,
     /// The remaining items, by group.
-    pub smaller: Vec<Smaller>,
+    pub(crate) smaller: Vec<Smaller>,
     /// Calibrated tokens of all superseded items.
-    pub superseded: u64,
+    pub(crate) superseded: u64,
     /// The operations of ctxc, oldest first.
-    pub operations: Vec<OperationRow>,
+    pub(crate) operations: Vec<OperationRow>,
     /// The number of secrets that were replaced.
-    pub secrets: usize,
+    pub(crate) secrets: usize,
 }
 
 /// The input of a map.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
+pub(crate) struct Source<'a> {
     /// The session.
-    pub transcript: Transcript<'a>,
+    pub(crate) transcript: Transcript<'a>,
     /// What commands call the session, as a word of a shell.
-    pub session: &'a str,
+    pub(crate) session: &'a str,
 }
 
 /// What one active line comes to.
@@ -162,7 +163,7 @@ pub(super) struct Line {
 /// Tokens by kind, in the order of [`Kind::ALL`].
 #[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]
 #[serde(transparent)]
-pub struct Used([u64; Kind::ALL.len()]);
+pub(crate) struct Used([u64; Kind::ALL.len()]);
 
 impl Used {
     pub(super) fn of(&self, kind: Kind) -> u64 {

@@ -61,7 +61,7 @@ impl Map {
     ///
     /// # Errors
     /// When the data cannot be written as JSON, which no map comes to.
-    pub fn page(&self) -> serde_json::Result<String> {
+    pub(crate) fn page(&self) -> serde_json::Result<String> {
         let caption = self.caption();
         let parts = [
             ("{script_hash}", base64(&Sha256::digest(SCRIPT.as_bytes()))),

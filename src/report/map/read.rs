@@ -40,7 +40,7 @@ impl Map {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn read(
+    pub(crate) fn read(
         from: Source<'_>,
         mut read: SessionRef,
         operations: Vec<OperationRow>,

@@ -9,15 +9,15 @@ use ctxc_core::plan::Bands;
 
 /// The turns of one band.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct BandRow {
+pub(crate) struct BandRow {
     /// The band; null for the turns outside every band.
-    pub band: Option<String>,
+    pub(crate) band: Option<String>,
     /// The number of turns.
-    pub turns: u64,
+    pub(crate) turns: u64,
     /// The number of assistant messages.
-    pub steps: u64,
+    pub(crate) steps: u64,
     /// Tokens without signatures.
-    pub tokens: Estimates,
+    pub(crate) tokens: Estimates,
 }
 
 /// A row for each band and one for the turns in none; no rows without bands.

@@ -19,37 +19,37 @@ use ctxc_transcript::{Calibration, Chain, ChainEnd, Index, MessageIdx, Part, con
 
 /// Token usage of a session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Stats {
+pub(crate) struct Stats {
     /// The session that was read.
     #[serde(skip)]
-    pub session: SessionRef,
+    pub(crate) session: SessionRef,
     /// The context window of the model.
     #[serde(skip)]
-    pub window: Tokens,
+    pub(crate) window: Tokens,
     /// The path of the file as messages print it.
-    pub file: String,
+    pub(crate) file: String,
     /// Bytes and lines.
-    pub size: Size,
+    pub(crate) size: Size,
     /// Counts of messages, steps, turns and tool calls among the active entries.
-    pub counts: Counts,
+    pub(crate) counts: Counts,
     /// The context usage that a resume would send.
-    pub tokens: ContextSize,
+    pub(crate) tokens: ContextSize,
     /// The usage that the client recorded last; null where it recorded none.
-    pub measured: Option<Measured>,
+    pub(crate) measured: Option<Measured>,
     /// Where the active entries start.
-    pub start: Start,
+    pub(crate) start: Start,
     /// The number of problems that `ctxc check` reports.
-    pub problems: Problems,
+    pub(crate) problems: Problems,
     /// Tokens by role.
-    pub roles: Vec<RoleRow>,
+    pub(crate) roles: Vec<RoleRow>,
     /// Tokens by kind of content.
-    pub parts: Vec<PartRow>,
+    pub(crate) parts: Vec<PartRow>,
     /// Tokens by tool, the largest first.
-    pub tools: Vec<ToolRow>,
+    pub(crate) tools: Vec<ToolRow>,
     /// Tokens by turn, in order.
-    pub turns: Vec<TurnRow>,
+    pub(crate) turns: Vec<TurnRow>,
     /// Tokens by band, in order; turns outside every band come last. Empty without `--bands`.
-    pub bands: Vec<BandRow>,
+    pub(crate) bands: Vec<BandRow>,
 }
 
 impl Report for Stats {
@@ -65,66 +65,66 @@ impl Report for Stats {
 
 /// Bytes and lines, active and inactive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct Size {
+pub(crate) struct Size {
     /// Bytes of the file.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Lines of the file.
-    pub lines: u64,
+    pub(crate) lines: u64,
     /// Bytes of active lines.
-    pub live_bytes: u64,
+    pub(crate) live_bytes: u64,
     /// The number of active lines.
-    pub live_lines: u64,
+    pub(crate) live_lines: u64,
     /// Bytes of inactive lines.
-    pub dead_bytes: u64,
+    pub(crate) dead_bytes: u64,
     /// The number of inactive lines.
-    pub dead_lines: u64,
+    pub(crate) dead_lines: u64,
 }
 
 /// Counts of active entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Assistant messages and user entries.
-    pub messages: u64,
+    pub(crate) messages: u64,
     /// Assistant messages.
-    pub steps: u64,
+    pub(crate) steps: u64,
     /// Turns: each goes from one typed prompt to the next.
-    pub turns: u64,
+    pub(crate) turns: u64,
     /// Tool calls.
-    pub tool_calls: u64,
+    pub(crate) tool_calls: u64,
 }
 
 /// The context usage and how it was estimated.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct ContextSize {
+pub(crate) struct ContextSize {
     /// `chars4` tokens of the active entries, without signatures.
-    pub chars4: Tokens,
+    pub(crate) chars4: Tokens,
     /// The context usage: `chars4` times `factor`, plus `overhead`.
-    pub calibrated: Tokens,
+    pub(crate) calibrated: Tokens,
     /// Tokens of the API for one `chars4` token.
-    pub factor: f64,
+    pub(crate) factor: f64,
     /// The number of steps that the factor was learned from; 0 for the default factor.
-    pub factor_from_steps: usize,
+    pub(crate) factor_from_steps: usize,
     /// Tokens that no entry accounts for: the system prompt, the tools, and what the client counted beyond the estimate.
-    pub overhead: Tokens,
+    pub(crate) overhead: Tokens,
 }
 
 /// The usage that the client recorded last, and the estimate for the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct Measured {
+pub(crate) struct Measured {
     /// The line of the assistant message that records it, from 1.
-    pub line: u32,
+    pub(crate) line: u32,
     /// Tokens of prompt and reply, as recorded in `usage`.
-    pub tokens: Tokens,
+    pub(crate) tokens: Tokens,
     /// The calibrated estimate of the context up to that message.
-    pub estimate: Tokens,
+    pub(crate) estimate: Tokens,
     /// The figure that the client recorded, where ctxc lowered it (S-06); null where it is unchanged.
-    pub lowered_from: Option<Tokens>,
+    pub(crate) lowered_from: Option<Tokens>,
 }
 
 /// Where the active entries start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(tag = "at", rename_all = "snake_case")]
-pub enum Start {
+pub(crate) enum Start {
     /// The session has no message.
     Nowhere,
     /// At an entry without a parent.
@@ -151,11 +151,11 @@ pub enum Start {
 
 /// How many problems there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct Problems {
+pub(crate) struct Problems {
     /// Problems that prevent a resume or lose part of the conversation.
-    pub errors: u64,
+    pub(crate) errors: u64,
     /// Problems that may change what a resume sends.
-    pub warnings: u64,
+    pub(crate) warnings: u64,
 }
 
 impl Problems {
@@ -168,43 +168,42 @@ impl Problems {
 
 /// The tokens of one role.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct RoleRow {
+pub(crate) struct RoleRow {
     /// `user`, `assistant`, or `attachments`, which are sent with the role of the user.
-    pub role: &'static str,
+    pub(crate) role: &'static str,
     /// The number of active entries.
-    pub entries: u64,
+    pub(crate) entries: u64,
     /// Tokens without signatures.
-    pub tokens: Estimates,
+    pub(crate) tokens: Estimates,
 }
 
 /// The tokens of one kind of content.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct PartRow {
+pub(crate) struct PartRow {
     /// The kind.
-    pub part: Part,
+    pub(crate) part: Part,
     /// How many there are.
-    pub n: u64,
+    pub(crate) n: u64,
     /// Tokens; signatures have no calibrated ones.
-    pub tokens: Estimates,
+    pub(crate) tokens: Estimates,
 }
 
 /// The tokens of one tool.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct ToolRow {
+pub(crate) struct ToolRow {
     /// The name of the tool; empty for results whose call is inactive.
-    pub tool: String,
+    pub(crate) tool: String,
     /// The number of calls.
-    pub calls: u64,
+    pub(crate) calls: u64,
     /// Tokens of the inputs.
-    pub inputs: Estimates,
+    pub(crate) inputs: Estimates,
     /// Tokens of the results, images included.
-    pub results: Estimates,
+    pub(crate) results: Estimates,
 }
 
 impl ToolRow {
     /// Inputs and results, by `chars4`.
-    #[must_use]
-    pub fn chars4(&self) -> Tokens {
+    pub(crate) fn chars4(&self) -> Tokens {
         self.inputs.chars4 + self.results.chars4
     }
 }
@@ -214,7 +213,7 @@ impl Stats {
     ///
     /// # Errors
     /// When reading fails.
-    pub fn count(
+    pub(crate) fn count(
         name: String,
         file: impl Read + Seek,
         index: &Index,

@@ -8,11 +8,11 @@ use ctxc_transcript::text::Tokens;
 
 /// Tokens by each estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct Estimates {
+pub(crate) struct Estimates {
     /// `chars4` tokens: characters / 4.
-    pub chars4: Tokens,
+    pub(crate) chars4: Tokens,
     /// The same, scaled to the usage that the session records.
-    pub calibrated: Tokens,
+    pub(crate) calibrated: Tokens,
 }
 
 impl Estimates {

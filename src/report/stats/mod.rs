@@ -8,8 +8,8 @@ mod summary;
 mod tables;
 mod turn;
 
-pub use band::BandRow;
-pub use count::{ContextSize, Counts, Measured, PartRow, Problems, RoleRow, Size, Start, Stats, ToolRow};
-pub use estimates::Estimates;
-pub use tables::Figures;
-pub use turn::TurnRow;
+pub(crate) use band::BandRow;
+pub(crate) use count::{ContextSize, Counts, Measured, PartRow, Problems, RoleRow, Size, Start, Stats, ToolRow};
+pub(crate) use estimates::Estimates;
+pub(crate) use tables::Figures;
+pub(crate) use turn::TurnRow;

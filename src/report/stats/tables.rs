@@ -13,7 +13,7 @@ const N_TURNS: usize = 20;
 
 /// Which figures are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Figures {
+pub(crate) enum Figures {
     /// One for each thing: calibrated tokens.
     One,
     /// `chars4` tokens too.
@@ -28,8 +28,7 @@ struct Shown<'a> {
 
 impl Stats {
     /// The whole report as text.
-    #[must_use]
-    pub fn text(&self, look: Look, figures: Figures) -> String {
+    pub(crate) fn text(&self, look: Look, figures: Figures) -> String {
         let shown = Shown { stats: self, figures };
         let tables = [
             (self.roles.is_empty(), shown.roles_table()),

@@ -17,19 +17,19 @@ const QUOTE_BYTES: usize = 1024;
 
 /// One turn.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct TurnRow {
+pub(crate) struct TurnRow {
     /// The number of the turn, from 0.
-    pub turn: TurnIdx,
+    pub(crate) turn: TurnIdx,
     /// The line of its prompt, from 1.
-    pub line: u32,
+    pub(crate) line: u32,
     /// The number of active entries.
-    pub entries: u64,
+    pub(crate) entries: u64,
     /// The number of assistant messages.
-    pub steps: u64,
+    pub(crate) steps: u64,
     /// Its tokens, without signatures.
-    pub tokens: Estimates,
+    pub(crate) tokens: Estimates,
     /// The beginning of the prompt.
-    pub prompt: String,
+    pub(crate) prompt: String,
 }
 
 /// A row for each turn; prompts are not quoted yet.
