@@ -16,11 +16,6 @@ const LONGEST: usize = 100;
 pub(crate) struct Name(String);
 
 impl Name {
-    /// The name as it is typed.
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
-    }
-
     /// The session under which the archive has what the buffer holds: the name behind `buffer:`.
     pub(crate) fn session(&self) -> String {
         format!("{PREFIX}{}", self.0)
@@ -66,7 +61,7 @@ mod tests {
     fn h_01_a_name_is_a_short_line_of_text() {
         for name in ["default", "shop/42", "会議 3", "x", &"x".repeat(LONGEST)] {
             let parsed: Name = name.parse().unwrap();
-            assert_eq!(parsed.as_str(), name);
+            assert_eq!(parsed.to_string(), name);
             assert_eq!(Name::of_session(&parsed.session()), Some(parsed));
         }
         for name in ["", " ", "a\nb", "\0", &"x".repeat(LONGEST + 1)] {

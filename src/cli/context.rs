@@ -5,9 +5,10 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
+use serde::Serialize;
 
 use crate::cli::environment::Environment;
-use crate::report::envelope::{Report, to_json};
+use crate::report::envelope::{About, to_json};
 use crate::report::rewritten::Rewritten;
 use crate::session::error::CommandError;
 use crate::session::open::OpenSession;
@@ -45,37 +46,54 @@ pub(crate) enum Form {
 }
 
 impl Context<'_> {
-    /// Prints a result: `text` or `report` as JSON on standard output, and JSON in the file of `--report`.
+    /// Prints a result that is about no session: `text` or `report` as JSON on standard output, and JSON in the file of
+    /// `--report`.
     ///
     /// # Errors
     /// When either cannot be written.
-    pub(crate) fn print(&self, report: &impl Report, text: impl Display) -> Result<(), CommandError> {
-        self.write_report(report)?;
-        self.print_data(report, text, Paths::Short)
+    pub(crate) fn print(&self, report: &impl Serialize, text: impl Display) -> Result<(), CommandError> {
+        self.print_about(About::Nothing, report, text)
     }
 
-    /// As [`Self::print`], of a text that quotes a session, whose paths are left as they are.
+    /// As [`Self::print`], of what is `about` something.
     ///
     /// # Errors
     /// When either cannot be written.
-    pub(crate) fn print_quoted(&self, report: &impl Report, text: impl Display) -> Result<(), CommandError> {
-        self.write_report(report)?;
-        self.print_data(report, text, Paths::Whole)
-    }
-
-    /// As [`Self::print`], on standard output alone.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub(crate) fn print_data(
+    pub(crate) fn print_about(
         &self,
-        report: &impl Report,
+        about: About<'_>,
+        report: &impl Serialize,
+        text: impl Display,
+    ) -> Result<(), CommandError> {
+        self.write_report(about, report)?;
+        self.print_data(about, report, text, Paths::Short)
+    }
+
+    /// As [`Self::print_about`], of a text that quotes a session, whose paths are left as they are.
+    ///
+    /// # Errors
+    /// When either cannot be written.
+    pub(crate) fn print_quoted(
+        &self,
+        about: About<'_>,
+        report: &impl Serialize,
+        text: impl Display,
+    ) -> Result<(), CommandError> {
+        self.write_report(about, report)?;
+        self.print_data(about, report, text, Paths::Whole)
+    }
+
+    /// Prints on standard output alone.
+    fn print_data(
+        &self,
+        about: About<'_>,
+        report: &impl Serialize,
         text: impl Display,
         paths: Paths,
     ) -> Result<(), CommandError> {
         match self.reporting.form {
             Form::Text => self.ui.text(text, paths)?,
-            Form::Json => self.ui.data_line(to_json(&self.reporting.verb, report)?)?,
+            Form::Json => self.ui.data_line(to_json(&self.reporting.verb, about, report)?)?,
         }
         Ok(())
     }
@@ -88,11 +106,12 @@ impl Context<'_> {
         &self,
         output: &Output,
         rewritten: &Rewritten,
-        report: &impl Report,
+        report: &impl Serialize,
         text: impl Display,
     ) -> Result<(), CommandError> {
+        let about = About::Rewrite(rewritten);
         if rewritten.dry_run {
-            return self.print(report, format_args!("{}\n", text.to_string().trim_end()));
+            return self.print_about(about, report, format_args!("{}\n", text.to_string().trim_end()));
         }
         let path = match (&rewritten.output, &rewritten.unchanged) {
             (Some(path), _) => Some(path),
@@ -100,13 +119,13 @@ impl Context<'_> {
             (None, _) => None,
         };
         let line = path.map(|path| format!("{path}\n")).unwrap_or_default();
-        self.print_data(report, line, Paths::Short)?;
+        self.print_data(about, report, line, Paths::Short)?;
         self.ui.status(text);
         if rewritten.unchanged.is_none() {
             self.ui.detail(rewritten.estimates());
         }
         // What is done is done, and has been told.
-        if let Err(error) = self.write_report(report) {
+        if let Err(error) = self.write_report(about, report) {
             self.ui.warning(format_args!("the report was not written: {}", error.sentence()));
         }
         Ok(())
@@ -151,9 +170,9 @@ impl Context<'_> {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(crate) fn write_report(&self, report: &impl Report) -> Result<(), CommandError> {
+    pub(crate) fn write_report(&self, about: About<'_>, report: &impl Serialize) -> Result<(), CommandError> {
         let Some(path) = &self.reporting.report else { return Ok(()) };
-        let line = to_json(&self.reporting.verb, report)? + "\n";
+        let line = to_json(&self.reporting.verb, about, report)? + "\n";
         Ok(write_report(path, &printable(&line)).with_context(|| format!("write {}", path.display()))?)
     }
 }

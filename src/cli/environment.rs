@@ -94,7 +94,7 @@ impl Environment {
         let config = Config::of(&layers)?;
         let openrouter_key = set(OPENROUTER_API_KEY).map(|value| value.to_string_lossy().parse()).transpose();
         let openrouter_key =
-            openrouter_key.context(format!("read {OPENROUTER_API_KEY}")).map_err(CommandError::config)?;
+            openrouter_key.context(format!("read {OPENROUTER_API_KEY}")).map_err(CommandError::usage)?;
         let claude_config_dir = set("CLAUDE_CONFIG_DIR").map(PathBuf::from);
         let project_dir = set("CLAUDE_PROJECT_DIR").map(PathBuf::from);
         let client_session = set("CLAUDE_CODE_SESSION_ID").and_then(|id| id.into_string().ok());
@@ -236,7 +236,7 @@ impl Environment {
             Some(dir) => dir.clone(),
             None => etcetera::home_dir()
                 .context("find ~/.claude")
-                .map_err(|error| CommandError::config(error).hint("set CLAUDE_CONFIG_DIR or use a path"))?
+                .map_err(|error| CommandError::usage(error).hint("set CLAUDE_CONFIG_DIR or use a path"))?
                 .join(".claude"),
         };
         Ok(Places { projects: config_dir.join("projects"), cwd: self.cwd.clone() })
@@ -279,7 +279,7 @@ impl Environment {
     /// When the URL makes no sense.
     pub(crate) fn archive_ref(&self, keep: &Keep) -> Result<ArchiveRef, CommandError> {
         let Keep::In(url) = keep else { return Ok(ArchiveRef::Nowhere) };
-        match url.parse().map_err(CommandError::config)? {
+        match url.parse().map_err(CommandError::usage)? {
             ArchiveUrl::Memory => Ok(ArchiveRef::Nowhere),
             // Without the password: a transcript is no place for it.
             ArchiveUrl::Postgres(url) => Ok(ArchiveRef::At(url.to_string())),
@@ -312,7 +312,7 @@ pub(super) fn data_dir() -> Result<PathBuf, CommandError> {
 fn base_folders() -> Result<impl BaseStrategy, CommandError> {
     etcetera::choose_base_strategy()
         .context("find the data folder")
-        .map_err(|error| CommandError::config(error).hint("set CTXC_ARCHIVE or use --archive"))
+        .map_err(|error| CommandError::usage(error).hint("set CTXC_ARCHIVE or use --archive"))
 }
 
 /// The current folder with its links resolved, as the client does it; empty when it is gone.

@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use serde_json::{Map, Value};
 
 use super::tools::{FIT, HITS, Tool};
-use crate::session::cut::TargetSpec;
+use crate::session::cut::{CutAction, TargetSpec};
 use crate::session::error::CommandError;
 use crate::session::fit::Effort;
 use crate::session::options::Target;
@@ -33,20 +33,14 @@ pub(crate) enum Call {
 /// What `context` does.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
-    /// Something to what is named.
-    Items(Action, Vec<TargetSpec>),
+    /// Cuts what is named.
+    Cut(CutAction, Vec<TargetSpec>),
+    /// Brings back what is named.
+    Restore(Vec<TargetSpec>),
     /// Removes what is superseded.
     Prune,
     /// Shrinks the session to a target, or as low as it can be where that cannot be reached.
     Fit(Target, Effort),
-}
-
-/// What `context` does to what is named.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
-    Discard,
-    Distill,
-    Restore,
 }
 
 /// What `memory_read` shows.
@@ -121,9 +115,9 @@ impl Arguments<'_> {
         const ACTIONS: &str = "`action` is \"discard\", \"distill\", \"restore\", \"prune\" or \"fit\"; one for all targets \
                                of a call";
         let action = match self.string("action")?.as_deref() {
-            Some("discard") => Action::Discard,
-            Some("distill") => Action::Distill,
-            Some("restore") => Action::Restore,
+            Some("discard") => Some(CutAction::Discard),
+            Some("distill") => Some(CutAction::Distill),
+            Some("restore") => None,
             Some("prune") => {
                 self.refuse(&["targets", "to", "force"], "prune takes none: it removes what is superseded")?;
                 return Ok(Call::Context(Change::Prune));
@@ -134,8 +128,11 @@ impl Arguments<'_> {
         };
         self.refuse(&["to", "force"], "only fit takes it")?;
         let rows = self.rows()?;
-        let specs: Result<Vec<TargetSpec>, CommandError> = rows.into_iter().map(|row| spec(action, row)).collect();
-        Ok(Call::Context(Change::Items(action, specs?)))
+        let specs = rows.into_iter().map(|row| spec(action, row)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Call::Context(match action {
+            Some(action) => Change::Cut(action, specs),
+            None => Change::Restore(specs),
+        }))
     }
 
     fn fit(self) -> Result<Change, CommandError> {
@@ -241,7 +238,8 @@ impl Arguments<'_> {
     }
 }
 
-fn spec(action: Action, (typed, summary): (String, Option<String>)) -> Result<TargetSpec, CommandError> {
+/// The target of a row, for `action`; without one it is restored.
+fn spec(action: Option<CutAction>, (typed, summary): (String, Option<String>)) -> Result<TargetSpec, CommandError> {
     let target: plan::Target = typed.parse().map_err(|error| {
         CommandError::usage(anyhow::Error::new(error)).hint(
             "context_refs lists handles, and patterns of messages with \"list\": \"messages\"; nothing was changed",
@@ -249,18 +247,18 @@ fn spec(action: Action, (typed, summary): (String, Option<String>)) -> Result<Ta
     })?;
     let summary = summary.filter(|summary| !summary.trim().is_empty());
     match (action, &summary) {
-        (Action::Distill, None) => {
+        (Some(CutAction::Distill), None) => {
             let error = CommandError::usage(anyhow!("`{typed}` has no summary"));
             return Err(error.hint("add it as the second of the pair: [target, summary]; nothing was changed"));
         }
-        (Action::Discard, Some(_)) => {
+        (Some(CutAction::Discard), Some(_)) => {
             let error = CommandError::usage(anyhow!("`{typed}` has a summary, but discard takes none"));
             return Err(error.hint("use the action distill to keep a summary; nothing was changed"));
         }
-        (Action::Distill, Some(_)) | (Action::Discard, None) | (Action::Restore, _) => {}
+        _ => {}
     }
     // What is brought back needs none, and takes the list that took out.
-    let summary = summary.filter(|_| action == Action::Distill);
+    let summary = summary.filter(|_| action == Some(CutAction::Distill));
     Ok(TargetSpec { typed, target, summary })
 }
 
@@ -298,7 +296,7 @@ mod tests {
 
     fn specs(arguments: Value) -> Vec<(String, Option<String>)> {
         match call(Tool::Context, arguments).unwrap() {
-            Call::Context(Change::Items(_, specs)) => {
+            Call::Context(Change::Cut(_, specs) | Change::Restore(specs)) => {
                 specs.into_iter().map(|spec| (spec.typed, spec.summary)).collect()
             }
             other => panic!("{other:?}"),

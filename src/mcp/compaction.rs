@@ -26,7 +26,7 @@ pub(super) fn answer(
     ui: &Ui,
 ) -> Result<(Answer, Rewritten), CommandError> {
     let compacting = settings.compacting.as_ref().map_err(|error| {
-        CommandError::config(anyhow!("cannot compact the session: {}", error.sentence()))
+        CommandError::usage(anyhow!("cannot compact the session: {}", error.sentence()))
             .hint("fix the configuration, or start the server with `ctxc mcp --engine extract`, which works offline")
     })?;
     let rewriting = rewriting(&subject, settings);
@@ -47,7 +47,7 @@ fn refuse_without_consent(engine: &EngineChoice) -> Result<(), CommandError> {
         EngineChoice::Chat(asking) if asking.consent == Consent::Ask => {
             let Asking { server, .. } = &**asking;
             let host = server.endpoint.host();
-            Err(CommandError::config(anyhow!(
+            Err(CommandError::usage(anyhow!(
                 "--yes is required to send messages to {host} without a terminal"
             ))
             .hint("set engine = \"chat\" in your own ctxc.toml, or start the server with `ctxc mcp --yes`; `--engine extract` sends nothing"))

@@ -9,21 +9,18 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::answer::Answer;
-use super::call::{Action, Call, Change, Request};
+use super::call::{Call, Change, Request};
+use super::context;
 use super::handler::while_changing;
 use super::settings::ServerSettings;
 use super::subject::{self, Subject};
 use super::tools::Tool;
-use crate::report::prune::PruneText;
 use crate::report::size::count;
-use crate::session::cut::{CutAction, CutRequest, Inputs, Matches, Unmatched, cut};
 use crate::session::error::CommandError;
 use crate::session::open::OpenSession;
 use crate::session::options::{Mode, Rewriting, Target, Trigger};
-use crate::session::prune::prune;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Rewrite, ThinkingReach, pruning};
-use ctxc_core::plan::Roles;
+use ctxc_core::apply::{Rewrite, ThinkingReach};
 
 /// A call as the client makes it, and as it comes back with the conversation.
 #[derive(Clone, Debug)]
@@ -102,24 +99,12 @@ fn will_do(call: &Call, source: &Path, settings: &ServerSettings, ui: &Ui) -> Re
     let subject = subject::open(source, None, &settings.archive, ui)?;
     let rewriting = Rewriting { mode: Mode::Show, ..subject::rewriting(&subject, settings) };
     match call {
-        Call::Context(Change::Items(Action::Restore, _))
-        | Call::MemoryRead(_)
-        | Call::ContextStats
-        | Call::ContextRefs(_) => Ok(None),
-        Call::Context(Change::Items(action, specs)) => {
-            let action = if *action == Action::Discard { CutAction::Discard } else { CutAction::Distill };
-            let (specs, roles, matches) = (specs.clone(), Roles::Both, Matches::One);
-            let (inputs, unmatched) = (Inputs::Leave, Unmatched::Report);
-            let request = CutRequest { action, specs, roles, matches, inputs, unmatched };
-            let report = cut(&request, OpenSession::of(&rewriting, subject.reading, ui)?)?;
-            Ok(report.rewritten.unchanged.is_none().then(|| report.to_string()))
-        }
-        Call::Context(Change::Prune) => {
-            let (pruning, reach) = pruning(&settings.pruning).map_err(CommandError::config)?;
-            let report = prune(&pruning, reach, &mut OpenSession::of(&rewriting, subject.reading, ui)?)?;
-            Ok(report.rewritten.unchanged.is_none().then(|| PruneText::plan(&report, ui.look()).to_string()))
-        }
+        Call::Context(Change::Restore(_)) | Call::MemoryRead(_) | Call::ContextStats | Call::ContextRefs(_) => Ok(None),
         Call::Context(Change::Fit(target, _)) => to_fit(*target, &rewriting, subject, ui),
+        Call::Context(change) => {
+            let (text, rewritten, _) = context::carry_out(change, subject, &rewriting, settings, ui)?;
+            Ok(rewritten.unchanged.is_none().then_some(text))
+        }
         Call::CompactContext => to_compact(&rewriting, subject, settings, ui),
     }
 }

@@ -23,7 +23,7 @@ use super::call::Request;
 use super::handler::Handler;
 use super::settings::ServerSettings;
 use super::tools::{Effect, INSTRUCTIONS, Tool};
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::terminal::interrupt;
 use crate::terminal::ui::{Ui, Verbosity};
 
@@ -37,7 +37,7 @@ const WATCH: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// When the streams cannot be used, or somebody pressed Ctrl-C during a call.
-pub(crate) fn serve(settings: ServerSettings, ui: &Ui) -> Result<Completion, CommandError> {
+pub(crate) fn serve(settings: ServerSettings, ui: &Ui) -> Result<(), CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().context("start the server")?;
     let idle = Arc::new(AtomicBool::new(true));
     interrupt::end_while(&idle);
@@ -73,7 +73,7 @@ pub(crate) fn serve(settings: ServerSettings, ui: &Ui) -> Result<Completion, Com
     });
     // A thread that waits for input cannot be asked to end.
     runtime.shutdown_background();
-    served.map(|()| Completion::Full)
+    served
 }
 
 /// What answers messages.

@@ -188,9 +188,7 @@ impl Tool {
         };
         json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
     }
-}
 
-impl Tool {
     /// The JSON schema of the data that it answers with, where it does.
     pub(super) fn output(self) -> Option<Value> {
         let count = |what: &str| json!({ "type": "integer", "minimum": 0, "description": what });

@@ -12,7 +12,7 @@ use ctxc_engine::{CostRange, Usd};
 use ctxc_transcript::text::Tokens;
 
 /// Requests to a server, made or planned.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct CallsReport {
     /// The server.
     pub(crate) host: String,
@@ -94,15 +94,10 @@ impl CallsReport {
             host,
             models,
             calls: open().count() as u64,
-            repeated: 0,
             cached: asked.iter().filter(|asked| asked.is_cached).count() as u64,
             secrets_replaced: n_secrets as u64,
-            input_tokens: Tokens::ZERO,
-            output_tokens: Tokens::ZERO,
             expected_cost: open().map(|asked| asked.expected).sum(),
-            cost: Usd::ZERO,
-            may_cost: Usd::ZERO,
-            unpriced_calls: 0,
+            ..Self::default()
         }
     }
 
@@ -125,9 +120,7 @@ impl CallsReport {
             ..self
         }
     }
-}
 
-impl CallsReport {
     /// The planned requests in one line: their number, and the range of their cost.
     pub(crate) fn forecast(&self) -> String {
         let cost = match &self.expected_cost {

@@ -6,7 +6,6 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
-use super::envelope::Report;
 use super::session::SessionRef;
 use super::size::counted;
 use ctxc_core::apply::{Detail, Problem, ProblemKind, Severity};
@@ -80,12 +79,6 @@ impl fmt::Display for CheckReport {
             writeln!(f, "{}:{place}: {}{old}: {problem}", self.file, problem.severity.name())?;
         }
         Ok(())
-    }
-}
-
-impl Report for CheckReport {
-    fn session(&self) -> Option<&SessionRef> {
-        Some(&self.session)
     }
 }
 

@@ -6,7 +6,6 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::Report;
 use super::size::{bytes, counted};
 
 /// The files that were removed, or would be.
@@ -18,8 +17,6 @@ pub(crate) struct CleanReport {
     pub(crate) files: Vec<File>,
     bytes: u64,
 }
-
-impl Report for CleanReport {}
 
 /// A file that ctxc made.
 #[derive(Clone, Debug, JsonSchema, Serialize)]

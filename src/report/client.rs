@@ -6,8 +6,6 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::Report;
-
 /// The outcome of installing or removing the plugin.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct Installed {
@@ -20,8 +18,6 @@ pub(crate) struct Installed {
     /// The archive in which sessions are stored when they end; null where they are not, and after an uninstall.
     pub(crate) kept_in: Option<String>,
 }
-
-impl Report for Installed {}
 
 /// A file and its outcome.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -84,8 +80,6 @@ pub(crate) struct ClientStatus {
     /// The archive in which sessions are stored when they end; null where they are not.
     pub(crate) kept_in: Option<String>,
 }
-
-impl Report for ClientStatus {}
 
 impl fmt::Display for ClientStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

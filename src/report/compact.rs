@@ -8,7 +8,6 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
 use super::calls::CallsReport;
-use super::envelope::Report;
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
 use ctxc_core::apply::{NamedBatch, Scope};
@@ -24,12 +23,6 @@ pub(crate) struct CompactReport {
     pub(crate) rewritten: Rewritten,
     /// What came of the compaction.
     pub(crate) compacted: CompactStats,
-}
-
-impl Report for CompactReport {
-    fn rewritten(&self) -> Option<&Rewritten> {
-        Some(&self.rewritten)
-    }
 }
 
 impl JsonSchema for CompactReport {
@@ -202,6 +195,9 @@ pub(crate) enum Kept {
 /// What people read of a run.
 impl fmt::Display for CompactReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.rewritten.dry_run {
+            self.write_chunks(f)?;
+        }
         if self.rewritten.unchanged.is_none() {
             let would = if self.rewritten.dry_run { "would compact" } else { "compacted" };
             writeln!(f, "{would} {}", self.compacted)?;
@@ -210,6 +206,24 @@ impl fmt::Display for CompactReport {
             }
         }
         self.rewritten.fmt(f)
+    }
+}
+
+impl CompactReport {
+    /// What a plan tells of each chunk.
+    fn write_chunks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = |time: Option<Timestamp>| time.map_or_else(|| "-".to_owned(), |time| time.to_string());
+        for (at, chunk) in (1..).zip(&self.compacted.chunks) {
+            writeln!(
+                f,
+                "chunk {at}: {}, {} to {}, {} tokens to read",
+                counted(chunk.messages, "message"),
+                time(chunk.start),
+                time(chunk.end),
+                count(self.rewritten.shown(chunk.tokens).0)
+            )?;
+        }
+        Ok(())
     }
 }
 
@@ -241,25 +255,4 @@ impl fmt::Display for CompactStats {
 
 fn summaries(n: u64) -> String {
     if n == 1 { "1 summary".to_owned() } else { format!("{} summaries", count(n)) }
-}
-
-/// The text of a dry run.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Plan<'a>(pub(crate) &'a CompactReport);
-
-impl fmt::Display for Plan<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, chunk) in (1..).zip(&self.0.compacted.chunks) {
-            let time = |time: Option<Timestamp>| time.map_or_else(|| "-".to_owned(), |time| time.to_string());
-            writeln!(
-                f,
-                "chunk {at}: {}, {} to {}, {} tokens to read",
-                counted(chunk.messages, "message"),
-                time(chunk.start),
-                time(chunk.end),
-                count(self.0.rewritten.shown(chunk.tokens).0)
-            )?;
-        }
-        writeln!(f, "{}", self.0.to_string().trim_end())
-    }
 }

@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::calls::{Calls, CallsReport, TaskCalls};
-use super::envelope::Report;
 use super::facts::{FactsReader, FactsReport, LostFacts, TaskFacts};
 use super::look::Look;
 use super::rewritten::{BeforeAfter, Rewritten};
@@ -42,12 +41,6 @@ pub(crate) struct CompressReport {
     pub(crate) lost: LostFacts,
     /// The texts to compress, in the order of the conversation.
     pub(crate) tasks: Vec<TaskRow>,
-}
-
-impl Report for CompressReport {
-    fn rewritten(&self) -> Option<&Rewritten> {
-        Some(&self.rewritten)
-    }
 }
 
 /// The number of messages by outcome.

@@ -5,7 +5,6 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::Report;
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::counted;
 use ctxc_store::Cut;
@@ -32,12 +31,6 @@ pub(crate) struct CuttingReport {
     /// What was done, as a person says it.
     #[serde(skip)]
     pub(crate) done: &'static str,
-}
-
-impl Report for CuttingReport {
-    fn rewritten(&self) -> Option<&Rewritten> {
-        Some(&self.rewritten)
-    }
 }
 
 /// The outcome of a target.

@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::Report;
 use super::look::{Look, Style};
 use super::show::printable;
 use super::size::{count, tokens};
@@ -33,8 +32,6 @@ pub(crate) struct Diff {
     #[serde(skip)]
     measure: Calibration,
 }
-
-impl Report for Diff {}
 
 /// A transcript.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -136,9 +133,7 @@ impl Diff {
         lines.push(format!("unchanged {}", entries(self.unchanged)));
         lines.join("\n")
     }
-}
 
-impl Diff {
     /// The differences as text.
     pub(crate) fn text(&self, look: Look) -> String {
         let mut text = String::new();

@@ -5,14 +5,13 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::Report;
 use super::look::Look;
 use super::session::short_id;
 use super::size::{bytes, counted};
 use super::table::{Cell, Table};
 
 /// The setup, and what needs attention.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct Doctor {
     /// The version of ctxc, which the envelope tells too.
     #[serde(skip)]
@@ -28,8 +27,6 @@ pub(crate) struct Doctor {
     #[serde(skip)]
     look: Look,
 }
-
-impl Report for Doctor {}
 
 /// The client, as found from its files.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
@@ -88,8 +85,7 @@ pub(crate) struct Finding {
 impl Doctor {
     /// Nothing found yet.
     pub(crate) fn new(version: &'static str, look: Look) -> Self {
-        let (client, archive) = (Client::default(), ArchiveState::default());
-        Self { version, client, archive, sessions_checked: 0, findings: Vec::new(), look }
+        Self { version, look, ..Self::default() }
     }
 
     /// Notes what needs attention.

@@ -11,23 +11,17 @@ const SCHEMA: u32 = 2;
 /// The version of the program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The result of a command as data. Serialized by itself it is what the command has of its own; [`to_json`] puts before it
-/// the envelope, and what every rewrite tells.
-pub(crate) trait Report: Serialize {
-    /// What every rewrite tells; `None` where the command rewrites nothing.
-    fn rewritten(&self) -> Option<&Rewritten> {
-        None
-    }
-
-    /// The session that was read; `None` where none or several were.
-    fn session(&self) -> Option<&SessionRef> {
-        self.rewritten().map(|rewritten| &rewritten.session)
-    }
-
-    /// The context usage of the session; `None` where the command does not measure it.
-    fn context(&self) -> Option<ContextUsage> {
-        self.rewritten().map(Rewritten::context)
-    }
+/// What a result is about: the envelope and what every rewrite tells stand before what the command has of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum About<'a> {
+    /// No session, or several.
+    Nothing,
+    /// The session that was read.
+    Session(&'a SessionRef),
+    /// The session that was read, and its context usage.
+    Usage(&'a SessionRef, ContextUsage),
+    /// A rewrite of a session.
+    Rewrite(&'a Rewritten),
 }
 
 /// The keys that every result begins with.
@@ -75,11 +69,16 @@ pub(crate) struct ErrorReport {
 ///
 /// # Errors
 /// When the report cannot be serialized.
-pub(crate) fn to_json(verb: &str, report: &impl Report) -> serde_json::Result<String> {
-    let envelope =
-        Envelope { schema: SCHEMA, ctxc: VERSION, verb, session: report.session(), context: report.context() };
+pub(crate) fn to_json(verb: &str, about: About<'_>, report: &impl Serialize) -> serde_json::Result<String> {
+    let (session, context, rewritten) = match about {
+        About::Nothing => (None, None, None),
+        About::Session(session) => (Some(session), None, None),
+        About::Usage(session, usage) => (Some(session), Some(usage), None),
+        About::Rewrite(rewritten) => (Some(&rewritten.session), Some(rewritten.context()), Some(rewritten)),
+    };
+    let envelope = Envelope { schema: SCHEMA, ctxc: VERSION, verb, session, context };
     let mut object = serde_json::to_string(&envelope)?;
-    if let Some(rewritten) = report.rewritten() {
+    if let Some(rewritten) = rewritten {
         append(&mut object, &serde_json::to_string(rewritten)?);
     }
     append(&mut object, &serde_json::to_string(report)?);

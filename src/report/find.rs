@@ -5,7 +5,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::archive::snippet_of;
-use super::envelope::Report;
 use super::list::{Projects, age};
 use super::look::{Look, Style, clip};
 use super::session::short_id;
@@ -40,8 +39,6 @@ pub(crate) struct FindReport {
     #[serde(skip)]
     projects: Projects,
 }
-
-impl Report for FindReport {}
 
 /// Where a text stands.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,6 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::Report;
 use super::rewritten::Rewritten;
 use super::run::{Did, StageRow};
 use super::size::{counted, short};
@@ -28,12 +27,6 @@ pub(crate) struct FitReport {
     pub(crate) smallest: Option<Smallest>,
     /// The stages that ran, in order.
     pub(crate) stages: Vec<StageRow>,
-}
-
-impl Report for FitReport {
-    fn rewritten(&self) -> Option<&Rewritten> {
-        Some(&self.rewritten)
-    }
 }
 
 /// The number of removed items by kind.

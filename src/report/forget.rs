@@ -6,7 +6,6 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::Report;
 use super::size::counted;
 use ctxc_core::version::Purged;
 
@@ -27,8 +26,6 @@ pub(crate) struct ForgetReport {
     /// Entries that masking would turn into others, so that they were not masked.
     pub(crate) unmasked: u64,
 }
-
-impl Report for ForgetReport {}
 
 /// A file that contains the text.
 #[derive(Clone, Debug, JsonSchema, Serialize)]

@@ -11,7 +11,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cost::OperationCost;
-use super::envelope::Report;
 use super::look::Look;
 use super::size::{counted, short};
 use super::table::{Cell, Table};
@@ -50,7 +49,7 @@ impl Sum {
 }
 
 /// The saving and cost of all operations.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct Gain {
     archive: String,
     /// The earliest time that is counted.
@@ -69,23 +68,11 @@ pub(crate) struct Gain {
     look: Look,
 }
 
-impl Report for Gain {}
-
 impl Gain {
     /// Nothing yet.
     pub(crate) fn new(archive: String, since: Option<Timestamp>, look: Look) -> Self {
         let since = since.map(super::when::to_second);
-        Self {
-            archive,
-            since,
-            total: Sum::default(),
-            undone: 0,
-            without_cost: 0,
-            by_verb: BTreeMap::new(),
-            by_week: BTreeMap::new(),
-            by_project: BTreeMap::new(),
-            look,
-        }
+        Self { archive, since, look, ..Self::default() }
     }
 
     /// Whether there is nothing to tell of.

@@ -6,11 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::deposit::DepositSize;
-use super::envelope::Report;
 use super::size::{count, counted};
 
 /// The sessions that were stored.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct KeepReport {
     /// The archive, without a password.
     pub(crate) archive: String,
@@ -23,8 +22,6 @@ pub(crate) struct KeepReport {
     /// By how many the packs of lines became fewer, as small ones were merged.
     pub(crate) packs_merged: u64,
 }
-
-impl Report for KeepReport {}
 
 /// One session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -66,9 +63,8 @@ pub(crate) struct KeepProblem {
 
 impl KeepReport {
     /// Nothing yet.
-    pub(crate) const fn new(archive: String) -> Self {
-        let deposit = DepositSize { lines: 0, files: 0, bytes: 0 };
-        Self { archive, sessions: Vec::new(), problems: Vec::new(), deposit, packs_merged: 0 }
+    pub(crate) fn new(archive: String) -> Self {
+        Self { archive, ..Self::default() }
     }
 
     /// Takes what became of one session.

@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::Report;
 use super::list::age;
 use super::look::Look;
 use super::session::{SessionRef, short_id};
@@ -28,8 +27,6 @@ pub(crate) struct KeptList {
     #[serde(skip)]
     now: Timestamp,
 }
-
-impl Report for KeptList {}
 
 /// One session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -108,12 +105,6 @@ pub(crate) struct BroughtBack {
     pub(crate) files: u64,
     /// The folder that it was in and that no longer exists.
     pub(crate) gone_folder: Option<String>,
-}
-
-impl Report for BroughtBack {
-    fn session(&self) -> Option<&SessionRef> {
-        Some(&self.read)
-    }
 }
 
 impl BroughtBack {

@@ -4,7 +4,6 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::Report;
 use super::look::Look;
 use super::session::short_id;
 use super::table::{Cell, Table};
@@ -26,8 +25,6 @@ pub(crate) struct List {
     projects: Projects,
 }
 
-impl Report for List {}
-
 /// Whose sessions are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Projects {
@@ -38,7 +35,7 @@ pub(crate) enum Projects {
 }
 
 /// One session.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct SessionRow {
     /// Its id.
     pub(crate) id: String,

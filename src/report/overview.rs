@@ -4,7 +4,6 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::Report;
 use super::list::age;
 use super::look::{Look, clip};
 use super::session::{ContextUsage, SessionRef, short_id};
@@ -20,15 +19,9 @@ pub(crate) struct Overview {
     pub(crate) read: SessionRef,
     /// When it was last written.
     pub(crate) modified: Timestamp,
-    /// The size of its context.
+    /// Its context usage.
     #[serde(skip)]
-    pub(crate) tokens: Tokens,
-    /// The context window, as it is inferred.
-    #[serde(skip)]
-    pub(crate) window: Tokens,
-    /// The context usage that the client recorded last.
-    #[serde(skip)]
-    pub(crate) recorded: Option<Tokens>,
+    pub(crate) context: ContextUsage,
     /// Whether the client recorded the usage and nothing was added since.
     pub(crate) is_measured: bool,
     /// Usage by kind, largest first; the sum is the context usage.
@@ -36,16 +29,6 @@ pub(crate) struct Overview {
     /// The commands that would save most.
     #[serde(rename = "commands")]
     pub(crate) advice: Vec<Advice>,
-}
-
-impl Report for Overview {
-    fn session(&self) -> Option<&SessionRef> {
-        Some(&self.read)
-    }
-
-    fn context(&self) -> Option<ContextUsage> {
-        Some(ContextUsage { before: self.tokens, after: None, window: self.window, measured: self.recorded })
-    }
 }
 
 /// The context usage of one kind of content.
@@ -92,7 +75,7 @@ const N_ROWS: usize = 9;
 impl Overview {
     /// The overview as text, as of `now`.
     pub(crate) fn text(&self, now: Timestamp, look: Look) -> String {
-        let Self { read, tokens, window, usage, .. } = self;
+        let Self { read, context: ContextUsage { before: tokens, window, .. }, usage, .. } = self;
         let title = read.title.as_deref().unwrap_or("session");
         let which = format!("({}, {})", read.id.as_deref().map_or("-", short_id), ago(now, self.modified));
         let room = look.width.map_or(usize::MAX, |width| width.saturating_sub("session    ".len() + which.len()));

@@ -5,7 +5,6 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::Report;
 use super::look::Look;
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{bytes, count, counted};
@@ -27,12 +26,6 @@ pub(crate) struct PruneReport {
     pub(crate) dead_kept: bool,
     /// The tool results that were removed, in file order.
     pub(crate) calls: Vec<CallRow>,
-}
-
-impl Report for PruneReport {
-    fn rewritten(&self) -> Option<&Rewritten> {
-        Some(&self.rewritten)
-    }
 }
 
 /// The items that one rule removed.

@@ -4,7 +4,6 @@ use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::Report;
 use super::look::Look;
 use super::session::SessionRef;
 use super::table::{Cell, Table};
@@ -24,12 +23,6 @@ pub(crate) struct Refs {
     pub(crate) calls: Vec<CallRow>,
     /// The messages; null without `--messages`.
     pub(crate) messages: Option<Vec<MessageRow>>,
-}
-
-impl Report for Refs {
-    fn session(&self) -> Option<&SessionRef> {
-        Some(&self.read)
-    }
 }
 
 /// The state of a call or of a message.

@@ -5,7 +5,6 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::Report;
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::counted;
 use ctxc_transcript::text::Tokens;
@@ -26,12 +25,6 @@ pub(crate) struct RestoredReport {
     pub(crate) is_source: bool,
     /// A row for each target, in the order given.
     pub(crate) targets: Vec<RestoredRow>,
-}
-
-impl Report for RestoredReport {
-    fn rewritten(&self) -> Option<&Rewritten> {
-        Some(&self.rewritten)
-    }
 }
 
 /// The outcome of a target.

@@ -196,9 +196,7 @@ impl Rewritten {
         let cost = |unchanged| CacheCost::of(before, after, calibration.context(unchanged));
         self.prompt_cache = self.unchanged_tokens.map(cost);
     }
-}
 
-impl Rewritten {
     /// The context usage before and after, by the one estimate that all verbs tell (W-04).
     fn usage(&self) -> BeforeAfter<Tokens> {
         let LiveTokens { chars4, calibrated, .. } = self.tokens;

@@ -8,7 +8,6 @@ use serde::Serialize;
 use super::calls::{Calls, CallsReport, TaskCalls};
 use super::compact::CompactStats;
 use super::compress::TaskResult;
-use super::envelope::Report;
 use super::prune::{CallRow, RuleRow};
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
@@ -32,12 +31,6 @@ pub(crate) struct RunReport {
     pub(crate) stages: Vec<StageRow>,
     /// The stages that did not run, because the target was reached before.
     pub(crate) spared: Vec<String>,
-}
-
-impl Report for RunReport {
-    fn rewritten(&self) -> Option<&Rewritten> {
-        Some(&self.rewritten)
-    }
 }
 
 /// The result of one stage.
@@ -91,7 +84,7 @@ pub(crate) enum Did {
 }
 
 /// One text that is shortened.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct TextRow {
     /// The line of the entry.
     pub(crate) line: u32,

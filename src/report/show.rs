@@ -3,9 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::Report;
 use super::look::{Look, Style};
-use super::session::SessionRef;
 use super::size::{self, counted};
 use super::when::to_second;
 use ctxc_core::apply::{Shown, Speaker};
@@ -30,23 +28,14 @@ pub(crate) enum Length {
 /// Messages of a session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct Show {
-    /// The session that was read.
-    #[serde(skip)]
-    pub(crate) read: SessionRef,
     /// The messages, oldest first.
     pub(crate) messages: Vec<Message>,
     /// How much is shown of each as text.
     #[serde(skip)]
-    length: Length,
+    pub(crate) length: Length,
     /// The estimate of the figures that people are told.
     #[serde(skip)]
-    measure: Calibration,
-}
-
-impl Report for Show {
-    fn session(&self) -> Option<&SessionRef> {
-        Some(&self.read)
-    }
+    pub(crate) measure: Calibration,
 }
 
 /// One text of a message.
@@ -95,13 +84,6 @@ impl Message {
     fn heading(&self) -> String {
         let turn = self.turn.map(|turn| format!("  turn {turn}")).unwrap_or_default();
         format!("--- line {}{turn}  {}  {}", self.line, self.time.as_deref().unwrap_or("-"), self.what())
-    }
-}
-
-impl Show {
-    /// These messages of the session `read`.
-    pub(crate) const fn new(read: SessionRef, messages: Vec<Message>, length: Length, measure: Calibration) -> Self {
-        Self { read, messages, length, measure }
     }
 }
 

@@ -5,7 +5,6 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::Report;
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
 use ctxc_core::apply::Truncated;
@@ -39,12 +38,6 @@ pub(crate) struct TruncateReport {
     pub(crate) opener: Option<u32>,
     #[serde(skip)]
     why: Option<Unchanged>,
-}
-
-impl Report for TruncateReport {
-    fn rewritten(&self) -> Option<&Rewritten> {
-        Some(&self.rewritten)
-    }
 }
 
 impl TruncateReport {
@@ -116,16 +109,5 @@ impl fmt::Display for TruncateReport {
             )?;
         }
         self.rewritten.fmt(f)
-    }
-}
-
-/// The text of a dry run.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Plan<'a>(pub(crate) &'a TruncateReport);
-
-impl fmt::Display for Plan<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.0.to_string();
-        writeln!(f, "{}", text.trim_end())
     }
 }

@@ -5,7 +5,6 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::Report;
 use super::rewritten::Rewritten;
 use super::size::counted;
 
@@ -31,12 +30,6 @@ pub(crate) struct UndoneReport {
     pub(crate) appended_lines: u64,
     /// Whether the source still exists unchanged, so that nothing had to be written.
     pub(crate) is_untouched: bool,
-}
-
-impl Report for UndoneReport {
-    fn rewritten(&self) -> Option<&Rewritten> {
-        Some(&self.rewritten)
-    }
 }
 
 /// An item that a later operation keeps removed.

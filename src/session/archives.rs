@@ -20,13 +20,13 @@ use ctxc_transcript::session::session_id;
 
 /// Opens the archive at `url`, which is made where there is none yet.
 pub(crate) fn open(url: &str) -> Result<Box<dyn Archive>, CommandError> {
-    let url: ArchiveUrl = url.parse().map_err(CommandError::config)?;
+    let url: ArchiveUrl = url.parse().map_err(CommandError::usage)?;
     Ok(archive::open(&url)?)
 }
 
 /// Opens the archive at `url` to read from it: looking makes none.
 pub(crate) fn open_existing(url: &str) -> Result<Box<dyn Archive>, CommandError> {
-    let url: ArchiveUrl = url.parse().map_err(CommandError::config)?;
+    let url: ArchiveUrl = url.parse().map_err(CommandError::usage)?;
     archive::open_existing(&url)?.ok_or_else(|| {
         let place = match &url {
             ArchiveUrl::Sqlite(path) => path.display().to_string(),
@@ -38,7 +38,7 @@ pub(crate) fn open_existing(url: &str) -> Result<Box<dyn Archive>, CommandError>
 
 /// Opens the archive at `url` to read from it, where there is one: looking makes none.
 pub(crate) fn open_if_there(url: &str) -> Result<Option<Box<dyn Archive>>, CommandError> {
-    let url: ArchiveUrl = url.parse().map_err(CommandError::config)?;
+    let url: ArchiveUrl = url.parse().map_err(CommandError::usage)?;
     Ok(archive::open_existing(&url)?)
 }
 

@@ -31,15 +31,21 @@ pub(crate) enum Matches {
     All,
 }
 
+/// Targets, and how they are read.
+#[derive(Debug)]
+pub(crate) struct Targets {
+    pub(crate) specs: Vec<TargetSpec>,
+    pub(crate) roles: Roles,
+    pub(crate) matches: Matches,
+    pub(crate) unmatched: Unmatched,
+}
+
 /// What to cut.
 #[derive(Debug)]
 pub(crate) struct CutRequest {
     pub(crate) action: CutAction,
-    pub(crate) specs: Vec<TargetSpec>,
-    pub(crate) roles: Roles,
-    pub(crate) matches: Matches,
+    pub(crate) targets: Targets,
     pub(crate) inputs: Inputs,
-    pub(crate) unmatched: Unmatched,
 }
 
 /// What becomes of targets of which none matches anything.
@@ -51,14 +57,11 @@ pub(crate) enum Unmatched {
     Report,
 }
 
-impl Unmatched {
-    /// Refuses `specs` where none of them matches anything.
-    pub(crate) fn check(
-        self,
-        specs: &[TargetSpec],
-        mut matched: impl Iterator<Item = bool>,
-    ) -> Result<(), CommandError> {
-        if self == Self::Report || specs.is_empty() || matched.any(|is_matched| is_matched) {
+impl Targets {
+    /// Refuses them where none matches anything, and that is an error.
+    pub(crate) fn check(&self, mut matched: impl Iterator<Item = bool>) -> Result<(), CommandError> {
+        let specs = &self.specs;
+        if self.unmatched == Unmatched::Report || specs.is_empty() || matched.any(|is_matched| is_matched) {
             return Ok(());
         }
         let typed: Vec<String> = specs.iter().map(|spec| format!("`{}`", spec.typed)).collect();
@@ -86,7 +89,7 @@ pub(crate) enum CutAction {
 }
 
 impl CutAction {
-    const fn verb(self) -> &'static str {
+    pub(crate) const fn verb(self) -> &'static str {
         match self {
             Self::Discard => "discard",
             Self::Distill => "distill",
@@ -103,11 +106,12 @@ impl CutAction {
 
 /// Cuts what is named of the session in `work`, and writes the result.
 pub(crate) fn cut(request: &CutRequest, mut work: OpenSession<'_>) -> Result<CuttingReport, CommandError> {
-    let CutRequest { action, specs, roles, matches, inputs, unmatched } = request;
+    let CutRequest { action, targets, inputs } = request;
+    let specs = &targets.specs;
     let rewriting = work.settings;
     let reading = &work.reading;
-    let (calls, items) = find(*action, specs, reading, *roles, *matches)?;
-    unmatched.check(specs, items.iter().map(|items| !items.is_empty()))?;
+    let (calls, items) = find(*action, specs, reading, targets.roles, targets.matches)?;
+    targets.check(items.iter().map(|items| !items.is_empty()))?;
     let cuts = cuts(specs, &items, &rewriting.archive_ref);
     let mut rewrite = Rewrite::default();
     let outcomes = cut_named(&reading.file, &reading.index, &calls, &cuts, action.verb(), &mut rewrite)

@@ -41,10 +41,8 @@ impl Completion {
 /// The kind of an error, which decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The arguments do not make sense.
+    /// The arguments, the configuration or the environment do not make sense.
     Usage,
-    /// The configuration or the environment does not.
-    Config,
     /// The work failed and nothing was written.
     Failed,
     /// Somebody pressed Ctrl-C.
@@ -71,14 +69,9 @@ pub(crate) fn too_low(target: Tokens, lowest: Tokens) -> CommandError {
 }
 
 impl CommandError {
-    /// Arguments that do not make sense. Exit code 2.
+    /// Arguments, a configuration or an environment that do not make sense. Exit code 2.
     pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Self {
         Self { kind: Kind::Usage, ..explain(error.into()) }
-    }
-
-    /// A configuration or an environment that does not make sense. Exit code 2.
-    pub(crate) fn config(error: impl Into<anyhow::Error>) -> Self {
-        Self { kind: Kind::Config, ..explain(error.into()) }
     }
 
     /// An interrupt. Exit code 130.
@@ -130,10 +123,10 @@ impl CommandError {
 
     /// Says what failed and what to do next; nothing where nobody listens any more.
     pub(crate) fn print(&self, ui: &Ui) {
-        match self.kind {
-            Kind::ClosedPipe => return,
-            Kind::Interrupted | Kind::Usage | Kind::Config | Kind::Failed => ui.error(self.sentence()),
+        if self.kind == Kind::ClosedPipe {
+            return;
         }
+        ui.error(self.sentence());
         for hint in &self.hints {
             ui.error_hint(hint);
         }
@@ -143,7 +136,7 @@ impl CommandError {
     pub(crate) fn exit_code(&self) -> u8 {
         match self.kind {
             Kind::Failed | Kind::ClosedPipe => 1,
-            Kind::Usage | Kind::Config => 2,
+            Kind::Usage => 2,
             Kind::Interrupted => INTERRUPTED,
         }
     }
@@ -280,7 +273,7 @@ mod tests {
         let of = |error: CommandError| error.exit_code();
         assert_eq!(of(anyhow::anyhow!("x").into()), 1);
         assert_eq!(of(CommandError::usage(anyhow::anyhow!("x"))), 2);
-        assert_eq!(of(CommandError::config(anyhow::anyhow!("x"))), 2);
+        assert_eq!(of(CommandError::usage(anyhow::anyhow!("x"))), 2);
         assert_eq!(of(CommandError::interrupted()), 130);
         assert_eq!(Completion::Partial.exit_code(), 3);
     }

@@ -38,7 +38,7 @@ type Known = HashMap<String, (i64, FindSource)>;
 /// # Errors
 /// When the index cannot be used. A session that cannot be read is left out, and an archive that cannot is warned of.
 pub(crate) fn take_up(sessions: Sessions<'_>, ui: &Ui) -> Result<(FindIndex, Option<Box<dyn Archive>>), CommandError> {
-    let url: ArchiveUrl = sessions.archive.parse().map_err(CommandError::config)?;
+    let url: ArchiveUrl = sessions.archive.parse().map_err(CommandError::usage)?;
     let mut index = match index_path(&url, sessions.data_dir) {
         Some(path) => FindIndex::open(&std::path::absolute(path)?)?,
         None => FindIndex::in_memory()?,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::quantity::some_tokens;
-use ctxc_core::apply::ArchiveRef;
+use ctxc_core::apply::{ArchiveRef, Existing};
 use ctxc_core::version::ThinkingPolicy;
 use ctxc_engine::embed::EmbeddingServer;
 use ctxc_engine::redact::Redactor;
@@ -58,15 +58,6 @@ pub(crate) enum Output {
     StandardOutput,
     /// The source itself, after a backup; ids stay.
     InPlace(Existing),
-}
-
-/// The policy for a file that exists, or a source that changed a moment ago.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Existing {
-    /// Refuse.
-    Respect,
-    /// Go on: `--force`.
-    Overwrite,
 }
 
 /// Where originals are kept.

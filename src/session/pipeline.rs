@@ -126,7 +126,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
     }
 
     fn compact(&mut self, stage: &CompactStage) -> Result<Did, CommandError> {
-        let configured = self.summaries.ok_or_else(|| CommandError::config(anyhow!("no summarization settings")))?;
+        let configured = self.summaries.ok_or_else(|| CommandError::usage(anyhow!("no summarization settings")))?;
         let mut summaries = Summaries {
             summarizing: configured.summarizing.clone(),
             chunk_size: NonZeroUsize::new(stage.chunk_size).unwrap_or(NonZeroUsize::MIN),
@@ -196,9 +196,6 @@ fn row(task: &Task) -> TextRow {
         begins: beginning(&task.text),
         tokens: task.tokens,
         target: task.target,
-        tokens_after: None,
-        outcome: None,
-        reason: None,
-        calls: None,
+        ..TextRow::default()
     }
 }

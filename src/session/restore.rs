@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, anyhow};
 
-use super::cut::{Matches, TargetSpec, Unmatched, list};
+use super::cut::{Matches, TargetSpec, Targets, list};
 use super::error::CommandError;
 use super::reading::Reading;
 use crate::report::restored::{ItemOutcome, RestoredItem, RestoredOutcome, RestoredReport, RestoredRow};
@@ -13,28 +13,21 @@ use crate::session::archives;
 use crate::session::open::OpenSession;
 use ctxc_core::apply::{ApplyError, OpenCut, Recalled, Returned, Rewrite};
 use ctxc_core::apply::{absent, give_back, open_cuts, recall};
-use ctxc_core::plan::{Roles, Target};
+use ctxc_core::plan::Target;
 use ctxc_core::version::{Edits, History};
 use ctxc_store::{Archive, Cut, Operation};
 use ctxc_transcript::LineNo;
 
-/// What to restore.
-#[derive(Debug)]
-pub(crate) struct RestoreRequest {
-    pub(crate) specs: Vec<TargetSpec>,
-    pub(crate) roles: Roles,
-    pub(crate) matches: Matches,
-    pub(crate) unmatched: Unmatched,
-    /// The URL of the archive.
-    pub(crate) archive: String,
-}
-
-/// Restores what is named of the session in `work`, and writes the result.
+/// Restores the targets `named` of the session in `work` from the archive at the URL `archive`, and writes the result.
 ///
 /// # Errors
 /// When anything fails; then nothing has changed.
-pub(crate) fn restore(request: &RestoreRequest, mut work: OpenSession<'_>) -> Result<RestoredReport, CommandError> {
-    let RestoreRequest { specs, roles, matches, unmatched, archive } = request;
+pub(crate) fn restore(
+    named: &Targets,
+    archive: &str,
+    mut work: OpenSession<'_>,
+) -> Result<RestoredReport, CommandError> {
+    let Targets { specs, roles, matches, .. } = named;
     let archive = archives::open_existing(archive)?;
     refuse_unknown(&work.reading)?;
     let reading = &work.reading;
@@ -60,7 +53,7 @@ pub(crate) fn restore(request: &RestoreRequest, mut work: OpenSession<'_>) -> Re
         row.outcome = RestoredOutcome::Failed;
         row.items.push(item(cut, &Returned::Gone(Some(cut.last.clone()))));
     }
-    unmatched.check(specs, rows.iter().map(|row| row.outcome != RestoredOutcome::NoMatch))?;
+    named.check(rows.iter().map(|row| row.outcome != RestoredOutcome::NoMatch))?;
     let mut rewrite = Rewrite::default();
     let noted = returned.into_iter().filter_map(|it| match it {
         Returned::Restored(cut) => Some(cut),

@@ -13,7 +13,7 @@ use crate::report::deposit::DepositSize;
 use crate::report::rewritten::Rewritten;
 use crate::report::size::counted;
 use crate::session::archives;
-use crate::session::options::{Existing, Keep, Output, Rewriting};
+use crate::session::options::{Keep, Output, Rewriting};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply;
 use ctxc_core::apply::shell_word;
@@ -56,9 +56,9 @@ pub(crate) fn probe(output: &Output, reading: &Reading) -> Result<(), CommandErr
     let destination = match output {
         Output::File(path, existing) => {
             refuse_unless_file(path)?;
-            Destination::File(path, (*existing).into())
+            Destination::File(path, *existing)
         }
-        Output::InPlace(existing) => Destination::InPlace((*existing).into()),
+        Output::InPlace(existing) => Destination::InPlace(*existing),
         Output::NewSession(_) | Output::StandardOutput => return Ok(()),
     };
     Ok(apply::probe(&origin, &destination, Timestamp::now())?)
@@ -114,9 +114,9 @@ impl WriteJob<'_> {
         let destination = match (self.output, self.fresh) {
             (Output::File(path, existing), _) => {
                 refuse_unless_file(path)?;
-                Destination::File(path, (*existing).into())
+                Destination::File(path, *existing)
             }
-            (Output::InPlace(existing), _) => Destination::InPlace((*existing).into()),
+            (Output::InPlace(existing), _) => Destination::InPlace(*existing),
             (Output::NewSession(_), Some(fresh)) => {
                 Destination::NewSession { path: &fresh.path, sidecar: &source_sidecar, new_sidecar: &new_sidecar }
             }
@@ -249,15 +249,6 @@ fn keep_copied(archive: &mut dyn Archive, reading: &Reading, ui: &Ui) -> Result<
 /// The id under which the session that was read is kept.
 fn own_id(reading: &Reading) -> String {
     archives::own_id(reading.path.as_deref(), reading.session_file())
-}
-
-impl From<Existing> for apply::Existing {
-    fn from(existing: Existing) -> Self {
-        match existing {
-            Existing::Respect => Self::Respect,
-            Existing::Overwrite => Self::Overwrite,
-        }
-    }
 }
 
 /// Refuses a path that is there and is neither a file nor a link to one: a device, a pipe, a folder.

@@ -10,9 +10,10 @@ use std::ops::ControlFlow;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::read::Contents;
 use super::{
-    BufferError, Change, Contents, Deleted, Due, Name, Pushed, Settled, Speaker, Spoken, contents, delete, delete_all,
-    names, push, search, settle,
+    BufferError, Change, Deleted, Due, Name, Pushed, Settled, Speaker, Spoken, contents, delete, delete_all, names,
+    push, search, settle,
 };
 use ctxc_engine::run::{SummaryError, summarize_at_once};
 use ctxc_engine::{Engine, Extract, Scripted, Summarize};

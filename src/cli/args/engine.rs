@@ -76,7 +76,7 @@ impl EngineArgs {
         let config = &environment.config;
         let typed = self.base_url.as_ref().or(config.base_url.as_ref());
         let endpoint: Endpoint =
-            typed.map_or(Endpoint::DEFAULT, String::as_str).parse().map_err(CommandError::config)?;
+            typed.map_or(Endpoint::DEFAULT, String::as_str).parse().map_err(CommandError::usage)?;
         let key = environment.key_for(&endpoint);
         if key.is_none() && !endpoint.is_loopback() {
             return Err(no_key(&endpoint, environment));
@@ -99,7 +99,7 @@ impl EngineArgs {
         if max_cost.is_some() {
             for model in [&models.small, &models.large] {
                 prices.require(model).map_err(|error| {
-                    CommandError::config(error).hint("use a model with a known price, or remove --max-cost")
+                    CommandError::usage(error).hint("use a model with a known price, or remove --max-cost")
                 })?;
             }
         }
@@ -135,7 +135,7 @@ fn models(small: Option<String>, large: Option<String>, endpoint: &Endpoint) -> 
     match (small, large) {
         (Some(small), large) => Ok(Models { large: large.unwrap_or_else(|| small.clone()), small }),
         (None, _) if !endpoint.is_openrouter() => {
-            Err(CommandError::config(anyhow!("no model for {}", endpoint.host())).hint("set --model or CTXC_MODEL"))
+            Err(CommandError::usage(anyhow!("no model for {}", endpoint.host())).hint("set --model or CTXC_MODEL"))
         }
         (None, large) => {
             Ok(Models { small: default_small.to_owned(), large: large.unwrap_or_else(|| default_large.to_owned()) })
@@ -147,7 +147,7 @@ fn models(small: Option<String>, large: Option<String>, endpoint: &Endpoint) -> 
 fn max_cost(typed: Option<Usd>, configured: Option<f64>) -> Result<Option<Usd>, CommandError> {
     let Some(dollars) = configured.filter(|_| typed.is_none()) else { return Ok(typed) };
     let cost = Usd::from_dollars(dollars);
-    cost.map(Some).ok_or_else(|| CommandError::config(anyhow!("max_cost must be an amount in USD, not {dollars}")))
+    cost.map(Some).ok_or_else(|| CommandError::usage(anyhow!("max_cost must be an amount in USD, not {dollars}")))
 }
 
 fn seconds(option: &str, seconds: f64) -> Result<Duration, CommandError> {
@@ -163,10 +163,10 @@ fn seconds(option: &str, seconds: f64) -> Result<Duration, CommandError> {
 fn no_key(endpoint: &Endpoint, environment: &Environment) -> CommandError {
     let host = endpoint.host();
     if let Some(variable) = environment.missing_variable() {
-        return CommandError::config(anyhow!("no API key for {host}: {variable} is not set"))
+        return CommandError::usage(anyhow!("no API key for {host}: {variable} is not set"))
             .hint(format!("set {variable}"));
     }
-    let error = CommandError::config(anyhow!(
+    let error = CommandError::usage(anyhow!(
         "no API key for {host}: {}",
         if endpoint.is_openrouter() {
             format!("{OPENROUTER_API_KEY} is not set")

@@ -46,9 +46,9 @@ impl MeaningArgs {
         let config = &environment.config;
         let typed = self.embeddings_url.or_else(|| config.embeddings.base_url.clone());
         let Some(typed) = typed.filter(|_| !self.words) else { return Ok(None) };
-        let endpoint: Endpoint = typed.parse().map_err(CommandError::config)?;
+        let endpoint: Endpoint = typed.parse().map_err(CommandError::usage)?;
         let model = self.embeddings_model.or_else(|| config.embeddings.model.clone()).ok_or_else(|| {
-            CommandError::config(anyhow!("no embeddings model for {}", endpoint.host()))
+            CommandError::usage(anyhow!("no embeddings model for {}", endpoint.host()))
                 .hint("set --embeddings-model or CTXC_EMBEDDINGS_MODEL, or search by words only with --words")
         })?;
         let mut prices = Prices::built_in();

@@ -111,11 +111,11 @@ impl WordingArgs {
 fn read(path: &Path) -> Result<String, CommandError> {
     let text = while_waiting(|| fs::read_to_string(path))
         .with_context(|| format!("read the prompt {}", path.display()))
-        .map_err(CommandError::config)?;
+        .map_err(CommandError::usage)?;
     if text.contains("{messages}") {
         return Ok(text);
     }
-    Err(CommandError::config(anyhow!("the prompt {} has no {{messages}}", path.display()))
+    Err(CommandError::usage(anyhow!("the prompt {} has no {{messages}}", path.display()))
         .hint("use {messages} for the messages and {existing_summary} for the summary so far"))
 }
 

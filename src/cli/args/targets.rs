@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::shared::SessionArg;
 use crate::cli::completing;
-use crate::session::cut::{Matches, TargetSpec};
+use crate::session::cut::{CutAction, Matches, TargetSpec, Targets, Unmatched};
 use crate::session::error::CommandError;
 use crate::terminal::interrupt::while_waiting;
 use ctxc_core::plan::{Handle, Roles, Target};
@@ -50,17 +50,6 @@ impl Role {
     }
 }
 
-/// Whether summaries belong to targets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Summaries {
-    /// A target that has one is refused.
-    None,
-    /// A target that has none is refused.
-    Required,
-    /// What brings back needs none, and takes the list that took out.
-    Ignored,
-}
-
 /// A session, and what is named in it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct NamedArgs {
@@ -90,53 +79,47 @@ impl NamedArgs {
 }
 
 impl TargetArgs {
-    pub(crate) fn roles(&self) -> Roles {
-        Role::roles(self.role)
-    }
-
-    pub(crate) fn matches(&self) -> Matches {
-        if self.all_matches { Matches::All } else { Matches::One }
-    }
-
-    /// The targets that were typed, and those of the file behind them.
+    /// The targets that were typed, and those of the file behind them, for `action`: without one to restore them.
     ///
     /// # Errors
     /// When there are none.
-    pub(crate) fn specs(
+    pub(crate) fn resolve(
         &self,
         typed: &[String],
         source: &Found,
-        summaries: Summaries,
-    ) -> Result<Vec<TargetSpec>, CommandError> {
+        action: Option<CutAction>,
+    ) -> Result<Targets, CommandError> {
         if typed.is_empty() && self.targets.is_none() {
             return Err(CommandError::usage(anyhow!("no target given")).hint("`ctxc refs` lists handles and patterns"));
         }
-        let typed = typed.iter().map(|typed| match summaries {
-            Summaries::None | Summaries::Ignored => (typed.clone(), None),
-            Summaries::Required => split(typed),
+        let typed = typed.iter().map(|typed| match action {
+            Some(CutAction::Discard) | None => (typed.clone(), None),
+            Some(CutAction::Distill) => split(typed),
         });
         let mut rows: Vec<(String, Option<String>)> = typed.collect();
         if let Some(path) = &self.targets {
             rows.extend(read(path, source)?.into_iter().map(|Row(target, summary)| (target, summary)));
         }
-        rows.into_iter().map(|(typed, summary)| spec(typed, summary, summaries)).collect()
+        let specs = rows.into_iter().map(|(typed, summary)| spec(typed, summary, action)).collect::<Result<_, _>>()?;
+        let matches = if self.all_matches { Matches::All } else { Matches::One };
+        Ok(Targets { specs, roles: Role::roles(self.role), matches, unmatched: Unmatched::Refuse })
     }
 }
 
-fn spec(typed: String, summary: Option<String>, summaries: Summaries) -> Result<TargetSpec, CommandError> {
+fn spec(typed: String, summary: Option<String>, action: Option<CutAction>) -> Result<TargetSpec, CommandError> {
     let target = typed.parse().map_err(|error| {
         CommandError::usage(anyhow::Error::new(error)).hint("`ctxc refs SESSION --messages` lists handles and patterns")
     })?;
     let has_summary = summary.as_ref().is_some_and(|summary| !summary.trim().is_empty());
-    match summaries {
-        Summaries::Required if !has_summary => {
+    match action {
+        Some(CutAction::Distill) if !has_summary => {
             Err(CommandError::usage(anyhow!("`{typed}` has no summary")).hint("write TARGET=SUMMARY"))
         }
-        Summaries::None if has_summary => {
+        Some(CutAction::Discard) if has_summary => {
             Err(CommandError::usage(anyhow!("`{typed}` has a summary, but discard takes none"))
                 .hint("use `ctxc distill` to keep a summary"))
         }
-        Summaries::None | Summaries::Required | Summaries::Ignored => Ok(TargetSpec { typed, target, summary }),
+        _ => Ok(TargetSpec { typed, target, summary }),
     }
 }
 

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 
 use super::answer::Request;
 use super::planning::{CompactOptions, Conversation};
-use crate::mcp::{Action, Call, Change, ClientCall};
+use crate::mcp::{Call, Change, ClientCall};
 use crate::session::cut;
 use crate::session::cut::{CutAction, Matches, TargetSpec};
 use crate::session::error::CommandError;
@@ -26,7 +26,10 @@ impl Conversation<'_> {
         // Of what is named twice, the last call says what takes its place.
         for call in calls.iter().rev() {
             match call {
-                Call::Context(Change::Items(action, specs)) => self.cut(*action, specs, &mut seen, &mut rewrite)?,
+                Call::Context(Change::Cut(action, specs)) => self.cut(*action, specs, &mut seen, &mut rewrite)?,
+                Call::Context(Change::Restore(_)) => {
+                    return Err(anyhow!("nothing is brought back into a running session").into());
+                }
                 Call::Context(Change::Fit(to, _)) => {
                     let to = to.of(self.window);
                     target = Some(target.map_or(to, |other: Tokens| other.min(to)));
@@ -46,16 +49,11 @@ impl Conversation<'_> {
     /// Cuts what `specs` name, where the archive will have it; `seen` was cut already.
     fn cut(
         &self,
-        action: Action,
+        action: CutAction,
         specs: &[TargetSpec],
         seen: &mut HashSet<Item>,
         rewrite: &mut Rewrite,
     ) -> Result<(), CommandError> {
-        let (action, verb) = match action {
-            Action::Discard => (CutAction::Discard, "discard"),
-            Action::Distill => (CutAction::Distill, "distill"),
-            Action::Restore => return Err(anyhow!("nothing is brought back into a running session").into()),
-        };
         let OpenSession { reading, settings, .. } = &self.work;
         let (calls, items) = cut::find(action, specs, reading, Roles::Both, Matches::One)?;
         let line = |item: &Item| match item {
@@ -68,7 +66,7 @@ impl Conversation<'_> {
         };
         let mut cuts = cut::cuts(specs, &items, &settings.archive_ref);
         cuts.retain(|(item, _)| is_open(item) && seen.insert(*item));
-        cut_named(&reading.file, &reading.index, &calls, &cuts, verb, rewrite)?;
+        cut_named(&reading.file, &reading.index, &calls, &cuts, action.verb(), rewrite)?;
         Ok(())
     }
 }

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use crate::cli::args::{SessionArg, find};
 use crate::cli::context::Context;
 use crate::report::check::{CheckReport, Origin};
+use crate::report::envelope::About;
 use crate::session::archives;
 use crate::session::error::{CommandError, Completion};
 use crate::session::reading::Reading;
@@ -56,7 +57,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         None => alone(file, context.environment.archive_url(args.archive.as_deref()).ok().as_deref(), ui)?,
         Some(original) => against(&mut file, &mut Reading::of(original, ui)?, ui)?,
     };
-    context.print(&report, &report)?;
+    context.print_about(About::Session(&report.session), &report, &report)?;
     found.path().into_iter().for_each(|path| archives::say_masked(path, ui));
     ui.status(report.summary());
     let has_errors = report.count(Severity::Error, Origin::Own) > 0;

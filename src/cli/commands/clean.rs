@@ -13,7 +13,7 @@ use crate::cli::context::Context;
 use crate::report::clean::{CleanReport, What};
 use crate::session::archives;
 use crate::session::backups::backups_of;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::session::options::Mode;
 use crate::session::quantity::age;
 use ctxc_core::apply::remove_made;
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     removal: RemovalArgs,
 }
 
-pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
     let url = args.removal.archive.url(context.environment)?;
     context.probe_report(None)?;
@@ -57,15 +57,14 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         }
     }
     if args.removal.mode() == Mode::Show || report.files.is_empty() {
-        context.print(&report, format_args!("{report}\n"))?;
-        return Ok(Completion::Full);
+        return context.print(&report, format_args!("{report}\n"));
     }
     if !args.removal.yes {
         ui.status(&report);
         let question = "remove them? The archive keeps what they hold.";
         if !context.confirm(question, "remove files", "use --dry-run to see what would be removed")? {
             ui.status("nothing was removed");
-            return Ok(Completion::Full);
+            return Ok(());
         }
     }
     report.dry_run = false;
@@ -74,8 +73,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         let folder = (file.what == What::Version && session_id(path).is_some()).then(|| sidecar_dir(path));
         remove_made(path, folder.as_deref()).with_context(|| format!("remove {}", path.display()))?;
     }
-    context.print(&report, format_args!("{report}\n"))?;
-    Ok(Completion::Full)
+    context.print(&report, format_args!("{report}\n"))
 }
 
 /// The files that ctxc made: sessions that are not the only one of their conversation, and backups beside what it replaced.

@@ -2,10 +2,9 @@
 
 use crate::cli::args::{EngineArgs, RewriteArgs, SessionArg, SummarizingArgs};
 use crate::cli::context::Context;
-use crate::report::compact::Plan;
 use crate::session::compact::compact_session;
-use crate::session::error::{CommandError, Completion};
-use crate::session::options::{Mode, Trigger};
+use crate::session::error::CommandError;
+use crate::session::options::Trigger;
 
 pub(crate) const EXAMPLES: &str = "\
 Keeps the newest messages as they are and summarizes everything before them. The summaries form a \
@@ -33,16 +32,11 @@ pub(crate) struct Args {
     rewrite: RewriteArgs,
 }
 
-pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let trigger = if args.rewrite.is_forced() { Trigger::Always } else { Trigger::OverBudget };
     let window = args.summarizing.window();
     let compacting = args.summarizing.resolve(args.engine, context.environment)?;
     let rewriting = args.rewrite.resolve(&args.session, context)?.in_window(window);
     let report = compact_session(&compacting, trigger, &mut context.open(&rewriting)?)?;
-    if rewriting.mode == Mode::Show {
-        context.print(&report, Plan(&report))?;
-    } else {
-        context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)?;
-    }
-    Ok(Completion::Full)
+    context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)
 }

@@ -7,7 +7,7 @@ use clap_complete::Shell;
 use clap_complete::env::Shells;
 
 use crate::cli::context::Context;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 
 pub(crate) const EXAMPLES: &str = "\
 The shell runs ctxc to complete verbs, options, sessions with their titles, handles and operations. After an update, \
@@ -28,7 +28,7 @@ pub(crate) struct Args {
 /// The variable by which the shell says that it asks for a completion.
 const VARIABLE: &str = "COMPLETE";
 
-pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
     let name = args.shell.to_string();
     let shells = Shells::builtins();
     let shell = shells.completer(&name).ok_or_else(|| CommandError::usage(anyhow!("no completions for {name}")))?;
@@ -36,5 +36,5 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     shell.write_registration(VARIABLE, "ctxc", "ctxc", "ctxc", &mut script)?;
     let mut output = context.ui.output();
     output.write_all(&script).and_then(|()| output.flush())?;
-    Ok(Completion::Full)
+    Ok(())
 }

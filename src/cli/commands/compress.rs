@@ -7,6 +7,7 @@ use crate::cli::config::Config;
 use crate::cli::context::Context;
 use crate::report::compress::explain::Explained;
 use crate::report::compress::{CompressReport, Messages, Plan};
+use crate::report::envelope::About;
 use crate::report::facts::LostFacts;
 use crate::report::look::Look;
 use crate::report::rewritten::BeforeAfter;
@@ -120,7 +121,8 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
         let is_first = |line| tasks.first().is_some_and(|task| task.line == line);
         report.rewritten.set_unchanged(tokens_before(&reading.index, &reading.chain, is_first));
         report.rewritten.set_totals(&work.calibration, Totals { messages, ..work.totals });
-        context.print(&report, Plan { report: &report, bands: &selection.bands, look: ui.look() })?;
+        let plan = Plan { report: &report, bands: &selection.bands, look: ui.look() };
+        context.print_about(About::Rewrite(&report.rewritten), &report, plan)?;
         return Ok(Completion::Full);
     }
     if !tasks.is_empty() {

@@ -7,8 +7,7 @@ use serde::Serialize;
 
 use crate::cli::config::{Config, Row, SET, Source};
 use crate::cli::context::Context;
-use crate::report::envelope;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use ctxc_store::hide_password;
 
 /// All settings with their sources.
@@ -17,9 +16,7 @@ pub(crate) struct Report {
     values: Vec<Row>,
 }
 
-impl envelope::Report for Report {}
-
-pub(crate) fn run(context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(context: &Context<'_>) -> Result<(), CommandError> {
     let environment = context.environment;
     let rows = Config::rows(&environment.layers)?;
     let rows = rows.into_iter().map(|row| {
@@ -38,8 +35,7 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Completion, CommandError> {
         Row { value, ..row }
     });
     let report = Report { values: rows.collect() };
-    context.print(&report, &report)?;
-    Ok(Completion::Full)
+    context.print(&report, &report)
 }
 
 /// Lines that a `ctxc.toml` could have, each with its source behind it.

@@ -9,11 +9,12 @@ use crate::cli::args::SessionArg;
 use crate::cli::completing;
 use crate::cli::context::Context;
 use crate::report::diff::{Became, Diff, Entry, Side};
+use crate::report::envelope::About;
 use crate::report::look::Look;
 use crate::report::show::{Length, Message};
 use crate::report::when::to_second;
 use crate::session::archives;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::session::reading::Reading;
 use ctxc_core::apply::{Change, Outline, Outlined, Shown, shown_in};
 use ctxc_transcript::Calibration;
@@ -61,7 +62,7 @@ const WIDTH: usize = 201;
 /// How many characters of a text that is not compared, the `…` counted.
 const BEGINNING: usize = 61;
 
-pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
     let first = SessionArg { session: args.first }.find(context)?;
     let sides = match args.second {
@@ -93,12 +94,12 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
         Length::Short => ui.look(),
         Length::Full => Look { width: None, ..ui.look() },
     };
-    context.print_quoted(&diff, diff.text(look))?;
+    context.print_quoted(About::Nothing, &diff, diff.text(look))?;
     ui.status(diff.summary());
     if diff.unchanged == 0 && diff.changed.entries == 0 && !outline.is_empty() && !other.is_empty() {
         ui.hint("the sessions have no entry in common");
     }
-    Ok(Completion::Full)
+    Ok(())
 }
 
 /// Reads both sessions.

@@ -1,9 +1,9 @@
 //! `ctxc discard`: remove selected items.
 
-use crate::cli::args::{NamedArgs, RewriteArgs, Summaries, TargetArgs};
+use crate::cli::args::{NamedArgs, RewriteArgs, TargetArgs};
 use crate::cli::context::Context;
-use crate::session::cut::{CutAction, CutRequest, Inputs, Unmatched, cut};
-use crate::session::error::{CommandError, Completion};
+use crate::session::cut::{CutAction, CutRequest, Inputs, cut};
+use crate::session::error::CommandError;
 
 pub(crate) const EXAMPLES: &str = "\
 A TARGET is the handle of a tool call, such as r_3f9a1, or the start and the end of a message, such as \
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     rewrite: RewriteArgs,
 }
 
-pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let Args { named, targets, inputs, rewrite } = args;
     let inputs = if inputs { Inputs::Shorten } else { Inputs::Leave };
     cut_targets(CutAction::Discard, inputs, named, &targets, rewrite, context)
@@ -43,22 +43,11 @@ pub(super) fn cut_targets(
     targets: &TargetArgs,
     rewrite: RewriteArgs,
     context: &Context<'_>,
-) -> Result<Completion, CommandError> {
+) -> Result<(), CommandError> {
     let (session, typed) = named.parted();
     let rewriting = rewrite.resolve(&session, context)?;
-    let summaries = match action {
-        CutAction::Discard => Summaries::None,
-        CutAction::Distill => Summaries::Required,
-    };
-    let request = CutRequest {
-        action,
-        specs: targets.specs(&typed, &rewriting.source, summaries)?,
-        roles: targets.roles(),
-        matches: targets.matches(),
-        inputs,
-        unmatched: Unmatched::Refuse,
-    };
+    let targets = targets.resolve(&typed, &rewriting.source, Some(action))?;
+    let request = CutRequest { action, targets, inputs };
     let report = cut(&request, context.open(&rewriting)?)?;
-    context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)?;
-    Ok(Completion::Full)
+    context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)
 }

@@ -4,7 +4,7 @@ use super::discard::cut_targets;
 use crate::cli::args::{NamedArgs, RewriteArgs, TargetArgs};
 use crate::cli::context::Context;
 use crate::session::cut::{CutAction, Inputs};
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 
 pub(crate) const EXAMPLES: &str = "\
 A TARGET is a tool call handle (see `ctxc refs`), or the start and the end of a message joined by ..., followed by = and \
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     rewrite: RewriteArgs,
 }
 
-pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let Args { named, targets, rewrite } = args;
     cut_targets(CutAction::Distill, Inputs::Leave, named, &targets, rewrite, context)
 }

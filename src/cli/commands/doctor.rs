@@ -47,21 +47,6 @@ const N_LARGEST: usize = 5;
 /// The longest settings file that is read, in bytes.
 const LONGEST_SETTINGS: u64 = 1 << 20;
 
-/// What to look at.
-#[derive(Debug)]
-struct DoctorSettings {
-    /// Where sessions are looked for; nothing without a home.
-    places: Option<Places>,
-    /// The URL of the archive.
-    archive: Option<String>,
-    /// At how many bytes of the archive its user is warned.
-    keep_max: Option<u64>,
-    /// The variable that a key is to be read from, which is not set.
-    missing_variable: Option<String>,
-    /// Why the configuration could not be read.
-    broken: Option<CommandError>,
-}
-
 /// `broken` is why the configuration could not be read, where it could not.
 pub(crate) fn run(
     args: &Args,
@@ -69,18 +54,12 @@ pub(crate) fn run(
     broken: Option<CommandError>,
 ) -> Result<Completion, CommandError> {
     let (environment, ui) = (context.environment, context.ui);
-    let settings = &DoctorSettings {
-        places: environment.places().ok(),
-        archive: args.archive.url(environment).ok(),
-        keep_max: environment.config.keep_max(),
-        missing_variable: environment.missing_variable().map(str::to_owned),
-        broken,
-    };
     context.probe_report(None)?;
     let mut doctor = Doctor::new(env!("CARGO_PKG_VERSION"), ui.look());
-    look_at_configuration(settings, &mut doctor);
-    let archive = settings.archive.as_deref().and_then(|url| look_at_archive(url, settings.keep_max, &mut doctor));
-    if let Some(places) = &settings.places {
+    look_at_configuration(broken.as_ref(), environment.missing_variable(), &mut doctor);
+    let keep_max = environment.config.keep_max();
+    let archive = args.archive.url(environment).ok().and_then(|url| look_at_archive(&url, keep_max, &mut doctor));
+    if let Ok(places) = &environment.places() {
         look_at_client(places, &mut doctor);
         let kept = archive.as_deref().map(kept_sessions).and_then(Result::ok).unwrap_or_default();
         look_at_sessions(places, &kept, &mut doctor, ui)?;
@@ -93,12 +72,12 @@ pub(crate) fn run(
     Ok(Completion::Errors)
 }
 
-fn look_at_configuration(settings: &DoctorSettings, doctor: &mut Doctor) {
-    if let Some(error) = &settings.broken {
+fn look_at_configuration(broken: Option<&CommandError>, missing_variable: Option<&str>, doctor: &mut Doctor) {
+    if let Some(error) = broken {
         let help = error.hints().first().cloned().unwrap_or_else(|| "correct it, then run `ctxc config`".to_owned());
         doctor.find("configuration", error.sentence(), help);
     }
-    if let Some(variable) = &settings.missing_variable {
+    if let Some(variable) = missing_variable {
         let problem = format!("a key is to be read from {variable}, which is not set");
         doctor.find("configuration", problem, format!("set {variable}, or see `ctxc config`"));
     }

@@ -13,9 +13,10 @@ use jiff::{SignedDuration, Timestamp};
 use crate::cli::args::ArchiveIfAny;
 use crate::cli::context::Context;
 use crate::cli::environment::data_dir;
+use crate::report::envelope::About;
 use crate::report::find::{FindReport, FoundText, Standing};
 use crate::report::list::Projects;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::session::find_index::{Sessions, take_up};
 use crate::session::quantity::age;
 use crate::terminal::ui::Ui;
@@ -77,7 +78,7 @@ enum Who {
 /// How many more texts are looked at than are wanted: some are summaries that repeat others.
 const SPARE: u32 = 40;
 
-pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
     let places = context.environment.places()?;
     let url = args.archive.url(context.environment)?;
@@ -125,9 +126,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     }
     let n_sessions = reader.sources.values().filter(|source| subagent(source).is_none()).count() as u64;
     let report = FindReport::new(&text, found, n_sessions, now, projects);
-    context.print_quoted(&report, report.text(ui.look()))?;
+    context.print_quoted(About::Nothing, &report, report.text(ui.look()))?;
     say_next(&report, &text, projects, ui);
-    Ok(Completion::Full)
+    Ok(())
 }
 
 fn say_next(report: &FindReport, query: &str, projects: Projects, ui: &Ui) {

@@ -2,7 +2,7 @@
 
 use crate::cli::args::{ProtectArgs, RewriteArgs, SessionArg};
 use crate::cli::context::Context;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::session::fit::{Effort, FitRequest, fit};
 use crate::session::options::Target;
 use crate::session::quantity::some_tokens;
@@ -48,7 +48,7 @@ struct TargetArgs {
     best_effort: bool,
 }
 
-pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let TargetArgs { to, context_window, truncate, best_effort } = args.target;
     let config = &context.environment.config;
     let request = FitRequest {
@@ -63,6 +63,5 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
     };
     let rewriting = args.rewrite.resolve(&args.session, context)?.in_window(context_window);
     let report = fit(&request, &mut context.open(&rewriting)?)?;
-    context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)?;
-    Ok(Completion::Full)
+    context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)
 }

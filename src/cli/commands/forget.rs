@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     let url = hide_password(&place);
     if mode == Mode::Do {
         // The index of a search holds texts of the client's files too; the next search makes it again.
-        let index = index_path(&place.parse().map_err(CommandError::config)?, data_dir().ok().as_deref());
+        let index = index_path(&place.parse().map_err(CommandError::usage)?, data_dir().ok().as_deref());
         index.map_or(Ok(()), |path| FindIndex::delete(&path)).context("delete the index of `ctxc find`")?;
     }
     let files = Files::find(&*archive, environment.places().ok().as_ref())?;

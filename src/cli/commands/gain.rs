@@ -9,7 +9,7 @@ use crate::cli::args::ArchiveIfAny;
 use crate::cli::context::Context;
 use crate::report::gain::Gain;
 use crate::session::archives;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::session::quantity::age;
 use ctxc_core::version::Edits;
 use ctxc_store::{Archive, Operation, Operations, hide_password};
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     archive: ArchiveIfAny,
 }
 
-pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
     let url = args.archive.url(context.environment)?;
     context.probe_report(None)?;
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     if gain.is_empty() {
         ui.status("no operation recorded: nothing saved, nothing spent");
     }
-    Ok(Completion::Full)
+    Ok(())
 }
 
 /// The ids of the operations that are undone, and of those that do nothing but undo. Operations of an archive that did not

@@ -18,7 +18,6 @@ use crate::session::consent::allow_on_server;
 use crate::session::error::{CommandError, Completion, Kind};
 use crate::session::input;
 use crate::session::input::Input;
-use crate::session::options::Consent;
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::title_of;
@@ -54,18 +53,6 @@ const MERGING: Duration = Duration::from_millis(200);
 /// Longer sessions do not keep other writers out while they are read.
 const PORTION: u64 = 8 << 20;
 
-/// What to keep, and where.
-#[derive(Debug)]
-pub(crate) struct Keeping {
-    pub(crate) which: Which,
-    /// The URL of the archive.
-    pub(crate) archive: String,
-    /// Whether sessions may go there, where it is on a server.
-    pub(crate) on_server: Consent,
-    /// At how many bytes of the archive its user is warned.
-    pub(crate) keep_max: Option<u64>,
-}
-
 /// Which sessions are kept.
 #[derive(Debug)]
 pub(crate) enum Which {
@@ -78,32 +65,31 @@ pub(crate) enum Which {
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let environment = context.environment;
     let which = if args.all { Which::All(environment.places()?) } else { Which::One(args.session.find(context)?) };
-    let keeping = Keeping {
-        which,
-        archive: args.archive.url(environment)?,
-        on_server: environment.server_consent(),
-        keep_max: environment.config.keep_max(),
-    };
-    keep_sessions(&keeping, context)
+    keep_sessions(&which, &args.archive.url(environment)?, environment.config.keep_max(), context)
 }
 
-/// Stores sessions, and prints which.
+/// Stores sessions in the archive at `url`, and prints which. The user is warned of an archive over `keep_max` bytes.
 ///
 /// # Errors
 /// When the archive cannot be used, or the session cannot be read.
-pub(crate) fn keep_sessions(settings: &Keeping, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn keep_sessions(
+    which: &Which,
+    url: &str,
+    keep_max: Option<u64>,
+    context: &Context<'_>,
+) -> Result<Completion, CommandError> {
     let ui = context.ui;
-    let source = if let Which::One(found) = &settings.which { found.path() } else { None };
+    let source = if let Which::One(found) = which { found.path() } else { None };
     context.probe_report(source)?;
-    let mut archive = archives::open(&settings.archive)?;
+    let mut archive = archives::open(url)?;
     let archive = &mut *archive;
-    let is_there = match &settings.which {
+    let is_there = match which {
         Which::One(found) => is_kept(archive, found)?,
         Which::All(_) => false,
     };
-    allow_on_server(&settings.archive, settings.on_server, is_there, ui)?;
-    let mut report = KeepReport::new(hide_password(&settings.archive));
-    match &settings.which {
+    allow_on_server(url, context.environment.server_consent(), is_there, ui)?;
+    let mut report = KeepReport::new(hide_password(url));
+    match which {
         Which::One(found) => report.add(keep(archive, found, ui)?.ok_or_else(|| nothing_whole(found))?),
         Which::All(places) => keep_all(archive, places, &mut report, ui)?,
     }
@@ -114,7 +100,7 @@ pub(crate) fn keep_sessions(settings: &Keeping, context: &Context<'_>) -> Result
     let ids = report.sessions.iter().fold(String::new(), |ids, row| ids + &row.id + "\n");
     context.print(&report, ids)?;
     ui.status(&report);
-    archives::warn_of_size(&settings.archive, settings.keep_max, ui);
+    archives::warn_of_size(url, keep_max, ui);
     Ok(if report.problems.is_empty() { Completion::Full } else { Completion::Partial })
 }
 

@@ -11,14 +11,13 @@ use crate::report::kept::KeptList;
 use crate::report::list::{List, Origin, Projects, SessionRow};
 use crate::report::size::counted;
 use crate::session::archives;
-use crate::session::error::{CommandError, Completion, Kind};
+use crate::session::error::{CommandError, Kind};
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::title_of;
 use ctxc_core::version::kept_sessions;
 use ctxc_store::{Archive, Operation, Operations, hide_password};
 use ctxc_transcript::session::{Candidate, Found, FoundBy, of_all_projects, of_project, session_id};
-use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Totals, Transcript, turns};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -45,7 +44,7 @@ pub(crate) struct Args {
     archive: ArchiveIfAny,
 }
 
-pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
     let places = context.environment.places()?;
     // The list is of use without an archive too.
@@ -76,10 +75,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         }
         (false, _) => {}
     }
-    Ok(Completion::Full)
+    Ok(())
 }
 
-fn list_kept(url: Option<&str>, limit: usize, context: &Context<'_>) -> Result<Completion, CommandError> {
+fn list_kept(url: Option<&str>, limit: usize, context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
     let Some(url) = url else { return Err(anyhow!("no archive configured").into()) };
     let sessions = match archives::open_if_there(url)? {
@@ -94,7 +93,7 @@ fn list_kept(url: Option<&str>, limit: usize, context: &Context<'_>) -> Result<C
     } else if list.n_more > 0 {
         ui.hint(format_args!("{}: --limit lists more", counted(list.n_more, "older session")));
     }
-    Ok(Completion::Full)
+    Ok(())
 }
 
 /// What is told of one session. One that cannot be read is listed with the reason.
@@ -103,15 +102,9 @@ fn row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<Se
     let mut row = SessionRow {
         id: session_id(path).unwrap_or_default().to_owned(),
         path: path.display().to_string(),
-        folder: None,
-        title: None,
-        problem: None,
-        turns: 0,
-        tokens: Tokens::ZERO,
-        tokens_chars4: Tokens::ZERO,
-        bytes: 0,
         modified: Timestamp::try_from(*modified).unwrap_or(Timestamp::UNIX_EPOCH),
         origin: archive.and_then(|archive| origin(archive, path)),
+        ..SessionRow::default()
     };
     let found = Found::File { path: path.clone(), by: FoundBy::Id };
     let reading = match Reading::of(&found, ui) {

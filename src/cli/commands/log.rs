@@ -3,8 +3,9 @@
 use crate::cli::args::{ArchiveArg, SessionArg};
 use crate::cli::context::Context;
 use crate::report::archive::Log;
+use crate::report::envelope::About;
 use crate::session::archives;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::session::reading::Reading;
 use ctxc_core::version::Version;
 use ctxc_transcript::text::Digest;
@@ -24,7 +25,7 @@ pub(crate) struct Args {
     archive: ArchiveArg,
 }
 
-pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
     let source = args.session.find(context)?;
     let url = args.archive.url(context.environment)?;
@@ -39,9 +40,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     let version = reading.past.known.as_ref().and_then(|known| known.version.as_ref());
     let now = version.filter(|_| reading.n_new() == 0).map_or_else(|| Digest::of(b""), Version::key);
     let log = Log::new(reading.session(), now, &lineage, &reading.past.history);
-    context.print(&log, log.text(ui.look()))?;
+    context.print_about(About::Session(&log.read), &log, log.text(ui.look()))?;
     if lineage.is_empty() {
         ui.status(format_args!("ctxc has not changed {}", log.read.label()));
     }
-    Ok(Completion::Full)
+    Ok(())
 }

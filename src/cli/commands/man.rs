@@ -6,7 +6,7 @@ use anyhow::{Context as _, anyhow};
 use clap_mangen::Man;
 
 use crate::cli::context::Context;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::write_document;
 
@@ -23,19 +23,19 @@ pub(crate) struct Args {
 }
 
 /// `command` is the program, whose verbs have pages.
-pub(crate) fn run(args: &Args, mut command: clap::Command, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: &Args, mut command: clap::Command, context: &Context<'_>) -> Result<(), CommandError> {
     // Each verb knows only then what it is called as a whole.
     command.build();
     let Some(folder) = &args.folder else {
         context.ui.data(page(command)?)?;
-        return Ok(Completion::Full);
+        return Ok(());
     };
     if !folder.is_dir() {
         return Err(CommandError::usage(anyhow!("no such folder: {}", folder.display()))
             .hint("create it first, or remove it to print one page"));
     }
     write(&command, folder, context.ui)?;
-    Ok(Completion::Full)
+    Ok(())
 }
 
 /// Writes the page of `command` and those of its verbs, and says where they are.

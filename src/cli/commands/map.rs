@@ -9,9 +9,10 @@ use anyhow::{Context as _, anyhow};
 use crate::cli::args::{ArchiveIfAny, SessionArg};
 use crate::cli::context::{Context, Form};
 use crate::report::cost::OperationCost;
+use crate::report::envelope::About;
 use crate::report::map::{Map, OperationRow, Source};
 use crate::session::archives;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::session::reading::Reading;
 use ctxc_core::apply::{shell_word, write_report};
 
@@ -43,7 +44,7 @@ pub(crate) struct Args {
     archive: ArchiveIfAny,
 }
 
-pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
     let found = args.session.find(context)?;
     context.probe_report(found.path())?;
@@ -67,13 +68,12 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     map.usage.window = context.environment.config.window().unwrap_or(map.usage.window);
     let page = map.page()?;
     let Some(path) = &args.output else {
-        context.print(&map, page)?;
-        return Ok(Completion::Full);
+        return context.print_about(About::Usage(&map.read, map.usage), &map, page);
     };
     write_report(path, &page).with_context(|| format!("write {}", path.display()))?;
-    context.print(&map, "")?;
+    context.print_about(About::Usage(&map.read, map.usage), &map, "")?;
     ui.status(format_args!("map       {}", path.display()));
-    Ok(Completion::Full)
+    Ok(())
 }
 
 /// Refuses a place where the page must not go, before any work is done.

@@ -8,7 +8,7 @@ use crate::cli::args::{ArchiveArg, EngineArgs, MeaningArgs, ProtectArgs, Summari
 use crate::cli::completing;
 use crate::cli::context::Context;
 use crate::mcp::{ServerSettings, serve};
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::session::options::Keep;
 use ctxc_transcript::session;
 use ctxc_transcript::session::Found;
@@ -69,6 +69,6 @@ impl Args {
     }
 }
 
-pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     serve(args.settings(context)?, context.ui)
 }

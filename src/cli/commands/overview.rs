@@ -6,9 +6,10 @@ use jiff::Timestamp;
 
 use crate::cli::args::ProtectArgs;
 use crate::cli::context::Context;
+use crate::report::envelope::About;
 use crate::report::overview::{Advice, Overview, Usage};
 use crate::report::stats::Stats;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::session::fit_plan::Figures;
 use crate::session::options::Keep;
 use crate::session::reading::Reading;
@@ -21,7 +22,7 @@ use ctxc_transcript::session::{Candidate, Found, FoundBy, of_project};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Flags, Part};
 
-pub(crate) fn run(context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(context: &Context<'_>) -> Result<(), CommandError> {
     let (environment, ui) = (context.environment, context.ui);
     let url = environment.archive_url(None).ok();
     let archive_ref = url.clone().map(|url| environment.archive_ref(&Keep::In(url))).transpose()?;
@@ -29,7 +30,7 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Completion, CommandError> {
     let Some(Candidate { path, modified, .. }) = &newest else {
         ui.status("this project has no session");
         ui.hint("run `ctxc list --all` for the sessions of all projects, or `ctxc --help` for the commands");
-        return Ok(Completion::Full);
+        return Ok(());
     };
     context.probe_report([path.as_path()])?;
     let source = Found::File { path: path.clone(), by: FoundBy::Id };
@@ -43,15 +44,13 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Completion, CommandError> {
     let overview = Overview {
         read: reading.session(),
         modified: Timestamp::try_from(*modified).unwrap_or(Timestamp::UNIX_EPOCH),
-        tokens: stats.tokens.calibrated,
-        window: stats.window,
-        recorded: stats.measured.map(|measured| measured.tokens),
+        context: stats.usage(),
         is_measured: is_measured(&stats, &calibration, &reading),
         usage: usage(&stats, &calibration, &reading),
         advice: advice(&figures, &stats, &calibration),
     };
-    context.print(&overview, overview.text(Timestamp::now(), ui.look()))?;
-    Ok(Completion::Full)
+    let text = overview.text(Timestamp::now(), ui.look());
+    context.print_about(About::Usage(&overview.read, overview.context), &overview, text)
 }
 
 /// Whether the figure is the client's own, and nothing came after it.

@@ -3,7 +3,7 @@
 use crate::cli::args::{ExtraArgs, ProtectArgs, RewriteArgs, SelectArgs, SessionArg};
 use crate::cli::context::Context;
 use crate::report::prune::PruneText;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::session::options::Mode;
 use crate::session::prune::prune;
 use ctxc_core::apply::pruning;
@@ -41,16 +41,15 @@ pub(crate) struct Args {
     rewrite: RewriteArgs,
 }
 
-pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let stage = args.select.put_in(args.protect.stage(&context.environment.config))?;
     let (pruning, reach) = pruning(&args.extras.added_to(stage)).map_err(CommandError::usage)?;
     let rewriting = args.rewrite.resolve(&args.session, context)?;
     let report = prune(&pruning, reach, &mut context.open(&rewriting)?)?;
     let look = context.ui.look();
-    if rewriting.mode == Mode::Show {
-        context.print(&report, format_args!("{}\n", PruneText::plan(&report, look)))?;
-    } else {
-        context.print_rewritten(&rewriting.output, &report.rewritten, &report, PruneText::run(&report, look))?;
-    }
-    Ok(Completion::Full)
+    let text = match rewriting.mode {
+        Mode::Show => PruneText::plan(&report, look),
+        Mode::Do => PruneText::run(&report, look),
+    };
+    context.print_rewritten(&rewriting.output, &report.rewritten, &report, text)
 }

@@ -2,8 +2,9 @@
 
 use crate::cli::args::{ArchiveIfAny, SessionArg};
 use crate::cli::context::Context;
+use crate::report::envelope::About;
 use crate::report::refs::State;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::session::reading::Reading;
 use crate::session::refs::{RefsRequest, Sort, list};
 
@@ -35,7 +36,7 @@ pub(crate) struct Args {
     archive: ArchiveIfAny,
 }
 
-pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let source = args.session.find(context)?;
     let request = RefsRequest {
         state: args.state,
@@ -46,6 +47,5 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
         archive: args.archive.url(context.environment).ok(),
     };
     let refs = list(&request, Reading::of(&source, context.ui)?)?;
-    context.print(&refs, refs.text(context.ui.look()))?;
-    Ok(Completion::Full)
+    context.print_about(About::Session(&refs.read), &refs, refs.text(context.ui.look()))
 }

@@ -4,13 +4,12 @@ use anyhow::anyhow;
 
 use super::restore_whole::{Later, Which};
 use super::{restore_kept, restore_whole};
-use crate::cli::args::{NamedArgs, RewriteArgs, Summaries, TargetArgs};
+use crate::cli::args::{NamedArgs, RewriteArgs, TargetArgs};
 use crate::cli::completing;
 use crate::cli::context::Context;
-use crate::session::cut::Unmatched;
 use crate::session::error::{CommandError, Completion};
 use crate::session::options::Keep;
-use crate::session::restore::{RestoreRequest, restore};
+use crate::session::restore::restore;
 
 pub(crate) const EXAMPLES: &str = "\
 A TARGET is a tool call handle, or the start and the end of the original message joined by `...`. Restoring \
@@ -55,7 +54,8 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
         && let Some(name) = &session.session
         && let Some(gone) = args.rewrite.gone(&name.to_string_lossy(), context)?
     {
-        return restore_kept::run(&gone, context);
+        restore_kept::run(&gone, context)?;
+        return Ok(Completion::Full);
     }
     let rewriting = args.rewrite.resolve(&session, context)?;
     let Keep::In(archive) = rewriting.keep.clone() else {
@@ -66,18 +66,13 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
         (true, _) => Which::All,
         (false, Some(id)) => Which::One(id),
         (false, None) => {
-            let request = RestoreRequest {
-                specs: args.targets.specs(&targets, &rewriting.source, Summaries::Ignored)?,
-                roles: args.targets.roles(),
-                matches: args.targets.matches(),
-                unmatched: Unmatched::Refuse,
-                archive,
-            };
-            let report = restore(&request, context.open(&rewriting)?)?;
+            let targets = args.targets.resolve(&targets, &rewriting.source, None)?;
+            let report = restore(&targets, &archive, context.open(&rewriting)?)?;
             context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)?;
             return Ok(if report.has_failed() { Completion::Errors } else { Completion::Full });
         }
     };
     let later = if args.with_later { Later::Undo } else { Later::Refuse };
-    restore_whole::run("restore", &rewriting, &archive, &which, later, context)
+    restore_whole::run("restore", &rewriting, &archive, &which, later, context)?;
+    Ok(Completion::Full)
 }

@@ -7,18 +7,19 @@ use anyhow::{Context as _, anyhow};
 
 use crate::cli::args::KeptOnly;
 use crate::cli::context::Context;
+use crate::report::envelope::About;
 use crate::report::kept::BroughtBack;
 use crate::session::archives;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::session::options::{Mode, Output};
 use crate::session::write::{refuse_unless_file, say_resume};
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Existing as OnDisk, Staged};
+use ctxc_core::apply::Staged;
 use ctxc_core::version::{KeptSession, write_sidecar};
 use ctxc_store::Archive;
 use ctxc_transcript::session::{Places, project_folder, session_id, sidecar_dir};
 
-pub(crate) fn run(gone: &KeptOnly, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(gone: &KeptOnly, context: &Context<'_>) -> Result<(), CommandError> {
     let (kept, ui) = (&gone.kept, context.ui);
     let places = context.environment.places()?;
     let mut archive = archives::open_existing(&gone.archive)?;
@@ -26,7 +27,7 @@ pub(crate) fn run(gone: &KeptOnly, context: &Context<'_>) -> Result<Completion, 
         Some(Output::File(path, _)) => (path.clone(), None),
         Some(Output::StandardOutput) => {
             kept.write(&*archive, &mut ui.output())?;
-            return Ok(Completion::Full);
+            return Ok(());
         }
         Some(Output::NewSession(_) | Output::InPlace(_)) | None => place(kept, &places)?,
     };
@@ -36,7 +37,7 @@ pub(crate) fn run(gone: &KeptOnly, context: &Context<'_>) -> Result<Completion, 
     if gone.mode == Mode::Do {
         write(gone, &mut *archive, &path, &mut report, ui)?;
     }
-    context.print(&report, format_args!("{}\n", path.display()))?;
+    context.print_about(About::Session(&report.read), &report, format_args!("{}\n", path.display()))?;
     ui.status(&report);
     if gone.mode == Mode::Do {
         archives::say_masked(&path, ui);
@@ -45,7 +46,7 @@ pub(crate) fn run(gone: &KeptOnly, context: &Context<'_>) -> Result<Completion, 
             ui.hint(format_args!("`ctxc restore {} --all` also restores what was removed from it", path.display()));
         }
     }
-    Ok(Completion::Full)
+    Ok(())
 }
 
 /// Where its file was; where that folder is gone, the current project, with the folder that is gone.
@@ -77,19 +78,18 @@ fn write(
 ) -> Result<(), CommandError> {
     let kept = &gone.kept;
     refuse_unless_file(path)?;
-    let existing = OnDisk::from(gone.existing);
     if gone.output.is_none()
         && let Some(folder) = path.parent()
     {
         std::fs::create_dir_all(folder).with_context(|| format!("make the folder {}", folder.display()))?;
     }
-    let mut staged = Staged::beside(path, existing, None)?;
+    let mut staged = Staged::beside(path, gone.existing, None)?;
     report.bytes = kept.write(archive, &mut BufWriter::with_capacity(256 * 1024, staged.file()))?;
     if report.bytes != kept.bytes {
         ui.warning(format_args!("the file has {} bytes, and had {} when it was stored", report.bytes, kept.bytes));
     }
     staged.sync()?;
-    let path = staged.commit(existing)?;
+    let path = staged.commit(gone.existing)?;
     if session_id(&path).is_some() {
         let folder = sidecar_dir(&path);
         // A result of ours has the files of its source until it is kept itself.

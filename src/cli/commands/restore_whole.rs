@@ -6,18 +6,19 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 
 use crate::cli::context::Context;
+use crate::report::envelope::About;
 use crate::report::undone::{KeptRow, UndoneReport};
 use crate::session::archives;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::session::input;
 use crate::session::open::{Identity, LOST_PAST, OpenSession};
-use crate::session::options::{Existing, Mode, Output, Rewriting};
+use crate::session::options::{Mode, Output, Rewriting};
 use crate::session::reading::Reading;
 use crate::session::restore::{lineage, refuse_unknown};
 use crate::session::write::{refuse_unless_file, say_resume};
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{ApplyError, Rewrite, Staged, open_cuts, state_has_placeholder};
-use ctxc_core::version::{Edits, History};
+use ctxc_core::apply::{ApplyError, Existing, OpenCut, Rewrite, Staged, open_cuts, state_has_placeholder};
+use ctxc_core::version::{Edits, History, Version};
 use ctxc_store::{Archive, Operation};
 use ctxc_transcript::session::{Found, FoundBy, session_id};
 
@@ -52,7 +53,7 @@ pub(crate) fn run(
     which: &Which,
     later: Later,
     context: &Context<'_>,
-) -> Result<Completion, CommandError> {
+) -> Result<(), CommandError> {
     let archive = archives::open_existing(url)?;
     let work = context.open(rewriting)?;
     refuse_unknown(&work.reading)?;
@@ -95,7 +96,7 @@ fn without(
     which: &Which,
     ids: &[String],
     context: &Context<'_>,
-) -> Result<Completion, CommandError> {
+) -> Result<(), CommandError> {
     let rewriting = work.settings;
     let history = work.reading.past.history.clone();
     let operations = lineage(&history, &*archive)?;
@@ -130,7 +131,8 @@ fn without(
             .hint("use -o FILE or --in-place to restore with these entries"));
         }
         Some((None, path)) if *which == Which::All => {
-            placed = Some(with_output(rewriting, Output::File(path, Existing::Respect)));
+            let output = Output::File(path, Existing::Respect);
+            placed = Some(Rewriting { output, ..rewriting.clone() });
         }
         _ => {}
     }
@@ -146,23 +148,13 @@ fn without(
         Identity::File
     };
     work.finish_edits(edits, Rewrite::default(), "nothing is left of that operation", &mut report.rewritten)?;
-    if work.settings.mode == Mode::Show {
-        context.print(&report, format_args!("{}\n", report.to_string().trim_end()))?;
-    } else {
-        context.print_rewritten(&work.settings.output, &report.rewritten, &report, &report)?;
-    }
-    Ok(Completion::Full)
+    context.print_rewritten(&work.settings.output, &report.rewritten, &report, &report)
 }
 
 /// Whether ctxc shortened the session before the archive knew it.
 fn has_lost_past(reading: &Reading, archive: &dyn Archive) -> Result<bool, CommandError> {
     let Some(known) = &reading.past.known else { return Ok(false) };
     Ok(state_has_placeholder(archive, &known.state).map_err(ApplyError::from)?)
-}
-
-/// `rewriting` with another place for the result.
-fn with_output(rewriting: &Rewriting, output: Output) -> Rewriting {
-    Rewriting { output, ..rewriting.clone() }
 }
 
 /// The ids of the operations that are undone; none where none holds.
@@ -223,9 +215,7 @@ fn report(
     let without: Vec<Operation> = operations.iter().filter(|operation| !ids.contains(&operation.id)).cloned().collect();
     let history = &work.reading.past.history;
     let (now, then) = (open_cuts(operations, history), open_cuts(&without, history));
-    let is_same = |one: &ctxc_core::apply::OpenCut, other: &ctxc_core::apply::OpenCut| {
-        (&one.uuid, &one.call) == (&other.uuid, &other.call)
-    };
+    let is_same = |one: &OpenCut, other: &OpenCut| (&one.uuid, &one.call) == (&other.uuid, &other.call);
     let mut report = UndoneReport {
         rewritten: work.rewritten(verb),
         is_untouched: false,
@@ -266,23 +256,23 @@ fn is_untouched(path: &Path, operation: &Operation, archive: &dyn Archive, ui: &
         return Some(false);
     }
     let Some(known) = &reading.past.known else { return Some(false) };
-    let is_state = known.version.as_ref().is_none_or(ctxc_core::version::Version::is_plain);
+    let is_state = known.version.as_ref().is_none_or(Version::is_plain);
     let state = known.state.key();
-    let version = known.version.as_ref().map(ctxc_core::version::Version::key);
+    let version = known.version.as_ref().map(Version::key);
     let is_same = |key| key == operation.source.digest;
     Some(!reading.has_grown() && (version.is_some_and(is_same) || is_state && is_same(state)))
 }
 
 /// Names the file that is still there as it was.
-fn print_untouched(report: &UndoneReport, path: &Path, context: &Context<'_>) -> Result<Completion, CommandError> {
-    context.print(report, format_args!("{}\n", path.display()))?;
+fn print_untouched(report: &UndoneReport, path: &Path, context: &Context<'_>) -> Result<(), CommandError> {
+    context.print_about(About::Rewrite(&report.rewritten), report, format_args!("{}\n", path.display()))?;
     let ui = context.ui;
     ui.status("the source is unchanged; nothing was written");
     if let Some(id) = session_id(path) {
         archives::say_masked(path, ui);
         say_resume(id, path, ui);
     }
-    Ok(Completion::Full)
+    Ok(())
 }
 
 /// A session of which no operation holds.
@@ -291,7 +281,7 @@ fn nothing_to_undo(
     work: &OpenSession<'_>,
     archive: &dyn Archive,
     context: &Context<'_>,
-) -> Result<Completion, CommandError> {
+) -> Result<(), CommandError> {
     let (rewriting, ui) = (work.settings, context.ui);
     let name = work.reading.name.clone();
     let mut report = report(verb, work, &[], &[], archive)?;
@@ -307,19 +297,18 @@ fn nothing_to_undo(
     let path = match &rewriting.output {
         Output::File(path, existing) if rewriting.mode == Mode::Do => {
             refuse_unless_file(path)?;
-            let mut staged = Staged::beside(path, (*existing).into(), None)?;
+            let mut staged = Staged::beside(path, *existing, None)?;
             std::io::copy(&mut input.file, staged.file())?;
             staged.sync()?;
-            staged.commit((*existing).into())?;
+            staged.commit(*existing)?;
             path.clone()
         }
         Output::StandardOutput if rewriting.mode == Mode::Do => {
             let mut stdout = ui.output();
             std::io::copy(&mut input.file, &mut stdout).and_then(|_| stdout.flush())?;
-            return Ok(Completion::Full);
+            return Ok(());
         }
         Output::File(..) | Output::StandardOutput | Output::InPlace(_) | Output::NewSession(_) => PathBuf::from(name),
     };
-    context.print(&report, format_args!("{}\n", path.display()))?;
-    Ok(Completion::Full)
+    context.print_about(About::Rewrite(&report.rewritten), &report, format_args!("{}\n", path.display()))
 }

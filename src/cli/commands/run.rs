@@ -9,15 +9,15 @@ use super::compress::Include;
 use crate::cli::args::{
     EngineArgs, ExtraArgs, ProtectArgs, RewriteArgs, Role, SelectArgs, SessionArg, SummarizingArgs,
 };
-use crate::cli::context::{Context, Form};
+use crate::cli::context::Context;
 use crate::cli::plan_file;
+use crate::report::envelope::About;
 use crate::report::look::Look;
 use crate::report::run::RunReport;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::session::options::{Compacting, EngineChoice, Mode, Rewriting, Share, Summaries, Target};
 use crate::session::pipeline::{Pipeline, Sizes};
 use crate::session::quantity::{some_tokens, tokens};
-use crate::terminal::ui::Paths;
 use ctxc_core::plan::{CompactStage, CompressStage, Preset, PruneStage, Stage, Step, TruncateStage};
 use ctxc_transcript::text::Tokens;
 
@@ -296,7 +296,7 @@ fn with_short_comments(plan: &str, look: Look) -> String {
     plan.lines().fold(String::new(), |plan, it| plan + &line(it) + "\n")
 }
 
-pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let request = args.resolve(context)?;
     let mut work = context.open(&request.rewriting)?;
     let fingerprint = plan_file::name_of(work.reading.index.fingerprint);
@@ -337,20 +337,14 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
         report.size = work.size_after(&report.rewritten);
     }
     if request.rewriting.mode == Mode::Do {
-        context.print_rewritten(&request.rewriting.output, &report.rewritten, &report, &report)?;
-        return Ok(Completion::Full);
+        return context.print_rewritten(&request.rewriting.output, &report.rewritten, &report, &report);
     }
     let ui = context.ui;
-    context.write_report(&report)?;
-    match context.reporting.form {
-        Form::Json => context.print_data(&report, "", Paths::Short)?,
-        Form::Text => {
-            let path = work.reading.path.as_deref().map(|path| std::path::absolute(path).unwrap_or(path.to_owned()));
-            let session = path.and_then(|path| path.to_str().map(str::to_owned));
-            let plan = report.plan(session.as_deref(), &fingerprint)?;
-            ui.text(with_short_comments(&plan, ui.look()), Paths::Whole)?;
-        }
-    }
+    let path = work.reading.path.as_deref().map(|path| std::path::absolute(path).unwrap_or(path.to_owned()));
+    let session = path.and_then(|path| path.to_str().map(str::to_owned));
+    let plan = report.plan(session.as_deref(), &fingerprint)?;
+    let plan = with_short_comments(&plan, ui.look());
+    context.print_quoted(About::Rewrite(&report.rewritten), &report, plan)?;
     ui.status(report.to_string().trim_end());
-    Ok(Completion::Full)
+    Ok(())
 }

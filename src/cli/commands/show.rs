@@ -9,8 +9,9 @@ use clap::builder::NonEmptyStringValueParser;
 
 use crate::cli::args::SessionArg;
 use crate::cli::context::Context;
+use crate::report::envelope::About;
 use crate::report::show::{Length, Message, Show};
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::session::reading::Reading;
 use ctxc_core::apply::{Order, Shown, Speaker, each_shown, shown_in};
 use ctxc_transcript::text::{Stopped, on_one_line};
@@ -62,7 +63,7 @@ enum TypedSpeaker {
     System,
 }
 
-pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
     let source = args.session.find(context)?;
     let length = if args.full { Length::Full } else { Length::Short };
@@ -108,20 +109,15 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     }
     messages.reverse();
     let measure = Calibration::learn(&reading.index, &reading.chain);
-    let show = Show::new(reading.session(), messages, length, measure);
-    context.print_quoted(&show, show.text(ui.look()))?;
+    let (session, show) = (reading.session(), Show { messages, length, measure });
+    context.print_quoted(About::Session(&session), &show, show.text(ui.look()))?;
     if show.messages.is_empty() {
         ui.status(format_args!("no matching messages in {}", reading.name));
     }
-    Ok(Completion::Full)
+    Ok(())
 }
 
-fn show_line(
-    reading: Reading,
-    line: LineNo,
-    length: Length,
-    context: &Context<'_>,
-) -> Result<Completion, CommandError> {
+fn show_line(reading: Reading, line: LineNo, length: Length, context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
     let session = reading.session();
     let Reading { file, index, chain, name, .. } = reading;
@@ -132,14 +128,14 @@ fn show_line(
     let place = chain.lines.iter().position(|it| *it == line);
     let turn = place.and_then(|place| turn_at(&turns(&index, &chain), place));
     let messages = shown.into_iter().map(|shown| Message::new(Shown { turn, ..shown })).collect();
-    let show = Show::new(session, messages, length, Calibration::learn(&index, &chain));
-    context.print_quoted(&show, show.text(ui.look()))?;
+    let show = Show { messages, length, measure: Calibration::learn(&index, &chain) };
+    context.print_quoted(About::Session(&session), &show, show.text(ui.look()))?;
     if show.messages.is_empty() {
         ui.status(format_args!("line {} of {} has no text", line.number(), name));
     } else if place.is_none() {
         ui.status(format_args!("line {} is inactive: a resume does not send it", line.number()));
     }
-    Ok(Completion::Full)
+    Ok(())
 }
 
 /// `text` as it is compared: in lower case, with single spaces.

@@ -2,8 +2,9 @@
 
 use crate::cli::args::{ArchiveIfAny, SessionArg};
 use crate::cli::context::Context;
+use crate::report::envelope::About;
 use crate::report::stats::Figures;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::session::reading::Reading;
 use crate::session::stats::measure;
 use ctxc_core::plan::Bands;
@@ -27,7 +28,7 @@ pub(crate) struct Args {
     archive: ArchiveIfAny,
 }
 
-pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
     let source = args.session.find(context)?;
     // Statistics go on without an archive, also where there is no home folder for one.
     let archive = args.archive.url(context.environment).ok();
@@ -37,6 +38,5 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     let window = context.environment.config.window();
     let stats = measure(&mut Reading::of(&source, ui)?, &bands, archive.as_deref(), window, ui)?;
     let figures = if ui.is_verbose() { Figures::Both } else { Figures::One };
-    context.print(&stats, stats.text(ui.look(), figures))?;
-    Ok(Completion::Full)
+    context.print_about(About::Usage(&stats.session, stats.usage()), &stats, stats.text(ui.look(), figures))
 }

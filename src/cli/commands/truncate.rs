@@ -5,8 +5,8 @@ use anyhow::Context as _;
 use crate::cli::args::{RewriteArgs, SessionArg};
 use crate::cli::config::Config;
 use crate::cli::context::Context;
-use crate::report::truncate::{Plan, TruncateReport};
-use crate::session::error::{CommandError, Completion, too_low};
+use crate::report::truncate::TruncateReport;
+use crate::session::error::{CommandError, too_low};
 use crate::session::options::{Mode, Share, Target};
 use crate::session::quantity::some_tokens;
 use ctxc_core::apply::{Rewrite, Thinking, ThinkingReach, truncate};
@@ -63,7 +63,7 @@ impl TargetArgs {
     }
 }
 
-pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let target = args.target.resolve(&context.environment.config);
     let rewriting = args.rewrite.resolve(&args.session, context)?.in_window(args.target.context_window);
     let mut work = context.open(&rewriting)?;
@@ -82,12 +82,9 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
     let mut report = TruncateReport::new(work.rewritten("truncate"), &strategy, &truncated);
     let unchanged = report.why_unchanged();
     work.finish(rewrite, thinking.reach, &unchanged, &mut report.rewritten)?;
-    if rewriting.mode == Mode::Show {
-        context.print(&report, Plan(&report))?;
-        return Ok(Completion::Full);
+    if rewriting.mode == Mode::Do {
+        let left = Messages::of(&work.reading.index, &work.reading.chain, &LineSet::default()).len();
+        report.messages.after = left + report.rewritten.n_closing;
     }
-    let left = Messages::of(&work.reading.index, &work.reading.chain, &LineSet::default()).len();
-    report.messages.after = left + report.rewritten.n_closing;
-    context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)?;
-    Ok(Completion::Full)
+    context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)
 }

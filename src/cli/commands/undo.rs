@@ -6,7 +6,7 @@ use super::restore_whole::{self, Later, Which};
 use crate::cli::args::{RewriteArgs, SessionArg};
 use crate::cli::completing;
 use crate::cli::context::Context;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::session::options::Keep;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     rewrite: RewriteArgs,
 }
 
-pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let rewriting = args.rewrite.resolve(&args.session, context)?;
     let Keep::In(archive) = &rewriting.keep else {
         return Err(CommandError::usage(anyhow!("--no-archive cannot be used with undo"))

@@ -26,7 +26,7 @@ impl Default for Client {
 impl Client {
     pub(super) fn validate(&self) -> Result<(), CommandError> {
         if !(self.target > 0.0 && self.target <= 1.0) {
-            return Err(CommandError::config(anyhow!(
+            return Err(CommandError::usage(anyhow!(
                 "client.target must be above 0 and at most 1, not {}",
                 self.target
             )));
@@ -40,6 +40,6 @@ impl Client {
     /// When it is no part.
     pub(crate) fn auto(&self) -> Result<Option<Share>, CommandError> {
         let auto = self.auto.as_deref().map(str::parse).transpose();
-        auto.map_err(|error: String| CommandError::config(anyhow!("client.auto {error}")))
+        auto.map_err(|error: String| CommandError::usage(anyhow!("client.auto {error}")))
     }
 }

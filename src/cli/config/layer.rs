@@ -87,7 +87,7 @@ impl Layer {
         for key in KEYS.into_iter().filter(|key| key.form != Form::FileOnly) {
             let name = key.variable();
             let Some(value) = variable(&name).filter(|value| !value.is_empty()) else { continue };
-            let value = value.into_string().map_err(|_| CommandError::config(anyhow!("{name} is not valid UTF-8")))?;
+            let value = value.into_string().map_err(|_| CommandError::usage(anyhow!("{name} is not valid UTF-8")))?;
             let value = match key.form {
                 Form::Text | Form::Path | Form::FileOnly => Value::String(value),
                 Form::Secret => {
@@ -98,7 +98,7 @@ impl Layer {
                     Value::Array(value.split(',').map(|piece| Value::String(piece.trim().to_owned())).collect())
                 }
                 Form::Number => number(&value)
-                    .ok_or_else(|| CommandError::config(anyhow!("{name} must be a number, not {value:?}")))?,
+                    .ok_or_else(|| CommandError::usage(anyhow!("{name} must be a number, not {value:?}")))?,
             };
             layer.table.insert(key.name.to_owned(), value);
         }
@@ -115,7 +115,7 @@ impl Layer {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {
                 let context = format!("read the configuration {}", path.display());
-                return Err(CommandError::config(anyhow::Error::new(error).context(context)));
+                return Err(CommandError::usage(anyhow::Error::new(error).context(context)));
             }
         };
         let line = |at: usize| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
@@ -125,7 +125,7 @@ impl Layer {
         };
         let pairs = pairs(&text).map_err(|error| {
             let place = place(error.span().map(|span| span.start));
-            CommandError::config(anyhow!("invalid configuration in {place}: {}", error.message()))
+            CommandError::usage(anyhow!("invalid configuration in {place}: {}", error.message()))
         })?;
         let mut layer = Self::empty(source);
         for Pair { name, at, value } in pairs {
@@ -134,7 +134,7 @@ impl Layer {
                 return Err(unknown(&name, &place));
             };
             if key.scope == Scope::Personal && matches!(layer.source, Source::Project(_)) {
-                return Err(CommandError::config(anyhow!(
+                return Err(CommandError::usage(anyhow!(
                     "invalid configuration in {place}: a project cannot set {name:?}"
                 ))
                 .hint(match key.form {
@@ -210,7 +210,7 @@ impl Layer {
 
     /// The error of a value that has the wrong form.
     pub(super) fn wrong(&self, error: &toml::de::Error) -> CommandError {
-        CommandError::config(anyhow!("invalid configuration in {}: {}", self.source, error.message()))
+        CommandError::usage(anyhow!("invalid configuration in {}: {}", self.source, error.message()))
     }
 }
 
@@ -219,7 +219,7 @@ pub(crate) const SET: &str = "(set)";
 
 /// The error of a key that there is not.
 fn unknown(name: &str, place: &str) -> CommandError {
-    let error = CommandError::config(anyhow!("invalid configuration in {place}: unknown key {name:?}"));
+    let error = CommandError::usage(anyhow!("invalid configuration in {place}: unknown key {name:?}"));
     let of_section = |section: &str| {
         let keys = KEYS.iter().filter_map(|key| key.name.strip_prefix(section)?.strip_prefix('.'));
         keys.collect::<Vec<_>>().join(", ")
@@ -235,7 +235,7 @@ fn unknown(name: &str, place: &str) -> CommandError {
 
 /// The key that stands at `place`.
 fn secret(text: &str, place: &str) -> Result<ApiKey, CommandError> {
-    text.parse().map_err(|error| CommandError::config(anyhow::Error::new(error).context(format!("read {place}"))))
+    text.parse().map_err(|error| CommandError::usage(anyhow::Error::new(error).context(format!("read {place}"))))
 }
 
 /// A number as TOML has it, whole or with a point.

@@ -68,7 +68,7 @@ impl Summarization {
 
     /// Refuses what makes no sense.
     pub(super) fn validate(&self) -> Result<(), CommandError> {
-        let refuse = |what: String| Err(CommandError::config(anyhow!("{what}")));
+        let refuse = |what: String| Err(CommandError::usage(anyhow!("{what}")));
         if self.chunk_size == 0 {
             return refuse("summarization.chunk_size must be at least 1".to_owned());
         }

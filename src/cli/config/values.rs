@@ -128,7 +128,7 @@ impl Config {
     /// # Errors
     /// When one of them has a value of the wrong form; the message names the layer.
     pub(crate) fn of(layers: &[Layer]) -> Result<Self, CommandError> {
-        let mut table = Table::try_from(Self::default()).map_err(CommandError::config)?;
+        let mut table = Table::try_from(Self::default()).map_err(CommandError::usage)?;
         for layer in layers.iter().rev() {
             layer.table.iter().for_each(|(name, value)| set(&mut table, name, value.clone()));
             let so_far: Result<Self, _> = Value::Table(table.clone()).try_into();
@@ -136,27 +136,27 @@ impl Config {
                 return Err(layer.wrong(&error));
             }
         }
-        let config: Self = Value::Table(table).try_into().map_err(CommandError::config)?;
+        let config: Self = Value::Table(table).try_into().map_err(CommandError::usage)?;
         config.validate()
     }
 
     fn validate(self) -> Result<Self, CommandError> {
         for (name, part) in [("threshold", self.threshold), ("headroom", self.headroom)] {
             if !(part > 0.0 && part <= 1.0) {
-                return Err(CommandError::config(anyhow!("{name} must be above 0 and at most 1, not {part}")));
+                return Err(CommandError::usage(anyhow!("{name} must be above 0 and at most 1, not {part}")));
             }
         }
         // As doubles: each limit is far below 2^52.
         let timeouts = [("timeout", self.timeout, 0.001), ("timeout_step", self.timeout_step, 0.0)];
         for (name, seconds, least) in timeouts {
             if !(least..=86_400.0).contains(&seconds) {
-                return Err(CommandError::config(anyhow!(
+                return Err(CommandError::usage(anyhow!(
                     "{name} must be a number of seconds, at most a day, not {seconds}"
                 )));
             }
         }
         if let Some(cost) = self.max_cost.filter(|cost| !(0.0..=1e6).contains(cost)) {
-            return Err(CommandError::config(anyhow!("max_cost must be an amount in USD, not {cost}")));
+            return Err(CommandError::usage(anyhow!("max_cost must be an amount in USD, not {cost}")));
         }
         for (name, number, least, most) in [
             ("concurrency", u64::from(self.concurrency), 1, 1_000),
@@ -168,11 +168,11 @@ impl Config {
             ("context_window", self.context_window.unwrap_or(1), 1, 1_000_000_000),
         ] {
             if !(least..=most).contains(&number) {
-                return Err(CommandError::config(anyhow!("{name} must be from {least} to {most}, not {number}")));
+                return Err(CommandError::usage(anyhow!("{name} must be from {least} to {most}, not {number}")));
             }
         }
         if let Some(text) = &self.keep_max {
-            quantity::size(text).map_err(|error| CommandError::config(anyhow!("keep_max: {error}")))?;
+            quantity::size(text).map_err(|error| CommandError::usage(anyhow!("keep_max: {error}")))?;
         }
         self.summarization.validate()?;
         self.client.validate()?;
@@ -191,7 +191,7 @@ impl Config {
 
     /// Every key with its value, and where that comes from; a key without a value has none.
     pub(crate) fn rows(layers: &[Layer]) -> Result<Vec<Row>, CommandError> {
-        let defaults = Table::try_from(Self::default()).map_err(CommandError::config)?;
+        let defaults = Table::try_from(Self::default()).map_err(CommandError::usage)?;
         let rows = KEYS.iter().map(|key| {
             let set = layers.iter().find_map(|layer| Some((layer.table.get(key.name)?, &layer.source)));
             let (value, source) = match set {

@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::OperationEntry;
-use crate::report::envelope::Report;
 use crate::report::when::to_second;
 use ctxc_core::apply::EntryText;
 use ctxc_store::{Record, StoredOriginal};
@@ -31,8 +30,6 @@ pub(crate) enum Entry {
     /// Another record.
     Record(RecordEntry),
 }
-
-impl Report for Shown {}
 
 /// A line that was removed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]

@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::snippet::snippet;
-use crate::report::envelope::Report;
 use crate::report::when::to_second;
 use ctxc_engine::Usd;
 use ctxc_store::{Document, Hit};
@@ -24,8 +23,6 @@ pub(crate) struct Found {
     /// The entries.
     pub(crate) hits: Vec<FoundEntry>,
 }
-
-impl Report for Found {}
 
 /// The texts that a search by meaning sent, and the server.
 #[derive(Clone, Debug, JsonSchema, Serialize)]

@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{FoundEntry, OperationRow};
-use crate::report::envelope::Report;
 use crate::report::look::Look;
 use crate::report::session::short_id;
 use crate::report::size::{bytes, counted};
@@ -29,8 +28,6 @@ pub(crate) struct Holdings {
     #[serde(skip)]
     look: Look,
 }
-
-impl Report for Holdings {}
 
 /// The size of a session in the archive.
 #[derive(Clone, Debug, JsonSchema, Serialize)]

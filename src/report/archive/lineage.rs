@@ -8,7 +8,6 @@ use serde::Serialize;
 use super::OperationRow;
 use super::operation::{Transcript, tokens_text};
 use crate::report::cost::OperationCost;
-use crate::report::envelope::Report;
 use crate::report::look::{Look, Style};
 use crate::report::rewritten::BeforeAfter;
 use crate::report::session::SessionRef;
@@ -26,12 +25,6 @@ pub(crate) struct Log {
     pub(crate) read: SessionRef,
     /// The operations, newest first.
     operations: Vec<Step>,
-}
-
-impl Report for Log {
-    fn session(&self) -> Option<&SessionRef> {
-        Some(&self.read)
-    }
 }
 
 /// An operation, in short.
@@ -101,9 +94,7 @@ impl Log {
         });
         Self { read: session, operations: steps.collect() }
     }
-}
 
-impl Log {
     /// The history as text.
     pub(crate) fn text(&self, look: Look) -> String {
         let mut text = String::new();

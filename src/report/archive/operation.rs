@@ -57,9 +57,7 @@ impl Transcript {
         let path = file.path.as_deref().map(Path::display).map(|path| path.to_string());
         Self { path, bytes: file.bytes, digest: file.digest.to_string() }
     }
-}
 
-impl Transcript {
     /// What people are told that it is: the beginning of the id of a session, else the file.
     pub(super) fn label(&self) -> &str {
         let Some(path) = self.path.as_deref() else { return "a stream" };

@@ -6,12 +6,11 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::report::envelope::Report;
 use crate::report::size::{bytes, counted};
 use ctxc_store::{Dropped, RESULT_DAYS};
 
 /// The records that were dropped from an archive, or would be.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct Swept {
     archive: String,
     /// Whether this is a dry run.
@@ -27,8 +26,6 @@ pub(crate) struct Swept {
     /// The size of the file before and after.
     file_bytes: Option<(u64, u64)>,
 }
-
-impl Report for Swept {}
 
 /// A session that is old.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -50,18 +47,8 @@ impl Swept {
     /// The report of what would be `dropped` from the archive at the URL `archive`.
     pub(crate) fn counted(archive: String, dropped: Dropped) -> Self {
         let Dropped { results, expired, originals, operations, lines, bytes } = dropped;
-        Self {
-            archive,
-            dry_run: true,
-            results,
-            expired,
-            originals,
-            operations,
-            sessions: Vec::new(),
-            lines,
-            bytes,
-            file_bytes: None,
-        }
+        let counted = Self { results, expired, originals, operations, lines, bytes, ..Self::default() };
+        Self { archive, dry_run: true, ..counted }
     }
 
     /// With sessions that go, each an id and a title, and with those that stay although they are old, each with the file

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::Fill;
 use crate::buffer::State;
-use crate::report::envelope::Report;
 use crate::report::size::counted;
 
 /// The result of a deletion from a buffer.
@@ -20,8 +19,6 @@ pub(crate) struct DeleteReport {
     deleted: u64,
     holds: Fill,
 }
-
-impl Report for DeleteReport {}
 
 impl DeleteReport {
     /// The utterance `sequence` is gone from the buffer called `buffer`, whose state is this now.

@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::buffer::{Limits, State};
-use crate::report::envelope::Report;
 use crate::report::size::{count, counted, tokens};
 use ctxc_transcript::text::Tokens;
 
@@ -38,8 +37,6 @@ pub(crate) struct FillReport {
     buffer: String,
     holds: Fill,
 }
-
-impl Report for FillReport {}
 
 impl Fill {
     /// How full the buffer of `state` is.

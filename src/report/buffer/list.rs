@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::Fill;
 use crate::buffer::State;
-use crate::report::envelope::Report;
 use crate::report::look::Look;
 use crate::report::table::{Cell, Table};
 
@@ -19,8 +18,6 @@ pub(crate) struct Buffers {
     #[serde(skip)]
     look: Look,
 }
-
-impl Report for Buffers {}
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "BufferRow")]

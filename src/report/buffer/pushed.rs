@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::Fill;
 use crate::buffer::{Pushed, Settled};
-use crate::report::envelope::Report;
 use crate::report::size::{count, tokens};
 
 /// The result of a push into a buffer.
@@ -28,8 +27,6 @@ pub(crate) struct PushReport {
     error: Option<String>,
     holds: Fill,
 }
-
-impl Report for PushReport {}
 
 impl PushReport {
     /// The report of a push into the buffer called `buffer`, with the summary of evicted utterances, or the error why there

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::Fill;
 use crate::buffer::State;
-use crate::report::envelope::Report;
 use crate::report::size::{count, counted, tokens};
 use ctxc_transcript::text::Tokens;
 
@@ -20,8 +19,6 @@ pub(crate) struct SummaryReport {
     token_count: Tokens,
     holds: Fill,
 }
-
-impl Report for SummaryReport {}
 
 impl SummaryReport {
     /// The summary of the buffer called `buffer`.

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::buffer::Utterance;
 use crate::report::archive::snippet;
-use crate::report::envelope::Report;
 use crate::report::size::tokens;
 use crate::report::when::to_second;
 use ctxc_transcript::text::Tokens;
@@ -20,8 +19,6 @@ pub(crate) struct Utterances {
     #[serde(rename = "utterances")]
     rows: Vec<Row>,
 }
-
-impl Report for Utterances {}
 
 /// One utterance (H-03).
 #[derive(Clone, Debug, JsonSchema, Serialize)]

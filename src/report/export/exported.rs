@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Format;
-use crate::report::envelope::Report;
 use crate::report::session::SessionRef;
 
 /// The result of an export to a file.
@@ -34,10 +33,4 @@ pub(crate) struct ExportProblem {
     pub(crate) path: String,
     /// Why.
     pub(crate) problem: String,
-}
-
-impl Report for ExportReport {
-    fn session(&self) -> Option<&SessionRef> {
-        self.session.as_ref()
-    }
 }

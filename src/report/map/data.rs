@@ -4,7 +4,6 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::report::envelope::Report;
 use crate::report::session::{ContextUsage, SessionRef};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Transcript};
@@ -186,15 +185,5 @@ impl Used {
         let mut scaled = Self(self.0.map(|tokens| calibration.scale(Tokens(tokens)).0));
         scaled.add(Kind::System, calibration.overhead.0);
         scaled
-    }
-}
-
-impl Report for Map {
-    fn session(&self) -> Option<&SessionRef> {
-        Some(&self.read)
-    }
-
-    fn context(&self) -> Option<ContextUsage> {
-        Some(self.usage)
     }
 }

@@ -5,4 +5,4 @@ mod page;
 mod read;
 mod steps;
 
-pub(crate) use data::{Group, Item, Kind, Map, OperationRow, Smaller, Source, State, Step, Used};
+pub(crate) use data::{Map, OperationRow, Source};

@@ -5,12 +5,11 @@ use std::io::{self, Read, Seek};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::envelope::Report;
-use super::super::session::{ContextUsage, SessionRef};
 use super::band::{BandRow, band_rows};
 use super::estimates::Estimates;
 use super::second_pass::SecondPass;
 use super::turn::{TurnRow, turn_rows};
+use crate::report::session::{ContextUsage, SessionRef};
 use ctxc_core::apply::{Severity, check};
 use ctxc_core::plan::Bands;
 use ctxc_transcript::scan::Kind;
@@ -50,17 +49,6 @@ pub(crate) struct Stats {
     pub(crate) turns: Vec<TurnRow>,
     /// Tokens by band, in order; turns outside every band come last. Empty without `--bands`.
     pub(crate) bands: Vec<BandRow>,
-}
-
-impl Report for Stats {
-    fn session(&self) -> Option<&SessionRef> {
-        Some(&self.session)
-    }
-
-    fn context(&self) -> Option<ContextUsage> {
-        let measured = self.measured.map(|measured| measured.tokens);
-        Some(ContextUsage { before: self.tokens.calibrated, after: None, window: self.window, measured })
-    }
 }
 
 /// Bytes and lines, active and inactive.
@@ -209,6 +197,12 @@ impl ToolRow {
 }
 
 impl Stats {
+    /// The context usage of the session.
+    pub(crate) fn usage(&self) -> ContextUsage {
+        let measured = self.measured.map(|measured| measured.tokens);
+        ContextUsage { before: self.tokens.calibrated, after: None, window: self.window, measured }
+    }
+
     /// Counts a transcript: `file` is read once more, its live lines alone. Turns are summed up by `bands` too.
     ///
     /// # Errors

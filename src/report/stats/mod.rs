@@ -8,8 +8,5 @@ mod summary;
 mod tables;
 mod turn;
 
-pub(crate) use band::BandRow;
-pub(crate) use count::{ContextSize, Counts, Measured, PartRow, Problems, RoleRow, Size, Start, Stats, ToolRow};
-pub(crate) use estimates::Estimates;
+pub(crate) use count::{Measured, Stats};
 pub(crate) use tables::Figures;
-pub(crate) use turn::TurnRow;

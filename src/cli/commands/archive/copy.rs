@@ -8,9 +8,8 @@ use serde::Serialize;
 
 use super::opened::{ArchiveArg, OpenArchive};
 use crate::cli::context::Context;
-use crate::report::envelope;
 use crate::report::size::counted;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::terminal::progress::Progress;
 use clap::builder::NonEmptyStringValueParser;
 use ctxc_core::version::copy_sessions;
@@ -38,9 +37,7 @@ pub(crate) struct Report<'a> {
     present: u64,
 }
 
-impl envelope::Report for Report<'_> {}
-
-pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
     let place_of_copy = context.environment.archive_url(Some(&args.to))?;
     let place_of_copy: ArchiveUrl = place_of_copy.parse().map_err(CommandError::usage)?;
     let archive = &OpenArchive::open(&args.archive, context)?;
@@ -77,8 +74,7 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         if present == 1 { "1 was already".to_owned() } else { format!("{present} were already") },
     ));
     let report = Report { archive: &archive.url, to: to.clone(), operations, originals, records, objects, present };
-    archive.context.print(&report, format_args!("{to}\n"))?;
-    Ok(Completion::Full)
+    archive.context.print(&report, format_args!("{to}\n"))
 }
 
 /// Whether both are one archive, however it was named.

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::opened::{ArchiveArg, OpenArchive};
 use crate::report::archive::Swept;
 use crate::report::size;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::session::quantity::age;
 use ctxc_core::version::{Lineage, VersionError, lineages};
 use ctxc_store::{Archive, Cleanup, Dropped, Sweep};
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     pub(super) archive: ArchiveArg,
 }
 
-pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<Completion, CommandError> {
+pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<(), CommandError> {
     let now = Timestamp::now();
     let cleanup = Cleanup::at(now, args.older_than.filter(|_| args.originals));
     let before = args.sessions.map(|age| now.checked_sub(age).unwrap_or(Timestamp::MIN));
@@ -42,14 +42,13 @@ pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<Completio
     let swept = |dropped| Swept::counted(archive.url.clone(), dropped).with_sessions(old.gone(), old.spared());
     if args.dry_run {
         let swept = swept(counted);
-        archive.context.print(&swept, format_args!("{swept}\n"))?;
-        return Ok(Completion::Full);
+        return archive.context.print(&swept, format_args!("{swept}\n"));
     }
     let n_sessions = old.gone().len() as u64;
     let is_asked = (counted.originals > 0 || n_sessions > 0) && !args.yes;
     if is_asked && !is_confirmed(&counted, n_sessions, &archive)? {
         archive.context.ui.status("nothing was dropped");
-        return Ok(Completion::Full);
+        return Ok(());
     }
     let size_before = archive.file_bytes();
     if let Some(before) = before.filter(|_| n_sessions > 0) {
@@ -58,8 +57,7 @@ pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<Completio
     let dropped = archive.archive.sweep(&cleanup, Sweep::Drop)?;
     let swept = Swept::counted(archive.url.clone(), dropped).with_sessions(old.gone(), old.spared());
     let swept = swept.done(size_before.zip(archive.file_bytes()));
-    archive.context.print(&swept, format_args!("{swept}\n"))?;
-    Ok(Completion::Full)
+    archive.context.print(&swept, format_args!("{swept}\n"))
 }
 
 fn is_confirmed(counted: &Dropped, n_sessions: u64, archive: &OpenArchive<'_>) -> Result<bool, CommandError> {

@@ -2,7 +2,7 @@
 
 use super::opened::{ArchiveArg, NarrowArgs, OpenArchive};
 use crate::report::archive::{FoundEntry, Holdings, OperationRow, SizeRow};
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use ctxc_core::apply::document;
 use ctxc_core::version::session_sizes;
 use ctxc_store::{Kind, Operations, Query, Search};
@@ -18,7 +18,7 @@ pub(crate) struct Args {
     pub(super) archive: ArchiveArg,
 }
 
-pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<Completion, CommandError> {
+pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<(), CommandError> {
     let mut operations = archive.archive.operations(Operations::All)?;
     let sessions = match &args.narrow.session {
         Some(session) => archive.sessions(session, &operations)?,
@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<Completio
         holdings.sessions = sizes.into_iter().take(args.narrow.limit as usize).map(SizeRow::new).collect();
         archive.context.print(&holdings, &holdings)?;
         archive.context.ui.status(holdings.summary());
-        return Ok(Completion::Full);
+        return Ok(());
     }
     let named = match (args.narrow.kind, &args.narrow.session) {
         (Some(Kind::Batch), Some(session)) => archive.batches_of(session)?,
@@ -56,5 +56,5 @@ pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<Completio
     }
     archive.context.print(&holdings, &holdings)?;
     archive.context.ui.status(holdings.summary());
-    Ok(Completion::Full)
+    Ok(())
 }

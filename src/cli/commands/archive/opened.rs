@@ -63,7 +63,7 @@ impl<'a> OpenArchive<'a> {
         let url = context.environment.archive_url(args.archive.as_deref())?;
         let places = context.environment.places().ok();
         context.probe_report(None)?;
-        let place: ArchiveUrl = url.parse().map_err(CommandError::config)?;
+        let place: ArchiveUrl = url.parse().map_err(CommandError::usage)?;
         let archive = archives::open_existing(&url)?;
         Ok(Self { url: hide_password(&url), place, archive, places, context })
     }

@@ -5,7 +5,7 @@ use clap::Subcommand;
 use super::opened::{ArchiveArg, OpenArchive};
 use super::{copy, gc, list, search, show, upgrade};
 use crate::cli::context::Context;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -76,7 +76,7 @@ enum Verb {
     Gc(gc::Args),
 }
 
-pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     match args.verb {
         Verb::List(args) => list::run(&args, OpenArchive::open(&args.archive, context)?),
         Verb::Show(args) => show::run(&args, &OpenArchive::open(&args.archive, context)?),

@@ -8,7 +8,7 @@ use super::opened::{ArchiveArg, NarrowArgs, OpenArchive};
 use crate::cli::args::MeaningArgs;
 use crate::cli::context::Context;
 use crate::report::archive::Found;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::session::meaning;
 use ctxc_core::apply::merged_batches;
 use ctxc_store::{DocumentId, Operations, Query};
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     archive: ArchiveArg,
 }
 
-pub(super) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(super) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let meaning = args.meaning.resolve(context.environment)?;
     let mut archive = OpenArchive::open(&args.archive, context)?;
     let mut query = Query {
@@ -63,5 +63,5 @@ pub(super) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
     if let Some(first) = found.hits.first() {
         archive.context.ui.hint(format_args!("run `ctxc archive show {}` for the full text", first.id()));
     }
-    Ok(Completion::Full)
+    Ok(())
 }

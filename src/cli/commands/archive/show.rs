@@ -8,7 +8,7 @@ use clap::builder::NonEmptyStringValueParser;
 use super::opened::{ArchiveArg, OpenArchive};
 use crate::report::archive::{Entry, LineEntry, OperationEntry, RecordEntry, Shown};
 use crate::session::entry::{Named, named};
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use ctxc_core::apply::{NamedBatch, over, texts};
 use ctxc_store::{DocumentId, Kind, Originals};
 use ctxc_transcript::text::Digest;
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     pub(super) archive: ArchiveArg,
 }
 
-pub(super) fn run(args: &Args, archive: &OpenArchive<'_>) -> Result<Completion, CommandError> {
+pub(super) fn run(args: &Args, archive: &OpenArchive<'_>) -> Result<(), CommandError> {
     let entry = match (named(&args.id, &*archive.archive, &archive.url)?, args.raw) {
         (Named::Operation(operation), false) => {
             let n_originals = archive.archive.originals(Originals::Operation(&operation.id))?.len() as u64;
@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args, archive: &OpenArchive<'_>) -> Result<Completion, 
             let line = archive.archive.line(digest)?.ok_or_else(|| unknown(args, archive))?;
             let mut output = archive.context.ui.output();
             output.write_all(&line).and_then(|()| output.flush())?;
-            return Ok(Completion::Full);
+            return Ok(());
         }
         (Named::Operation(_) | Named::Document(DocumentId::Record(..)), true) => {
             return Err(CommandError::usage(anyhow!("--raw only works for lines, and {} is none", args.id))
@@ -55,11 +55,10 @@ pub(super) fn run(args: &Args, archive: &OpenArchive<'_>) -> Result<Completion, 
         }
     };
     let shown = Shown { entry };
-    archive.context.print(&shown, &shown)?;
-    Ok(Completion::Full)
+    archive.context.print(&shown, &shown)
 }
 
-fn line(digest: Digest, args: &Args, archive: &OpenArchive<'_>) -> Result<Completion, CommandError> {
+fn line(digest: Digest, args: &Args, archive: &OpenArchive<'_>) -> Result<(), CommandError> {
     let line = archive.archive.line(digest)?.ok_or_else(|| unknown(args, archive))?;
     let originals = archive.archive.originals(Originals::Line(digest))?;
     let line = LineEntry::new(digest, line.len() as u64, &originals, texts(&line));
@@ -68,8 +67,7 @@ fn line(digest: Digest, args: &Args, archive: &OpenArchive<'_>) -> Result<Comple
         archive.context.ui.hint("it has no text; use --raw to print the line");
     }
     let shown = Shown { entry: Entry::Line(line) };
-    archive.context.print(&shown, &shown)?;
-    Ok(Completion::Full)
+    archive.context.print(&shown, &shown)
 }
 
 /// The error for what has gone since it was found.

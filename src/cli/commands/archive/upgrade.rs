@@ -6,8 +6,7 @@ use serde::Serialize;
 
 use super::opened::ArchiveArg;
 use crate::cli::context::Context;
-use crate::report::envelope;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use ctxc_store::{ArchiveUrl, Upgraded, hide_password, upgrade};
 
 /// The schema of an archive before and after an upgrade.
@@ -20,12 +19,10 @@ pub(crate) struct Report<'a> {
     grants: &'a [String],
 }
 
-impl envelope::Report for Report<'_> {}
-
-pub(super) fn run(args: &ArchiveArg, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(super) fn run(args: &ArchiveArg, context: &Context<'_>) -> Result<(), CommandError> {
     let url = context.environment.archive_url(args.archive.as_deref())?;
     context.probe_report(None)?;
-    let place: ArchiveUrl = url.parse().map_err(CommandError::config)?;
+    let place: ArchiveUrl = url.parse().map_err(CommandError::usage)?;
     let (url, ui) = (&hide_password(&url), context.ui);
     let Upgraded { schema, grants } = upgrade(&place)?.ok_or_else(|| anyhow!("no archive at {url}"))?;
     let (from, to) = schema.unzip();
@@ -41,5 +38,5 @@ pub(super) fn run(args: &ArchiveArg, context: &Context<'_>) -> Result<Completion
         }
         None => ui.status(format_args!("{url} is up to date")),
     }
-    Ok(Completion::Full)
+    Ok(())
 }

@@ -6,7 +6,7 @@ use super::opened::{OpenBuffer, WhereArgs};
 use crate::buffer::Deleted;
 use crate::cli::context::Context;
 use crate::report::buffer::DeleteReport;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     place: WhereArgs,
 }
 
-pub(super) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(super) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let mut buffer = OpenBuffer::to_read(args.place, context)?;
     let name = buffer.name.to_string();
     if let Some(sequence) = args.sequence {
@@ -33,15 +33,14 @@ pub(super) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
         if place == Deleted::Summarized {
             buffer.context.ui.warning("it was summarized before: the summary still mentions it");
         }
-        return Ok(Completion::Full);
+        return Ok(());
     }
     if !args.yes && !is_confirmed(&buffer)? {
         buffer.context.ui.status("nothing was deleted");
-        return Ok(Completion::Full);
+        return Ok(());
     }
     let report = DeleteReport::all(name, crate::buffer::delete_all(&mut *buffer.archive, &buffer.name)?);
-    buffer.context.print(&report, &report)?;
-    Ok(Completion::Full)
+    buffer.context.print(&report, &report)
 }
 
 fn is_confirmed(buffer: &OpenBuffer<'_>) -> Result<bool, CommandError> {

@@ -2,9 +2,9 @@
 
 use super::opened::OpenBuffer;
 use crate::report::buffer::Buffers;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 
-pub(super) fn run(buffer: &OpenBuffer<'_>) -> Result<Completion, CommandError> {
+pub(super) fn run(buffer: &OpenBuffer<'_>) -> Result<(), CommandError> {
     let names = crate::buffer::names(&*buffer.archive)?;
     let mut states = Vec::with_capacity(names.len());
     for name in names {
@@ -16,5 +16,5 @@ pub(super) fn run(buffer: &OpenBuffer<'_>) -> Result<Completion, CommandError> {
     if states.is_empty() {
         buffer.context.ui.status(format_args!("no buffers in {}", buffer.place()));
     }
-    Ok(Completion::Full)
+    Ok(())
 }

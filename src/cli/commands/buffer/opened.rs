@@ -65,7 +65,7 @@ impl<'a> OpenBuffer<'a> {
     pub(super) fn to_read(args: WhereArgs, context: &'a Context<'a>) -> Result<Self, CommandError> {
         let url = args.url(context)?;
         context.probe_report(None)?;
-        let archive = match url.parse().map_err(CommandError::config)? {
+        let archive = match url.parse().map_err(CommandError::usage)? {
             ArchiveUrl::Sqlite(path) if !path.exists() => archive::open(&ArchiveUrl::Memory)?,
             url => archive::open(&url)?,
         };

@@ -5,7 +5,7 @@ use anyhow::anyhow;
 use super::opened::{OpenBuffer, WhereArgs, speaker};
 use crate::buffer::Speaker;
 use crate::report::buffer::Utterances;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use ctxc_store::Query;
 
 #[derive(Debug, clap::Args)]
@@ -52,11 +52,7 @@ pub(super) enum Which {
 }
 
 /// Shows `which` utterances of this speaker, or of all.
-pub(super) fn run(
-    which: &Which,
-    speaker: Option<Speaker>,
-    buffer: &OpenBuffer<'_>,
-) -> Result<Completion, CommandError> {
+pub(super) fn run(which: &Which, speaker: Option<Speaker>, buffer: &OpenBuffer<'_>) -> Result<(), CommandError> {
     if let Which::Found { query, .. } = which
         && !(Query { text: query, kind: None, speaker: None, sessions: &[], limit: 1 }).has_words()
     {
@@ -81,5 +77,5 @@ pub(super) fn run(
         let with = query.map(|query| format!(" with the words {query:?}")).unwrap_or_default();
         buffer.context.ui.status(format_args!("no utterances{by}{with} in buffer {}", buffer.name));
     }
-    Ok(Completion::Full)
+    Ok(())
 }

@@ -4,9 +4,9 @@ use super::opened::OpenBuffer;
 use crate::buffer::State;
 use crate::report::buffer::{FillReport, SummaryReport};
 use crate::report::size::counted;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 
-pub(super) fn summary(buffer: &OpenBuffer<'_>) -> Result<Completion, CommandError> {
+pub(super) fn summary(buffer: &OpenBuffer<'_>) -> Result<(), CommandError> {
     let state = crate::buffer::state(&*buffer.archive, &buffer.name)?;
     let report = SummaryReport::new(buffer.name.to_string(), &state);
     buffer.context.print(&report, &report)?;
@@ -20,15 +20,15 @@ pub(super) fn summary(buffer: &OpenBuffer<'_>) -> Result<Completion, CommandErro
         buffer.context.ui.status(report.origin());
     }
     hint(&state, buffer);
-    Ok(Completion::Full)
+    Ok(())
 }
 
-pub(super) fn tokens(buffer: &OpenBuffer<'_>) -> Result<Completion, CommandError> {
+pub(super) fn tokens(buffer: &OpenBuffer<'_>) -> Result<(), CommandError> {
     let state = crate::buffer::state(&*buffer.archive, &buffer.name)?;
     let report = FillReport::new(buffer.name.to_string(), &state);
     buffer.context.print(&report, &report)?;
     hint(&state, buffer);
-    Ok(Completion::Full)
+    Ok(())
 }
 
 /// Says that the summary lacks something.

@@ -17,7 +17,7 @@ use crate::cli::context::Context;
 use crate::mcp;
 use crate::session::archives;
 use crate::session::consent::allow_on_server;
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use crate::session::options::{Compacting, EngineChoice, Keep, Mode, Output, Rewriting, Summaries, Summarizing};
 #[cfg(feature = "mcp")]
 use crate::terminal::ui::Ui;
@@ -38,10 +38,10 @@ pub(super) fn print_measured(
     percent: u64,
     compacted_at: Option<u64>,
     context: &Context<'_>,
-) -> Result<Completion, CommandError> {
+) -> Result<(), CommandError> {
     let auto = context.environment.config.client.auto()?.map(|auto| auto.of(100));
     context.ui.data_line(measured(percent, compacted_at, auto))?;
-    Ok(Completion::Full)
+    Ok(())
 }
 
 /// What a measure calls for: a status with the command that would help, and whether to compact unasked (C-05).
@@ -57,7 +57,7 @@ fn measured(percent: u64, compacted_at: Option<u64>, auto: Option<u64>) -> Value
 }
 
 /// Answers the client with what takes the place of its conversation. Where this fails, it compacts by itself.
-pub(super) fn compact(context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(super) fn compact(context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
     let how = &how(context)?;
     let request: Request = serde_json::from_str(&read_input()?).context("read the request of the client")?;
@@ -78,7 +78,7 @@ pub(super) fn compact(context: &Context<'_>) -> Result<Completion, CommandError>
     let mut out = ui.output();
     out.write_all(answer.as_bytes())?;
     out.flush()?;
-    Ok(Completion::Full)
+    Ok(())
 }
 
 /// A tool call in the client.
@@ -92,13 +92,13 @@ struct ToolCall {
 
 /// Says what a tool call will do to the running session. Fails where that is left to the server (C-05).
 #[cfg(feature = "mcp")]
-pub(super) fn ask(settings: &mcp::ServerSettings, ui: &Ui) -> Result<Completion, CommandError> {
+pub(super) fn ask(settings: &mcp::ServerSettings, ui: &Ui) -> Result<(), CommandError> {
     let ToolCall { transcript, call } =
         serde_json::from_str(&read_input()?).context("read the tool call of the client")?;
     let later = mcp::announce(&call, &transcript, settings, ui);
     let later = later.ok_or_else(|| anyhow::anyhow!("nothing is to be done in the running session"))?;
     ui.data_line(serde_json::to_string(&later)?)?;
-    Ok(Completion::Full)
+    Ok(())
 }
 
 /// How a conversation is compacted in the client: as configured, by the engine that is built in.

@@ -18,7 +18,7 @@ use crate::cli::client::{
 use crate::cli::context::Context;
 use crate::cli::environment::data_dir;
 use crate::report::client::{ClientStatus, FileRow, Installed};
-use crate::session::error::{CommandError, Completion};
+use crate::session::error::CommandError;
 use ctxc_store::hide_password;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -95,7 +95,7 @@ pub(crate) struct StatusLineArgs {
     not(feature = "mcp"),
     expect(clippy::needless_pass_by_value, reason = "the arguments of the server are taken")
 )]
-pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let mode = |dry_run| if dry_run { Mode::Preview } else { Mode::Write };
     match args.action {
         Action::Install { dry_run } => install(&place(context, PlaceOf::Skills)?, mode(dry_run), context),
@@ -104,7 +104,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
             let place = place(context, PlaceOf::Data)?;
             write(&place.folder, &program()?, Mode::Write)?;
             context.ui.data_line(place.folder.display())?;
-            Ok(Completion::Full)
+            Ok(())
         }
         Action::Status => status(&place(context, PlaceOf::Skills)?, context),
         Action::Measure { percent, compacted_at } => print_measured(percent, compacted_at, context),
@@ -115,7 +115,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
     }
 }
 
-pub(crate) fn run_status_line(args: &StatusLineArgs, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run_status_line(args: &StatusLineArgs, context: &Context<'_>) -> Result<(), CommandError> {
     if args.install {
         let place = place(context, PlaceOf::Skills)?;
         let touched = add_status_line(&place.client_settings, &program()?, Mode::Write)?;
@@ -123,7 +123,7 @@ pub(crate) fn run_status_line(args: &StatusLineArgs, context: &Context<'_>) -> R
     }
     let status: Status = serde_json::from_str(&read_input()?).context("read the status of the client")?;
     context.ui.data_line(status_line(&status, context.environment.config.client.target))?;
-    Ok(Completion::Full)
+    Ok(())
 }
 
 /// Where the plugin is, and what belongs to it.
@@ -160,12 +160,12 @@ fn place(context: &Context<'_>, of: PlaceOf) -> Result<Place, CommandError> {
     })
 }
 
-fn install(place: &Place, mode: Mode, context: &Context<'_>) -> Result<Completion, CommandError> {
+fn install(place: &Place, mode: Mode, context: &Context<'_>) -> Result<(), CommandError> {
     let touched = write(&place.folder, &program()?, mode)?;
     print("install", mode, touched, place.kept_in.clone(), context)
 }
 
-fn uninstall(place: &Place, mode: Mode, context: &Context<'_>) -> Result<Completion, CommandError> {
+fn uninstall(place: &Place, mode: Mode, context: &Context<'_>) -> Result<(), CommandError> {
     let mut touched = remove(&place.folder, mode)?;
     touched.extend(remove(&place.data, mode)?);
     touched.extend(remove_status_line(&place.client_settings, mode)?);
@@ -179,15 +179,14 @@ fn print(
     touched: Vec<Touched>,
     kept_in: Option<String>,
     context: &Context<'_>,
-) -> Result<Completion, CommandError> {
+) -> Result<(), CommandError> {
     let row = |Touched { path, fate }: Touched| FileRow { path, fate: format!("{fate:?}").to_lowercase() };
     let files = touched.into_iter().map(row).collect();
     let report = Installed { action, dry_run: mode == Mode::Preview, files, kept_in };
-    context.print(&report, format_args!("{report}\n"))?;
-    Ok(Completion::Full)
+    context.print(&report, format_args!("{report}\n"))
 }
 
-fn status(place: &Place, context: &Context<'_>) -> Result<Completion, CommandError> {
+fn status(place: &Place, context: &Context<'_>) -> Result<(), CommandError> {
     let program = program_in(&place.folder);
     let client_settings = settings(&place.client_settings)?;
     let report = ClientStatus {
@@ -200,6 +199,5 @@ fn status(place: &Place, context: &Context<'_>) -> Result<Completion, CommandErr
         status_line: is_own_status_line(&client_settings) == Some(true),
         kept_in: place.kept_in.clone(),
     };
-    context.print(&report, format_args!("{report}\n"))?;
-    Ok(Completion::Full)
+    context.print(&report, format_args!("{report}\n"))
 }

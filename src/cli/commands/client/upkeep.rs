@@ -8,79 +8,54 @@ use std::time::Duration;
 use anyhow::Context as _;
 use serde_json::json;
 
-use super::super::keep::{Keeping, Which, keep_sessions};
+use super::super::keep::{Which, keep_sessions};
 use super::process::{program, read_input};
 use crate::cli::client::{Hook, archive, repair as mend};
 use crate::cli::context::{Context, Form, Reporting};
 use crate::report::size::count;
-use crate::session::error::{CommandError, Completion};
-use crate::session::options::Consent;
+use crate::session::error::CommandError;
 use ctxc_transcript::Calibration;
 use ctxc_transcript::session::{Found, FoundBy, session_id};
-use ctxc_transcript::text::Tokens;
 
 /// Sessions that were written no longer ago are looked after when the next one starts.
 const LATELY: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// How a session is looked after.
-#[derive(Debug)]
-struct Upkeep {
-    /// The URL of the archive.
-    archive: String,
-    /// Whether sessions may go there, where it is on a server.
-    on_server: Consent,
-    /// Whether sessions are kept when they end.
-    keeps: bool,
-    /// The context window in tokens, where it is configured.
-    window: Option<Tokens>,
-    /// The part of it that a compaction may leave in use.
-    part: f64,
-    /// Whether this is the process that goes on when the hook has ended.
-    settle: bool,
-}
-
 /// Repairs and keeps the session that standard input names.
-pub(super) fn repair(settle: bool, context: &Context<'_>) -> Result<Completion, CommandError> {
-    let environment = context.environment;
-    let upkeep = Upkeep {
-        archive: environment.archive_url(None)?,
-        on_server: environment.server_consent(),
-        keeps: environment.config.client.keep,
-        window: environment.config.window(),
-        part: environment.config.client.target,
-        settle,
-    };
+pub(super) fn repair(settle: bool, context: &Context<'_>) -> Result<(), CommandError> {
+    let url = context.environment.archive_url(None)?;
     // The client takes some exit codes of a hook for a wish to stop the turn, and nobody reads its words.
-    if let Err(error) = look_after(&upkeep, context) {
+    if let Err(error) = look_after(settle, &url, context) {
         context.ui.detail(error.explained());
     }
-    Ok(Completion::Full)
+    Ok(())
 }
 
-fn look_after(upkeep: &Upkeep, context: &Context<'_>) -> Result<(), CommandError> {
+/// `settle` says that this is the process that goes on when the hook has ended.
+fn look_after(settle: bool, url: &str, context: &Context<'_>) -> Result<(), CommandError> {
+    let keeps = context.environment.config.client.keep;
     let input = read_input()?;
     let hook: Hook = serde_json::from_str(&input).context("read the hook input of the client")?;
-    if hook.event == "SessionStart" && !upkeep.settle {
-        advise(&hook, upkeep, context)?;
-        return if upkeep.keeps { go_on_later(&input) } else { Ok(()) };
+    if hook.event == "SessionStart" && !settle {
+        advise(&hook, context)?;
+        return if keeps { go_on_later(&input) } else { Ok(()) };
     }
     let repaired = mend(&hook.transcript_path, context.ui)?;
-    if hook.event == "SessionEnd" && !upkeep.settle {
+    if hook.event == "SessionEnd" && !settle {
         // The client waits 1.5 seconds.
-        return if upkeep.keeps || repaired.is_some() { go_on_later(&input) } else { Ok(()) };
+        return if keeps || repaired.is_some() { go_on_later(&input) } else { Ok(()) };
     }
     if let Some((reading, found)) = &repaired {
-        archive(&hook.session_id, reading, found, &upkeep.archive, upkeep.on_server, context.ui)?;
+        archive(&hook.session_id, reading, found, url, context.environment.server_consent(), context.ui)?;
     }
-    if upkeep.settle && hook.event == "SessionStart" {
-        return sweep(&hook.transcript_path, upkeep, context);
+    if settle && hook.event == "SessionStart" {
+        return sweep(&hook.transcript_path, url, context);
     }
-    if upkeep.settle && upkeep.keeps { keep_session(&hook.transcript_path, upkeep, context) } else { Ok(()) }
+    if settle && keeps { keep_session(&hook.transcript_path, url, context) } else { Ok(()) }
 }
 
 /// Keeps the sessions beside `path` that were written lately, where their end was missed (C-07). What a compaction left open
 /// there is repaired first: a session that is kept with it could not be undone.
-fn sweep(path: &Path, upkeep: &Upkeep, context: &Context<'_>) -> Result<(), CommandError> {
+fn sweep(path: &Path, url: &str, context: &Context<'_>) -> Result<(), CommandError> {
     let folder = path.parent().unwrap_or(path);
     let is_late = |path: &Path| {
         let modified = path.metadata().and_then(|metadata| metadata.modified()).ok();
@@ -91,9 +66,9 @@ fn sweep(path: &Path, upkeep: &Upkeep, context: &Context<'_>) -> Result<(), Comm
         let Some(id) = session_id(&other).filter(|_| other != path && is_late(&other)) else { continue };
         let swept = mend(&other, context.ui).and_then(|repaired| {
             if let Some((reading, found)) = &repaired {
-                archive(id, reading, found, &upkeep.archive, upkeep.on_server, context.ui)?;
+                archive(id, reading, found, url, context.environment.server_consent(), context.ui)?;
             }
-            keep_session(&other, upkeep, context)
+            keep_session(&other, url, context)
         });
         if let Err(error) = swept {
             context.ui.detail(error.explained());
@@ -125,17 +100,18 @@ fn of_its_own(command: &mut Command) -> &mut Command {
 }
 
 /// Keeps the session at `path`.
-fn keep_session(path: &Path, upkeep: &Upkeep, context: &Context<'_>) -> Result<(), CommandError> {
+fn keep_session(path: &Path, url: &str, context: &Context<'_>) -> Result<(), CommandError> {
     let which = Which::One(Found::File { path: path.to_owned(), by: FoundBy::Path });
-    let keeping = Keeping { which, archive: upkeep.archive.clone(), on_server: upkeep.on_server, keep_max: None };
     let reporting = Reporting { form: Form::Text, report: None, verb: "keep".to_owned() };
-    keep_sessions(&keeping, &Context { reporting, ..context.clone() }).map(drop)
+    keep_sessions(&which, url, None, &Context { reporting, ..context.clone() }).map(drop)
 }
 
 /// Tells the person, when a large session is resumed whose prompt cache has expired, that compacting costs nothing more
 /// now (C-06).
-fn advise(hook: &Hook, upkeep: &Upkeep, context: &Context<'_>) -> Result<(), CommandError> {
-    let is_large = hook.context_tokens.saturating_mul(2) > upkeep.window.unwrap_or(Calibration::CHARS4.window).0;
+fn advise(hook: &Hook, context: &Context<'_>) -> Result<(), CommandError> {
+    let config = &context.environment.config;
+    let window = config.window().unwrap_or(Calibration::CHARS4.window);
+    let is_large = hook.context_tokens.saturating_mul(2) > window.0;
     if hook.source != "resume" || !hook.prompt_cache_likely_expired || !is_large {
         return Ok(());
     }
@@ -145,7 +121,7 @@ fn advise(hook: &Hook, upkeep: &Upkeep, context: &Context<'_>) -> Result<(), Com
         clippy::cast_precision_loss,
         reason = "an estimate of a count of tokens"
     )]
-    let after = (hook.context_tokens as f64 * upkeep.part) as u64;
+    let after = (hook.context_tokens as f64 * config.client.target) as u64;
     let cost = if hook.estimated_cache_write_usd > 0.0 {
         format!(" (about ${:.2})", hook.estimated_cache_write_usd)
     } else {

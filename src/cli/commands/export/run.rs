@@ -8,15 +8,16 @@ use anyhow::{Context as _, anyhow};
 use super::read::each_piece;
 use crate::cli::args::{SessionArg, both_printed};
 use crate::cli::context::{Context, Form};
+use crate::report::envelope::About;
 use crate::report::export::{Export, ExportProblem, ExportReport, Format};
 use crate::report::session::SessionRef;
 use crate::report::size::{count, counted};
 use crate::session::error::{CommandError, Completion, Kind};
-use crate::session::options::Existing;
+use crate::session::options::Secrets;
 use crate::session::reading::Reading;
 use crate::session::write::refuse_unless_file;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::Staged;
+use ctxc_core::apply::{Existing, Staged};
 use ctxc_engine::redact::Redactor;
 use ctxc_transcript::session::{Found, FoundBy, Places, of_all_projects};
 
@@ -70,15 +71,6 @@ enum Which {
     All(Places),
 }
 
-/// What becomes of secrets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Secrets {
-    /// Placeholders stand for them.
-    Replaced,
-    /// They stay: `--no-redact`.
-    Kept,
-}
-
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let ui = context.ui;
     let settings = &args.resolve(context)?;
@@ -98,18 +90,18 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
             let mut output = ui.output();
             export(settings, &mut output, &mut report, ui)?;
             output.flush().context("write to standard output")?;
-            context.write_report(&report)?;
+            context.write_report(about(&report), &report)?;
         }
         Some(path) => {
             refuse_unless_file(path)?;
-            let mut staged = Staged::beside(path, settings.existing.into(), None)?;
+            let mut staged = Staged::beside(path, settings.existing, None)?;
             let mut output = BufWriter::new(staged.file());
             export(settings, &mut output, &mut report, ui)?;
             output.flush().with_context(|| format!("write {}", path.display()))?;
             drop(output);
             staged.sync()?;
-            staged.commit(settings.existing.into())?;
-            context.print(&report, format_args!("{}\n", path.display()))?;
+            staged.commit(settings.existing)?;
+            context.print_about(about(&report), &report, format_args!("{}\n", path.display()))?;
         }
     }
     for ExportProblem { path, problem } in &report.problems {
@@ -119,6 +111,10 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
     let sessions = counted(report.sessions, "session");
     ui.status(format_args!("exported {sessions}, {} texts; {secrets} replaced", count(report.texts)));
     Ok(if report.problems.is_empty() { Completion::Full } else { Completion::Partial })
+}
+
+fn about(report: &ExportReport) -> About<'_> {
+    report.session.as_ref().map_or(About::Nothing, About::Session)
 }
 
 fn export(
@@ -201,7 +197,7 @@ impl Args {
             format: self.format,
             output,
             existing: if self.force { Existing::Overwrite } else { Existing::Respect },
-            secrets: if self.no_redact { Secrets::Kept } else { Secrets::Replaced },
+            secrets: if self.no_redact { Secrets::Sent } else { Secrets::Replaced },
         })
     }
 }
