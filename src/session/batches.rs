@@ -200,5 +200,5 @@ fn earlier(batches: &[NamedBatch]) -> Vec<Said> {
 }
 
 fn clip(how: &Summaries) -> Clip {
-    Clip { first: how.clip_first, last: how.clip_last }
+    Clip { first: how.stage.clip_first, last: how.stage.clip_last }
 }

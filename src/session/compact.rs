@@ -59,19 +59,19 @@ pub(crate) fn compact_conversation(
 ) -> Result<(Rewrite, CompactStats), CommandError> {
     let mut stats = CompactStats::of(how.summarizing.engine.name(), size);
     if trigger == Trigger::OverBudget {
-        stats.budget = Some(how.budget);
+        stats.budget = Some(how.budget());
     }
     if !how.is_called_for(size, trigger) {
         return Ok((rewrite, stats.unchanged(Reason::BelowBudget)));
     }
-    let Some(mut scope) = scope(work, how.keep_recent, how.chunk_size, &rewrite)? else {
+    let Some(mut scope) = scope(work, how.stage.keep_recent, how.stage.chunk_size, &rewrite)? else {
         return Ok((rewrite, stats.unchanged(Reason::NothingOlder)));
     };
     if !rewrite.is_nothing() {
         // Each step works on what the one before has left.
         let edits = own_edits(&work.reading.index, &rewrite, &work.reading.past.lines);
         rewrite = take(work, edits, &rewrite)?;
-        let Some(again) = self::scope(work, how.keep_recent, how.chunk_size, &rewrite)? else {
+        let Some(again) = self::scope(work, how.stage.keep_recent, how.stage.chunk_size, &rewrite)? else {
             return Ok((rewrite, stats.unchanged(Reason::NothingOlder)));
         };
         scope = again;
@@ -125,10 +125,11 @@ pub(crate) fn view_of(
 pub(crate) fn scope(
     work: &OpenSession<'_>,
     keep_recent: usize,
-    chunk_size: NonZeroUsize,
+    chunk_size: usize,
     rewrite: &Rewrite,
 ) -> Result<Option<Scope>, CommandError> {
     let reading = &work.reading;
+    let chunk_size = NonZeroUsize::new(chunk_size).unwrap_or(NonZeroUsize::MIN);
     Ok(Scope::of(reading.transcript(), &rewrite.dropped, keep_recent, chunk_size)
         .with_context(|| format!("read {}", reading.name))?)
 }

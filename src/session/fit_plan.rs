@@ -1,22 +1,19 @@
 //! Planning a fit: the stages that bring a context just down to a target (W-02). Results go first, item by item; where they
 //! are not enough, the oldest messages are compacted into a summary of the size that is left.
 
-use std::num::NonZeroUsize;
-
 use anyhow::Context;
 
 use super::error::CommandError;
 use super::reading::Reading;
 use crate::session::fit_view::{Floor, MessageSizes, Range, View};
 use crate::session::open::OpenSession;
-use crate::session::options::{EngineChoice, Summaries, Summarizing};
+use crate::session::options::{Summaries, Summarizing};
 use ctxc_core::apply::{ArchiveRef, PrunedCall, Rewrite, prune, pruning};
 use ctxc_core::plan::{
     AlsoRemoved, CompactStage, FitChoice, Need, PlannedCut, PruneStage, Removable, RemovableClass, Rule, Stage,
     ThinkingBehind, fit,
 };
 use ctxc_core::version::ThinkingPolicy;
-use ctxc_engine::Prompts;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Transcript};
 
@@ -129,13 +126,9 @@ impl Figures {
         let stages = [
             (!masks.is_empty()).then(|| self.prune_stage(&masks)),
             Some(Stage::Compact(CompactStage {
-                name: "compact".to_owned(),
-                budget_tokens: None,
                 keep_recent: self.messages.len() - view.start,
-                chunk_size: usize::MAX,
                 max_summary_tokens: view.limit,
-                clip_first: how.clip_first,
-                clip_last: how.clip_last,
+                ..how.stage.clone()
             })),
         ];
         Ok(Fitting::Compacting(stages.into_iter().flatten().collect(), self.messages.newest_before(view.start)))
@@ -199,21 +192,9 @@ impl Figures {
 
 /// How a fit summarizes: offline, by the built-in engine.
 pub(crate) fn summaries(clip_first: u32, clip_last: u32) -> Summaries {
-    let engine = EngineChoice::Extract;
-    Summaries {
-        summarizing: Summarizing {
-            engine,
-            limit: Tokens::ZERO,
-            prompts: Prompts::Whole,
-            persona: String::new(),
-            prompt: None,
-        },
-        chunk_size: NonZeroUsize::MAX,
-        keep_recent: 0,
-        clip_first,
-        clip_last,
-        budget: Tokens::ZERO,
-    }
+    let (name, chunk_size) = ("compact".to_owned(), usize::MAX);
+    let stage = CompactStage { name, chunk_size, clip_first, clip_last, ..CompactStage::default() };
+    Summaries { summarizing: Summarizing::offline(), stage }
 }
 
 /// What may be left of the session for a context of at most `target`, and at least 3 % less; `correction` is left out

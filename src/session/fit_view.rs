@@ -1,7 +1,5 @@
 //! What of a session a fit compacts: as few of the oldest messages as leave room for a good view of them (W-02).
 
-use std::num::NonZeroUsize;
-
 use super::compact::{read, scope, view_of};
 use super::error::CommandError;
 use super::open::OpenSession;
@@ -217,7 +215,7 @@ impl MessageSizes {
     /// The messages before `start`, read.
     fn older(&self, work: &mut OpenSession<'_>, start: usize) -> Result<Option<Older>, CommandError> {
         let keep_recent = self.sizes.len() - start;
-        let Some(scope) = scope(work, keep_recent, NonZeroUsize::MAX, &Rewrite::default())? else { return Ok(None) };
+        let Some(scope) = scope(work, keep_recent, usize::MAX, &Rewrite::default())? else { return Ok(None) };
         let read = read(work, &scope)?;
         let said = read.iter().flat_map(|chunk| &chunk.said).filter(|said| said.speaker == "user");
         let whole = said.filter(|said| chars4(&said.text) <= WHOLE_PROMPT);

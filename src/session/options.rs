@@ -1,6 +1,5 @@
 //! What commands need, resolved from what was typed.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -10,6 +9,7 @@ use uuid::Uuid;
 
 use super::quantity::some_tokens;
 use ctxc_core::apply::{ArchiveRef, Existing};
+use ctxc_core::plan::CompactStage;
 use ctxc_core::version::ThinkingPolicy;
 use ctxc_engine::embed::EmbeddingServer;
 use ctxc_engine::redact::Redactor;
@@ -112,25 +112,22 @@ pub(crate) enum EngineName {
 pub(crate) struct Summaries {
     /// How each of them is made.
     pub(crate) summarizing: Summarizing,
-    /// How many messages one is made of.
-    pub(crate) chunk_size: NonZeroUsize,
-    /// How many of the newest messages stay as they are.
-    pub(crate) keep_recent: usize,
-    /// How many of the earliest are shown.
-    pub(crate) clip_first: u32,
-    /// How many of the latest; not none of both.
-    pub(crate) clip_last: u32,
-    /// The context has to be over this before anything is done.
-    pub(crate) budget: Tokens,
+    /// What is summarized, when, and how much of it is shown; a view shows a summary at least.
+    pub(crate) stage: CompactStage,
 }
 
 impl Summaries {
     /// Whether a context of `size` is to be compacted: the one rule for the verb, for a run and for the tool of agents.
     pub(crate) fn is_called_for(&self, size: Tokens, trigger: Trigger) -> bool {
         match trigger {
-            Trigger::OverBudget => size > self.budget,
+            Trigger::OverBudget => size > self.budget(),
             Trigger::Always => true,
         }
+    }
+
+    /// The context has to be over this before anything is done.
+    pub(crate) fn budget(&self) -> Tokens {
+        Tokens(self.stage.budget_tokens.unwrap_or_default())
     }
 }
 
@@ -150,9 +147,10 @@ impl Compacting {
     pub(crate) fn in_window(&self, window: Tokens) -> Summaries {
         const STEP: u64 = 1024;
         let mut summaries = self.summaries.clone();
-        summaries.budget = self.budget.map_or(Tokens::ZERO, |budget| Tokens(budget.of(window.0)));
-        summaries.summarizing.limit =
-            self.limit.unwrap_or_else(|| Tokens((window.0 / 50).div_ceil(STEP).max(1) * STEP));
+        let limit = self.limit.unwrap_or_else(|| Tokens((window.0 / 50).div_ceil(STEP).max(1) * STEP));
+        summaries.summarizing.limit = limit;
+        summaries.stage.max_summary_tokens = limit.0;
+        summaries.stage.budget_tokens = self.budget.map(|budget| budget.of(window.0));
         summaries
     }
 }
@@ -254,6 +252,14 @@ pub(crate) struct Summarizing {
     pub(crate) persona: String,
     /// What a model is told instead of the default.
     pub(crate) prompt: Option<String>,
+}
+
+impl Summarizing {
+    /// Offline: by the built-in engine, which keeps prompts whole.
+    pub(crate) fn offline() -> Self {
+        let (engine, prompts, persona) = (EngineChoice::Extract, Prompts::Whole, String::new());
+        Self { engine, limit: Tokens::ZERO, prompts, persona, prompt: None }
+    }
 }
 
 /// How entries are found by what they mean.

@@ -1,7 +1,5 @@
 //! The stages of a pipeline, one after the other on one session: what `run` was told, or what `fit` has planned (B-11).
 
-use std::num::NonZeroUsize;
-
 use anyhow::{Context, anyhow};
 
 use super::error::{CommandError, too_low};
@@ -12,7 +10,7 @@ use crate::report::size::count;
 use crate::session::compact::compact_conversation;
 use crate::session::compress::{Shortened, shorten, tasks};
 use crate::session::open::OpenSession;
-use crate::session::options::{EngineChoice, Mode, Summaries, Trigger};
+use crate::session::options::{EngineChoice, Mode, Summaries, Summarizing, Trigger};
 use crate::session::shrink::expect;
 use ctxc_core::apply::{Rewrite, Tasks, Thinking, ThinkingReach, beginning, prune, pruning, truncate};
 use ctxc_core::plan::{
@@ -127,15 +125,9 @@ impl<'a, 'w> Pipeline<'a, 'w> {
 
     fn compact(&mut self, stage: &CompactStage) -> Result<Did, CommandError> {
         let configured = self.summaries.ok_or_else(|| CommandError::usage(anyhow!("no summarization settings")))?;
-        let mut summaries = Summaries {
-            summarizing: configured.summarizing.clone(),
-            chunk_size: NonZeroUsize::new(stage.chunk_size).unwrap_or(NonZeroUsize::MIN),
-            keep_recent: stage.keep_recent,
-            clip_first: stage.clip_first,
-            clip_last: stage.clip_last,
-            budget: Tokens(stage.budget_tokens.unwrap_or_default()),
-        };
-        summaries.summarizing.limit = Tokens(stage.max_summary_tokens);
+        let limit = Tokens(stage.max_summary_tokens);
+        let summarizing = Summarizing { limit, ..configured.summarizing.clone() };
+        let summaries = Summaries { summarizing, stage: stage.clone() };
         let trigger = if stage.budget_tokens.is_some() { Trigger::OverBudget } else { Trigger::Always };
         let size = self.size;
         let rewrite = std::mem::take(&mut self.rewrite);

@@ -1,7 +1,7 @@
 //! What verbs that summarize are told of their summaries.
 
 use std::fs;
-use std::num::{NonZeroU64, NonZeroUsize};
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
@@ -67,11 +67,13 @@ impl SummarizingArgs {
     pub(crate) fn resolve(self, engine: EngineArgs, environment: &Environment) -> Result<Compacting, CommandError> {
         let configured = &environment.config.summarization;
         let given = self.max_summary_tokens.or(configured.max_summary_tokens.map(Tokens));
-        let chunk_size = self.chunk_size.map_or(configured.chunk_size, NonZeroU64::get);
         let budget = self.context_budget.unwrap_or(Share(configured.context_budget));
-        let (clip_first, clip_last) =
-            (self.clip_first.unwrap_or(configured.clip_first), self.clip_last.unwrap_or(configured.clip_last));
-        if clip_first == 0 && clip_last == 0 {
+        let mut stage = configured.stage();
+        stage.chunk_size = self.chunk_size.map_or(stage.chunk_size, |n| to_size(n.get()));
+        stage.keep_recent = self.keep_recent.map_or(stage.keep_recent, to_size);
+        stage.clip_first = self.clip_first.unwrap_or(stage.clip_first);
+        stage.clip_last = self.clip_last.unwrap_or(stage.clip_last);
+        if stage.clip_first == 0 && stage.clip_last == 0 {
             return Err(CommandError::usage(anyhow!("--clip-first and --clip-last cannot both be 0"))
                 .hint("use at least --clip-last 1"));
         }
@@ -79,15 +81,7 @@ impl SummarizingArgs {
         if given.is_none() && matches!(summarizing.engine, EngineChoice::Extract) {
             summarizing.prompts = Prompts::Whole;
         }
-        let summaries = Summaries {
-            summarizing,
-            chunk_size: to_size(chunk_size).try_into().unwrap_or(NonZeroUsize::MIN),
-            keep_recent: to_size(self.keep_recent.unwrap_or(configured.keep_recent)),
-            clip_first,
-            clip_last,
-            budget: Tokens::ZERO,
-        };
-        Ok(Compacting { summaries, budget: Some(budget), limit: given })
+        Ok(Compacting { summaries: Summaries { summarizing, stage }, budget: Some(budget), limit: given })
     }
 }
 
@@ -180,9 +174,9 @@ mod tests {
         assert_eq!((server.models.small.as_str(), server.models.large.as_str()), ("main/small", "main/large"));
         assert_eq!(server.key, Some("main-key".parse().unwrap()));
         assert!(matches!(resolve("", &[], &[]).unwrap().summarizing.engine, EngineChoice::Extract));
-        let Summaries { chunk_size, keep_recent, clip_first, clip_last, budget, summarizing } =
-            resolve("", &[], &[]).unwrap();
-        assert_eq!((chunk_size.get(), keep_recent, clip_first, clip_last, budget.0), (20, 5, 2, 2, 160_000));
+        let Summaries { stage, summarizing } = resolve("", &[], &[]).unwrap();
+        assert_eq!((stage.chunk_size, stage.keep_recent, stage.clip_first, stage.clip_last), (20, 5, 2, 2));
+        assert_eq!(stage.budget_tokens, Some(160_000));
         assert_eq!((summarizing.limit.0, summarizing.persona.as_str(), summarizing.prompt), (4096, "", None));
     }
 
@@ -235,9 +229,9 @@ mod tests {
         );
         let variables = [("CTXC_SUMMARIZATION_CHUNK_SIZE", "9")];
         let typed = ["--keep-recent", "0", "--context-window", "100000", "--context-budget", "0.5", "--clip-last", "4"];
-        let Summaries { chunk_size, keep_recent, clip_last, budget, summarizing, .. } =
-            resolve(&config, &variables, &typed).unwrap();
-        assert_eq!((chunk_size.get(), keep_recent, clip_last, budget.0), (9, 0, 4, 50_000));
+        let Summaries { stage, summarizing } = resolve(&config, &variables, &typed).unwrap();
+        assert_eq!((stage.chunk_size, stage.keep_recent, stage.clip_last), (9, 0, 4));
+        assert_eq!(stage.budget_tokens, Some(50_000));
         assert_eq!(summarizing.prompt.as_deref(), Some("Summarize {messages} after {existing_summary}."));
         assert_eq!(summarizing.persona, "Ann");
         let empty = format!("{MAIN}[summarization]\nprompt = \"empty.md\"\n");

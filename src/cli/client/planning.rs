@@ -235,9 +235,9 @@ impl<'a> Conversation<'a> {
         if size <= self.target {
             return Ok((false, rewrite));
         }
-        let summaries = how.compacting.in_window(self.work.calibration.window);
-        let summaries = Summaries { keep_recent: self.n_kept(&summaries, &rewrite), ..summaries };
-        ui.detail(format_args!("compacting all but the newest {} messages", summaries.keep_recent));
+        let mut summaries = how.compacting.in_window(self.work.calibration.window);
+        summaries.stage.keep_recent = self.n_kept(&summaries, &rewrite);
+        ui.detail(format_args!("compacting all but the newest {} messages", summaries.stage.keep_recent));
         let (rewrite, stats) = compact_conversation(&mut self.work, &summaries, Trigger::Always, size, rewrite)?;
         Ok((stats.reason.is_none(), rewrite))
     }
@@ -258,16 +258,16 @@ impl<'a> Conversation<'a> {
                 }
             }
         }
-        let room = how.clip_first.saturating_add(how.clip_last) as usize;
+        let room = how.stage.clip_first.saturating_add(how.stage.clip_last) as usize;
         let n_earlier = if self.messages.first().is_some_and(|first| is_view(&first.text)) { room } else { 0 };
-        let n_shown = (n_earlier + tokens.len().div_ceil(how.chunk_size.get())).min(room);
+        let n_shown = (n_earlier + tokens.len().div_ceil(how.stage.chunk_size.max(1))).min(room);
         let mut sum = Tokens(how.summarizing.limit.0 * n_shown as u64) + LEDGER + typed_tokens(self.messages.iter());
         let fits = tokens.iter().rev().take_while(|tokens| {
             sum += **tokens;
             self.work.calibration.context(sum) <= self.target
         });
         // Somebody asked for room: what is asked for says more than how many messages stay otherwise.
-        fits.count().max(n_tail as usize).max(LEAST_KEPT.min(how.keep_recent))
+        fits.count().max(n_tail as usize).max(LEAST_KEPT.min(how.stage.keep_recent))
     }
 
     /// Puts together what goes back.

@@ -18,7 +18,7 @@ use crate::session::error::CommandError;
 use crate::session::options::{Compacting, EngineChoice, Mode, Rewriting, Share, Summaries, Target};
 use crate::session::pipeline::{Pipeline, Sizes};
 use crate::session::quantity::{some_tokens, tokens};
-use ctxc_core::plan::{CompactStage, CompressStage, Preset, PruneStage, Stage, Step, TruncateStage};
+use ctxc_core::plan::{CompressStage, Preset, PruneStage, Stage, Step, TruncateStage};
 use ctxc_transcript::text::Tokens;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -270,23 +270,11 @@ impl StageSpec {
     fn stage(&self, window: Tokens, summaries: Option<&Summaries>) -> Option<Stage> {
         match self {
             Self::Stage(stage) => Some(stage.clone()),
-            Self::Compact => summaries.map(|summaries| Stage::Compact(compact_stage(summaries))),
+            Self::Compact => summaries.map(|summaries| Stage::Compact(summaries.stage.clone())),
             Self::Truncate(target) => {
                 Some(Stage::Truncate(TruncateStage { name: "truncate".to_owned(), target_tokens: target.of(window).0 }))
             }
         }
-    }
-}
-
-fn compact_stage(summaries: &Summaries) -> CompactStage {
-    CompactStage {
-        name: "compact".to_owned(),
-        budget_tokens: (summaries.budget > Tokens::ZERO).then_some(summaries.budget.0),
-        keep_recent: summaries.keep_recent,
-        chunk_size: summaries.chunk_size.get(),
-        max_summary_tokens: summaries.summarizing.limit.0,
-        clip_first: summaries.clip_first,
-        clip_last: summaries.clip_last,
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::error::CommandError;
 use crate::session::options::EngineName;
+use ctxc_core::plan::CompactStage;
 
 /// A summary of fewer tokens says nothing.
 pub(crate) const LEAST_TOKENS: u64 = 16;
@@ -64,6 +65,21 @@ impl Summarization {
     pub(crate) fn engine(&self) -> Option<EngineName> {
         let names_server = self.base_url.is_some() || self.api_key.is_some() || self.model.is_some();
         self.engine.or_else(|| names_server.then_some(EngineName::Chat))
+    }
+
+    /// The stage that compacts, before the context window is known.
+    pub(crate) fn stage(&self) -> CompactStage {
+        let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let (chunk_size, keep_recent) = (size(self.chunk_size), size(self.keep_recent));
+        let Self { clip_first, clip_last, .. } = *self;
+        CompactStage {
+            name: "compact".to_owned(),
+            chunk_size,
+            keep_recent,
+            clip_first,
+            clip_last,
+            ..CompactStage::default()
+        }
     }
 
     /// Refuses what makes no sense.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::num::NonZeroUsize;
 #[cfg(feature = "mcp")]
 use std::path::PathBuf;
 
@@ -18,12 +17,11 @@ use crate::mcp;
 use crate::session::archives;
 use crate::session::consent::allow_on_server;
 use crate::session::error::CommandError;
-use crate::session::options::{Compacting, EngineChoice, Keep, Mode, Output, Rewriting, Summaries, Summarizing};
+use crate::session::options::{Compacting, Keep, Mode, Output, Rewriting, Summaries, Summarizing};
 #[cfg(feature = "mcp")]
 use crate::terminal::ui::Ui;
 use ctxc_core::plan::{Preset, PruneStage};
 use ctxc_core::version::ThinkingPolicy;
-use ctxc_engine::Prompts;
 use ctxc_transcript::session::Found;
 use ctxc_transcript::text::Tokens;
 
@@ -106,11 +104,11 @@ fn how(context: &Context<'_>) -> Result<CompactOptions, CommandError> {
     let environment = context.environment;
     let config = &environment.config;
     let keep = Keep::In(environment.archive_url(None)?);
-    let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
     let protect = ProtectArgs::default();
     // Images and copies are no part of what the client hands over.
     let stage = |preset: Preset| PruneStage { also: BTreeSet::new(), ..preset.stage(protect.stage(config)) };
-    let summarization = &config.summarization;
+    let mut compaction = config.summarization.stage();
+    compaction.clip_last = compaction.clip_last.max(u32::from(compaction.clip_first == 0));
     Ok(CompactOptions {
         rewriting: Rewriting {
             source: Found::StandardInput,
@@ -126,22 +124,9 @@ fn how(context: &Context<'_>) -> Result<CompactOptions, CommandError> {
             window: config.window(),
         },
         compacting: Compacting {
-            summaries: Summaries {
-                summarizing: Summarizing {
-                    engine: EngineChoice::Extract,
-                    limit: Tokens::ZERO,
-                    prompts: Prompts::Whole,
-                    persona: String::new(),
-                    prompt: None,
-                },
-                chunk_size: NonZeroUsize::new(size(summarization.chunk_size)).unwrap_or(NonZeroUsize::MIN),
-                keep_recent: size(summarization.keep_recent),
-                clip_first: summarization.clip_first,
-                clip_last: summarization.clip_last.max(u32::from(summarization.clip_first == 0)),
-                budget: Tokens::ZERO,
-            },
+            summaries: Summaries { summarizing: Summarizing::offline(), stage: compaction },
             budget: None,
-            limit: summarization.max_summary_tokens.map(Tokens),
+            limit: config.summarization.max_summary_tokens.map(Tokens),
         },
         prunings: vec![stage(Preset::Gentle), stage(Preset::Standard)],
         #[cfg(feature = "mcp")]
