@@ -197,7 +197,7 @@ fn dispatch(
         Verb::Refs(args) => refs::run(args, &context)?,
         #[cfg(feature = "mcp")]
         Verb::Mcp(args) => mcp::run(args, &context)?,
-        Verb::Export(args) => return export::run(args, &context),
+        Verb::Export(args) => return export::run(&args, &context),
         Verb::Batch(args) => return batch::run(args, &context, batch::Runner { check, run_one }),
         Verb::Client(args) => client::run(args, &context)?,
         Verb::Statusline(args) => client::run_status_line(&args, &context)?,

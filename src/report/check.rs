@@ -1,107 +1,36 @@
 //! What `ctxc check` found, as data and as lines of text.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::session::SessionRef;
 use super::size::counted;
 use ctxc_core::apply::{Detail, Problem, ProblemKind, Severity};
 
-/// The problems of one transcript.
-#[derive(Clone, Debug)]
+/// Problems that affect a resume.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct CheckReport {
     /// The session that was read.
+    #[serde(skip)]
     pub(crate) session: SessionRef,
     /// The path of the file as messages print it.
-    pub(crate) file: String,
-    /// What it was compared with.
-    pub(crate) against: Option<String>,
-    /// Every problem, in the order of its line, with whether the original has it too.
-    pub(crate) problems: Vec<(Problem, Origin)>,
-}
-
-/// Where a problem comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Origin {
-    /// From the file that was checked.
-    Own,
-    /// From the original: it is there too.
-    Original,
-}
-
-impl CheckReport {
-    /// How many problems of `severity` and `origin` there are.
-    pub(crate) fn count(&self, severity: Severity, origin: Origin) -> u64 {
-        let same = self.problems.iter().filter(|(problem, from)| problem.severity == severity && *from == origin);
-        same.count() as u64
-    }
-
-    /// One sentence on all of it.
-    pub(crate) fn summary(&self) -> String {
-        let found = |origin| {
-            let errors = self.count(Severity::Error, origin);
-            let warnings = self.count(Severity::Warning, origin);
-            match (errors, warnings) {
-                (0, 0) => None,
-                (0, _) => Some(counted(warnings, "warning")),
-                (_, 0) => Some(counted(errors, "error")),
-                _ => Some(format!("{} and {}", counted(errors, "error"), counted(warnings, "warning"))),
-            }
-        };
-        let file = &self.file;
-        match (found(Origin::Own), found(Origin::Original), &self.against) {
-            (None, None, _) => format!("no problems in {file}"),
-            (Some(own), None, None) => format!("{own} in {file}"),
-            (Some(own), None, Some(original)) => format!("{own} in {file}, none in {original}"),
-            (None, Some(old), original) => {
-                format!("{old} in {file}, all also in {}", original.as_deref().unwrap_or("the original"))
-            }
-            (Some(own), Some(old), original) => {
-                let original = original.as_deref().unwrap_or("the original");
-                format!("{own} in {file}, and {old} also in {original}")
-            }
-        }
-    }
-}
-
-/// A line for each problem: `FILE:LINE: error: ...`.
-impl fmt::Display for CheckReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (problem, origin) in &self.problems {
-            let old = match origin {
-                Origin::Own => "",
-                Origin::Original => " (also in the original)",
-            };
-            let place = problem.line.number();
-            writeln!(f, "{}:{place}: {}{old}: {problem}", self.file, problem.severity.name())?;
-        }
-        Ok(())
-    }
-}
-
-/// Problems that affect a resume.
-#[derive(JsonSchema, Serialize)]
-struct Object<'a> {
-    /// The path of the file as messages print it.
-    file: &'a str,
+    file: String,
     /// The original; null without `--against`.
-    against: Option<&'a str>,
+    against: Option<String>,
     /// Problems that prevent a resume or lose part of the conversation.
-    errors: u64,
+    pub(crate) errors: u64,
     /// Problems that may change what a resume sends.
     warnings: u64,
     /// The number of problems that the original has too; null without `--against`.
     original: Option<Counts>,
     /// The problems, in the order of their lines.
-    #[schemars(with = "Vec<Row>")]
-    problems: Rows<'a>,
+    problems: Vec<Row>,
 }
 
 /// How many problems there are.
-#[derive(JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ProblemCounts")]
 struct Counts {
     errors: u64,
@@ -109,7 +38,7 @@ struct Counts {
 }
 
 /// One problem.
-#[derive(JsonSchema, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ProblemRow")]
 struct Row {
     /// Its line, from 1.
@@ -124,54 +53,79 @@ struct Row {
     other_line: Option<u32>,
     /// The number of entries concerned; null for most kinds.
     entries: Option<u32>,
+    #[serde(skip)]
+    problem: Problem,
 }
 
-/// One object, written problem by problem: a large file may have very many.
-impl Serialize for CheckReport {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Object {
-            file: &self.file,
-            against: self.against.as_deref(),
-            errors: self.count(Severity::Error, Origin::Own),
-            warnings: self.count(Severity::Warning, Origin::Own),
-            original: self.against.as_ref().map(|_| Counts {
-                errors: self.count(Severity::Error, Origin::Original),
-                warnings: self.count(Severity::Warning, Origin::Original),
-            }),
-            problems: Rows(&self.problems),
+/// Where a problem comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Origin {
+    /// From the file that was checked.
+    Own,
+    /// From the original: it is there too.
+    Original,
+}
+
+impl CheckReport {
+    /// The `problems` of the file called `file`, in the order of their lines, which was compared with `against`.
+    pub(crate) fn new(
+        session: SessionRef,
+        file: String,
+        against: Option<String>,
+        problems: Vec<(Problem, Origin)>,
+    ) -> Self {
+        let count = |severity, origin| {
+            let same = problems.iter().filter(|(problem, from)| problem.severity == severity && *from == origin);
+            same.count() as u64
+        };
+        let counts =
+            |origin| Counts { errors: count(Severity::Error, origin), warnings: count(Severity::Warning, origin) };
+        let Counts { errors, warnings } = counts(Origin::Own);
+        let original = against.as_ref().map(|_| counts(Origin::Original));
+        let problems = problems.into_iter().map(|(problem, origin)| Row::new(problem, origin)).collect();
+        Self { session, file, against, errors, warnings, original, problems }
+    }
+
+    /// One sentence on all of it.
+    pub(crate) fn summary(&self) -> String {
+        let found = |Counts { errors, warnings }| match (errors, warnings) {
+            (0, 0) => None,
+            (0, _) => Some(counted(warnings, "warning")),
+            (_, 0) => Some(counted(errors, "error")),
+            _ => Some(format!("{} and {}", counted(errors, "error"), counted(warnings, "warning"))),
+        };
+        let own = found(Counts { errors: self.errors, warnings: self.warnings });
+        let (file, original) = (&self.file, self.against.as_deref().unwrap_or("the original"));
+        match (own, self.original.and_then(found)) {
+            (None, None) => format!("no problems in {file}"),
+            (Some(own), None) if self.against.is_none() => format!("{own} in {file}"),
+            (Some(own), None) => format!("{own} in {file}, none in {original}"),
+            (None, Some(old)) => format!("{old} in {file}, all also in {original}"),
+            (Some(own), Some(old)) => format!("{own} in {file}, and {old} also in {original}"),
         }
-        .serialize(serializer)
     }
 }
 
-impl JsonSchema for CheckReport {
-    fn schema_name() -> Cow<'static, str> {
-        "CheckReport".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Object::json_schema(generator)
+impl Row {
+    fn new(problem: Problem, origin: Origin) -> Self {
+        let (other_line, entries) = match problem.detail {
+            Detail::None => (None, None),
+            Detail::Line(line) => (Some(line.number()), None),
+            Detail::Entries(n_entries) => (None, Some(n_entries)),
+        };
+        let Problem { severity, kind, .. } = problem;
+        let (line, message, in_original) = (problem.line.number(), kind.text(), origin == Origin::Original);
+        Self { line, severity, kind, message, in_original, other_line, entries, problem }
     }
 }
 
-struct Rows<'a>(&'a [(Problem, Origin)]);
-
-impl Serialize for Rows<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|(problem, origin)| Row {
-            line: problem.line.number(),
-            severity: problem.severity,
-            kind: problem.kind,
-            message: problem.kind.text(),
-            in_original: *origin == Origin::Original,
-            other_line: match problem.detail {
-                Detail::Line(line) => Some(line.number()),
-                Detail::None | Detail::Entries(_) => None,
-            },
-            entries: match problem.detail {
-                Detail::Entries(n_entries) => Some(n_entries),
-                Detail::None | Detail::Line(_) => None,
-            },
-        }))
+/// A line for each problem: `FILE:LINE: error: ...`.
+impl fmt::Display for CheckReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for Row { line, severity, in_original, problem, .. } in &self.problems {
+            let old = if *in_original { " (also in the original)" } else { "" };
+            writeln!(f, "{}:{line}: {}{old}: {problem}", self.file, severity.name())?;
+        }
+        Ok(())
     }
 }

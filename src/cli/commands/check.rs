@@ -14,9 +14,7 @@ use crate::session::archives;
 use crate::session::error::{CommandError, Completion};
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{
-    Problem, Severity, Side, Visible, Written, as_written, check, compare, new_problems, outlived_thinking,
-};
+use ctxc_core::apply::{Problem, Side, Visible, Written, as_written, check, compare, new_problems, outlived_thinking};
 use ctxc_store::Archive;
 use ctxc_transcript::session::Found;
 use ctxc_transcript::{Chain, Index};
@@ -60,8 +58,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     context.print_about(About::Session(&report.session), &report, &report)?;
     found.path().into_iter().for_each(|path| archives::say_masked(path, ui));
     ui.status(report.summary());
-    let has_errors = report.count(Severity::Error, Origin::Own) > 0;
-    Ok(if has_errors { Completion::Errors } else { Completion::Full })
+    Ok(if report.errors > 0 { Completion::Errors } else { Completion::Full })
 }
 
 fn alone(mut file: Reading, archive: Option<&str>, ui: &Ui) -> Result<CheckReport, CommandError> {
@@ -72,7 +69,7 @@ fn alone(mut file: Reading, archive: Option<&str>, ui: &Ui) -> Result<CheckRepor
         problems.sort_by_key(|problem| (problem.line, problem.kind));
     }
     let problems = problems.into_iter().map(|problem| (problem, Origin::Own)).collect();
-    Ok(CheckReport { session: file.session(), file: file.name, against: None, problems })
+    Ok(CheckReport::new(file.session(), file.name, None, problems))
 }
 
 /// The thinking of a version that does not stand behind what it was written behind, as the archive knows it (S-09).
@@ -130,5 +127,5 @@ fn against(file: &mut Reading, original: &mut Reading, ui: &Ui) -> Result<CheckR
         .chain(compared.into_iter().map(|problem| (problem, Origin::Own)))
         .collect();
     problems.sort_by_key(|(problem, _)| (problem.line, problem.kind));
-    Ok(CheckReport { session: file.session(), file: file.name.clone(), against: Some(original.name.clone()), problems })
+    Ok(CheckReport::new(file.session(), file.name.clone(), Some(original.name.clone()), problems))
 }

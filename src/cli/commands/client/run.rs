@@ -98,15 +98,15 @@ pub(crate) struct StatusLineArgs {
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let mode = |dry_run| if dry_run { Mode::Preview } else { Mode::Write };
     match args.action {
-        Action::Install { dry_run } => install(&place(context, PlaceOf::Skills)?, mode(dry_run), context),
-        Action::Uninstall { dry_run } => uninstall(&place(context, PlaceOf::Skills)?, mode(dry_run), context),
+        Action::Install { dry_run } => install(&place(context)?, mode(dry_run), context),
+        Action::Uninstall { dry_run } => uninstall(&place(context)?, mode(dry_run), context),
         Action::PluginDir => {
-            let place = place(context, PlaceOf::Data)?;
-            write(&place.folder, &program()?, Mode::Write)?;
-            context.ui.data_line(place.folder.display())?;
+            let place = place(context)?;
+            write(&place.data, &program()?, Mode::Write)?;
+            context.ui.data_line(place.data.display())?;
             Ok(())
         }
-        Action::Status => status(&place(context, PlaceOf::Skills)?, context),
+        Action::Status => status(&place(context)?, context),
         Action::Measure { percent, compacted_at } => print_measured(percent, compacted_at, context),
         #[cfg(feature = "mcp")]
         Action::Ask(args) => ask(&args.settings(context)?, context.ui),
@@ -117,7 +117,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
 
 pub(crate) fn run_status_line(args: &StatusLineArgs, context: &Context<'_>) -> Result<(), CommandError> {
     if args.install {
-        let place = place(context, PlaceOf::Skills)?;
+        let place = place(context)?;
         let touched = add_status_line(&place.client_settings, &program()?, Mode::Write)?;
         return print("install", Mode::Write, vec![touched], None, context);
     }
@@ -139,21 +139,13 @@ struct Place {
     kept_in: Option<String>,
 }
 
-/// Where a plugin is written.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum PlaceOf {
-    Skills,
-    Data,
-}
-
-fn place(context: &Context<'_>, of: PlaceOf) -> Result<Place, CommandError> {
+fn place(context: &Context<'_>) -> Result<Place, CommandError> {
     let environment = context.environment;
     let projects = environment.places()?.projects;
     let config = projects.parent().unwrap_or(&projects);
-    let folder = if of == PlaceOf::Skills { skills_folder(config) } else { data_dir()?.join("plugin") };
     let archive = hide_password(&environment.archive_url(None)?);
     Ok(Place {
-        folder,
+        folder: skills_folder(config),
         data: data_dir()?.join("plugin"),
         client_settings: config.join("settings.json"),
         kept_in: environment.config.client.keep.then_some(archive),

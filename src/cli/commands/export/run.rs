@@ -13,7 +13,6 @@ use crate::report::export::{Export, ExportProblem, ExportReport, Format};
 use crate::report::session::SessionRef;
 use crate::report::size::{count, counted};
 use crate::session::error::{CommandError, Completion, Kind};
-use crate::session::options::Secrets;
 use crate::session::reading::Reading;
 use crate::session::write::refuse_unless_file;
 use crate::terminal::ui::Ui;
@@ -51,17 +50,6 @@ pub(crate) struct Args {
     no_redact: bool,
 }
 
-/// What to export, and how.
-#[derive(Debug)]
-struct ExportSettings {
-    which: Which,
-    format: Format,
-    /// The file; standard output where there is none.
-    output: Option<PathBuf>,
-    existing: Existing,
-    secrets: Secrets,
-}
-
 /// Which sessions are exported.
 #[derive(Debug)]
 enum Which {
@@ -71,36 +59,42 @@ enum Which {
     All(Places),
 }
 
-pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let ui = context.ui;
-    let settings = &args.resolve(context)?;
-    let source = if let Which::One(found) = &settings.which { found.path() } else { None };
-    context.probe_report(source.into_iter().chain(settings.output.as_deref()))?;
+    let which =
+        if args.all { Which::All(context.environment.places()?) } else { Which::One(args.session.find(context)?) };
+    let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
+    if output.is_none() && context.reporting.form == Form::Json {
+        return Err(both_printed());
+    }
+    let source = if let Which::One(found) = &which { found.path() } else { None };
+    context.probe_report(source.into_iter().chain(output))?;
     let mut report = ExportReport {
         session: None,
-        format: settings.format,
-        output: settings.output.as_ref().map(|path| path.display().to_string()),
+        format: args.format,
+        output: output.map(|path| path.display().to_string()),
         sessions: 0,
         texts: 0,
         secrets_replaced: 0,
         problems: Vec::new(),
     };
-    match &settings.output {
+    match output {
         None => {
             let mut output = ui.output();
-            export(settings, &mut output, &mut report, ui)?;
+            export(args, &which, &mut output, &mut report, ui)?;
             output.flush().context("write to standard output")?;
             context.write_report(about(&report), &report)?;
         }
         Some(path) => {
             refuse_unless_file(path)?;
-            let mut staged = Staged::beside(path, settings.existing, None)?;
+            let existing = if args.force { Existing::Overwrite } else { Existing::Respect };
+            let mut staged = Staged::beside(path, existing, None)?;
             let mut output = BufWriter::new(staged.file());
-            export(settings, &mut output, &mut report, ui)?;
+            export(args, &which, &mut output, &mut report, ui)?;
             output.flush().with_context(|| format!("write {}", path.display()))?;
             drop(output);
             staged.sync()?;
-            staged.commit(settings.existing)?;
+            staged.commit(existing)?;
             context.print_about(about(&report), &report, format_args!("{}\n", path.display()))?;
         }
     }
@@ -118,21 +112,22 @@ fn about(report: &ExportReport) -> About<'_> {
 }
 
 fn export(
-    settings: &ExportSettings,
+    args: &Args,
+    which: &Which,
     output: &mut impl Write,
     report: &mut ExportReport,
     ui: &Ui,
 ) -> Result<(), CommandError> {
-    let places = match &settings.which {
+    let places = match which {
         Which::One(found) => {
-            report.session = Some(export_one(settings, found, output, report, ui)?);
+            report.session = Some(export_one(args, found, output, report, ui)?);
             return Ok(());
         }
         Which::All(places) => places,
     };
     for session in of_all_projects(places)? {
         let found = Found::File { path: session.path.clone(), by: FoundBy::Id };
-        match export_one(settings, &found, output, report, ui) {
+        match export_one(args, &found, output, report, ui) {
             Err(error) if error.kind() == Kind::Failed && error.cause::<NotWritten>().is_none() => {
                 let (path, problem) = (session.path.display().to_string(), error.sentence());
                 report.problems.push(ExportProblem { path, problem });
@@ -149,7 +144,7 @@ fn export(
 struct NotWritten(#[source] std::io::Error);
 
 fn export_one(
-    settings: &ExportSettings,
+    args: &Args,
     found: &Found,
     output: &mut impl Write,
     report: &mut ExportReport,
@@ -159,7 +154,7 @@ fn export_one(
     reading.refuse_unless_transcript()?;
     let mut session = reading.session();
     let mut redactor = Redactor::default();
-    if settings.secrets == Secrets::Replaced {
+    if !args.no_redact {
         // A secret may stand somewhere before the place that gives it away.
         each_piece(&reading, ui, |piece| {
             redactor.learn(&piece.text);
@@ -167,11 +162,11 @@ fn export_one(
         })?;
         session.title = session.title.map(|title| redactor.redact(&title).text);
     }
-    let mut export = Export::new(settings.format, &session);
+    let mut export = Export::new(args.format, &session);
     let mut write =
         |text: &str| output.write_all(text.as_bytes()).map_err(|error| anyhow::Error::new(NotWritten(error)));
     each_piece(&reading, ui, |mut piece| {
-        if settings.secrets == Secrets::Replaced {
+        if !args.no_redact {
             piece.text = redactor.redact(&piece.text).text;
         }
         report.texts += 1;
@@ -182,22 +177,4 @@ fn export_one(
     report.sessions += 1;
     report.secrets_replaced += redactor.n_secrets() as u64;
     Ok(session)
-}
-
-impl Args {
-    fn resolve(self, context: &Context<'_>) -> Result<ExportSettings, CommandError> {
-        let which =
-            if self.all { Which::All(context.environment.places()?) } else { Which::One(self.session.find(context)?) };
-        let output = self.output.filter(|path| path.as_os_str() != "-");
-        if output.is_none() && context.reporting.form == Form::Json {
-            return Err(both_printed());
-        }
-        Ok(ExportSettings {
-            which,
-            format: self.format,
-            output,
-            existing: if self.force { Existing::Overwrite } else { Existing::Respect },
-            secrets: if self.no_redact { Secrets::Sent } else { Secrets::Replaced },
-        })
-    }
 }
