@@ -3,8 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-
 use super::settings::ServerSettings;
 use super::tools::Tool;
 use crate::session::archives;
@@ -55,10 +53,10 @@ pub(super) fn open(source: &Path, made: Option<&OwnResult>, archive: &str, ui: &
     if let (Some(made), Some(archive)) = (made, &archive) {
         reading.go_on_from(&made.operations, &**archive, ui)?;
     }
-    let open = open_calls(reading.session_file()).with_context(|| format!("read {}", reading.name))?;
+    let open = reading.named(open_calls(reading.session_file()))?;
     let under_way = open.into_iter().map(|call| call.id).collect();
     let answers = answers(reading.transcript(), &interim_result);
-    let answers = answers.with_context(|| format!("read {}", reading.name))?;
+    let answers = reading.named(answers)?;
     if !answers.is_empty() {
         reading.answer(answers, archive.as_deref(), ui)?;
     }

@@ -1,7 +1,5 @@
 //! The batches that a conversation starts with, and those that a compaction adds to them.
 
-use anyhow::Context;
-
 use super::error::CommandError;
 use crate::report::compact::{BatchRow, CompactStats, Kept};
 use crate::session::archives;
@@ -33,7 +31,7 @@ impl Batches {
     /// else what its summary says, whoever wrote it.
     pub(crate) fn open(work: &mut OpenSession<'_>, prior: Option<&PriorSummary>) -> Result<Self, CommandError> {
         let reading = &mut work.reading;
-        let session = archives::last_session(&reading.file).with_context(|| format!("read {}", reading.name))?;
+        let session = reading.named(archives::last_session(&reading.file))?;
         let session = session.or_else(|| reading.stem.clone()).unwrap_or_else(|| "-".to_owned());
         let mut opened = Self {
             all: Vec::new(),

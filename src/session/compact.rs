@@ -3,8 +3,6 @@
 
 use std::num::NonZeroUsize;
 
-use anyhow::Context;
-
 use super::error::CommandError;
 use crate::report::compact::{ChunkRow, CompactReport, CompactStats, Reason};
 use crate::session::batches::Batches;
@@ -101,8 +99,8 @@ pub(crate) fn compact_conversation(
     let reading = &work.reading;
     let compaction = Compaction { scope: &scope, view: &view, size, batches: &batches };
     let n_stored = reading.made(None).n_stored();
-    let edits = compact(reading.transcript(), &compaction, rewrite.clone(), &reading.past.lines, n_stored)
-        .with_context(|| format!("read {}", reading.name))?;
+    let edits =
+        reading.named(compact(reading.transcript(), &compaction, rewrite.clone(), &reading.past.lines, n_stored))?;
     rewrite = take(work, edits, &rewrite)?;
     rewrite.records.extend(summaries.added().iter().map(NamedBatch::record));
     summaries.tell(how, &mut stats);
@@ -130,8 +128,7 @@ pub(crate) fn scope(
 ) -> Result<Option<Scope>, CommandError> {
     let reading = &work.reading;
     let chunk_size = NonZeroUsize::new(chunk_size).unwrap_or(NonZeroUsize::MIN);
-    Ok(Scope::of(reading.transcript(), &rewrite.dropped, keep_recent, chunk_size)
-        .with_context(|| format!("read {}", reading.name))?)
+    reading.named(Scope::of(reading.transcript(), &rewrite.dropped, keep_recent, chunk_size))
 }
 
 /// Lets a draft with `edits` take the place of what `work` has read, of which `rewrite` was to be done; what is returned is
@@ -151,7 +148,7 @@ pub(crate) fn read(work: &OpenSession<'_>, scope: &Scope) -> Result<Vec<ReadChun
     let mut read = Vec::with_capacity(scope.chunks.len());
     for chunk in &scope.chunks {
         Stopped::check(work.ui.stop())?;
-        read.push(read_chunk(&reading.file, &reading.index, chunk).with_context(|| format!("read {}", reading.name))?);
+        read.push(reading.named(read_chunk(&reading.file, &reading.index, chunk))?);
     }
     Ok(read)
 }

@@ -1,7 +1,5 @@
 //! Shortening texts, as `compress` and `run` do it.
 
-use anyhow::Context;
-
 use super::error::CommandError;
 use crate::report::calls::Calls;
 use crate::session::open::OpenSession;
@@ -24,8 +22,7 @@ pub(crate) fn tasks(
 ) -> Result<Tasks, CommandError> {
     let reading = &work.reading;
     let candidates = candidates(&reading.index, &reading.chain, turns, selection);
-    Ok(read_tasks(&reading.file, &reading.index, &candidates, min_tokens, rewrite)
-        .with_context(|| format!("read {}", reading.name))?)
+    reading.named(read_tasks(&reading.file, &reading.index, &candidates, min_tokens, rewrite))
 }
 
 /// What came of tasks.
@@ -52,7 +49,6 @@ pub(crate) fn shorten(
         None => outcome,
     });
     let outcomes: Vec<Outcome> = outcomes.collect();
-    add_edits(&reading.file, &reading.index, tasks, &outcomes, rewrite)
-        .with_context(|| format!("read {}", reading.name))?;
+    reading.named(add_edits(&reading.file, &reading.index, tasks, &outcomes, rewrite))?;
     Ok(Shortened { outcomes, calls })
 }

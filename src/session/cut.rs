@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 
 use super::error::CommandError;
 use super::reading::Reading;
@@ -114,15 +114,14 @@ pub(crate) fn cut(request: &CutRequest, mut work: OpenSession<'_>) -> Result<Cut
     targets.check(items.iter().map(|items| !items.is_empty()))?;
     let cuts = cuts(specs, &items, &rewriting.archive_ref);
     let mut rewrite = Rewrite::default();
-    let outcomes = cut_named(&reading.file, &reading.index, &calls, &cuts, action.verb(), &mut rewrite)
-        .with_context(|| format!("read {}", reading.name))?;
+    let outcomes =
+        reading.named(cut_named(&reading.file, &reading.index, &calls, &cuts, action.verb(), &mut rewrite))?;
     let shortened = match inputs {
         Inputs::Leave => Vec::new(),
         Inputs::Shorten => {
             let cut = outcomes.iter().filter(|(_, outcome)| is_cut(outcome));
             let named = cut.filter_map(|(item, _)| call_of(*item, &calls)).collect();
-            cut_inputs(&reading.file, &reading.index, &named, &rewriting.archive_ref, &mut rewrite)
-                .with_context(|| format!("read {}", reading.name))?
+            reading.named(cut_inputs(&reading.file, &reading.index, &named, &rewriting.archive_ref, &mut rewrite))?
         }
     };
     let n_results = outcomes.iter().filter(|(item, outcome)| is_result(item) && is_cut(outcome)).count() as u64;
@@ -147,8 +146,7 @@ pub(crate) fn find(
 ) -> Result<(Calls, Vec<Vec<Item>>), CommandError> {
     let calls = calls_for(specs.iter().map(|spec| &spec.target), reading)?;
     let targets: Vec<&Target> = specs.iter().map(|spec| &spec.target).collect();
-    let named =
-        find_named(reading.transcript(), &calls, &targets, roles).with_context(|| format!("read {}", reading.name))?;
+    let named = reading.named(find_named(reading.transcript(), &calls, &targets, roles))?;
     let items = items(action, specs, named, &calls, matches)?;
     refuse_two_summaries(specs, &items)?;
     Ok((calls, items))
@@ -182,7 +180,7 @@ pub(crate) fn calls_for<'a>(
         return Ok(Calls::default());
     }
     let calls = read_calls(reading.transcript(), &Protected::default());
-    Ok(calls.with_context(|| format!("read {}", reading.name))?)
+    reading.named(calls)
 }
 
 /// What each target names. One that does not tell which of several it means is refused.

@@ -1,8 +1,6 @@
 //! Planning a fit: the stages that bring a context just down to a target (W-02). Results go first, item by item; where they
 //! are not enough, the oldest messages are compacted into a summary of the size that is left.
 
-use anyhow::Context;
-
 use super::error::CommandError;
 use super::reading::Reading;
 use crate::session::fit_view::{Floor, MessageSizes, Range, View};
@@ -63,8 +61,7 @@ impl Figures {
         let Transcript { index, chain, .. } = transcript;
         let mut masked = Rewrite::default();
         let (what, _) = pruning(&stage).map_err(CommandError::usage)?;
-        let pruned =
-            prune(transcript, &what, archive_ref, &mut masked).with_context(|| format!("read {}", reading.name))?;
+        let pruned = reading.named(prune(transcript, &what, archive_ref, &mut masked))?;
         let mut places = vec![0; index.records.len()];
         for (place, line) in chain.lines.iter().enumerate() {
             if let Some(slot) = places.get_mut(line.idx()) {

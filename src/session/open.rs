@@ -1,7 +1,5 @@
 //! What all verbs that rewrite a session have in common: reading it, carrying the plan out, saying what was done.
 
-use anyhow::Context;
-
 use super::error::CommandError;
 use super::reading::{KnownPast, Reading};
 use crate::report::rewritten::{BeforeAfter, Rewritten};
@@ -126,8 +124,8 @@ impl<'a> OpenSession<'a> {
             return Ok(calibration.context(left.context()));
         }
         let thinking = Thinking { policy: settings.thinking, reach };
-        let consequences = follow_up(reading.transcript(), &calibration, thinking, &[], &mut rewrite.clone())
-            .with_context(|| format!("read {}", reading.name))?;
+        let consequences =
+            reading.named(follow_up(reading.transcript(), &calibration, thinking, &[], &mut rewrite.clone()))?;
         Ok(calibration.context(consequences.expected(left).context()))
     }
 
@@ -197,8 +195,8 @@ impl<'a> OpenSession<'a> {
             let mut rewrite = rewrite;
             let left = rewrite.left(&reading.index, &reading.chain);
             let thinking = Thinking { policy: self.settings.thinking, reach };
-            let consequences = follow_up(reading.transcript(), &self.calibration, thinking, &[], &mut rewrite)
-                .with_context(|| format!("read {}", reading.name))?;
+            let consequences =
+                reading.named(follow_up(reading.transcript(), &self.calibration, thinking, &[], &mut rewrite))?;
             (rewrite, None, consequences, left)
         };
         let recorded = rebased.as_ref().and_then(|rebased| rebased.recorded.as_ref());
@@ -308,14 +306,13 @@ impl<'a> OpenSession<'a> {
         let calibration = Calibration::learn(index, stored);
         let left = rewrite.left(index, chain);
         let thinking = Thinking { policy, reach };
-        let consequences = follow_up(
+        let consequences = reading.named(follow_up(
             Transcript { file: &rebased.base.file, index, chain },
             &calibration,
             thinking,
             runs,
             &mut rewrite,
-        )
-        .with_context(|| format!("read {}", reading.name))?;
+        ))?;
         if let Some(id) = &identity {
             rewrite.appended.iter_mut().for_each(|line| *line = with_session(line, id));
         }
@@ -375,7 +372,7 @@ impl<'a> OpenSession<'a> {
 /// Warns of a session that ctxc shortened before, of which the archive knows nothing of that (N-05).
 fn warn_of_lost_past(reading: &mut Reading, ui: &Ui) -> Result<(), CommandError> {
     let is_source = reading.past.known.as_ref().is_none_or(|known| known.version.is_none());
-    if is_source && has_placeholder(reading.session_file()).with_context(|| format!("read {}", reading.name))? {
+    if is_source && reading.named(has_placeholder(reading.session_file()))? {
         ui.warning(format_args!("{}: {LOST_PAST}; it can only be restored to its current state", reading.name));
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The stages of a pipeline, one after the other on one session: what `run` was told, or what `fit` has planned (B-11).
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 
 use super::error::{CommandError, too_low};
 use crate::report::prune::{CallRow, RuleRow};
@@ -85,8 +85,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
     fn prune(&mut self, stage: &PruneStage) -> Result<Did, CommandError> {
         let (pruning, reach) = pruning(stage).map_err(CommandError::usage)?;
         let OpenSession { reading, settings, ui, .. } = &*self.work;
-        let pruned = prune(reading.transcript(), &pruning, &settings.archive_ref, &mut self.rewrite)
-            .with_context(|| format!("read {}", reading.name))?;
+        let pruned = reading.named(prune(reading.transcript(), &pruning, &settings.archive_ref, &mut self.rewrite))?;
         if pruned.keeps_dead {
             ui.warning("inactive entries are kept: the newest message is one of them");
         }
@@ -140,8 +139,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
         let OpenSession { reading, settings, .. } = &*self.work;
         let strategy = TopDownTruncation::new(Tokens(stage.target_tokens), self.work.estimate());
         let thinking = Thinking { policy: settings.thinking, reach: self.reach };
-        let truncated = truncate(reading.transcript(), &strategy, thinking, &mut self.rewrite)
-            .with_context(|| format!("read {}", reading.name))?;
+        let truncated = reading.named(truncate(reading.transcript(), &strategy, thinking, &mut self.rewrite))?;
         let lowest = truncated.truncation.size;
         if strategy.is_out_of_reach(lowest) {
             return Err(too_low(strategy.target, lowest)

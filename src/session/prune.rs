@@ -1,7 +1,5 @@
 //! Removing what is superseded, and what nobody needs any more.
 
-use anyhow::Context;
-
 use super::error::CommandError;
 use crate::report::prune::PruneReport;
 use crate::session::open::OpenSession;
@@ -22,8 +20,12 @@ pub(crate) fn prune(
     }
     let mut rewrite = Rewrite::default();
     let reading = &work.reading;
-    let pruned = ctxc_core::apply::prune(reading.transcript(), pruning, &work.settings.archive_ref, &mut rewrite)
-        .with_context(|| format!("read {}", reading.name))?;
+    let pruned = reading.named(ctxc_core::apply::prune(
+        reading.transcript(),
+        pruning,
+        &work.settings.archive_ref,
+        &mut rewrite,
+    ))?;
     if pruned.keeps_dead {
         work.ui.warning("inactive entries are kept: the newest message is one of them");
     }

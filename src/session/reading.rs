@@ -119,6 +119,14 @@ impl Reading {
         Transcript { file: &self.file, index: &self.index, chain: &self.chain }
     }
 
+    /// What was `done` with the session, whose error names it.
+    ///
+    /// # Errors
+    /// When it failed.
+    pub(crate) fn named<T>(&self, done: Result<T, impl Into<anyhow::Error>>) -> Result<T, CommandError> {
+        done.map_err(|error| error.into().context(format!("read {}", self.name)).into())
+    }
+
     /// Says which session it is, where it was not named.
     fn say_found(&self, found: &Found, ui: &Ui) {
         let Found::File { path, by } = found else { return };

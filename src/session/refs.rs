@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use anyhow::Context;
 use clap::ValueEnum;
 
 use super::error::CommandError;
@@ -40,14 +39,13 @@ pub(crate) enum Sort {
 /// Lists what can be named of the session that was read.
 pub(crate) fn list(request: &RefsRequest, mut reading: Reading) -> Result<Refs, CommandError> {
     let summaries = Summaries::of(request, &mut reading);
-    let read = || format!("read {}", reading.name);
-    let calls = read_calls(reading.transcript(), &Protected::default()).with_context(read)?;
-    let mut rows = call_rows(&reading, &calls, &summaries).with_context(read)?;
+    let calls = reading.named(read_calls(reading.transcript(), &Protected::default()))?;
+    let mut rows = reading.named(call_rows(&reading, &calls, &summaries))?;
     rows.retain(|row| request.tool.as_ref().is_none_or(|tool| tool.eq_ignore_ascii_case(&row.tool)));
     rows.retain(|row| request.state.is_none_or(|state| state == row.state));
     let mut messages = Vec::new();
     if request.lists_messages {
-        messages = message_rows(&reading, &summaries).with_context(read)?;
+        messages = reading.named(message_rows(&reading, &summaries))?;
         messages.retain(|row| request.state.is_none_or(|state| state == row.state));
     }
     if request.sort == Sort::Tokens {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 
 use super::cut::{Matches, TargetSpec, Targets, list};
 use super::error::CommandError;
@@ -44,8 +44,7 @@ pub(crate) fn restore(
     let wanted: BTreeSet<usize> = places.iter().flatten().flatten().copied().collect();
     let cuts: Vec<OpenCut> = wanted.iter().filter_map(|at| open.get(*at).cloned()).collect();
     let rebased = reading.made(Some(&*archive)).rebase(&reading.past.history, None)?;
-    let (gives_back, returned) =
-        give_back(&rebased, &reading.past.history, &cuts).with_context(|| format!("read {}", reading.name))?;
+    let (gives_back, returned) = reading.named(give_back(&rebased, &reading.past.history, &cuts))?;
     drop(rebased);
     let mut rows = rows(specs, &places, &open, &wanted, &returned);
     for (row, cut) in rows.iter_mut().zip(&gone) {

@@ -83,8 +83,7 @@ fn invalidated_thinking(file: &mut Reading, archive: &dyn Archive, ui: &Ui) -> R
     for written_in in as_written(archive, &known)? {
         let index = Index::build(&written_in).with_context(|| format!("read {} as it was", file.name))?;
         let chain = Chain::find(&index);
-        let visible =
-            Visible::read(&written_in, &index, &chain, None).with_context(|| format!("read {}", file.name))?;
+        let visible = file.named(Visible::read(&written_in, &index, &chain, None))?;
         written.note(Side { index: &index, chain: &chain, visible: &visible });
     }
     let total = file.live_bytes();

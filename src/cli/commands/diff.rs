@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use similar::TextDiff;
 
 use crate::cli::args::SessionArg;
@@ -136,13 +136,11 @@ fn read(sides: &Sides, context: &Context<'_>) -> Result<(Reading, Reading), Comm
 }
 
 fn outline(reading: &Reading) -> Result<Outline, CommandError> {
-    Ok(Outline::of(reading.transcript()).with_context(|| format!("read {}", reading.name))?)
+    reading.named(Outline::of(reading.transcript()))
 }
 
 fn entry(change: Change, before: &Reading, after: &Reading, length: Length) -> Result<Entry, CommandError> {
-    let texts = |reading: &Reading, entry: Outlined| {
-        shown_in(&reading.file, &reading.index, entry.line).with_context(|| format!("read {}", reading.name))
-    };
+    let texts = |reading: &Reading, entry: Outlined| reading.named(shown_in(&reading.file, &reading.index, entry.line));
     Ok(match change {
         Change::Dropped(entry) => Entry {
             line_before: Some(entry.line.number()),

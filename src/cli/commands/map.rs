@@ -62,9 +62,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     // A map is of use without an archive too.
     let url = args.archive.url(context.environment).ok();
     let operations = url.map(|url| operations(&mut reading, &url, &session)).transpose()?.unwrap_or_default();
-    let read = || format!("read {}", reading.name);
     let source = Source { transcript: reading.transcript(), session: &session };
-    let mut map = Map::read(source, reading.session(), operations, args.no_redact).with_context(read)?;
+    let mut map = reading.named(Map::read(source, reading.session(), operations, args.no_redact))?;
     map.usage.window = context.environment.config.window().unwrap_or(map.usage.window);
     let page = map.page()?;
     let Some(path) = &args.output else {

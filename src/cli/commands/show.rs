@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     };
     let mut messages = Vec::new();
     let mut is_stopped = false;
-    each_shown(reading.transcript(), Order::Backward, |shown| {
+    reading.named(each_shown(reading.transcript(), Order::Backward, |shown| {
         is_stopped = Stopped::check(ui.stop()).is_err();
         if is_stopped || last.is_some_and(|last| messages.len() >= last) {
             return ControlFlow::Break(());
@@ -102,8 +102,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
             messages.push(Message::new(shown));
         }
         ControlFlow::Continue(())
-    })
-    .with_context(|| format!("read {}", reading.name))?;
+    }))?;
     if is_stopped {
         return Err(CommandError::interrupted());
     }

@@ -1,7 +1,5 @@
 //! `ctxc truncate`: remove the oldest messages until the rest fits.
 
-use anyhow::Context as _;
-
 use crate::cli::args::{RewriteArgs, SessionArg};
 use crate::cli::config::Config;
 use crate::cli::context::Context;
@@ -72,8 +70,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     let thinking = Thinking { policy: rewriting.thinking, reach: ThinkingReach::BehindChange };
     let mut rewrite = Rewrite::default();
     let reading = &work.reading;
-    let truncated = truncate(reading.transcript(), &strategy, thinking, &mut rewrite)
-        .with_context(|| format!("read {}", reading.name))?;
+    let truncated = reading.named(truncate(reading.transcript(), &strategy, thinking, &mut rewrite))?;
     let lowest = truncated.truncation.size;
     if !args.target.best_effort && strategy.is_out_of_reach(lowest) {
         let hint = format!("use --target-tokens {}, or --best-effort to go as low as possible", lowest.0 + 1);

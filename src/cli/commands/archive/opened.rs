@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 
 use crate::cli::context::Context;
@@ -116,7 +116,7 @@ impl OpenArchive<'_> {
     pub(super) fn batches_of(&self, asked: &str) -> Result<Option<Vec<Hit>>, CommandError> {
         let Some(Ok(found)) = self.places.as_ref().map(|places| session::find(asked, places)) else { return Ok(None) };
         let reading = Reading::of(&found, self.context.ui)?;
-        let prior = prior_summary(reading.transcript()).with_context(|| format!("read {}", reading.name))?;
+        let prior = reading.named(prior_summary(reading.transcript()))?;
         let mut hits = Vec::new();
         for name in prior.map(|prior| prior.batches).unwrap_or_default() {
             let Ok(key) = name.parse() else { continue };

@@ -1,7 +1,5 @@
 //! `ctxc buffer load`: put what was said in a session into the buffer.
 
-use anyhow::Context as _;
-
 use super::fill::{LimitArgs, fill};
 use super::opened::{OpenBuffer, WhereArgs};
 use crate::buffer::{Speaker, Spoken};
@@ -30,7 +28,7 @@ pub(super) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
     let url = args.place.url(context)?;
     context.probe_report(source.path())?;
     let reading = Reading::of(&source, context.ui)?;
-    let messages = read_spoken(reading.transcript()).with_context(|| format!("read {}", reading.name))?;
+    let messages = reading.named(read_spoken(reading.transcript()))?;
     if messages.is_empty() {
         context.ui.status(format_args!("no messages in {}", reading.name));
     }

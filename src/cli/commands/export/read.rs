@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use anyhow::Context;
 use serde_json::Value;
 
 use crate::report::export::{Piece, Spent};
@@ -29,11 +28,10 @@ pub(super) fn each_piece(
     for (place, &line) in reading.chain.lines.iter().enumerate() {
         Stopped::check(ui.stop())?;
         let turn = turn_at(&turns, place).map(|turn| turn.0);
-        let read = || format!("read {}", reading.name);
-        let bytes = read_line(&reading.file, &reading.index, line, &mut buffer).with_context(read)?;
+        let bytes = reading.named(read_line(&reading.file, &reading.index, line, &mut buffer))?;
         // What is no JSON says nothing, and is no part of the chain either.
         let entry: Value = serde_json::from_slice(bytes).unwrap_or_default();
-        for piece in reader.pieces(&entry, reading, line).with_context(read)? {
+        for piece in reading.named(reader.pieces(&entry, reading, line))? {
             take(Piece { turn, ..piece })?;
         }
     }
