@@ -22,7 +22,7 @@ use super::answer::{Answer, Outcome};
 use super::call::Request;
 use super::handler::Handler;
 use super::settings::ServerSettings;
-use super::tools::{Effect, INSTRUCTIONS, Tool};
+use super::tools::{INSTRUCTIONS, Tool};
 use crate::session::error::CommandError;
 use crate::terminal::interrupt;
 use crate::terminal::ui::{Ui, Verbosity};
@@ -181,8 +181,8 @@ fn listed(tool: Tool) -> rmcp::model::Tool {
         Value::Object(schema) => Arc::new(schema),
         _ => Arc::new(Map::new()),
     };
-    let reads = tool.effect() == Effect::Reads;
-    let hints = ToolAnnotations::new().read_only(reads).destructive(false).open_world(tool == Tool::CompactContext);
+    let hints =
+        ToolAnnotations::new().read_only(tool.is_reading()).destructive(false).open_world(tool == Tool::CompactContext);
     let listed = rmcp::model::Tool::new(tool.name(), tool.description(), object(tool.input()));
     let listed = listed.with_title(tool.title()).with_annotations(hints);
     match tool.output() {

@@ -17,15 +17,6 @@ pub(super) enum Tool {
     ContextRefs,
 }
 
-/// What a tool does to the world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effect {
-    /// It looks.
-    Reads,
-    /// It writes a session of its own beside the one that it is about, which stays as it is.
-    Adds,
-}
-
 impl Tool {
     pub(super) const ALL: [Self; 5] =
         [Self::Context, Self::CompactContext, Self::MemoryRead, Self::ContextStats, Self::ContextRefs];
@@ -61,11 +52,9 @@ impl Tool {
         }
     }
 
-    pub(super) const fn effect(self) -> Effect {
-        match self {
-            Self::Context | Self::CompactContext => Effect::Adds,
-            Self::MemoryRead | Self::ContextStats | Self::ContextRefs => Effect::Reads,
-        }
+    /// Whether it only reads; else it may write a new session.
+    pub(super) const fn is_reading(self) -> bool {
+        !matches!(self, Self::Context | Self::CompactContext)
     }
 
     pub(super) const fn description(self) -> &'static str {

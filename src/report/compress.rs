@@ -226,6 +226,22 @@ impl TaskRow {
 }
 
 /// What people read of a run.
+impl TaskRow {
+    /// Its place, what it is, and its sizes before the work.
+    fn cells(&self, rewritten: &Rewritten) -> Vec<Cell> {
+        let figure = |tokens| Cell::Count(rewritten.shown(tokens).0);
+        vec![
+            Cell::Count(self.line.into()),
+            Cell::Count(self.turn as u64),
+            Cell::from(self.role),
+            Cell::from(self.part),
+            Cell::Text(self.level.clone()),
+            figure(self.tokens_before),
+            figure(self.target),
+        ]
+    }
+}
+
 impl fmt::Display for CompressReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.rewritten.unchanged.is_some() {
@@ -322,15 +338,7 @@ impl fmt::Display for Plan<'_> {
         }
         let mut tasks = Table::new(&["line", "turn", "role", "part", "level", "tokens", "target"]);
         for row in &report.tasks {
-            tasks.push(vec![
-                Cell::Count(row.line.into()),
-                Cell::Count(row.turn as u64),
-                Cell::from(row.role),
-                Cell::from(row.part),
-                Cell::Text(row.level.clone()),
-                figure(row.tokens_before),
-                figure(row.target),
-            ]);
+            tasks.push(row.cells(&report.rewritten));
         }
         if !report.tasks.is_empty() {
             writeln!(f, "{}", tasks.render(*look))?;

@@ -48,18 +48,13 @@ fn cells(row: &TaskRow, rewritten: &Rewritten) -> Vec<Cell> {
         (Some(outcome), None) => outcome.to_owned(),
         (None, _) => "-".to_owned(),
     };
-    vec![
-        Cell::Count(row.line.into()),
-        Cell::Count(row.turn as u64),
-        Cell::from(row.role),
-        Cell::from(row.part),
-        Cell::Text(row.level.clone()),
-        figure(row.tokens_before),
-        figure(row.target),
+    let mut cells = row.cells(rewritten);
+    cells.extend([
         row.tokens_after.map_or(Cell::from("-"), figure),
         row.facts.as_ref().map_or(Cell::from("-"), |facts| Cell::Count(facts.n_lost())),
         Cell::Text(outcome),
-    ]
+    ]);
+    cells
 }
 
 fn calls(row: &TaskRow) -> [Cell; 4] {

@@ -30,6 +30,18 @@ impl Kind {
     /// All of them, in the order of a chart.
     pub(crate) const ALL: [Self; 6] =
         [Self::System, Self::Prompt, Self::Answer, Self::Thinking, Self::Tool, Self::Client];
+
+    /// What people read.
+    pub(super) const fn label(self) -> &'static str {
+        match self {
+            Self::System => "system prompt and tools",
+            Self::Prompt => "prompts",
+            Self::Answer => "answers",
+            Self::Thinking => "thinking",
+            Self::Tool => "tool calls and results",
+            Self::Client => "added by the client",
+        }
+    }
 }
 
 /// The state of an item.

@@ -32,18 +32,6 @@ impl Kind {
             Self::Client => "client",
         }
     }
-
-    /// What people read.
-    const fn label(self) -> &'static str {
-        match self {
-            Self::System => "system prompt and tools",
-            Self::Prompt => "prompts",
-            Self::Answer => "answers",
-            Self::Thinking => "thinking",
-            Self::Tool => "tool calls and results",
-            Self::Client => "added by the client",
-        }
-    }
 }
 
 impl State {

@@ -183,14 +183,7 @@ impl<'a> Pass<'a> {
 
     fn add(&mut self, line: LineNo, kind: Kind, tokens: u64, text: &str, command: String) {
         let state = if is_placeholder(text) { State::Removed } else { State::Active };
-        let group = match kind {
-            Kind::System => "system prompt and tools",
-            Kind::Prompt => "prompts",
-            Kind::Answer => "answers",
-            Kind::Thinking => "thinking",
-            Kind::Tool => "results without a call",
-            Kind::Client => "added by the client",
-        };
+        let group = if kind == Kind::Tool { "results without a call" } else { kind.label() };
         let turn = self.turn_of.get(&line).copied().unwrap_or(0);
         let text = self.beginning(text);
         let name = clipped(&text, NAME_LEN);
