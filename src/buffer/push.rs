@@ -61,7 +61,7 @@ fn number(state: &mut State, spoken: Spoken, now: Timestamp) -> Utterance {
     state.newest += 1;
     state.turn = turn.unwrap_or(next_turn);
     let (sequence, turn_number) = (state.newest, state.turn);
-    Utterance { sequence, utterance_index: 0, turn_number, speaker, time: time.unwrap_or(now), text }
+    Utterance { sequence, place: 0, turn_number, speaker, time: time.unwrap_or(now), text }
 }
 
 /// Takes the oldest utterances out until the rest keeps to the limits; their numbers.
@@ -90,6 +90,6 @@ fn placed(said: Vec<Utterance>, state: &State) -> Vec<Utterance> {
     let first = state.held.first().map_or(u64::MAX, |reference| reference.sequence);
     let mut held: Vec<Utterance> = said.into_iter().filter(|utterance| utterance.sequence >= first).collect();
     let start = held.first().and_then(|utterance| place(utterance.sequence)).unwrap_or_default();
-    held.iter_mut().enumerate().for_each(|(at, utterance)| utterance.utterance_index = start + at);
+    held.iter_mut().enumerate().for_each(|(at, utterance)| utterance.place = start + at);
     held
 }

@@ -26,7 +26,7 @@ pub(crate) struct Utterance {
     /// Its number within the buffer, from 1. It never changes, and no other utterance gets it.
     pub(crate) sequence: u64,
     /// Its place among what the buffer holds, oldest first, from 0. It changes when older ones go.
-    pub(crate) utterance_index: usize,
+    pub(crate) place: usize,
     /// The turn in which it was said.
     pub(crate) turn_number: u64,
     /// Who said it.
@@ -70,10 +70,10 @@ impl Utterance {
     }
 
     /// The utterance that `record` holds, at this place; `None` where it holds none.
-    pub(super) fn of_record(record: Record, utterance_index: usize) -> Option<Self> {
+    pub(super) fn of_record(record: Record, place: usize) -> Option<Self> {
         let Meta { sequence, turn } = serde_json::from_str(record.meta.as_deref()?).ok()?;
         let Document { speaker, time, text, .. } = record.document;
         let speaker = speaker?.parse().ok()?;
-        Some(Self { sequence, utterance_index, turn_number: turn, speaker, time: time?, text })
+        Some(Self { sequence, place, turn_number: turn, speaker, time: time?, text })
     }
 }

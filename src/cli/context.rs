@@ -115,7 +115,7 @@ impl Context<'_> {
         }
         let path = match (&rewritten.output, &rewritten.unchanged) {
             (Some(path), _) => Some(path),
-            (None, Some(_)) if *output != Output::StandardOutput => Some(&rewritten.source),
+            (None, Some(_)) if *output != Output::Stdout => Some(&rewritten.source),
             (None, _) => None,
         };
         let line = path.map(|path| format!("{path}\n")).unwrap_or_default();

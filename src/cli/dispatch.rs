@@ -46,7 +46,7 @@ pub fn main() -> ExitCode {
         (Err(error), Some(Verb::Doctor(typed))) => {
             let environment = Environment::without_configuration();
             let context = Context { environment: &environment, ui: &ui, reporting: reporting.clone() };
-            doctor::run(&typed, &context, Some(error))
+            doctor::run(&typed, &context, Some(&error))
         }
         (Err(error), _) => Err(error),
     };
@@ -198,7 +198,7 @@ fn dispatch(
         #[cfg(feature = "mcp")]
         Verb::Mcp(args) => mcp::run(args, &context)?,
         Verb::Export(args) => return export::run(&args, &context),
-        Verb::Batch(args) => return batch::run(args, &context, batch::Runner { check, run_one }),
+        Verb::Batch(args) => return batch::run(&args, &context, batch::Runner { check, run_one }),
         Verb::Client(args) => client::run(args, &context)?,
         Verb::Statusline(args) => client::run_status_line(&args, &context)?,
         Verb::Config => config::run(&context)?,

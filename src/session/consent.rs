@@ -162,7 +162,7 @@ impl<'a> Running<'a> {
 
     /// Ends the drawing; says whether results are not kept for another run.
     pub(crate) fn finish(self) {
-        self.progress.finish();
+        drop(self.progress);
         if let Some(error) = self.not_cached {
             self.ui.warning(format_args!("results are not cached: cannot {error}"));
         }

@@ -230,8 +230,7 @@ impl<'a> OpenSession<'a> {
             return Ok(());
         }
         // Without a place of its own a result that is the source is not written again.
-        let is_written =
-            rewritten.unchanged.is_none() || matches!(settings.output, Output::File(..) | Output::StandardOutput);
+        let is_written = rewritten.unchanged.is_none() || matches!(settings.output, Output::File(..) | Output::Stdout);
         if !is_written {
             return Ok(());
         }
@@ -284,7 +283,7 @@ impl<'a> OpenSession<'a> {
             _ if reading.past.known.as_ref().is_none_or(|known| known.version.is_none()) => None,
             _ if identity_of == Identity::Source => own_session.clone(),
             Output::NewSession(_) => own_session.clone(),
-            Output::File(..) | Output::StandardOutput | Output::InPlace(_) => read_as.clone(),
+            Output::File(..) | Output::Stdout | Output::InPlace(_) => read_as.clone(),
         };
         let made = reading.made(self.archive.as_deref());
         if let Some(rebased) = made.recorded(&history, &self.rendered)? {

@@ -55,7 +55,7 @@ pub(crate) enum Output {
     /// This file; ids stay.
     File(PathBuf, Existing),
     /// Standard output; ids stay.
-    StandardOutput,
+    Stdout,
     /// The source itself, after a backup; ids stay.
     InPlace(Existing),
 }

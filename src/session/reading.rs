@@ -149,7 +149,7 @@ impl Reading {
         let reader = (&mut input.file).take(limit);
         let mut watched = ProgressReader { reader, stop: ui.stop(), progress: Progress::start(ui, "reading", len) };
         let index = Index::build(&mut watched).with_context(|| format!("read {name}"))?;
-        watched.progress.finish();
+        drop(watched.progress);
         let chain = Chain::find(&index);
         let stem = input.path.as_deref().and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
         let past = KnownPast {

@@ -57,7 +57,7 @@ fn at_once(tasks: &[Task], ui: &Ui) -> Result<Shrunk, CommandError> {
         flow = Stopped::check(ui.stop());
         if flow.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
-    progress.finish();
+    drop(progress);
     flow?;
     Ok(Shrunk { ran, calls: None })
 }

@@ -59,7 +59,7 @@ pub(crate) fn probe(output: &Output, reading: &Reading) -> Result<(), CommandErr
             Destination::File(path, *existing)
         }
         Output::InPlace(existing) => Destination::InPlace(*existing),
-        Output::NewSession(_) | Output::StandardOutput => return Ok(()),
+        Output::NewSession(_) | Output::Stdout => return Ok(()),
     };
     Ok(apply::probe(&origin, &destination, Timestamp::now())?)
 }
@@ -120,7 +120,7 @@ impl WriteJob<'_> {
             (Output::NewSession(_), Some(fresh)) => {
                 Destination::NewSession { path: &fresh.path, sidecar: &source_sidecar, new_sidecar: &new_sidecar }
             }
-            (Output::NewSession(_), None) | (Output::StandardOutput, _) => Destination::Stream(&mut stdout),
+            (Output::NewSession(_), None) | (Output::Stdout, _) => Destination::Stream(&mut stdout),
         };
         let (keeping, deposit) = match &mut archive {
             Some(archive) if self.is_copy => {

@@ -47,9 +47,6 @@ impl Progress {
             bar.set_message(printable(&text()).into_owned());
         }
     }
-
-    /// The work is over; the bar goes.
-    pub(crate) fn finish(self) {}
 }
 
 impl Drop for Progress {

@@ -28,7 +28,7 @@ fn test_7_3_utterances_have_their_places() {
     on_each_backend(|archive| {
         write(archive, &["1", "2", "3", "4", "5"], Change::default());
         let places = |archive: &dyn Archive| -> Vec<usize> {
-            held(archive).utterances.iter().map(|utterance| utterance.utterance_index).collect()
+            held(archive).utterances.iter().map(|utterance| utterance.place).collect()
         };
         assert_eq!(places(archive), [0, 1, 2, 3, 4]);
         let pushed = put(archive, vec![said(User, "6"), said(User, "7")], size(5));

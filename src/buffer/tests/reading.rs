@@ -65,7 +65,7 @@ fn test_7_12_all_reads_filter_by_speaker() {
         assert_eq!(texts(contents.last(1, Some(User))), ["u2 word"]);
         assert_eq!(texts(contents.read(Some(System))), ["s1"]);
         assert_eq!(found(archive, "word", Some(User)), ["u2 word"]);
-        let places: Vec<usize> = contents.read(Some(User)).iter().map(|it| it.utterance_index).collect();
+        let places: Vec<usize> = contents.read(Some(User)).iter().map(|it| it.place).collect();
         assert_eq!(places, [0, 3], "places are those in the buffer");
     });
 }

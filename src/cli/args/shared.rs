@@ -102,7 +102,7 @@ impl RewriteArgs {
         }
         let source = session.find_to_rewrite(context)?;
         let output = self.output.resolve(self.session_id, &source)?;
-        if output == Output::StandardOutput && context.reporting.form == Form::Json && !self.dry_run {
+        if output == Output::Stdout && context.reporting.form == Form::Json && !self.dry_run {
             return Err(both_printed());
         }
         let typed_archive = self.archive.archive.as_deref().map(hide_password);
@@ -160,10 +160,10 @@ impl RewriteArgs {
         }
         let existing = if self.output.force { Existing::Overwrite } else { Existing::Respect };
         let output = self.output.output.as_ref().map(|path| match path {
-            path if path.as_os_str() == "-" => Output::StandardOutput,
+            path if path.as_os_str() == "-" => Output::Stdout,
             path => Output::File(path.clone(), existing),
         });
-        if output == Some(Output::StandardOutput) && context.reporting.form == Form::Json && !self.dry_run {
+        if output == Some(Output::Stdout) && context.reporting.form == Form::Json && !self.dry_run {
             return Err(both_printed());
         }
         let mode = if self.dry_run { Mode::Show } else { Mode::Do };
@@ -223,7 +223,7 @@ impl OutputArgs {
     pub(crate) fn resolve(self, session_id: Option<Uuid>, source: &Found) -> Result<Output, CommandError> {
         let existing = if self.force { Existing::Overwrite } else { Existing::Respect };
         match (self.output, source) {
-            (Some(path), _) if path.as_os_str() == "-" => Ok(Output::StandardOutput),
+            (Some(path), _) if path.as_os_str() == "-" => Ok(Output::Stdout),
             (Some(path), _) => Ok(Output::File(path, existing)),
             (None, Found::StandardInput) if self.in_place => {
                 Err(CommandError::usage(anyhow!("--in-place cannot be used with standard input"))
@@ -233,7 +233,7 @@ impl OutputArgs {
                 Err(CommandError::usage(anyhow!("--session-id cannot be used with standard input"))
                     .hint("the result goes to standard output"))
             }
-            (None, Found::StandardInput) => Ok(Output::StandardOutput),
+            (None, Found::StandardInput) => Ok(Output::Stdout),
             (None, Found::File { .. }) if self.in_place => Ok(Output::InPlace(existing)),
             (None, Found::File { .. }) => Ok(Output::NewSession(session_id)),
         }

@@ -51,12 +51,12 @@ const LONGEST_SETTINGS: u64 = 1 << 20;
 pub(crate) fn run(
     args: &Args,
     context: &Context<'_>,
-    broken: Option<CommandError>,
+    broken: Option<&CommandError>,
 ) -> Result<Completion, CommandError> {
     let (environment, ui) = (context.environment, context.ui);
     context.probe_report(None)?;
     let mut doctor = Doctor::new(env!("CARGO_PKG_VERSION"), ui.look());
-    look_at_configuration(broken.as_ref(), environment.missing_variable(), &mut doctor);
+    look_at_configuration(broken, environment.missing_variable(), &mut doctor);
     let keep_max = environment.config.keep_max();
     let archive = args.archive.url(environment).ok().and_then(|url| look_at_archive(&url, keep_max, &mut doctor));
     if let Ok(places) = &environment.places() {

@@ -25,7 +25,7 @@ pub(crate) fn run(gone: &KeptOnly, context: &Context<'_>) -> Result<(), CommandE
     let mut archive = archives::open_existing(&gone.archive)?;
     let (path, gone_folder) = match &gone.output {
         Some(Output::File(path, _)) => (path.clone(), None),
-        Some(Output::StandardOutput) => {
+        Some(Output::Stdout) => {
             kept.write(&*archive, &mut ui.output())?;
             return Ok(());
         }

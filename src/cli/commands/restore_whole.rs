@@ -303,12 +303,12 @@ fn nothing_to_undo(
             staged.commit(*existing)?;
             path.clone()
         }
-        Output::StandardOutput if rewriting.mode == Mode::Do => {
+        Output::Stdout if rewriting.mode == Mode::Do => {
             let mut stdout = ui.output();
             std::io::copy(&mut input.file, &mut stdout).and_then(|_| stdout.flush())?;
             return Ok(());
         }
-        Output::File(..) | Output::StandardOutput | Output::InPlace(_) | Output::NewSession(_) => PathBuf::from(name),
+        Output::File(..) | Output::Stdout | Output::InPlace(_) | Output::NewSession(_) => PathBuf::from(name),
     };
     context.print_about(About::Rewrite(&report.rewritten), &report, format_args!("{}\n", path.display()))
 }

@@ -65,7 +65,7 @@ impl Row {
     fn new(utterance: &Utterance) -> Self {
         Self {
             sequence: utterance.sequence,
-            utterance_index: utterance.utterance_index,
+            utterance_index: utterance.place,
             turn_number: utterance.turn_number,
             speaker: utterance.speaker.name(),
             time: utterance.time.to_string(),

@@ -101,6 +101,7 @@ pub(crate) struct Group {
 
 /// The context at one step.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[expect(clippy::struct_field_names, reason = "the names of the JSON keys")]
 pub(crate) struct Step {
     /// Which step it is, from 1.
     pub(crate) step: usize,

@@ -35,18 +35,19 @@ pub(crate) struct Args {
     jobs: Option<NonZeroUsize>,
     /// Append results to FILE, and skip sessions already in it
     #[arg(long, value_name = "FILE")]
-    results: Option<PathBuf>,
+    pub(super) results: Option<PathBuf>,
     /// Command to run on each session
     #[arg(value_name = "COMMAND")]
-    verb: String,
+    pub(super) verb: String,
     /// Its options
     #[arg(value_name = "OPTIONS", trailing_var_arg = true, allow_hyphen_values = true)]
     options: Vec<OsString>,
 }
 
 impl Args {
-    pub(super) fn resolve(self, context: &Context<'_>, runner: Runner) -> Result<BatchSettings, CommandError> {
-        let Self { jobs, results, verb, options } = self;
+    /// Refuses what would be wrong for every session.
+    pub(super) fn check(&self, context: &Context<'_>, runner: Runner) -> Result<(), CommandError> {
+        let Self { verb, options, .. } = self;
         if !VERBS.contains(&verb.as_str()) {
             return Err(CommandError::usage(anyhow!("{verb:?} cannot be run on many sessions"))
                 .hint(format!("use one of {}", VERBS.join(", "))));
@@ -58,11 +59,21 @@ impl Args {
             return Err(CommandError::usage(anyhow!("{option} names one file for all sessions"))
                 .hint("use one for each: {\"path\": \"a.jsonl\", \"options\": [\"-o\", \"b.jsonl\"]}"));
         }
-        let settings = BatchSettings { jobs: jobs.map_or_else(cpus, NonZeroUsize::get), results, verb, options };
         // An option that is wrong for one session is wrong for all.
-        let typed = settings.typed("session.jsonl".as_ref(), &[]);
-        (runner.check)(&typed).map_err(|problem| CommandError::usage(anyhow!("{problem}")))?;
-        Ok(settings)
+        let typed = self.typed("session.jsonl".as_ref(), &[]);
+        (runner.check)(&typed).map_err(|problem| CommandError::usage(anyhow!("{problem}")))
+    }
+
+    /// The command line for the session at `path`.
+    pub(super) fn typed(&self, path: &OsStr, options: &[OsString]) -> Vec<OsString> {
+        let head = ["ctxc".into(), OsString::from(&self.verb), "--json".into()];
+        let options = self.options.iter().chain(options).cloned();
+        head.into_iter().chain(options).chain(["--".into(), path.to_owned()]).collect()
+    }
+
+    /// How many sessions are worked on at a time.
+    pub(super) fn n_jobs(&self) -> usize {
+        self.jobs.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get)
     }
 }
 
@@ -73,29 +84,4 @@ pub(crate) struct Runner {
     pub(crate) check: fn(&[OsString]) -> Result<(), String>,
     /// Runs it; the `Ui` gets what it prints.
     pub(crate) run_one: fn(&[OsString], &Environment, &Ui) -> Result<Completion, ErrorReport>,
-}
-
-/// What to run, and where its results go.
-#[derive(Debug)]
-pub(super) struct BatchSettings {
-    /// How many sessions are worked on at a time.
-    pub(super) jobs: usize,
-    /// The file that gets the results; standard output where there is none.
-    pub(super) results: Option<PathBuf>,
-    pub(super) verb: String,
-    /// Options for all sessions.
-    pub(super) options: Vec<OsString>,
-}
-
-impl BatchSettings {
-    /// The command line for the session at `path`.
-    pub(super) fn typed(&self, path: &OsStr, options: &[OsString]) -> Vec<OsString> {
-        let head = ["ctxc".into(), OsString::from(&self.verb), "--json".into()];
-        let options = self.options.iter().chain(options).cloned();
-        head.into_iter().chain(options).chain(["--".into(), path.to_owned()]).collect()
-    }
-}
-
-fn cpus() -> usize {
-    available_parallelism().map_or(1, NonZeroUsize::get)
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::args::{Args, BatchSettings, Runner};
+use super::args::{Args, Runner};
 use super::input::{BadLine, Item, each_item};
 use super::results::{BatchKey, Results};
 use crate::cli::context::Context;
@@ -31,7 +31,7 @@ const IDLE: Duration = Duration::from_millis(100);
 /// What the workers share.
 struct Batch<'a> {
     runner: Runner,
-    settings: &'a BatchSettings,
+    args: &'a Args,
     environment: &'a Environment,
     ui: &'a Ui,
     stop: Arc<AtomicBool>,
@@ -55,14 +55,14 @@ struct Counts {
 /// What a worker is given.
 type Given = Result<Item, BadLine>;
 
-pub(crate) fn run(args: Args, context: &Context<'_>, runner: Runner) -> Result<Completion, CommandError> {
-    let settings = &args.resolve(context, runner)?;
+pub(crate) fn run(args: &Args, context: &Context<'_>, runner: Runner) -> Result<Completion, CommandError> {
+    args.check(context, runner)?;
     let ui = context.ui;
-    let (results, known) = Results::open(settings.results.as_deref(), ui)?;
+    let (results, known) = Results::open(args.results.as_deref(), ui)?;
     let (_, _, stop) = ui.parts();
     let state = State { results, counts: Counts::default(), ended: None };
-    let batch = Batch { settings, runner, environment: context.environment, ui, stop, state: Mutex::new(state) };
-    let (give, items) = sync_channel(settings.jobs);
+    let batch = Batch { args, runner, environment: context.environment, ui, stop, state: Mutex::new(state) };
+    let (give, items) = sync_channel(args.n_jobs());
     let items = Mutex::new(items);
     // It may wait for a line that never comes: nobody waits for it.
     let (ended, reader_end) = sync_channel(1);
@@ -70,7 +70,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>, runner: Runner) -> Result<C
         let _ = ended.send(read(&give));
     })?;
     thread::scope(|scope| {
-        for _ in 0..settings.jobs {
+        for _ in 0..args.n_jobs() {
             scope.spawn(|| batch.work(&items, &known));
         }
     });
@@ -139,7 +139,7 @@ impl<'a> Batch<'a> {
             self.lock().counts.skipped += 1;
             return;
         }
-        let typed = self.settings.typed(item.path.as_os_str(), &item.options);
+        let typed = self.args.typed(item.path.as_os_str(), &item.options);
         let streams = Streams::default();
         let verbosity = if self.ui.is_verbose() { Verbosity::Normal } else { Verbosity::Quiet };
         let ui = Ui::kept(verbosity, streams.clone(), Arc::clone(&self.stop));
@@ -170,9 +170,9 @@ impl<'a> Batch<'a> {
     /// Names the content of a session with what is done to it; `None` where it cannot be read. Whether a file may be
     /// overwritten changes no result: so a rerun may say it of what was written right before a crash.
     fn key(&self, item: &Item) -> Option<String> {
-        self.settings.results.as_ref()?;
+        self.args.results.as_ref()?;
         let content = File::open(&item.path).and_then(Digest::of_reader).ok()?;
-        let typed = self.settings.typed(item.path.as_os_str(), &item.options);
+        let typed = self.args.typed(item.path.as_os_str(), &item.options);
         let mut text = content.as_bytes().to_vec();
         for word in typed.iter().filter(|word| *word != "--force") {
             text.push(0);
@@ -185,7 +185,7 @@ impl<'a> Batch<'a> {
         let is_done = result.is_ok();
         let line = match result {
             Ok(line) => Ok(line),
-            Err(error) => failure_to_json(Some(&self.settings.verb), error),
+            Err(error) => failure_to_json(Some(&self.args.verb), error),
         };
         let mut state = self.lock();
         let counted = if is_done { &mut state.counts.done } else { &mut state.counts.failed };

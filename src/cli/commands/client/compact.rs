@@ -114,7 +114,7 @@ fn how(context: &Context<'_>) -> Result<CompactOptions, CommandError> {
             source: Found::StandardInput,
             estimate: config.tokens,
             thinking: ThinkingPolicy::Keep,
-            output: Output::StandardOutput,
+            output: Output::Stdout,
             archive_ref: environment.archive_ref(&keep)?,
             keep,
             on_server: environment.server_consent(),
