@@ -6,7 +6,7 @@ use super::answer::Answer;
 use super::settings::ServerSettings;
 use super::subject::Subject;
 use crate::report::size::{counted, percent, tokens};
-use crate::report::stats::{Measured, Stats};
+use crate::report::stats::Stats;
 use crate::session::error::CommandError;
 use crate::session::stats::measure;
 use crate::terminal::ui::Ui;
@@ -30,14 +30,21 @@ fn told(stats: &Stats) -> String {
         percent(context.calibrated.0, window.0),
         tokens(*window)
     );
-    match stats.measured {
-        Some(Measured { tokens: measured, lowered_from: None, .. }) => {
-            let _ = write!(text, "\nas last recorded by the client: {}", tokens(measured));
-        }
-        Some(Measured { tokens: measured, lowered_from: Some(before), .. }) => {
-            let _ = write!(text, "\nas last recorded: {}, lowered by ctxc from {}", tokens(measured), tokens(before));
-        }
-        None => {}
+    if let Some(measured) = stats.measured {
+        let now = tokens(measured.tokens);
+        let _ = match measured.lowered_from {
+            None => write!(
+                text,
+                "
+as last recorded by the client: {now}"
+            ),
+            Some(before) => write!(
+                text,
+                "
+as last recorded: {now}, lowered by ctxc from {}",
+                tokens(before)
+            ),
+        };
     }
     let _ = write!(
         text,

@@ -125,6 +125,7 @@ impl Ui {
 
     /// A way to an agent, which gets to know of the warnings alone. Standard error has everything with
     /// [`Verbosity::Verbose`], and nothing without; standard output has nothing.
+    #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
     pub(crate) fn to_agent(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>) -> Self {
         Self { verbosity, color, stop, listener: Listener::Agent(Mutex::default()), has_output: Arc::default() }
     }
@@ -151,6 +152,7 @@ impl Ui {
     }
 
     /// The warnings for an agent so far.
+    #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
     pub(crate) fn warnings(&self) -> Vec<String> {
         match &self.listener {
             Listener::Streams | Listener::Kept(_) => Vec::new(),

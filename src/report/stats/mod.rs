@@ -8,5 +8,5 @@ mod summary;
 mod tables;
 mod turn;
 
-pub(crate) use count::{Measured, Stats};
+pub(crate) use count::Stats;
 pub(crate) use tables::Figures;
