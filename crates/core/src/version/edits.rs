@@ -1,6 +1,6 @@
 //! What one operation did to a session.
 
-use super::pack::{Packer, Unpacker};
+use super::pack::{Packer, Unpacker, object_of};
 use super::{Address, VersionError};
 use ctxc_store::{Archive, Object, ObjectKind};
 use ctxc_transcript::LineNo;
@@ -123,14 +123,7 @@ impl Edits {
         }
         packer.number(self.edits.len() as u64);
         self.edits.iter().for_each(|edit| pack_edit(&mut packer, edit));
-        Object {
-            kind: ObjectKind::Edits,
-            key: Self::key(&self.operation),
-            group: None,
-            head: Vec::new(),
-            lines: Vec::new(),
-            content: packer.0,
-        }
+        object_of(ObjectKind::Edits, Self::key(&self.operation), packer.0)
     }
 
     /// The edits of the operation called `operation`.

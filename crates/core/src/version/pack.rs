@@ -1,10 +1,16 @@
 //! How states, versions and edits are written down: numbers as varints, bytes behind their length.
 
 use ctxc_store::codec::{put_varint, take_array, take_varint};
+use ctxc_store::{Object, ObjectKind};
 use ctxc_transcript::LineNo;
 use ctxc_transcript::Span;
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::text::Digest;
+
+/// An object of this kind and key that says `content` alone.
+pub(super) const fn object_of(kind: ObjectKind, key: Digest, content: Vec<u8>) -> Object {
+    Object { kind, key, group: None, head: Vec::new(), lines: Vec::new(), content }
+}
 
 /// Writes.
 #[derive(Default)]

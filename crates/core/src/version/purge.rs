@@ -69,12 +69,11 @@ pub fn purge(
     }
     let found = Found::read(archive, mask, stop)?;
     let purged = found.purged();
-    if purge == Purge::Mask && !purged.is_nothing() {
-        found.write(archive)?;
-    }
-    match purge {
-        Purge::Mask => archive.commit()?,
-        Purge::Count => {}
+    if purge == Purge::Mask {
+        if !purged.is_nothing() {
+            found.write(archive)?;
+        }
+        archive.commit()?;
     }
     Ok(purged)
 }
@@ -246,28 +245,53 @@ impl Found {
         for kind in [ObjectKind::Edits, ObjectKind::File, ObjectKind::Session] {
             for (key, _) in archive.object_keys(kind)? {
                 let Some(object) = archive.object(kind, key)? else { continue };
-                let before = object.content.clone();
-                let (object, is_masked) = match kind {
-                    ObjectKind::Edits => edits(&object, mask),
-                    ObjectKind::Session => session(&object, mask, renamed),
-                    _ => file(object, mask),
-                };
-                self.n_objects += u64::from(is_masked);
-                // What is read from the same file again is masked again.
-                match (kind, &object) {
-                    (ObjectKind::File, Some(object)) => {
-                        self.stand_ins.extend(stand_in::object(&before, &object.content, None));
-                    }
-                    (ObjectKind::Session, Some(object)) => {
-                        let titles = [&before, &object.content].map(|content| title(content));
-                        self.stand_ins.extend(stand_in::object(titles[0].as_bytes(), titles[1].as_bytes(), None));
-                    }
-                    _ => {}
+                match kind {
+                    ObjectKind::Edits => self.take_edits(&object, mask),
+                    ObjectKind::Session => self.take_session(&object, mask, renamed),
+                    _ => self.take_file(object, mask),
                 }
-                self.objects.extend(object);
             }
         }
         Ok(())
+    }
+
+    /// The edits of an operation.
+    fn take_edits(&mut self, object: &Object, mask: &Mask<'_>) {
+        let Some(mut edits) = Edits::unpack(&object.content) else { return };
+        let is_masked = any(edits.edits.iter_mut().map(|edit| match edit {
+            Edit::Splice { splice, .. } => masked_bytes(mask, &mut splice.bytes),
+            Edit::Drop(_) => false,
+            Edit::Insert { lines, .. } => any(lines.iter_mut().map(|line| masked_text(mask, line))),
+        }));
+        if is_masked {
+            self.n_objects += 1;
+            self.objects.push(edits.object());
+        }
+    }
+
+    /// What stands behind the last line of a file. What is read from the same file again is masked again.
+    fn take_file(&mut self, object: Object, mask: &Mask<'_>) {
+        let Some(content) = mask(&object.content, 0) else { return };
+        self.stand_ins.extend(stand_in::object(&object.content, &content, None));
+        self.n_objects += 1;
+        self.objects.push(Object { content, ..object });
+    }
+
+    /// A session, by its title and what it refers to.
+    fn take_session(&mut self, object: &Object, mask: &Mask<'_>, renamed: &HashMap<Digest, Digest>) {
+        let Ok(mut kept) = serde_json::from_slice::<KeptSession>(&object.content) else { return };
+        let title = kept.title.clone();
+        let is_masked = masked_text(mask, &mut kept.title);
+        self.stand_ins.extend(stand_in::object(title.as_bytes(), kept.title.as_bytes(), None));
+        self.n_objects += u64::from(is_masked);
+        let keys = std::iter::once(&mut kept.state).chain(&mut kept.version);
+        let is_renamed = any(keys.map(|key| {
+            let new = key.parse().ok().and_then(|old: Digest| renamed.get(&old));
+            new.map(|new| *key = new.to_string()).is_some()
+        }));
+        if is_masked || is_renamed {
+            self.objects.push(kept.object());
+        }
     }
 
     fn read_operations(
@@ -278,18 +302,15 @@ impl Found {
     ) -> Result<(), VersionError> {
         for id in archive.operation_ids()? {
             let Some(mut operation) = archive.operation(&id)? else { continue };
-            let mut is_masked = masked_text(mask, &mut operation.command);
-            is_masked |= operation.report.as_mut().is_some_and(|report| masked_text(mask, report));
-            for cut in &mut operation.cuts {
-                is_masked |= masked_text(mask, &mut cut.name);
-            }
-            let mut is_renamed = false;
-            for file in [&mut operation.source, &mut operation.output] {
-                if let Some(digest) = renamed.get(&file.digest) {
-                    file.digest = *digest;
-                    is_renamed = true;
-                }
-            }
+            let report = operation.report.iter_mut();
+            let names = operation.cuts.iter_mut().map(|cut| &mut cut.name);
+            let texts = std::iter::once(&mut operation.command).chain(report).chain(names);
+            let is_masked = any(texts.map(|text| masked_text(mask, text)));
+            let files = [&mut operation.source, &mut operation.output].into_iter();
+            let is_renamed = any(files.map(|file| {
+                let new = renamed.get(&file.digest);
+                new.map(|new| file.digest = *new).is_some()
+            }));
             self.n_operations += u64::from(is_masked);
             if is_masked || is_renamed {
                 self.operations.push(operation);
@@ -312,70 +333,19 @@ fn masked_bytes(mask: &Mask<'_>, bytes: &mut Vec<u8>) -> bool {
     true
 }
 
+/// Whether one of them holds, all of which are looked at.
+fn any(all: impl Iterator<Item = bool>) -> bool {
+    all.fold(false, |any, is| any | is)
+}
+
 fn mask_steps(mask: &Mask<'_>, steps: &mut [Step]) -> bool {
-    let mut is_masked = false;
-    for step in steps {
-        match step {
-            Step::Keep(_) | Step::Drop(_) => {}
-            Step::Edit(splices) => {
-                for splice in splices {
-                    is_masked |= masked_bytes(mask, &mut splice.bytes);
-                }
-            }
-            Step::Insert(from, line) => {
-                is_masked |= masked_bytes(mask, line);
-                if let Inserted::By { splices, .. } = from {
-                    for splice in splices {
-                        is_masked |= masked_bytes(mask, &mut splice.bytes);
-                    }
-                }
-            }
-        }
-    }
-    is_masked
-}
-
-/// The edits of an operation, where something in them was masked.
-fn edits(object: &Object, mask: &Mask<'_>) -> (Option<Object>, bool) {
-    let Some(mut edits) = Edits::unpack(&object.content) else { return (None, false) };
-    let mut is_masked = false;
-    for edit in &mut edits.edits {
-        match edit {
-            Edit::Splice { splice, .. } => is_masked |= masked_bytes(mask, &mut splice.bytes),
-            Edit::Drop(_) => {}
-            Edit::Insert { lines, .. } => {
-                for line in lines {
-                    is_masked |= masked_text(mask, line);
-                }
-            }
-        }
-    }
-    (is_masked.then(|| edits.object()), is_masked)
-}
-
-/// What stands behind the last line of a file.
-fn file(mut object: Object, mask: &Mask<'_>) -> (Option<Object>, bool) {
-    let is_masked = masked_bytes(mask, &mut object.content);
-    (is_masked.then_some(object), is_masked)
-}
-
-/// The title of a session.
-fn title(content: &[u8]) -> String {
-    serde_json::from_slice(content).map(|kept: KeptSession| kept.title).unwrap_or_default()
-}
-
-/// A session, by its title and what it refers to.
-fn session(object: &Object, mask: &Mask<'_>, renamed: &HashMap<Digest, Digest>) -> (Option<Object>, bool) {
-    let Ok(mut kept) = serde_json::from_slice::<KeptSession>(&object.content) else { return (None, false) };
-    let is_masked = masked_text(mask, &mut kept.title);
-    let mut is_renamed = false;
-    for key in std::iter::once(&mut kept.state).chain(&mut kept.version) {
-        if let Some(new) = key.parse().ok().and_then(|old: Digest| renamed.get(&old)) {
-            *key = new.to_string();
-            is_renamed = true;
-        }
-    }
-    ((is_masked || is_renamed).then(|| kept.object()), is_masked)
+    let splices = |splices: &mut [Splice]| any(splices.iter_mut().map(|it| masked_bytes(mask, &mut it.bytes)));
+    any(steps.iter_mut().map(|step| match step {
+        Step::Keep(_) | Step::Drop(_) => false,
+        Step::Edit(edits) => splices(edits),
+        Step::Insert(Inserted::By { splices: edits, .. }, line) => masked_bytes(mask, line) | splices(edits),
+        Step::Insert(_, line) => masked_bytes(mask, line),
+    }))
 }
 
 /// Lets states and versions refer to each other by the keys that they have by now; which keys are different.

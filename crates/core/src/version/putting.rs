@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
 
+use super::pack::object_of;
 use super::{StandIns, VersionError};
 use ctxc_store::{Archive, LineId, Object, ObjectKind};
 use ctxc_transcript::text::{Digest, Stopped};
@@ -130,12 +131,6 @@ impl Put {
 /// drops them.
 fn portion(lines: &[LineId]) -> Object {
     let ids: Vec<u8> = lines.iter().flat_map(|line| line.0.to_le_bytes()).collect();
-    Object {
-        kind: ObjectKind::State,
-        key: Digest::of(&[&b"portion "[..], &ids].concat()),
-        group: None,
-        head: Vec::new(),
-        lines: lines.to_vec(),
-        content: Vec::new(),
-    }
+    let key = Digest::of(&[&b"portion "[..], &ids].concat());
+    Object { lines: lines.to_vec(), ..object_of(ObjectKind::State, key, Vec::new()) }
 }

@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::pack::object_of;
 use super::putting::{PORTION, Putting};
 use super::sidecar::{files_in, group, is_before};
 use super::{Appended, State, Step, Sum, Version, VersionError};
@@ -44,17 +45,9 @@ impl KeptSession {
     /// The object that the archive keeps.
     #[must_use]
     pub fn object(&self) -> Object {
-        Object {
-            kind: ObjectKind::Session,
-            key: Digest::of(self.id.as_bytes()),
-            group: None,
-            head: Vec::new(),
-            lines: Vec::new(),
-            // Nothing in it that JSON cannot hold, but for a path that is not UTF-8, which is left out then.
-            content: serde_json::to_vec(self)
-                .or_else(|_| serde_json::to_vec(&Self { path: None, ..self.clone() }))
-                .unwrap_or_default(),
-        }
+        // Nothing in it that JSON cannot hold, but for a path that is not UTF-8, which is left out then.
+        let content = serde_json::to_vec(self).or_else(|_| serde_json::to_vec(&Self { path: None, ..self.clone() }));
+        object_of(ObjectKind::Session, Digest::of(self.id.as_bytes()), content.unwrap_or_default())
     }
 
     /// The session called `id`.
@@ -158,8 +151,8 @@ impl KeptSession {
             putting.add(line)?;
         }
         let (put, _) = putting.finish()?;
-        let (kind, key, lines) = (ObjectKind::File, exact_key(&self.id), put.lines.clone());
-        put.name(archive, &Object { kind, key, group: None, head: Vec::new(), lines, content: Vec::new() })?;
+        let lines = put.lines.clone();
+        put.name(archive, &Object { lines, ..object_of(ObjectKind::File, exact_key(&self.id), Vec::new()) })?;
         self.is_exact = true;
         Ok(())
     }
