@@ -13,7 +13,7 @@ use ctxc_transcript::edit::Overlap;
 pub enum ApplyError {
     /// Reading the source failed.
     #[error("read the source")]
-    Read(#[source] io::Error),
+    Read(#[from] io::Error),
     /// Writing the result failed.
     #[error("write the result")]
     WriteResult(#[source] io::Error),
@@ -69,7 +69,7 @@ pub enum ApplyError {
     Broken(u32),
     /// The archive cannot keep what is removed.
     #[error("store the originals")]
-    Archive(#[source] ArchiveError),
+    Archive(#[from] ArchiveError),
     /// The archive could not give or take the session.
     #[error(transparent)]
     Version(#[from] VersionError),
@@ -90,18 +90,6 @@ impl ApplyError {
     pub fn starts_with_reply(&self) -> bool {
         let is_reply = |it: &Problem| matches!(it.kind, ProblemKind::AssistantFirst | ProblemKind::AssistantAfterCut);
         matches!(self, Self::NewProblems(problems) if problems.iter().all(is_reply))
-    }
-}
-
-impl From<ArchiveError> for ApplyError {
-    fn from(error: ArchiveError) -> Self {
-        Self::Archive(error)
-    }
-}
-
-impl From<io::Error> for ApplyError {
-    fn from(error: io::Error) -> Self {
-        Self::Read(error)
     }
 }
 

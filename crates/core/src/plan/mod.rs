@@ -39,6 +39,7 @@ pub use shell::{Command, Join, Script, Word, without_cd, without_tail};
 pub use stage::{AlsoRemoved, CompactStage, CompressStage, PlannedCut, PlannedText, PruneStage, Stage, TruncateStage};
 pub use step::Step;
 pub use supersede::{NotARule, Rule, Superseded, supersede};
+pub(crate) use target::PatternTargets;
 pub use target::{NotATarget, Target};
 pub use task::{Candidate, Include, Roles, Selection, candidates};
 pub use test_report::TestReport;

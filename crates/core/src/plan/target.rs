@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::Handle;
-use ctxc_transcript::text::{NotAPattern, Pattern};
+use ctxc_transcript::text::{NotAPattern, Pattern, Patterns};
 
 /// One thing that is named. What looks like a handle is one; anything else is the pattern of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +13,34 @@ pub enum Target {
     Call(Handle),
     /// A message.
     Message(Pattern),
+}
+
+/// The patterns among some targets, held against a text at once.
+pub(crate) struct PatternTargets<'a> {
+    /// Which of the targets they are.
+    places: Vec<usize>,
+    patterns: Patterns<'a>,
+}
+
+impl<'a> PatternTargets<'a> {
+    pub(crate) fn of(targets: &[&'a Target]) -> Self {
+        let pattern = |(at, target): (usize, &&'a Target)| match target {
+            Target::Message(pattern) => Some((at, pattern)),
+            Target::Call(_) => None,
+        };
+        let (places, patterns): (Vec<usize>, Vec<&Pattern>) = (0..).zip(targets).filter_map(pattern).unzip();
+        Self { places, patterns: Patterns::new(patterns) }
+    }
+
+    /// Whether no target is a pattern.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The places of the targets that fit `text`.
+    pub(crate) fn fits(&self, text: &str) -> impl Iterator<Item = usize> {
+        self.patterns.fits(text).into_iter().filter_map(|at| self.places.get(at).copied())
+    }
 }
 
 /// A target that is neither.

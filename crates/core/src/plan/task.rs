@@ -2,6 +2,7 @@
 
 use super::Bands;
 use ctxc_engine::run::{Level, Task, TaskPart, target};
+use ctxc_transcript::scan::Kind;
 use ctxc_transcript::text::{Tokens, chars4};
 use ctxc_transcript::{Chain, Flags, Index, LineNo, Turn, TurnIdx};
 
@@ -20,6 +21,16 @@ pub enum Roles {
 }
 
 impl Roles {
+    /// Whether messages of this kind are among them.
+    #[must_use]
+    pub fn are_of(self, kind: Kind) -> bool {
+        match self {
+            Self::Both => kind.is_message(),
+            Self::User => kind == Kind::User,
+            Self::Assistant => kind == Kind::Assistant,
+        }
+    }
+
     /// Whether no messages are left out.
     #[must_use]
     pub fn are_both(&self) -> bool {
@@ -84,18 +95,12 @@ pub fn candidates(index: &Index, chain: &Chain, turns: &[Turn], selection: &Sele
     for (turn_idx, turn) in turns.iter().enumerate().take(n_open) {
         let Some(band) = selection.bands.of_turn(turn_idx, turns.len()) else { continue };
         for &line in turn.lines(chain) {
-            let flags = index.record(line).flags;
-            let is_user = index.record(line).kind == ctxc_transcript::scan::Kind::User;
-            let is_wanted = match selection.roles {
-                Roles::Both => true,
-                Roles::User => is_user,
-                Roles::Assistant => !is_user,
-            };
-            if !index.record(line).kind.is_message() || flags.any(Flags::META.with(Flags::COMPACT_SUMMARY)) {
+            let (flags, kind) = (index.record(line).flags, index.record(line).kind);
+            if !kind.is_message() || flags.any(Flags::META.with(Flags::COMPACT_SUMMARY)) {
                 continue;
             }
-            let is_envelope = is_user && (!flags.any(Flags::PROMPT) || flags.any(Flags::COMMAND));
-            let wants_text = is_wanted && flags.any(Flags::TEXT) && !is_envelope;
+            let is_envelope = kind == Kind::User && (!flags.any(Flags::PROMPT) || flags.any(Flags::COMMAND));
+            let wants_text = selection.roles.are_of(kind) && flags.any(Flags::TEXT) && !is_envelope;
             let wants_results = selection.include == Include::ToolResults && flags.any(Flags::TOOL_RESULT);
             if wants_text || wants_results {
                 let (turn, level) = (TurnIdx(turn_idx), band.level);

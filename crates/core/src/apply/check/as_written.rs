@@ -1,12 +1,12 @@
 //! A session as it was whenever something was written in it: its source, and each version that a client went on from.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Seek, SeekFrom, Write};
 
 use crate::apply::error::ApplyError;
-use crate::apply::write::file::unnamed_file;
+use crate::apply::write::file::{ends_line, unnamed_file};
 use crate::version::{Appended, Known, State, Version};
-use ctxc_store::{Archive, ArchiveError, LineId};
+use ctxc_store::{Archive, LineId};
 use ctxc_transcript::text::Digest;
 
 /// The transcripts in which the lines of a known session were written: the source first, then each version that a client
@@ -36,16 +36,20 @@ pub fn as_written(archive: &dyn Archive, known: &Known) -> Result<Vec<File>, App
 }
 
 /// `file` with `lines` behind what it has, from its start.
-fn with_lines(archive: &dyn Archive, mut file: File, lines: &[LineId]) -> Result<File, ApplyError> {
-    if !lines.is_empty() && file.seek(SeekFrom::End(0))? > 0 {
-        file.seek(SeekFrom::End(-1))?;
-        let mut last = [0];
-        file.read_exact(&mut last)?;
-        if last != *b"\n" {
-            file.write_all(b"\n").map_err(ApplyError::WriteResult)?;
+pub(in crate::apply) fn with_lines(
+    archive: &dyn Archive,
+    mut file: File,
+    lines: &[LineId],
+) -> Result<File, ApplyError> {
+    let len = file.seek(SeekFrom::End(0))?;
+    let is_open = !lines.is_empty() && !ends_line(&file, len)?;
+    let mut written = if is_open { file.write_all(b"\n") } else { Ok(()) };
+    archive.each_line(lines, &mut |_, line| {
+        if written.is_ok() {
+            written = file.write_all(line);
         }
-    }
-    archive.each_line(lines, &mut |_, line| file.write_all(line).map_err(|source| ArchiveError::Give { source }))?;
-    file.rewind()?;
+        Ok(())
+    })?;
+    written.and_then(|()| file.rewind()).map_err(ApplyError::WriteResult)?;
     Ok(file)
 }

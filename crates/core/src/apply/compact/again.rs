@@ -7,11 +7,12 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 
+use crate::apply::read::entry_fields::decoded;
 use crate::plan::Handles;
 use ctxc_store::Cut;
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
-use ctxc_transcript::text::{Digest, chars4, json_string};
+use ctxc_transcript::text::{Digest, chars4};
 use ctxc_transcript::{Index, LineNo, Span, Transcript, entry, read_line, revisit};
 
 /// How many digits of a line's digest a placeholder has.
@@ -63,7 +64,9 @@ impl EarlierMessages {
             }
             for block in scan.outer_blocks() {
                 match block.kind {
-                    BlockKind::ToolUse => calls.push((line, decoded(block.name, bytes), id(block, bytes))),
+                    BlockKind::ToolUse => {
+                        calls.push((line, decoded(block.name, bytes).unwrap_or_default(), id(block, bytes)))
+                    }
                     BlockKind::ToolResult => drop(before.results.insert(id(block, bytes), line)),
                     _ => {}
                 }
@@ -138,7 +141,7 @@ impl EarlierMessages {
             uncut.splices.push(Splice::new(Span::new(start, start + value.len()), content.of(text)));
             backwards.push(Splice::new(content, value));
             uncut.cuts.push(Cut {
-                uuid: decoded(scan.uuid, text),
+                uuid: decoded(scan.uuid, text).unwrap_or_default(),
                 name: self.calls.get(&call).map(|(_, handle)| handle.clone()).unwrap_or_default(),
                 call: Some(call),
                 rule: RULE.to_owned(),
@@ -192,12 +195,7 @@ fn said_again(left: &mut &[Text], kind: Kind, said: &str) -> Vec<LineNo> {
 }
 
 fn id(block: &Block, line: &[u8]) -> String {
-    decoded(block.tool_id, line)
-}
-
-fn decoded(span: Option<Span>, line: &[u8]) -> String {
-    let raw = span.and_then(|span| span.string(line));
-    raw.map(|raw| json_string::decode(raw).into_owned()).unwrap_or_default()
+    decoded(block.tool_id, line).unwrap_or_default()
 }
 
 #[cfg(test)]

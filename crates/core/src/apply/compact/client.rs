@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -19,6 +19,7 @@ use crate::apply::edit::own_edits::Lines;
 use crate::apply::error::ApplyError;
 use crate::apply::render::take_edits::measured;
 use crate::apply::write::carry_out::note_originals;
+use crate::apply::write::file::ends_line;
 use crate::version;
 use crate::version::{Address, Deposited, Edit, Edits, Inserted, KeptSession, LineKey, State, Step, Sum, Version};
 use ctxc_store::{Archive, FileRef, Operation};
@@ -145,13 +146,7 @@ pub fn append_line(path: &Path, len: u64, line: &[u8]) -> io::Result<bool> {
     let mut file = OpenOptions::new().read(true).append(true).open(path)?;
     // Two hooks may run at once. The client does not lock, and writes whole lines at its end.
     file.lock()?;
-    if file.metadata()?.len() != len || len == 0 {
-        return Ok(false);
-    }
-    file.seek(SeekFrom::Start(len - 1))?;
-    let mut last = [0];
-    file.read_exact(&mut last)?;
-    if last != *b"\n" {
+    if file.metadata()?.len() != len || len == 0 || !ends_line(&file, len)? {
         return Ok(false);
     }
     file.write_all(line)?;
@@ -194,18 +189,18 @@ pub fn take_up(
         return Ok(false);
     }
     // Two at once, such as the hooks of two clients, would both take up what both found missing.
-    archive.claim().map_err(ApplyError::Archive)?;
+    archive.claim()?;
     if n_known(archive)? <= found.boundary.0 {
         note_operation(archive, file, index, found, taken)?;
-        archive.commit().map_err(ApplyError::Archive)?;
-        archive.claim().map_err(ApplyError::Archive)?;
+        archive.commit()?;
+        archive.claim()?;
     }
     if let Some(repeated) = found.repeated
         && n_known(archive)? <= repeated.0
     {
         note_repeated(archive, file, index, repeated, taken)?;
     }
-    archive.commit().map_err(ApplyError::Archive)?;
+    archive.commit()?;
     Ok(true)
 }
 
@@ -260,16 +255,16 @@ fn note_operation(
     found: &ClientCompaction,
     taken: TakeUp<'_>,
 ) -> Result<(), ApplyError> {
-    let before = part(file, index, found.boundary.0).map_err(ApplyError::Read)?;
+    let before = part(file, index, found.boundary.0)?;
     let chain = Chain::find(&before);
     let deposited = version::deposit(archive, file, &before, taken.session, taken.stop)?;
     let Rendered { state, mut operations, mut steps, mut saved, lines } = Rendered::of(&deposited);
     let mut sum: Sum = deposited.keys.iter().copied().collect();
-    let again = EarlierMessages::read(Transcript { file, index: &before, chain: &chain }).map_err(ApplyError::Read)?;
+    let again = EarlierMessages::read(Transcript { file, index: &before, chain: &chain })?;
     let written: Vec<LineNo> = (found.boundary.0..found.end.0).map(LineNo).collect();
     // The boundary and the view say nothing again.
     let views = written.len().min(2);
-    let originals = again.originals(file, index, written.get(views..).unwrap_or_default()).map_err(ApplyError::Read)?;
+    let originals = again.originals(file, index, written.get(views..).unwrap_or_default())?;
     let originals = std::iter::repeat_n(Vec::new(), views).chain(originals);
     let mut replaced: HashMap<LineNo, Digest> = HashMap::new();
     let (mut inserted, mut cut_again, mut cuts) = (Vec::new(), Vec::new(), Vec::new());
@@ -277,14 +272,14 @@ fn note_operation(
     let mut tokens = 0;
     let mut buffer = Vec::new();
     for ((at, line), originals) in (0u32..).zip(written).zip(originals) {
-        let bytes = read_line(file, index, line, &mut buffer).map_err(ApplyError::Read)?;
+        let bytes = read_line(file, index, line, &mut buffer)?;
         let scan = Scan::of(bytes);
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         sum.push(LineKey::scanned(text));
         tokens += measured(text);
         replaced.extend(originals.into_iter().map(|original| (original, Digest::of(bytes))));
         // The session has it as it was, so that what was cut can be given back by itself.
-        let uncut = again.uncut(file, &before, &scan, text).map_err(ApplyError::Read)?;
+        let uncut = again.uncut(file, &before, &scan, text)?;
         let Uncut { line: whole, splices, cuts: own } = uncut.unwrap_or_default();
         let (whole, own_scan) = if splices.is_empty() { (text, None) } else { (&*whole, Some(Scan::of(&whole))) };
         inserted.push(relinked(own_scan.as_ref().unwrap_or(&scan), whole, parent.as_deref())?);
@@ -329,12 +324,9 @@ fn note_operation(
         tokens: Some((before_tokens, after_tokens)),
         report: Some(noted_usage(&Calibration::learn(&before, &chain), before_tokens, after_tokens)),
     };
-    let put = |archive: &mut dyn Archive| {
-        archive.put_object(&edits.object())?;
-        archive.put_object(&version.object())?;
-        archive.put_operation(&operation, &[])
-    };
-    put(archive).map_err(ApplyError::Archive)?;
+    archive.put_object(&edits.object())?;
+    archive.put_object(&version.object())?;
+    archive.put_operation(&operation, &[])?;
     put_session(archive, &state, &version, end, file, index, taken)
 }
 
@@ -346,21 +338,21 @@ fn note_repeated(
     repeated: LineNo,
     taken: TakeUp<'_>,
 ) -> Result<(), ApplyError> {
-    let before = part(file, index, repeated.0).map_err(ApplyError::Read)?;
+    let before = part(file, index, repeated.0)?;
     let deposited = version::deposit(archive, file, &before, taken.session, taken.stop)?;
     if deposited.version.is_none() {
         return Ok(());
     }
     let Rendered { state, operations, mut steps, saved, .. } = Rendered::of(&deposited);
     let mut buffer = Vec::new();
-    let bytes = read_line(file, index, repeated, &mut buffer).map_err(ApplyError::Read)?;
+    let bytes = read_line(file, index, repeated, &mut buffer)?;
     let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let mut sum: Sum = deposited.keys.iter().copied().collect();
     sum.push(LineKey::scanned(text));
     steps.push(Step::Insert(Inserted::Derived, text.to_vec()));
     let len = before.n_bytes + bytes.len() as u64;
     let version = Version::new(state.key(), operations, steps, &sum, saved);
-    archive.put_object(&version.object()).map_err(ApplyError::Archive)?;
+    archive.put_object(&version.object())?;
     put_session(archive, &state, &version, len, file, index, taken)
 }
 
@@ -377,7 +369,7 @@ fn put_session(
     let kept = KeptSession {
         id: taken.session.to_owned(),
         path: Some(taken.path.to_owned()),
-        title: crate::apply::title_of(Transcript { file, index, chain: &chain }).map_err(ApplyError::Read)?,
+        title: crate::apply::title_of(Transcript { file, index, chain: &chain })?,
         state: state.key().to_string(),
         version: Some(version.key().to_string()),
         time: taken.now,

@@ -61,7 +61,7 @@ pub(in crate::apply) fn cut_fresh_result(
     if rewrite.cuts.get(&page.line).is_none_or(is_first) {
         shorten_copy(page, rewrite);
     }
-    let cut = Cut { call: Some(call), ..cut(page, label, page.result_tokens(at), chars4(text)) };
+    let cut = Cut { call: Some(call), ..cut_of(page, label, page.result_tokens(at), chars4(text)) };
     rewrite.cut(page.line, cut.clone());
     Some(cut)
 }
@@ -76,7 +76,7 @@ pub fn cut_text(page: Page<'_>, text: &str, label: Label<'_>, rewrite: &mut Rewr
     let splices = replace_text(page.scan, page.bytes, text)?;
     rewrite.edit(page.line, splices);
     let before = text_tokens(page);
-    let cut = cut(page, label, before, chars4(text));
+    let cut = cut_of(page, label, before, chars4(text));
     rewrite.cut(page.line, cut.clone());
     Some(cut)
 }
@@ -99,7 +99,7 @@ pub fn cut_input(page: Page<'_>, at: usize, command: &str, label: Label<'_>, rew
         (goes + encoded_units(splice.span.of(page.bytes)), comes + encoded_units(&splice.bytes))
     });
     let before = encoded_units(input.of(page.bytes));
-    let cut = Cut { call: Some(call), ..cut(page, label, tokens(before), tokens(before - goes + comes)) };
+    let cut = Cut { call: Some(call), ..cut_of(page, label, tokens(before), tokens(before - goes + comes)) };
     rewrite.edit(page.line, splices);
     rewrite.cut(page.line, cut.clone());
     Some(cut)
@@ -134,7 +134,8 @@ fn as_content(before: &[u8], text: &str) -> String {
     if before.starts_with(b"[") { format!(r#"[{{"type":"text","text":{text}}}]"#) } else { text }
 }
 
-fn cut(page: Page<'_>, label: Label<'_>, before: Tokens, after: Tokens) -> Cut {
+/// What is noted of an item of no call.
+pub(super) fn cut_of(page: Page<'_>, label: Label<'_>, before: Tokens, after: Tokens) -> Cut {
     Cut { uuid: page.uuid(), call: None, name: label.name.to_owned(), rule: label.rule.to_owned(), before, after }
 }
 

@@ -6,12 +6,11 @@ use std::io;
 
 use super::cut::{Label, cut_input};
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::read::page::Page;
+use crate::apply::read::lines::each_page;
 use crate::apply::read::placeholder::ArchiveRef;
 use crate::plan::Place;
 use ctxc_store::Cut;
-use ctxc_transcript::scan::Scan;
-use ctxc_transcript::{Index, LineSet, revisit};
+use ctxc_transcript::{Index, LineSet};
 
 /// The name of this way to cut.
 pub(in crate::apply) const INPUTS: &str = "inputs";
@@ -29,18 +28,15 @@ pub fn cut_inputs(
     rewrite: &mut Rewrite,
 ) -> io::Result<Vec<Cut>> {
     let lines: LineSet = calls.keys().map(|place| place.line).collect();
-    let mut scan = Scan::default();
     let mut cuts = Vec::new();
-    revisit(file, index, &lines, |line, bytes| {
-        scan.read(bytes);
-        let page = Page { line, bytes, scan: &scan };
+    each_page(file, index, &lines, |page| {
+        let line = page.line;
         let command = archive_ref.command(page.digest());
         let of_line = Place { line, block: 0 }..=Place { line, block: u32::MAX };
         for (place, name) in calls.range(of_line) {
             let label = Label { name, rule: INPUTS };
             cuts.extend(cut_input(page, place.block as usize, &command, label, rewrite));
         }
-        io::Result::Ok(())
     })?;
     Ok(cuts)
 }

@@ -8,14 +8,15 @@ use super::cut::{Label, cut_result, cut_text};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::read::calls::Calls;
 use crate::apply::read::describe::{Described, describe};
+use crate::apply::read::lines::each_page;
 use crate::apply::read::named::{beginning, texts};
 use crate::apply::read::page::Page;
 use crate::apply::read::placeholder::{ArchiveRef, Placeholder, is_placeholder};
 use crate::plan::{Access, Place};
 use ctxc_store::Cut;
-use ctxc_transcript::scan::{Kind, Scan};
+use ctxc_transcript::scan::Kind;
 use ctxc_transcript::text::{Tokens, chars4};
-use ctxc_transcript::{Index, LineNo, LineSet, revisit};
+use ctxc_transcript::{Index, LineNo, LineSet};
 
 /// Something that is to be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -90,18 +91,14 @@ pub fn cut_named(
     }
     let described = describe(file, index, places)?;
     let lines: LineSet = by_line.keys().copied().collect();
-    let mut scan = Scan::default();
-    revisit(file, index, &lines, |line, bytes| {
-        scan.read(bytes);
-        let page = Page { line, bytes, scan: &scan };
-        for &(item, replacement) in by_line.get(&line).into_iter().flatten() {
+    each_page(file, index, &lines, |page| {
+        for &(item, replacement) in by_line.get(&page.line).into_iter().flatten() {
             let cut = match item {
                 Item::Text(_) => cut_message(page, replacement, rule, rewrite),
                 Item::Result(call_idx) => cut_call(page, calls, call_idx, &described, replacement, rule, rewrite),
             };
             outcomes.insert(item, cut.unwrap_or(CutOutcome::AlreadyCut));
         }
-        io::Result::Ok(())
     })?;
     Ok(outcomes)
 }

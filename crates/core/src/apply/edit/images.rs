@@ -3,16 +3,17 @@
 use std::collections::HashSet;
 use std::io;
 
-use super::cut::{Label, is_cut};
+use super::cut::{Label, cut_of, is_cut};
 use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::read::lines::each_page;
 use crate::apply::read::page::Page;
 use crate::apply::read::placeholder::{ArchiveRef, Placeholder};
 use crate::plan::{Access, Call, Horizon, Place};
 use ctxc_store::Cut;
 use ctxc_transcript::edit::Splice;
-use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
-use ctxc_transcript::text::{Tokens, chars4, json_string};
-use ctxc_transcript::{Chain, Flags, Index, LineSet, Transcript, Turn, block_tokens, revisit};
+use ctxc_transcript::scan::{Block, BlockKind, Kind};
+use ctxc_transcript::text::{chars4, json_string};
+use ctxc_transcript::{Chain, Flags, Index, LineSet, Transcript, Turn, block_tokens};
 
 /// The name of this way to cut.
 pub(in crate::apply) const RULE: &str = "images";
@@ -38,15 +39,13 @@ pub(in crate::apply) fn cut_images(
     let Transcript { file, index, chain } = transcript;
     let protected = staying.calls.iter().filter(|call| call.access == Access::Protected);
     let protected: HashSet<Place> = protected.filter_map(|call| call.result).collect();
-    let mut scan = Scan::default();
     let mut cuts = Vec::new();
-    revisit(file, index, &candidates(index, chain, staying), |line, bytes| {
-        scan.read(bytes);
-        let page = Page { line, bytes, scan: &scan };
+    each_page(file, index, &candidates(index, chain, staying), |page| {
+        let line = page.line;
         // The result around the blocks that are nested.
         let mut around: Option<(u32, String)> = None;
         let mut found = Vec::new();
-        for (at, block) in (0..).zip(&scan.blocks) {
+        for (at, block) in (0..).zip(&page.scan.blocks) {
             if !block.is_nested {
                 around = (block.kind == BlockKind::ToolResult).then(|| (at, page.decoded(block.tool_id)));
             }
@@ -60,7 +59,6 @@ pub(in crate::apply) fn cut_images(
         for (block, call) in found {
             cuts.extend(cut_image(page, block, call, archive_ref, rewrite));
         }
-        io::Result::Ok(())
     })?;
     Ok(cuts)
 }
@@ -96,14 +94,13 @@ fn cut_image(
     let before = block_tokens(block, page.bytes);
     let placeholder = Placeholder { what: "image", fate: "removed", tokens: before, line: page.digest(), archive_ref };
     let text = placeholder.fitting();
-    let after: Tokens = chars4(&text);
+    let after = chars4(&text);
     if after >= before {
         return None;
     }
     let splice = Splice::new(block.span?, format!(r#"{{"type":"text","text":{}}}"#, json_string::encode(&text)));
     rewrite.edit(page.line, [splice]);
-    let Label { name, rule } = Label { name: "image", rule: RULE };
-    let cut = Cut { uuid: page.uuid(), call, name: name.to_owned(), rule: rule.to_owned(), before, after };
+    let cut = Cut { call, ..cut_of(page, Label { name: "image", rule: RULE }, before, after) };
     rewrite.cut(page.line, cut.clone());
     Some(cut)
 }

@@ -8,11 +8,11 @@ use std::fs::File;
 use std::io;
 
 use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::read::entry_fields::{decoded, field_at};
 use ctxc_store::Cut;
 use ctxc_transcript::edit::{Fate, Splice, remove_elements};
-use ctxc_transcript::scan::{Kind, each_element, each_field};
-use ctxc_transcript::text::json_string;
-use ctxc_transcript::{Index, LineNo, Span, read_line};
+use ctxc_transcript::scan::{Kind, each_element};
+use ctxc_transcript::{Index, LineNo, read_line};
 
 /// Takes out the replacements of the results that `rewrite` cuts.
 ///
@@ -40,34 +40,19 @@ pub(in crate::apply) fn mend_replacements(file: &File, index: &Index, rewrite: &
 
 /// The splices that take the replacements of `calls` out of `line`.
 fn without(line: &[u8], calls: &HashSet<String>) -> Vec<Splice> {
-    let mut array = None;
-    each_field(line, |key, value| {
-        if key == b"replacements" {
-            array = Some(value);
-        }
-    });
+    let array = field_at(line, b"replacements");
     let Some(array) = array.filter(|array| array.of(line).starts_with(b"[")) else { return Vec::new() };
     let mut elements = Vec::new();
     each_element(array.of(line), |element| {
         let span = element.shifted(array.start);
-        let goes = call_of(line, span).is_some_and(|call| calls.contains(&call));
+        let call = decoded(field_at(span.of(line), b"toolUseId"), span.of(line));
+        let goes = call.is_some_and(|call| calls.contains(&call));
         elements.push((span, if goes { Fate::Goes } else { Fate::Stays }));
     });
     if elements.iter().all(|(_, fate)| *fate == Fate::Goes) && !elements.is_empty() {
         return vec![Splice::new(array, "[]")];
     }
     remove_elements(&elements)
-}
-
-/// The call whose result the replacement at `span` is for.
-fn call_of(line: &[u8], span: Span) -> Option<String> {
-    let mut call = None;
-    each_field(span.of(line), |key, value| {
-        if key == b"toolUseId" {
-            call = value.string(span.of(line)).map(|raw| json_string::decode(raw).into_owned());
-        }
-    });
-    call
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Which lines of a session are active, in few bytes.
 
+use ctxc_store::codec::{put_varint, take_varint};
 use ctxc_transcript::{LineNo, LineSet};
 
 /// The lines of `set` as the lengths of runs, by turns of those that are not in it and those that are, from the first on.
@@ -11,52 +12,31 @@ pub(super) fn pack(set: &LineSet) -> Vec<u8> {
     for LineNo(line) in set.iter() {
         if line != end || packed.is_empty() {
             if !packed.is_empty() {
-                number(end - start, &mut packed);
+                put_varint(&mut packed, u64::from(end - start));
             }
-            number(line - end, &mut packed);
+            put_varint(&mut packed, u64::from(line - end));
             start = line;
         }
         end = line + 1;
     }
-    number(end - start, &mut packed);
+    put_varint(&mut packed, u64::from(end - start));
     packed
 }
 
 /// Whether `line` is in the set that `packed` stands for.
 #[must_use]
 pub fn is_active(packed: &[u8], line: u32) -> bool {
-    let mut at: u32 = 0;
+    let mut at: u64 = 0;
     let mut is_in = false;
     let mut rest = packed;
-    while let Some((run, left)) = take(rest) {
+    while let Some(run) = take_varint(&mut rest) {
         at = at.saturating_add(run);
-        if line < at {
+        if u64::from(line) < at {
             return is_in;
         }
-        (is_in, rest) = (!is_in, left);
+        is_in = !is_in;
     }
     false
-}
-
-fn number(mut number: u32, packed: &mut Vec<u8>) {
-    while number >= 0x80 {
-        let [low, ..] = number.to_le_bytes();
-        packed.push(0x80 | low);
-        number >>= 7;
-    }
-    let [low, ..] = number.to_le_bytes();
-    packed.push(low);
-}
-
-fn take(packed: &[u8]) -> Option<(u32, &[u8])> {
-    let mut number = 0;
-    for (at, byte) in packed.iter().enumerate() {
-        number |= u32::from(byte & 0x7f).checked_shl(7 * u32::try_from(at).ok()?)?;
-        if byte & 0x80 == 0 {
-            return Some((number, packed.get(at + 1..)?));
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 
-use crate::apply::read::entry_fields::field;
+use crate::apply::read::entry_fields::{decoded, field};
 use crate::apply::read::page::Page;
 use crate::apply::read::placeholder::is_placeholder;
 use crate::apply::read::shown::{Shown, Speaker, texts_in};
 use ctxc_store::{ArchiveError, FindIndex, FindPlace, FindText, Kind};
 use ctxc_transcript::scan::{BlockKind, Scan};
-use ctxc_transcript::text::json_string;
-use ctxc_transcript::{IdHash, LineNo, Span, entry};
+use ctxc_transcript::{IdHash, LineNo, entry};
 
 /// The name under which a summary of a client, or of a compaction, is indexed: it repeats what others said.
 pub const SUMMARY: &str = Kind::Summary.name();
@@ -68,10 +67,8 @@ impl Indexer<'_> {
     /// Notes which tools the line that was scanned last calls.
     fn note_calls(&mut self, bytes: &[u8]) {
         for block in self.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse) {
-            let raw = |span: Option<Span>| span.and_then(|span| span.string(bytes));
-            if let (Some(id), Some(name)) = (raw(block.tool_id), raw(block.name)) {
-                self.tools.insert(IdHash::of(id), json_string::decode(name).into_owned());
-            }
+            let id = block.tool_id.and_then(|span| span.string(bytes));
+            self.tools.extend(id.map(IdHash::of).zip(decoded(block.name, bytes)));
         }
     }
 }

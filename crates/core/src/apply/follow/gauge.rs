@@ -4,8 +4,9 @@
 use std::io;
 
 use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::read::entry_fields::field_at;
 use ctxc_transcript::edit::Splice;
-use ctxc_transcript::scan::{Scan, each_element, each_field};
+use ctxc_transcript::scan::{Scan, each_element};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Flags, Span, Transcript, Usage, each_count, read_line};
 
@@ -92,15 +93,10 @@ pub(in crate::apply) fn move_gauge(
 fn lowered(usage: Span, line: &[u8], saved: i64) -> (Vec<Splice>, i64) {
     let (mut splices, lowered) = lowered_counts(usage, line, saved);
     let mut last = None;
-    each_field(usage.of(line), |key, value| {
-        if key == b"iterations" {
-            let iterations = value.shifted(usage.start);
-            each_element(iterations.of(line), |element| last = Some(element.shifted(iterations.start)));
-        }
-    });
-    if let Some(last) = last {
-        splices.extend(lowered_counts(last, line, saved).0);
+    if let Some(iterations) = field_at(usage.of(line), b"iterations").map(|value| value.shifted(usage.start)) {
+        each_element(iterations.of(line), |element| last = Some(element.shifted(iterations.start)));
     }
+    splices.extend(last.into_iter().flat_map(|last| lowered_counts(last, line, saved).0));
     (splices, lowered)
 }
 

@@ -6,6 +6,7 @@ use std::io;
 
 use super::relink::Survivors;
 use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::read::entry_fields::decoded;
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::scan::{Kind, Scan, each_field};
 use ctxc_transcript::text::json_string;
@@ -80,8 +81,7 @@ pub(in crate::apply) fn point_at(
 pub(in crate::apply) fn uuid_of(file: &File, index: &Index, line: LineNo) -> io::Result<String> {
     let mut buffer = Vec::new();
     let bytes = read_line(file, index, line, &mut buffer)?;
-    let uuid = Scan::of(bytes).uuid.and_then(|it| it.string(bytes)).unwrap_or_default();
-    Ok(json_string::decode(uuid).into_owned())
+    Ok(decoded(Scan::of(bytes).uuid, bytes).unwrap_or_default())
 }
 
 fn mend_segment(

@@ -12,14 +12,14 @@ use crate::apply::edit::images::{Staying, cut_images};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::read::calls::{Calls, read_calls};
 use crate::apply::read::describe::{Described, describe};
+use crate::apply::read::lines::each_page;
 use crate::apply::read::page::Page;
 use crate::apply::read::placeholder::{ArchiveRef, Placeholder};
 use crate::plan::{Access, Call, Horizon, Place, Protected, Rule, Superseded, supersede};
 use ctxc_engine::digest;
 use ctxc_store::Cut;
-use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::{Digest, Tokens, chars4};
-use ctxc_transcript::{Index, LineNo, LineSet, Transcript, revisit, turns};
+use ctxc_transcript::{Index, LineNo, LineSet, Transcript, turns};
 
 /// How many characters of an argument a placeholder has: the call itself stands before it.
 const ARGUMENT_LEN: usize = 40;
@@ -271,10 +271,8 @@ impl Work<'_> {
         let lines: LineSet = planned.iter().map(|(line, _)| *line).collect();
         let mut pruned = Vec::with_capacity(planned.len());
         let mut planned = planned.into_iter().peekable();
-        let mut scan = Scan::default();
-        revisit(self.file, self.index, &lines, |line, bytes| {
-            scan.read(bytes);
-            let page = Page { line, bytes, scan: &scan };
+        each_page(self.file, self.index, &lines, |page| {
+            let line = page.line;
             // Once for all results of the line: one entry may hold thousands.
             let digest = page.digest();
             let is_gone = rewrite.dropped.contains(line);
@@ -300,7 +298,6 @@ impl Work<'_> {
                 let handle = name.into();
                 pruned.push((call.call, PrunedCall { handle, rule: one.rule(), before, after, line, described, by }));
             }
-            io::Result::Ok(())
         })?;
         Ok(pruned)
     }

@@ -5,9 +5,9 @@ use std::io;
 
 use crate::apply::edit::cut::shorten_copy;
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::read::page::Page;
-use ctxc_transcript::scan::{Kind, Scan};
-use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, revisit};
+use crate::apply::read::lines::each_page;
+use ctxc_transcript::scan::Kind;
+use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet};
 
 /// What went that the model does not see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,13 +51,10 @@ pub(in crate::apply) fn shorten_copies(file: &File, index: &Index, rewrite: &mut
     let holds = |line: &LineNo| index.record(*line).flags.any(Flags::TOOL_RESULT) && !rewrite.dropped.contains(*line);
     let lines: LineSet = index.lines().filter(holds).collect();
     let mut gone = Unsent::default();
-    let mut scan = Scan::default();
-    revisit(file, index, &lines, |line, bytes| {
-        scan.read(bytes);
-        let n_saved = shorten_copy(Page { line, bytes, scan: &scan }, rewrite);
+    each_page(file, index, &lines, |page| {
+        let n_saved = shorten_copy(page, rewrite);
         gone.n_entries += u64::from(n_saved > 0);
         gone.n_bytes += n_saved;
-        io::Result::Ok(())
     })?;
     Ok(gone)
 }

@@ -6,6 +6,7 @@ use std::io;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use super::input::{Input, repeat_of};
+use super::lines::each_page;
 use super::person::{is_asking, is_persons_refusal};
 use super::placeholder::is_placeholder;
 use super::read_note::ReadNote;
@@ -13,9 +14,7 @@ use crate::apply::read::page::Page;
 use crate::plan::{Access, Answer, Call, Handles, Lines, Place, Protected, Subject};
 use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
 use ctxc_transcript::text::{Tokens, json_digest, json_string};
-use ctxc_transcript::{
-    Chain, Flags, IdHash, Index, LineNo, LineSet, Transcript, result_blocks, revisit, turn_at, turns,
-};
+use ctxc_transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, Transcript, result_blocks, turn_at, turns};
 
 /// The live tool calls of a transcript.
 #[derive(Debug, Default)]
@@ -40,19 +39,13 @@ pub fn read_calls(transcript: Transcript<'_>, protected: &Protected) -> io::Resu
     let mut found = Found::default();
     let holds = |line: LineNo| index.record(line).flags.any(Flags::TOOL_USE.with(Flags::TOOL_RESULT));
     let lines: LineSet = chain.lines.iter().copied().filter(|line| holds(*line)).collect();
-    let mut scan = Scan::default();
-    revisit(file, index, &lines, |line, bytes| {
-        scan.read(bytes);
-        let page = Page { line, bytes, scan: &scan };
-        match (scan.kind, index.record(line).message()) {
-            (Kind::Assistant, Some(message)) => {
-                let Some(&(step, turn)) = numbering.by_message.get(message.0 as usize) else { return Ok(()) };
-                found.add_calls(page, step, turn, protected);
-            }
-            (Kind::User, _) => found.add_results(page),
-            _ => {}
+    each_page(file, index, &lines, |page| match (page.scan.kind, index.record(page.line).message()) {
+        (Kind::Assistant, Some(message)) => {
+            let Some(&(step, turn)) = numbering.by_message.get(message.0 as usize) else { return };
+            found.add_calls(page, step, turn, protected);
         }
-        io::Result::Ok(())
+        (Kind::User, _) => found.add_results(page),
+        _ => {}
     })?;
     // What is not needed any more goes first: a long transcript has very many calls.
     let Found { mut calls, mut names, tools, .. } = found;

@@ -5,11 +5,10 @@ use std::fs::File;
 use std::io;
 
 use super::input::Input;
-use crate::apply::read::page::Page;
+use crate::apply::read::lines::each_page;
 use crate::plan::Place;
-use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::clipped;
-use ctxc_transcript::{Index, LineSet, revisit};
+use ctxc_transcript::{Index, LineSet};
 
 /// The tool and main argument of a call, by which people know it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,21 +59,17 @@ pub fn describe(
     let mut described: HashMap<Place, Described> =
         places.into_iter().map(|place| (place, Described::default())).collect();
     let lines: LineSet = described.keys().map(|place| place.line).collect();
-    let mut scan = Scan::default();
-    revisit(file, index, &lines, |line, bytes| {
-        scan.read(bytes);
-        let page = Page { line, bytes, scan: &scan };
+    each_page(file, index, &lines, |page| {
         let folder = page.folder();
-        for (block, at) in scan.blocks.iter().zip(0..) {
-            let Some(slot) = described.get_mut(&Place { line, block: at }) else { continue };
-            let input = Input(block.input.map_or(&[][..], |it| it.of(bytes)));
+        for (block, at) in page.scan.blocks.iter().zip(0..) {
+            let Some(slot) = described.get_mut(&Place { line: page.line, block: at }) else { continue };
+            let input = Input(block.input.map_or(&[][..], |it| it.of(page.bytes)));
             *slot = Described {
                 tool: page.decoded(block.name).into(),
                 id: page.decoded(block.tool_id).into(),
                 argument: input.key_argument(folder.as_deref()).into(),
             };
         }
-        io::Result::Ok(())
     })?;
     Ok(described)
 }

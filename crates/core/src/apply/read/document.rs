@@ -3,12 +3,13 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::entry_fields::decoded;
 use super::placeholder::is_placeholder;
 use ctxc_store::{Document, Kind};
+use ctxc_transcript::entry;
 use ctxc_transcript::scan;
 use ctxc_transcript::scan::{Block, BlockKind, Form, Scan, each_string};
 use ctxc_transcript::text::json_string;
-use ctxc_transcript::{Span, entry};
 
 /// One text of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,12 +34,11 @@ pub fn document(line: &[u8]) -> Option<Document> {
     let scan = Scan::of(line);
     let said: Vec<EntryText> = texts_of(&scan, line).into_iter().filter(|said| !is_placeholder(&said.text)).collect();
     let first = said.first()?;
-    let string = |span: Option<Span>| span?.string(line).map(|raw| json_string::decode(raw).into_owned());
     Some(Document {
         kind: first.kind,
-        session: string(scan.session_id),
+        session: decoded(scan.session_id, line),
         speaker: Some(first.speaker.to_owned()),
-        time: string(scan.timestamp).and_then(|time| time.parse::<Timestamp>().ok()),
+        time: decoded(scan.timestamp, line).and_then(|time| time.parse::<Timestamp>().ok()),
         text: said.iter().map(|said| said.text.as_str()).collect::<Vec<_>>().join("\n"),
     })
 }
@@ -97,10 +97,6 @@ fn call(block: &Block, line: &[u8]) -> String {
         // Numbers too large and lone surrogates: still to be read as they stand.
         _ => format!("{name}\n{}", String::from_utf8_lossy(input)),
     }
-}
-
-fn decoded(span: Option<Span>, line: &[u8]) -> Option<String> {
-    span?.string(line).map(|raw| json_string::decode(raw).into_owned())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What an entry that ctxc writes takes over from one that stands beside it.
 
+use ctxc_transcript::Span;
 use ctxc_transcript::scan::each_field;
 use ctxc_transcript::text::json_string;
 
@@ -20,11 +21,21 @@ pub(in crate::apply) fn envelope(line: &[u8]) -> String {
 
 /// The raw value of a top-level field.
 pub(in crate::apply) fn field(line: &[u8], name: &str) -> Option<String> {
+    field_at(line, name.as_bytes()).map(|value| String::from_utf8_lossy(value.of(line)).into_owned())
+}
+
+/// Where the value of the field `name` of a JSON object stands; of several the last.
+pub(in crate::apply) fn field_at(object: &[u8], name: &[u8]) -> Option<Span> {
     let mut found = None;
-    each_field(line, |key, value| {
-        if key == name.as_bytes() {
-            found = Some(String::from_utf8_lossy(value.of(line)).into_owned());
+    each_field(object, |key, value| {
+        if key == name {
+            found = Some(value);
         }
     });
     found
+}
+
+/// The string at `span` of `line`, decoded; `None` where there is none.
+pub(in crate::apply) fn decoded(span: Option<Span>, line: &[u8]) -> Option<String> {
+    span?.string(line).map(|raw| json_string::decode(raw).into_owned())
 }

@@ -1,9 +1,9 @@
 //! The parameters of a tool call: what the call is about, and what people know it by.
 
+use super::entry_fields::{decoded, field_at};
 use crate::plan::{Lines, Repeat, Subject, TodoKind};
 use ctxc_transcript::IdHash;
-use ctxc_transcript::scan::each_field;
-use ctxc_transcript::text::{is_rooted, json_string, on_one_line, resolve, within};
+use ctxc_transcript::text::{is_rooted, on_one_line, resolve, within};
 
 /// How many lines a client reads of a file when it is not told.
 const DEFAULT_LINES: u32 = 2000;
@@ -91,8 +91,7 @@ impl Input<'_> {
 
     /// The string of `key`, decoded.
     pub(in crate::apply) fn string(self, key: &[u8]) -> Option<String> {
-        let raw = self.value(key)?.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-        Some(json_string::decode(raw).into_owned())
+        decoded(field_at(self.0, key), self.0)
     }
 
     fn number(self, key: &[u8]) -> Option<u32> {
@@ -101,13 +100,7 @@ impl Input<'_> {
 
     /// The value of `key`, as it is written.
     pub(in crate::apply) fn value(&self, key: &[u8]) -> Option<&[u8]> {
-        let mut found = None;
-        each_field(self.0, |name, value| {
-            if name == key {
-                found = Some(value);
-            }
-        });
-        found.map(|value| value.of(self.0))
+        field_at(self.0, key).map(|value| value.of(self.0))
     }
 }
 

@@ -7,6 +7,7 @@ use std::io;
 use serde_json::Value;
 
 use super::calls::is_refusal;
+use super::entry_fields::field_at;
 use super::input::Input;
 use super::lines::each_line;
 use crate::apply::read::page::Page;
@@ -14,7 +15,7 @@ use crate::plan::{
     Action, Ending, Ledger, Progress, Script, TaskNews, TestReport, TestRun, Todo, effects, folders, only_looks,
     shows_its_end, tells_its_end, without_cd, without_tail,
 };
-use ctxc_transcript::scan::{Block, BlockKind, Kind, each_field};
+use ctxc_transcript::scan::{Block, BlockKind, Kind};
 use ctxc_transcript::text::{is_rooted, resolve};
 use ctxc_transcript::{Index, LineNo, entry};
 
@@ -123,15 +124,7 @@ impl Answer<'_> {
     /// What the client noted beside the result under `key`, where that is an object.
     fn note(&self, key: &[u8]) -> Option<&[u8]> {
         let notes = self.page.scan.tool_use_result?.of(self.page.bytes);
-        let mut found = None;
-        if notes.starts_with(b"{") {
-            each_field(notes, |name, value| {
-                if name == key {
-                    found = Some(value.of(notes));
-                }
-            });
-        }
-        found
+        field_at(notes, key).filter(|_| notes.starts_with(b"{")).map(|value| value.of(notes))
     }
 
     /// The status that the command ended with.

@@ -1,11 +1,11 @@
-//! Some lines of a transcript, in the order of the conversation.
+//! Some lines of a transcript, each read and scanned.
 
 use std::fs::File;
 use std::io;
 
 use crate::apply::read::page::Page;
 use ctxc_transcript::scan::Scan;
-use ctxc_transcript::{Index, LineNo, read_line};
+use ctxc_transcript::{Index, LineNo, LineSet, read_line, revisit};
 
 #[cfg(test)]
 pub(in crate::apply) use tests::file_of;
@@ -28,6 +28,24 @@ pub(in crate::apply) fn each_line(
         each(Page { line, bytes, scan: &scan });
     }
     Ok(())
+}
+
+/// Calls `each` with every one of `lines`, in the order of the file.
+///
+/// # Errors
+/// When reading fails.
+pub(in crate::apply) fn each_page(
+    file: &File,
+    index: &Index,
+    lines: &LineSet,
+    mut each: impl FnMut(Page<'_>),
+) -> io::Result<()> {
+    let mut scan = Scan::default();
+    revisit(file, index, lines, |line, bytes| {
+        scan.read(bytes);
+        each(Page { line, bytes, scan: &scan });
+        io::Result::Ok(())
+    })
 }
 
 #[cfg(test)]

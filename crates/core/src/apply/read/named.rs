@@ -3,11 +3,12 @@
 use std::io;
 
 use crate::apply::read::calls::Calls;
+use crate::apply::read::lines::each_page;
 use crate::apply::read::page::Page;
-use crate::plan::{Fits, Roles, Target};
-use ctxc_transcript::scan::{BlockKind, Kind, Scan};
-use ctxc_transcript::text::{Patterns, clipped, json_string, on_one_line};
-use ctxc_transcript::{Flags, LineNo, LineSet, Transcript, revisit};
+use crate::plan::{Fits, PatternTargets, Roles, Target};
+use ctxc_transcript::scan::BlockKind;
+use ctxc_transcript::text::{clipped, json_string, on_one_line};
+use ctxc_transcript::{Flags, LineNo, LineSet, Transcript};
 
 /// The item that a target names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,21 +46,12 @@ pub fn find_named(
     roles: Roles,
 ) -> io::Result<Vec<Named>> {
     let mut found: Vec<Vec<Text>> = vec![Vec::new(); targets.len()];
-    let patterns: Vec<_> = targets
-        .iter()
-        .enumerate()
-        .filter_map(|(at, target)| match target {
-            Target::Message(pattern) => Some((at, pattern)),
-            Target::Call(_) => None,
-        })
-        .collect();
+    let patterns = PatternTargets::of(targets);
     if !patterns.is_empty() {
-        let set = Patterns::new(patterns.iter().map(|(_, pattern)| *pattern));
         each_text(transcript, roles, |line, text| {
-            for place in set.fits(text) {
-                let slot = patterns.get(place).and_then(|(at, _)| found.get_mut(*at));
+            for at in patterns.fits(text) {
                 // A message may have two blocks that fit.
-                if let Some(slot) = slot.filter(|slot| slot.last().is_none_or(|last| last.line != line)) {
+                if let Some(slot) = found.get_mut(at).filter(|slot| slot.last().is_none_or(|last| last.line != line)) {
                     slot.push(Text { line, start: beginning(text) });
                 }
             }
@@ -89,22 +81,11 @@ pub fn each_text(transcript: Transcript<'_>, roles: Roles, mut each: impl FnMut(
     let Transcript { file, index, chain } = transcript;
     let is_wanted = |line: &LineNo| {
         let record = index.record(*line);
-        let is_of_role = match roles {
-            Roles::Both => record.kind.is_message(),
-            Roles::User => record.kind == Kind::User,
-            Roles::Assistant => record.kind == Kind::Assistant,
-        };
-        is_of_role && record.flags.any(Flags::TEXT) && !record.flags.any(Flags::META.with(Flags::COMPACT_SUMMARY))
+        let is_typed = record.flags.any(Flags::TEXT) && !record.flags.any(Flags::META.with(Flags::COMPACT_SUMMARY));
+        roles.are_of(record.kind) && is_typed
     };
     let lines: LineSet = chain.lines.iter().copied().filter(is_wanted).collect();
-    let mut scan = Scan::default();
-    revisit(file, index, &lines, |line, bytes| {
-        scan.read(bytes);
-        for text in texts(&Page { line, bytes, scan: &scan }) {
-            each(line, &text);
-        }
-        io::Result::Ok(())
-    })
+    each_page(file, index, &lines, |page| texts(&page).iter().for_each(|text| each(page.line, text)))
 }
 
 /// The texts of a message: its string content, or those of its blocks.

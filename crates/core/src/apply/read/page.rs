@@ -2,8 +2,9 @@
 
 use jiff::Timestamp;
 
-use ctxc_transcript::scan::{Scan, each_field};
-use ctxc_transcript::text::{Digest, Tokens, json_string};
+use super::entry_fields::{decoded, field_at};
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::text::{Digest, Tokens};
 use ctxc_transcript::{LineNo, Span, entry, result_tokens};
 
 /// A line of the source, read and scanned.
@@ -33,8 +34,7 @@ impl Page<'_> {
     /// The string at `span`, decoded; empty where there is none.
     #[must_use]
     pub fn decoded(&self, span: Option<Span>) -> String {
-        let raw = span.and_then(|span| span.string(self.bytes)).unwrap_or_default();
-        json_string::decode(raw).into_owned()
+        decoded(span, self.bytes).unwrap_or_default()
     }
 
     /// When the entry was written, where it says so.
@@ -46,13 +46,7 @@ impl Page<'_> {
     /// The folder that was worked in, where the entry says so.
     #[must_use]
     pub fn folder(&self) -> Option<String> {
-        let mut folder = None;
-        each_field(self.bytes, |key, value| {
-            if key == b"cwd" {
-                folder = Some(value);
-            }
-        });
-        folder.map(|span| self.decoded(Some(span))).filter(|folder| !folder.is_empty())
+        decoded(field_at(self.bytes, b"cwd"), self.bytes).filter(|folder| !folder.is_empty())
     }
 
     /// The id of the call whose result stands at `at` of the blocks of the scan.

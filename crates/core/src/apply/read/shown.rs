@@ -7,12 +7,12 @@ use std::ops::ControlFlow;
 use jiff::Timestamp;
 
 use super::document::texts_of;
+use super::entry_fields::{decoded, field_at};
 use super::typed::{queued, typed};
 use crate::apply::read::page::Page;
 use ctxc_store::Kind;
 use ctxc_transcript::scan;
-use ctxc_transcript::scan::{Scan, each_field};
-use ctxc_transcript::text::json_string;
+use ctxc_transcript::scan::Scan;
 use ctxc_transcript::{Index, LineNo, Prompt, Transcript, TurnIdx, is_notification, read_line, turn_at, turns};
 
 /// The speaker of a text.
@@ -145,14 +145,7 @@ fn remark(page: Page<'_>) -> Option<String> {
     if page.scan.kind != scan::Kind::System {
         return None;
     }
-    let mut content = None;
-    each_field(page.bytes, |key, value| {
-        if key == b"content" {
-            content = value.string(page.bytes);
-        }
-    });
-    let text = json_string::decode(content?);
-    (!text.trim().is_empty()).then(|| text.into_owned())
+    decoded(field_at(page.bytes, b"content"), page.bytes).filter(|text| !text.trim().is_empty())
 }
 
 #[cfg(test)]

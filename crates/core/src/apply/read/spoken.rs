@@ -4,12 +4,11 @@ use std::io;
 
 use jiff::Timestamp;
 
+use super::lines::each_page;
 use super::shown::{Shown, Speaker, texts_in};
-use crate::apply::read::page::Page;
 use ctxc_store::Kind;
 use ctxc_transcript::scan;
-use ctxc_transcript::scan::Scan;
-use ctxc_transcript::{LineSet, Messages, Owner, Transcript, TurnIdx, revisit, turn_at, turns};
+use ctxc_transcript::{LineSet, Messages, Owner, Transcript, TurnIdx, turn_at, turns};
 
 /// The text of one speaker in a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,23 +33,19 @@ pub fn read_spoken(transcript: Transcript<'_>) -> io::Result<Vec<SpokenMessage>>
     let messages = Messages::of(index, chain, &LineSet::default());
     let turns = turns(index, chain);
     let mut spoken: Vec<Vec<SpokenMessage>> = vec![Vec::new(); messages.firsts.len()];
-    let mut scan = Scan::default();
-    revisit(file, index, &chain.live, |line, bytes| {
-        scan.read(bytes);
-        let message = match messages.owner(line) {
+    each_page(file, index, &chain.live, |page| {
+        let kind = page.scan.kind;
+        let message = match messages.owner(page.line) {
             Owner::Of(message) => message as usize,
             // Of what stands behind messages, only what was typed meanwhile is said by somebody.
-            Owner::Behind(message) if scan.kind == scan::Kind::Attachment => message as usize,
-            Owner::Behind(_) | Owner::None => return Ok(()),
+            Owner::Behind(message) if kind == scan::Kind::Attachment => message as usize,
+            Owner::Behind(_) | Owner::None => return,
         };
-        let Some(said) = spoken.get_mut(message) else { return Ok(()) };
+        let Some(said) = spoken.get_mut(message) else { return };
         let turn = messages.firsts.get(message).and_then(|place| turn_at(&turns, *place as usize));
-        for shown in texts_in(Page { line, bytes, scan: &scan }, turn) {
-            if is_said(&shown, scan.kind) {
-                add(said, shown, scan.kind);
-            }
+        for shown in texts_in(page, turn).into_iter().filter(|shown| is_said(shown, kind)) {
+            add(said, shown, kind);
         }
-        io::Result::Ok(())
     })?;
     Ok(spoken.into_iter().flatten().collect())
 }

@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::Seek;
 
 use super::chains::without_inserted;
 use super::composed::{Composed, composed};
 use super::source::Source;
+use crate::apply::check::as_written::with_lines;
 use crate::apply::edit::own_edits::Lines;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::error::ApplyError;
-use crate::apply::write::carry_out::SourceState;
+use crate::apply::write::carry_out::{SourceState, left_of};
 use crate::apply::write::file::unnamed_file;
 use crate::apply::write::pass;
 use crate::version::{
@@ -118,7 +119,7 @@ impl Made<'_> {
         let runs = self.runs();
         let versions = self.versions(&runs)?;
         let source = Source { file: &base.file, layout: &base.layout, runs: &runs, versions: &versions, identity };
-        let composed = composed(source, history).map_err(ApplyError::Read)?;
+        let composed = composed(source, history)?;
         Ok(Rebased { base, composed, recorded: None })
     }
 
@@ -152,21 +153,8 @@ impl Made<'_> {
             }
             let mut file = unnamed_file()?;
             version.write(archive, None, Appended::UnderIdentity, &mut file)?;
-            let is_open = !rest.is_empty() && !ends_line(&file)?;
-            let mut written = Ok(());
-            let out = &mut file;
-            if is_open {
-                out.write_all(b"\n").map_err(ApplyError::WriteResult)?;
-            }
-            archive.each_line(rest, &mut |_, line| {
-                if written.is_ok() {
-                    written = out.write_all(line);
-                }
-                Ok(())
-            })?;
-            written.map_err(ApplyError::WriteResult)?;
-            file.rewind().map_err(ApplyError::WriteResult)?;
-            let index = Index::build(&file).map_err(ApplyError::Read)?;
+            let file = with_lines(archive, file, rest)?;
+            let index = Index::build(&file)?;
             let chain = Chain::find(&index);
             let mut steps = version.steps;
             if !rest.is_empty() {
@@ -221,7 +209,7 @@ impl Rebased {
     /// # Errors
     /// When the base cannot be read.
     pub fn keys(&self) -> Result<Vec<LineKey>, ApplyError> {
-        let keys = crate::version::keys(&self.base.file, &self.composed.index).map_err(ApplyError::Read)?;
+        let keys = crate::version::keys(&self.base.file, &self.composed.index)?;
         let layout = &self.base.layout;
         let stored = (0u32..).map(ctxc_transcript::LineNo).zip(keys);
         Ok(stored.filter(|(line, _)| layout.inserted(*line).is_none()).map(|(_, key)| key).collect())
@@ -240,15 +228,11 @@ impl Rebased {
         if pass.fingerprint != index.fingerprint {
             return Err(ApplyError::ChangedWhileRead);
         }
-        let mut meant = chain.live.clone();
-        rewrite.dropped.iter().for_each(|line| {
-            meant.remove(line);
-        });
-        if let Some(other) = meant.first_difference(&Chain::find(&written).live) {
+        if let Some(other) = left_of(chain.live.clone(), rewrite).first_difference(&Chain::find(&written).live) {
             return Err(ApplyError::OtherConversation(other.number()));
         }
         file.rewind().map_err(ApplyError::WriteResult)?;
-        let index = Index::build(&file).map_err(ApplyError::Read)?;
+        let index = Index::build(&file)?;
         let chain = Chain::find(&index);
         let steps = recorder.finish().steps;
         let version = Version::new(Digest::of(b""), Vec::new(), steps, &Sum::default(), 0);
@@ -274,16 +258,4 @@ fn is_same(one: &History, other: &History) -> bool {
         standing.map(|it| (it.operation.clone(), it.thinking, it.removes_all_thinking)).collect::<Vec<_>>()
     };
     edits(one) == edits(other) && wishes(one) == wishes(other)
-}
-
-fn ends_line(mut file: &File) -> Result<bool, ApplyError> {
-    let len = file.seek(SeekFrom::End(0))?;
-    if len == 0 {
-        return Ok(true);
-    }
-    file.seek(SeekFrom::Start(len - 1))?;
-    let mut byte = [0];
-    file.read_exact(&mut byte)?;
-    file.seek(SeekFrom::End(0))?;
-    Ok(byte == *b"\n")
 }

@@ -5,11 +5,12 @@ use std::fs::File;
 use std::io;
 
 use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::read::entry_fields::decoded;
 use crate::version::{Active, Edit, Group, History, Layout};
 use ctxc_store::Cut;
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::scan::{BlockKind, Scan};
-use ctxc_transcript::text::{Tokens, json_string};
+use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Part};
 use ctxc_transcript::{context_tokens, measure, revisit};
 
@@ -131,8 +132,7 @@ fn note_cuts(scan: &Scan, bytes: &[u8], line: LineNo, splices: &[Splice], rewrit
             splices.iter().any(|splice| splice.span.start >= span.start && splice.span.end <= span.end)
         });
         if is_cut {
-            let call =
-                block.tool_id.and_then(|span| span.string(bytes)).map(|raw| json_string::decode(raw).into_owned());
+            let call = decoded(block.tool_id, bytes);
             let cut = Cut {
                 uuid: String::new(),
                 call,

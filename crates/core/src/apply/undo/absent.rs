@@ -6,10 +6,10 @@ use crate::apply::error::ApplyError;
 use crate::apply::read::named::{beginning, texts};
 use crate::apply::read::page::Page;
 use crate::apply::undo::open_cuts::OpenCut;
-use crate::plan::{Fits, Handle, Handles, Roles, Target};
+use crate::plan::{Fits, Handle, Handles, PatternTargets, Roles, Target};
 use ctxc_store::{Archive, Operation, Originals};
-use ctxc_transcript::scan::{BlockKind, Kind, Scan};
-use ctxc_transcript::text::{Pattern, Patterns, Tokens};
+use ctxc_transcript::scan::{BlockKind, Scan};
+use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{IdHash, Index, LineNo};
 
 /// Looks among what the operations of `lineage` took out, the newest first, for what each of `targets` names. Of what it
@@ -25,20 +25,13 @@ pub fn absent(
     archive: &dyn Archive,
 ) -> Result<Vec<Option<OpenCut>>, ApplyError> {
     let mut found: Vec<Option<OpenCut>> = vec![None; targets.len()];
-    let patterns: Vec<(usize, &Pattern)> = (0..)
-        .zip(targets)
-        .filter_map(|(at, target)| match target {
-            Target::Message(pattern) => Some((at, pattern)),
-            Target::Call(_) => None,
-        })
-        .collect();
-    let set = Patterns::new(patterns.iter().map(|(_, pattern)| *pattern));
+    let patterns = PatternTargets::of(targets);
     let mut scan = Scan::default();
     for operation in lineage {
         if found.iter().all(Option::is_some) {
             break;
         }
-        let known = archive.originals(Originals::Operation(&operation.id)).map_err(ApplyError::Archive)?;
+        let known = archive.originals(Originals::Operation(&operation.id))?;
         let there = index.lines_of(known.iter().filter_map(|it| it.uuid.as_ref()).map(|it| IdHash::of(it.as_bytes())));
         let is_gone = |uuid: &str| !there.contains_key(&IdHash::of(uuid.as_bytes()));
         let gone: Vec<_> = known
@@ -48,7 +41,7 @@ pub fn absent(
             .collect();
         let mut lines = Portions::of(gone.iter().map(|(digest, bytes, _)| (*digest, Some(*bytes))));
         for (_, _, uuid) in &gone {
-            let Some(bytes) = lines.next(archive).map_err(ApplyError::Archive)? else { continue };
+            let Some(bytes) = lines.next(archive)? else { continue };
             scan.read(&bytes);
             let page = Page { line: LineNo(0), bytes: &bytes, scan: &scan };
             let mut take = |at: usize, name: String, call: Option<String>| {
@@ -59,12 +52,9 @@ pub fn absent(
             for (at, name, id) in calls(&page, targets) {
                 take(at, name, Some(id));
             }
-            if is_of(roles, &scan) && !scan.is_compact_summary && !scan.is_meta {
+            if roles.are_of(scan.kind) && !scan.is_compact_summary && !scan.is_meta {
                 for text in texts(&page) {
-                    set.fits(&text)
-                        .into_iter()
-                        .filter_map(|place| patterns.get(place))
-                        .for_each(|(at, _)| take(*at, beginning(&text), None));
+                    patterns.fits(&text).for_each(|at| take(at, beginning(&text), None));
                 }
             }
         }
@@ -85,14 +75,6 @@ fn calls(page: &Page<'_>, targets: &[&Target]) -> Vec<(usize, String, String)> {
         }));
     }
     calls
-}
-
-fn is_of(roles: Roles, scan: &Scan) -> bool {
-    match roles {
-        Roles::Both => scan.kind.is_message(),
-        Roles::User => scan.kind == Kind::User,
-        Roles::Assistant => scan.kind == Kind::Assistant,
-    }
 }
 
 fn taken_out(uuid: &str, name: String, call: Option<String>, by: &Operation) -> OpenCut {

@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
+use crate::apply::read::entry_fields::decoded;
 use crate::apply::render::rebase::Rebased;
 use crate::apply::render::take_edits::measured;
 use crate::apply::undo::open_cuts::OpenCut;
 use crate::version::{Active, Edit, History, Newest, UndoneEdits};
 use ctxc_store::Cut;
 use ctxc_transcript::edit::{Splice, render};
-use ctxc_transcript::scan::{BlockKind, Scan};
-use ctxc_transcript::text::{Tokens, json_string};
+use ctxc_transcript::scan::{Block, BlockKind, Scan};
+use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{IdHash, LineNo, Span, read_line};
 
 /// The outcome of an item to restore.
@@ -109,18 +110,18 @@ fn is_of(cut: &OpenCut, scan: &Scan, bytes: &[u8], edited: Span, all: &[Splice])
     let inside = |outer: Span| edited.start >= outer.start && edited.end <= outer.end;
     let is_tool = |kind| matches!(kind, BlockKind::ToolResult | BlockKind::ToolUse);
     let blocks = || scan.outer_blocks().filter(|it| is_tool(it.kind));
-    let id = |id: Option<Span>| id.and_then(|id| id.string(bytes)).map(json_string::decode);
     let Some(call) = &cut.call else {
         let content = scan.message.and_then(|message| message.content);
         return content.is_some_and(inside) && !blocks().filter_map(|block| block.span).any(inside);
     };
-    let named = || blocks().filter(|block| id(block.tool_id).as_deref() == Some(call.as_str()));
+    let is_named = |block: &&Block| decoded(block.tool_id, bytes).as_ref() == Some(call);
+    let named = || blocks().filter(is_named);
     if named().filter_map(|block| block.span).any(inside) {
         return true;
     }
     // The copy for the screen follows the last result of the line that comes back.
     let is_cut = |outer: Span| all.iter().any(|it| it.span.start >= outer.start && it.span.end <= outer.end);
-    let others = blocks().filter(|block| id(block.tool_id).as_deref() != Some(call.as_str()));
+    let others = blocks().filter(|block| !is_named(block));
     let is_alone = !others.filter_map(|block| block.span).any(is_cut);
     scan.tool_use_result.is_some_and(inside) && is_alone && named().any(|block| block.kind == BlockKind::ToolResult)
 }

@@ -6,14 +6,12 @@ use std::collections::{HashMap, HashSet};
 use crate::apply::error::ApplyError;
 use crate::apply::read::calls::{Calls, read_calls};
 use crate::apply::read::describe::describe;
-use crate::apply::read::named::texts;
-use crate::apply::read::named::{Named, find_named};
+use crate::apply::read::named::{Named, find_named, texts};
 use crate::apply::read::page::Page;
 use crate::apply::undo::open_cuts::OpenCut;
-use crate::plan::{Fits, Handle, Handles, Protected, Roles, Target};
+use crate::plan::{Fits, Handle, Handles, PatternTargets, Protected, Roles, Target};
 use ctxc_store::{Archive, ArchiveError};
-use ctxc_transcript::scan::{Kind, Scan};
-use ctxc_transcript::text::{Pattern, Patterns};
+use ctxc_transcript::scan::Scan;
 use ctxc_transcript::{LineNo, Transcript};
 
 /// The removed items that a target names.
@@ -53,11 +51,11 @@ pub fn recall(
     }
     let unknown: Vec<&Target> = left.iter().filter_map(|at| targets.get(*at).copied()).collect();
     let calls = if unknown.iter().any(|target| matches!(target, Target::Call(_))) {
-        read_calls(transcript, &Protected::default()).map_err(ApplyError::Read)?
+        read_calls(transcript, &Protected::default())?
     } else {
         Calls::default()
     };
-    let named = find_named(transcript, &calls, &unknown, roles).map_err(ApplyError::Read)?;
+    let named = find_named(transcript, &calls, &unknown, roles)?;
     let ids = ids(transcript, &calls, &named)?;
     let mut ours: HashMap<String, Handles> = HashMap::new();
     for ((at, target), named) in left.into_iter().zip(unknown).zip(named) {
@@ -137,7 +135,7 @@ fn ids(transcript: Transcript<'_>, calls: &Calls, named: &[Named]) -> Result<Has
     });
     let places: Vec<_> = call_idxs.filter_map(|at| Some((at, calls.calls.get(at)?.call))).collect();
     let described = describe(transcript.file, transcript.index, places.iter().map(|(_, place)| *place));
-    let mut described = described.map_err(ApplyError::Read)?;
+    let mut described = described?;
     Ok(places.into_iter().filter_map(|(at, place)| Some((at, described.remove(&place)?.id.into()))).collect())
 }
 
@@ -148,30 +146,18 @@ fn by_text(
     roles: Roles,
     archive: &dyn Archive,
 ) -> Result<Vec<Recalled>, ApplyError> {
-    let patterns: Vec<(usize, &Pattern)> = (0..)
-        .zip(targets)
-        .filter_map(|(at, target)| match target {
-            Target::Message(pattern) => Some((at, pattern)),
-            Target::Call(_) => None,
-        })
-        .collect();
+    let patterns = PatternTargets::of(targets);
     let mut found: Vec<Vec<usize>> = vec![Vec::new(); targets.len()];
     if !patterns.is_empty() {
-        let set = Patterns::new(patterns.iter().map(|(_, pattern)| *pattern));
         for (at, cut) in open.iter().enumerate().filter(|(_, cut)| cut.call.is_none()) {
             let Some((bytes, scan)) = original(cut, archive)? else { continue };
-            let page = Page { line: LineNo(0), bytes: &bytes, scan: &scan };
-            let is_of_role = match roles {
-                Roles::Both => true,
-                Roles::User => page.scan.kind == Kind::User,
-                Roles::Assistant => page.scan.kind == Kind::Assistant,
-            };
-            if !is_of_role {
+            if !roles.are_of(scan.kind) {
                 continue;
             }
-            let fitting: HashSet<usize> = texts(&page).iter().flat_map(|text| set.fits(text)).collect();
-            for (at_target, _) in fitting.into_iter().filter_map(|place| patterns.get(place)) {
-                found.get_mut(*at_target).into_iter().for_each(|places| places.push(at));
+            let page = Page { line: LineNo(0), bytes: &bytes, scan: &scan };
+            let fitting: HashSet<usize> = texts(&page).iter().flat_map(|text| patterns.fits(text)).collect();
+            for at_target in fitting {
+                found.get_mut(at_target).into_iter().for_each(|places| places.push(at));
             }
         }
     }
@@ -185,7 +171,7 @@ fn by_text(
 
 /// The line that had the item, and its scan; `None` where the archive has lost it.
 fn original(cut: &OpenCut, archive: &dyn Archive) -> Result<Option<(Vec<u8>, Scan)>, ApplyError> {
-    let known = archive.originals_of(&cut.uuid).map_err(ApplyError::Archive)?;
+    let known = archive.originals_of(&cut.uuid)?;
     let mut taken = known.into_iter().filter(|it| it.replaced_by.is_some());
     let Some(taken) = taken.find(|it| it.operation.as_ref() == Some(&cut.first)) else { return Ok(None) };
     match archive.line(taken.digest) {

@@ -9,17 +9,18 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 
 use super::in_place;
-use super::pass::{self, Written};
+use super::pass;
 use crate::apply::check::index::check;
 use crate::apply::check::problem::{Problem, new_problems};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::error::ApplyError;
+use crate::apply::read::entry_fields::decoded;
 use crate::apply::write::file::{Existing, Guard, Staged, copy_sidecar, remove_sidecar, unnamed_file};
 use crate::version::StandIns;
 use crate::version::{Edits, Inserted, KeptSession, Recorded, Recorder, Step, Version};
 use ctxc_store::{Archive, FileRef, Operation, Original};
 use ctxc_transcript::scan::{Kind, Scan};
-use ctxc_transcript::text::{Digest, Tokens, json_string};
+use ctxc_transcript::text::{Digest, Tokens};
 use ctxc_transcript::{Chain, Fingerprint, Index, LineNo, LineSet, Totals, revisit};
 
 /// For how long a file must have been left alone before it is replaced in place (S-03), in seconds.
@@ -169,11 +170,8 @@ pub fn carry_out(
         own = SourceState::of(index, &chain);
         (origin.file, &own, &[][..])
     };
-    let live = left_of(chain, rewrite);
-    let guard = origin.path.map(|path| Guard::new(path, origin.file)).transpose()?;
-    if let (Destination::InPlace(Existing::Respect), Some(guard)) = (&destination, &guard) {
-        refuse_unless_at_rest(guard, origin.path, info.now)?;
-    }
+    let live = left_of(chain.live, rewrite);
+    let guard = guard_of(origin, &destination, info.now)?;
     let mut stage = Stage::open(&destination, origin)?;
     let mut keeping = keeping;
     let recorder = keeping.as_mut().map(|keeping| &mut keeping.recorder);
@@ -212,10 +210,17 @@ pub fn carry_out(
     if let Some(guard) = &guard {
         guard.verify()?;
     }
-    let Swapped { path, backup, copied_sidecar, n_late } = stage.swap(destination, origin, guard.as_ref())?;
-    let Written { len: bytes_after, .. } = written;
-    let bytes_before = before.fingerprint.len;
-    Ok(CarriedOut { path, backup, copied_sidecar, n_late, bytes_before, bytes_after, operation, problems: left })
+    let done = CarriedOut {
+        path: None,
+        backup: None,
+        copied_sidecar: false,
+        n_late: 0,
+        bytes_before: before.fingerprint.len,
+        bytes_after: written.len,
+        operation,
+        problems: left,
+    };
+    stage.swap(destination, origin, guard.as_ref(), done)
 }
 
 /// The problems of the result in `file`, read again: lines that were appended are in no index.
@@ -253,34 +258,31 @@ fn keep(
     let operations = earlier.into_iter().chain([id.clone()]).collect();
     let version = Version::new(state, operations, steps, &sum, saved);
     let key = version.key();
-    let put = |archive: &mut dyn Archive| {
-        archive.put_object(&edits.object())?;
-        archive.put_object(&version.object())?;
-        if let Some(result) = result {
-            let result = KeptSession { version: Some(key.to_string()), bytes: sizes.1, ..result };
-            archive.put_object(&result.object())?;
-        }
-        for record in &rewrite.records {
-            archive.put_record(record)?;
-        }
-        let file_ref = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(absolute), digest, bytes };
-        let record = Operation {
-            id: id.clone(),
-            verb: info.verb.to_owned(),
-            command: info.command.clone(),
-            session: info.session.clone(),
-            time: info.now,
-            source: file_ref(source, read, sizes.0),
-            output: file_ref(target, key, sizes.1),
-            session_ids: session_ids.clone(),
-            cuts: rewrite.cuts.values().flatten().filter(|cut| !cut.name.is_empty()).cloned().collect(),
-            tokens: Some(tokens),
-            report: info.report.clone(),
-        };
-        archive.put_operation(&record, &[])?;
-        archive.commit()
+    archive.put_object(&edits.object())?;
+    archive.put_object(&version.object())?;
+    if let Some(result) = result {
+        let result = KeptSession { version: Some(key.to_string()), bytes: sizes.1, ..result };
+        archive.put_object(&result.object())?;
+    }
+    for record in &rewrite.records {
+        archive.put_record(record)?;
+    }
+    let file_ref = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(absolute), digest, bytes };
+    let record = Operation {
+        id: id.clone(),
+        verb: info.verb.to_owned(),
+        command: info.command.clone(),
+        session: info.session.clone(),
+        time: info.now,
+        source: file_ref(source, read, sizes.0),
+        output: file_ref(target, key, sizes.1),
+        session_ids,
+        cuts: rewrite.cuts.values().flatten().filter(|cut| !cut.name.is_empty()).cloned().collect(),
+        tokens: Some(tokens),
+        report: info.report.clone(),
     };
-    put(archive).map_err(ApplyError::Archive)?;
+    archive.put_operation(&record, &[])?;
+    archive.commit()?;
     Ok(id)
 }
 
@@ -293,7 +295,7 @@ pub(in crate::apply) fn note_originals(
 ) -> Result<(), ApplyError> {
     let lines: LineSet = changed.iter().map(|(line, _)| *line).collect();
     let mut replacements = changed.iter();
-    let stand_ins = StandIns::load(archive).map_err(ApplyError::Version)?;
+    let stand_ins = StandIns::load(archive)?;
     revisit(file, index, &lines, |line, bytes| {
         let replaced_by = replacements.find(|(changed, _)| *changed == line).and_then(|(_, digest)| *digest);
         let whole;
@@ -305,15 +307,14 @@ pub(in crate::apply) fn note_originals(
         };
         // What was purged does not come back with a file that still has it.
         let bytes = &*stand_ins.of(bytes);
-        let uuid = Scan::of(bytes).uuid.and_then(|it| it.string(bytes)).map(json_string::decode);
+        let uuid = decoded(Scan::of(bytes).uuid, bytes);
         let original = Original { line: bytes, uuid: uuid.as_deref(), replaced_by };
         archive.put_original(&original).map(drop).map_err(ApplyError::Archive)
     })
 }
 
 /// The live lines that stay.
-fn left_of(chain: Chain, rewrite: &Rewrite) -> LineSet {
-    let mut live = chain.live;
+pub(in crate::apply) fn left_of(mut live: LineSet, rewrite: &Rewrite) -> LineSet {
     for line in rewrite.dropped.iter() {
         live.remove(line);
     }
@@ -321,7 +322,7 @@ fn left_of(chain: Chain, rewrite: &Rewrite) -> LineSet {
 }
 
 /// A path is asked for later, from other folders.
-pub(in crate::apply) fn absolute(path: &Path) -> PathBuf {
+fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
@@ -337,24 +338,24 @@ fn tokens_after(index: &Index, chain: &Chain, rewrite: &Rewrite) -> Tokens {
 /// # Errors
 /// As [`carry_out`] would end on account of its destination.
 pub fn probe(origin: &RewriteSource<'_>, destination: &Destination<'_>, now: Timestamp) -> Result<(), ApplyError> {
-    let guard = origin.path.map(|path| Guard::new(path, origin.file)).transpose()?;
-    if let (Destination::InPlace(Existing::Respect), Some(guard)) = (destination, &guard) {
-        refuse_unless_at_rest(guard, origin.path, now)?;
-    }
+    guard_of(origin, destination, now)?;
     Stage::open(destination, origin).map(drop)
 }
 
-pub(in crate::apply) fn refuse_unless_at_rest(
-    guard: &Guard,
-    path: Option<&Path>,
+/// The guard of a source on disk, which is at rest where it has to be.
+fn guard_of(
+    origin: &RewriteSource<'_>,
+    destination: &Destination<'_>,
     now: Timestamp,
-) -> Result<(), ApplyError> {
-    match guard.seconds_at_rest(SystemTime::from(now)) {
-        Some(seconds) if seconds < REST => {
-            Err(ApplyError::JustWritten(path.unwrap_or(Path::new("")).to_owned(), seconds))
+) -> Result<Option<Guard>, ApplyError> {
+    let Some(path) = origin.path else { return Ok(None) };
+    let guard = Guard::new(path, origin.file)?;
+    // A time in the future says nothing of when the file was written.
+    match guard.seconds_at_rest(SystemTime::from(now)).filter(|seconds| *seconds < REST) {
+        Some(seconds) if matches!(destination, Destination::InPlace(Existing::Respect)) => {
+            Err(ApplyError::JustWritten(path.to_owned(), seconds))
         }
-        // A time in the future says nothing of when the file was written.
-        _ => Ok(()),
+        _ => Ok(Some(guard)),
     }
 }
 
@@ -364,34 +365,19 @@ enum Stage {
     Unnamed(File),
 }
 
-struct Swapped {
-    path: Option<PathBuf>,
-    backup: Option<PathBuf>,
-    copied_sidecar: bool,
-    n_late: u64,
-}
-
 impl Stage {
     fn open(destination: &Destination<'_>, origin: &RewriteSource<'_>) -> Result<Self, ApplyError> {
-        let permissions = match origin.path {
-            Some(path) => Some(std::fs::metadata(path).map_err(ApplyError::Read)?.permissions()),
-            None => None,
+        let permissions = origin.path.map(std::fs::metadata).transpose()?.map(|metadata| metadata.permissions());
+        let (path, existing) = match (destination, origin.path) {
+            (Destination::File(path, _), Some(source)) if is_same_file(source, path) => {
+                return Err(ApplyError::IsSource((*path).to_owned()));
+            }
+            (Destination::File(path, existing), _) => (*path, *existing),
+            (Destination::NewSession { path, .. }, _) => (*path, Existing::Respect),
+            (Destination::InPlace(_), Some(path)) => (path, Existing::Overwrite),
+            (Destination::InPlace(_) | Destination::Stream(_), _) => return unnamed_file().map(Self::Unnamed),
         };
-        match (destination, origin.path) {
-            (Destination::File(path, existing), _) => {
-                if origin.path.is_some_and(|source| is_same_file(source, path)) {
-                    return Err(ApplyError::IsSource((*path).to_owned()));
-                }
-                Staged::beside(path, *existing, permissions).map(Self::Beside)
-            }
-            (Destination::NewSession { path, .. }, _) => {
-                Staged::beside(path, Existing::Respect, permissions).map(Self::Beside)
-            }
-            (Destination::InPlace(_), Some(path)) => {
-                Staged::beside(path, Existing::Overwrite, permissions).map(Self::Beside)
-            }
-            (Destination::InPlace(_) | Destination::Stream(_), _) => unnamed_file().map(Self::Unnamed),
-        }
+        Staged::beside(path, existing, permissions).map(Self::Beside)
     }
 
     fn file(&mut self) -> &mut File {
@@ -428,28 +414,25 @@ impl Stage {
         destination: Destination<'_>,
         origin: &RewriteSource<'_>,
         guard: Option<&Guard>,
-    ) -> Result<Swapped, ApplyError> {
-        let mut swapped = Swapped { path: None, backup: None, copied_sidecar: false, n_late: 0 };
+        mut done: CarriedOut,
+    ) -> Result<CarriedOut, ApplyError> {
         match (self, destination) {
             (Self::Beside(staged), Destination::InPlace(_)) => {
                 // What is replaced in place has a path, and so a guard.
-                let Some(guard) = guard else { return Ok(swapped) };
+                let Some(guard) = guard else { return Ok(done) };
                 let replaced = in_place::replace(staged, origin.file, guard, &mut |_| {})?;
-                swapped.path = Some(replaced.path);
-                swapped.backup = Some(replaced.backup);
-                swapped.n_late = replaced.n_late;
+                (done.path, done.backup) = (Some(replaced.path), Some(replaced.backup));
+                done.n_late = replaced.n_late;
             }
             (Self::Beside(staged), Destination::NewSession { sidecar, new_sidecar, .. }) => {
-                swapped.copied_sidecar = copy_sidecar(sidecar, new_sidecar)?;
+                done.copied_sidecar = copy_sidecar(sidecar, new_sidecar)?;
                 let committed = staged.commit(Existing::Respect);
-                if committed.is_err() && swapped.copied_sidecar {
+                if committed.is_err() && done.copied_sidecar {
                     remove_sidecar(new_sidecar);
                 }
-                swapped.path = Some(committed?);
+                done.path = Some(committed?);
             }
-            (Self::Beside(staged), Destination::File(_, existing)) => {
-                swapped.path = Some(staged.commit(existing)?);
-            }
+            (Self::Beside(staged), Destination::File(_, existing)) => done.path = Some(staged.commit(existing)?),
             (Self::Unnamed(mut file), Destination::Stream(out)) => {
                 file.rewind().map_err(ApplyError::WriteResult)?;
                 io::copy(&mut file, out).map_err(ApplyError::WriteResult)?;
@@ -458,7 +441,7 @@ impl Stage {
             // `open` makes no other pairs.
             (Self::Unnamed(_), _) | (Self::Beside(_), Destination::Stream(_)) => {}
         }
-        Ok(swapped)
+        Ok(done)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions, TryLockError};
-use std::io;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -180,6 +180,15 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
+/// Whether a line ends in `file` at `len`, where it is left.
+pub(in crate::apply) fn ends_line(mut file: &File, len: u64) -> io::Result<bool> {
+    let Some(last) = len.checked_sub(1) else { return Ok(true) };
+    let mut byte = [0];
+    file.seek(SeekFrom::Start(last))?;
+    file.read_exact(&mut byte)?;
+    Ok(byte == *b"\n")
+}
+
 /// How many names the file at `path` has; a rename in place leaves the others with what was there.
 #[cfg(unix)]
 #[must_use]
@@ -219,7 +228,7 @@ pub(in crate::apply) struct Guard {
 
 impl Guard {
     pub(in crate::apply) fn new(path: &Path, file: &File) -> Result<Self, ApplyError> {
-        let metadata = file.metadata().map_err(ApplyError::Read)?;
+        let metadata = file.metadata()?;
         Ok(Self {
             path: path.to_owned(),
             len: metadata.len(),
@@ -231,7 +240,7 @@ impl Guard {
     /// # Errors
     /// When the path no longer leads to a file of the same size and time.
     pub(in crate::apply) fn verify(&self) -> Result<(), ApplyError> {
-        let metadata = fs::metadata(&self.path).map_err(ApplyError::Read)?;
+        let metadata = fs::metadata(&self.path)?;
         let is_same =
             metadata.len() == self.len && metadata.modified().ok() == self.modified && number(&metadata) == self.number;
         if is_same { Ok(()) } else { Err(ApplyError::SourceChanged(self.path.clone())) }
@@ -266,7 +275,7 @@ pub(in crate::apply) fn back_up(source: &Path) -> Result<PathBuf, ApplyError> {
 fn back_up_by(source: &Path, link: impl Fn(&Path, &Path) -> io::Result<()>) -> Result<PathBuf, ApplyError> {
     let cannot_write = |error| ApplyError::Write(source.to_owned(), error);
     let name = source.file_name().unwrap_or_default().to_os_string();
-    let permissions = fs::metadata(source).map_err(ApplyError::Read)?.permissions();
+    let permissions = fs::metadata(source)?.permissions();
     for number in 0..u32::MAX {
         let mut backup = name.clone();
         backup.push(if number == 0 { ".bak".to_owned() } else { format!(".{number}.bak") });
@@ -284,7 +293,7 @@ fn back_up_by(source: &Path, link: impl Fn(&Path, &Path) -> io::Result<()>) -> R
             Err(_) => {}
         }
         let mut staged = Staged::beside(&backup, Existing::Respect, Some(permissions.clone()))?;
-        let mut reader = File::open(source).map_err(ApplyError::Read)?;
+        let mut reader = File::open(source)?;
         io::copy(&mut reader, staged.file()).map_err(cannot_write)?;
         staged.sync()?;
         match staged.commit(Existing::Respect) {

@@ -5,8 +5,9 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::file::{Existing, FileLock, Guard, Staged, back_up, discard};
+use super::file::{Existing, FileLock, Guard, Staged, back_up, discard, ends_line};
 use crate::apply::error::ApplyError;
+use crate::apply::read::entry_fields::decoded;
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::json_string;
@@ -101,15 +102,6 @@ fn take_over(mut source: &File, len: u64, path: &Path) -> io::Result<u64> {
     Ok(memchr::memchr_iter(b'\n', &late).count() as u64)
 }
 
-/// Whether a line ends in `file` at `len`.
-fn ends_line(mut file: &File, len: u64) -> io::Result<bool> {
-    let Some(last) = len.checked_sub(1) else { return Ok(true) };
-    let mut byte = [0];
-    file.seek(SeekFrom::Start(last))?;
-    file.read_exact(&mut byte)?;
-    Ok(byte == *b"\n")
-}
-
 /// Where the line starts that stands in `file` before `len`.
 fn line_start(mut file: &File, len: u64) -> io::Result<u64> {
     file.rewind()?;
@@ -134,8 +126,7 @@ fn relinked(late: &[u8], goes_on: bool, old: &File, new: &File, out: &mut Vec<u8
         }
         let text = line.strip_suffix(b"\n").unwrap_or(line);
         let parent = Scan::of(text).parent_uuid.filter(|span| {
-            let parent = span.string(text).map(|raw| json_string::decode(raw).into_owned());
-            parent.is_some_and(|parent| gone.contains(&parent) && !known.contains(&parent))
+            decoded(Some(*span), text).is_some_and(|parent| gone.contains(&parent) && !known.contains(&parent))
         });
         match (parent, &leaf) {
             (Some(span), Some(leaf)) => {
@@ -151,7 +142,7 @@ fn relinked(late: &[u8], goes_on: bool, old: &File, new: &File, out: &mut Vec<u8
 }
 
 fn uuid(line: &[u8]) -> Option<String> {
-    Scan::of(line).uuid.and_then(|span| span.string(line)).map(|raw| json_string::decode(raw).into_owned())
+    decoded(Scan::of(line).uuid, line)
 }
 
 fn uuids(mut file: &File) -> io::Result<HashSet<String>> {

@@ -2,11 +2,12 @@
 
 use std::io;
 
+use crate::apply::read::entry_fields::{decoded, field_at};
 use crate::apply::read::typed::typed;
 use crate::version::without_suffix;
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::entry;
-use ctxc_transcript::scan::{Kind, Scan, each_field};
+use ctxc_transcript::scan::{Kind, Scan};
 use ctxc_transcript::text::{clipped, json_string, on_one_line};
 use ctxc_transcript::{Flags, LineNo, Transcript, read_line};
 
@@ -45,12 +46,7 @@ pub fn title_of(transcript: Transcript<'_>) -> io::Result<String> {
     for (kind, name) in FIELDS {
         let Some(line) = index.lines().rev().find(|&line| index.record(line).kind == kind) else { continue };
         let bytes = read_line(file, index, line, &mut buffer)?;
-        let mut title = None;
-        each_field(bytes, |key, value| {
-            if key == name {
-                title = value.string(bytes).map(|raw| json_string::decode(raw).into_owned());
-            }
-        });
+        let title = decoded(field_at(bytes, name), bytes);
         if let Some(title) = title.filter(|title| !title.trim().is_empty() && !title.starts_with('<')) {
             return Ok(clipped(&on_one_line(without_suffix(&title)), TITLE_LEN));
         }

@@ -60,7 +60,7 @@ pub(in crate::apply) fn write(
     }
     pass.copy(&run)?;
     pass.append()?;
-    let fingerprint = pass.source.finish().map_err(ApplyError::Read)?;
+    let fingerprint = pass.source.finish()?;
     Ok(Written { len: pass.sink.finish()?, fingerprint })
 }
 
@@ -125,7 +125,7 @@ impl Pass<'_> {
         if record.len as usize > CHUNK && !self.plan.touched.contains(line) && self.stream(&record)? {
             return Ok(());
         }
-        let text = self.source.line(record.len as usize).map_err(ApplyError::Read)?;
+        let text = self.source.line(record.len as usize)?;
         if self.plan.heirs.contains(line) {
             let uuid = raw_uuid(text, record.uuid).to_vec();
             if self.uuids.len() >= N_UUIDS {
@@ -162,9 +162,7 @@ impl Pass<'_> {
                 None => b"null".to_vec(),
                 Some(heir) => match self.uuids.get(&heir) {
                     Some(uuid) => quoted(uuid),
-                    None => {
-                        json_string::encode(&uuid_of(self.file, index, heir).map_err(ApplyError::Read)?).into_bytes()
-                    }
+                    None => json_string::encode(&uuid_of(self.file, index, heir)?).into_bytes(),
                 },
             };
             splices.extend(scan.parent_uuid.map(|span| Splice::new(span, uuid)));
@@ -198,7 +196,7 @@ impl Pass<'_> {
         let len = record.len as usize;
         let start = record.session_at.position(len).filter(|start| *start < CHUNK / 2);
         let Some((session, start)) = self.rewrite.session.as_ref().zip(start) else { return Ok(false) };
-        let head = self.source.peek(CHUNK).map_err(ApplyError::Read)?;
+        let head = self.source.peek(CHUNK)?;
         let old = Span::of_string(head, start).and_then(|span| std::str::from_utf8(span.string(head)?).ok());
         let Some((old, before)) = old.zip(head.get(..=start)) else { return Ok(false) };
         self.sink.write(before)?;

@@ -28,7 +28,7 @@ pub fn round_trips(data: &[u8]) -> bool {
 
 fn is_identity(data: &[u8]) -> Result<bool, ApplyError> {
     let file = spooled(data)?;
-    let mut index = Index::build(&file).map_err(ApplyError::Read)?;
+    let mut index = Index::build(&file)?;
     let mut out = Vec::new();
     let stop = AtomicBool::new(false);
     pass::write(&file, &mut index, &Rewrite::default(), &mut out, None, &stop)?;
@@ -37,7 +37,7 @@ fn is_identity(data: &[u8]) -> Result<bool, ApplyError> {
 
 fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
     let file = spooled(data)?;
-    let mut index = Index::build(&file).map_err(ApplyError::Read)?;
+    let mut index = Index::build(&file)?;
     let chain = Chain::find(&index);
     let n_groups = Groups::of(&index, &chain).n_groups as usize;
     if turns(&index, &chain).len() > chain.lines.len() || n_groups > chain.lines.len() {
@@ -46,21 +46,20 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
     let mut rewrite = Rewrite::default();
     let mut buffer = Vec::new();
     for (_, line) in chain.messages(&index) {
-        let text = read_line(&file, &index, line, &mut buffer).map_err(ApplyError::Read)?;
+        let text = read_line(&file, &index, line, &mut buffer)?;
         rewrite.edit(line, replace_text(&Scan::of(text), text, "shorter").into_iter().flatten());
     }
     let thinking = Thinking::default();
     let calibration = Calibration::learn(&index, &chain);
-    follow_up(Transcript { file: &file, index: &index, chain: &chain }, &calibration, thinking, &[], &mut rewrite)
-        .map_err(ApplyError::Read)?;
+    follow_up(Transcript { file: &file, index: &index, chain: &chain }, &calibration, thinking, &[], &mut rewrite)?;
     rewrite.session = Some(NewSession { id: "00000000-0000-4000-8000-000000000000".to_owned() });
     rewrite.appended.push(title_line("00000000-0000-4000-8000-000000000000", "a title (compressed)"));
 
-    let mut archive = archive::open(&ArchiveUrl::Memory).map_err(ApplyError::Archive)?;
+    let mut archive = archive::open(&ArchiveUrl::Memory)?;
     let stop = AtomicBool::new(false);
-    let source = Index::build(spooled(data)?).map_err(ApplyError::Read)?;
+    let source = Index::build(spooled(data)?)?;
     let Deposited { state, keys, .. } = version::deposit(&mut *archive, &file, &source, "s", &stop)?;
-    archive.commit().map_err(ApplyError::Archive)?;
+    archive.commit()?;
     let mut out = Vec::new();
     let mut recorder = Recorder::new(Layout::plain(source.n_lines()), keys.clone());
     let written = pass::write(&file, &mut index, &rewrite, &mut out, Some(&mut recorder), &stop)?;
@@ -68,14 +67,14 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
     let plain = Version::new(state.key(), Vec::new(), Vec::from_iter(kept(&state)), &keys.into_iter().collect(), 0);
     let version = Version::new(state.key(), vec!["test".to_owned()], steps, &sum, 0);
     let put = archive.put_object(&version.object()).and_then(|()| archive.commit());
-    put.map_err(ApplyError::Archive)?;
+    put?;
     let is_equal = is_equal_without_archive(data, &rewrite, &out, &index)?;
     let (mut back, mut again) = (Vec::new(), Vec::new());
     plain.write(&*archive, None, Appended::UnderIdentity, &mut back)?;
     let id = rewrite.session.as_ref().map(|session| session.id.as_str());
     version.write(&*archive, id, Appended::UnderIdentity, &mut again)?;
     let spooled_out = spooled(&out)?;
-    let out_index = Index::build(&spooled_out).map_err(ApplyError::Read)?;
+    let out_index = Index::build(&spooled_out)?;
     let (_, known) = version::recognise(&*archive, &spooled_out, &out_index)?;
     let is_known = known.is_some_and(|known| known.n_lines == out_index.n_lines() && known.version == Some(version));
     Ok(is_equal && back == data && again == out && is_known && out.len() as u64 == written.len)
@@ -89,7 +88,7 @@ fn kept(state: &State) -> Option<Step> {
 /// Whether the result and what is known of it are the same where no line is kept, for which there are shorter ways.
 fn is_equal_without_archive(data: &[u8], rewrite: &Rewrite, out: &[u8], index: &Index) -> Result<bool, ApplyError> {
     let file = spooled(data)?;
-    let mut again = Index::build(&file).map_err(ApplyError::Read)?;
+    let mut again = Index::build(&file)?;
     let mut plain = Vec::new();
     pass::write(&file, &mut again, rewrite, &mut plain, None, &AtomicBool::new(false))?;
     let facts = |index: &Index| index.records.iter().map(|it| (it.flags, it.parent(), it.tokens)).collect::<Vec<_>>();

@@ -67,7 +67,7 @@ impl<'a> Source<'a> {
         mut each: impl FnMut(&[u8]) -> Result<(), ApplyError>,
     ) -> Result<(), ApplyError> {
         while len > 0 {
-            if self.start == self.end && self.fill(1).map_err(ApplyError::Read)? == 0 {
+            if self.start == self.end && self.fill(1)? == 0 {
                 break;
             }
             let n = usize::try_from(len).unwrap_or(usize::MAX).min(self.end - self.start);
