@@ -17,7 +17,7 @@ use crate::session::options::{Mode, Rewriting};
 use crate::session::prune::prune;
 use crate::session::restore::restore;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{ApplyError, pruning};
+use ctxc_core::apply::{ApplyError, Pruning};
 use ctxc_core::plan::{PruneStage, Roles};
 
 /// Carries `change` out, and says what came of it.
@@ -72,8 +72,8 @@ pub(super) fn carry_out(
             Ok((format!("{}{hint}", report.to_string().trim_end()), report.rewritten, outcome))
         }
         Change::Prune => {
-            let (pruning, reach) = pruning(&settings.pruning).map_err(CommandError::usage)?;
-            let report = prune(&pruning, reach, &mut work(subject.reading)?)?;
+            let pruning = Pruning::of(settings.pruning.clone()).map_err(CommandError::usage)?;
+            let report = prune(&pruning, &mut work(subject.reading)?)?;
             let text = match rewriting.mode {
                 Mode::Do => PruneText::run(&report, ui.look()).to_string(),
                 Mode::Show => PruneText::plan(&report, ui.look()).to_string(),

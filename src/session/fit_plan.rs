@@ -6,7 +6,7 @@ use super::reading::Reading;
 use crate::session::fit_view::{Floor, MessageSizes, Range, View};
 use crate::session::open::OpenSession;
 use crate::session::options::{Summaries, Summarizing};
-use ctxc_core::apply::{ArchiveRef, PrunedCall, Rewrite, prune, pruning};
+use ctxc_core::apply::{ArchiveRef, PrunedCall, Pruning, Rewrite, prune};
 use ctxc_core::plan::{
     AlsoRemoved, CompactStage, FitChoice, Need, PlannedCut, PruneStage, Removable, RemovableClass, Rule, Stage,
     ThinkingBehind, fit,
@@ -60,7 +60,7 @@ impl Figures {
         let transcript = reading.transcript();
         let Transcript { index, chain, .. } = transcript;
         let mut masked = Rewrite::default();
-        let (what, _) = pruning(&stage).map_err(CommandError::usage)?;
+        let what = Pruning::of(stage.clone()).map_err(CommandError::usage)?;
         let pruned = reading.named(prune(transcript, &what, archive_ref, &mut masked))?;
         let mut places = vec![0; index.records.len()];
         for (place, line) in chain.lines.iter().enumerate() {

@@ -12,7 +12,7 @@ use crate::session::compress::{Shortened, shorten, tasks};
 use crate::session::open::OpenSession;
 use crate::session::options::{EngineChoice, Mode, Summaries, Summarizing, Trigger};
 use crate::session::shrink::expect;
-use ctxc_core::apply::{Rewrite, Tasks, Thinking, ThinkingReach, beginning, prune, pruning, truncate};
+use ctxc_core::apply::{Pruning, Rewrite, Tasks, Thinking, ThinkingReach, beginning, prune, truncate};
 use ctxc_core::plan::{
     CompactStage, CompressStage, Include, Kept, PlannedText, PruneStage, Selection, Stage, TopDownTruncation,
     TruncateStage,
@@ -83,14 +83,14 @@ impl<'a, 'w> Pipeline<'a, 'w> {
     }
 
     fn prune(&mut self, stage: &PruneStage) -> Result<Did, CommandError> {
-        let (pruning, reach) = pruning(stage).map_err(CommandError::usage)?;
+        let pruning = Pruning::of(stage.clone()).map_err(CommandError::usage)?;
         let OpenSession { reading, settings, ui, .. } = &*self.work;
         let pruned = reading.named(prune(reading.transcript(), &pruning, &settings.archive_ref, &mut self.rewrite))?;
         if pruned.keeps_dead {
             ui.warning("inactive entries are kept: the newest message is one of them");
         }
-        if reach == ThinkingReach::Everywhere {
-            self.reach = reach;
+        if pruning.reach() == ThinkingReach::Everywhere {
+            self.reach = ThinkingReach::Everywhere;
         }
         let rules = pruned.rows.into_iter().map(RuleRow::from).collect();
         Ok(Did::Pruned { rules, calls: pruned.calls.into_iter().map(CallRow::from).collect() })

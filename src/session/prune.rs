@@ -4,17 +4,13 @@ use super::error::CommandError;
 use crate::report::prune::PruneReport;
 use crate::session::open::OpenSession;
 use crate::session::options::Mode;
-use ctxc_core::apply::{Pruning, Rewrite, ThinkingReach};
+use ctxc_core::apply::{Pruning, Rewrite};
 
 /// Prunes the session in `work`.
 ///
 /// # Errors
 /// When anything fails; then nothing has changed.
-pub(crate) fn prune(
-    pruning: &Pruning,
-    reach: ThinkingReach,
-    work: &mut OpenSession<'_>,
-) -> Result<PruneReport, CommandError> {
+pub(crate) fn prune(pruning: &Pruning, work: &mut OpenSession<'_>) -> Result<PruneReport, CommandError> {
     if work.settings.mode == Mode::Do {
         work.probe()?;
     }
@@ -30,6 +26,6 @@ pub(crate) fn prune(
         work.ui.warning("inactive entries are kept: the newest message is one of them");
     }
     let mut report = PruneReport::new(work.rewritten("prune"), pruned);
-    work.finish(rewrite, reach, report.nothing(), &mut report.rewritten)?;
+    work.finish(rewrite, pruning.reach(), report.nothing(), &mut report.rewritten)?;
     Ok(report)
 }

@@ -19,8 +19,8 @@ use crate::session::open::{Identity, OpenSession};
 use crate::session::options::{Compacting, Keep, Rewriting, Summaries, Trigger};
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Calls, Rewrite, own_edits, prior_summary, prune, pruning, read_calls};
-use ctxc_core::plan::{Protected, PruneStage};
+use ctxc_core::apply::{Calls, Pruning, Rewrite, own_edits, prior_summary, prune, read_calls};
+use ctxc_core::plan::{PlannedCut, Protected, PruneStage};
 use ctxc_store::{Document, Kind, Record};
 use ctxc_transcript::text::{Digest, Tokens};
 use ctxc_transcript::{Calibration, LineNo, Messages, Owner, Totals};
@@ -192,18 +192,18 @@ impl<'a> Conversation<'a> {
         rewrite: &mut Rewrite,
     ) -> Result<(), CommandError> {
         let OpenSession { reading, settings, .. } = &self.work;
-        let (mut pruning, _) = pruning(stage).map_err(CommandError::usage)?;
         let calls = read_calls(reading.transcript(), &Protected::default())?;
-        pruning.only = Some(self.open(&calls, &words(&request.instructions)));
+        let cut = Some(self.open(&calls, &words(&request.instructions)));
+        let pruning = Pruning::of(PruneStage { cut, ..stage.clone() }).map_err(CommandError::usage)?;
         prune(reading.transcript(), &pruning, &settings.archive_ref, rewrite)?;
         Ok(())
     }
 
     /// The handles of the results that may be cut: those before the tail whose entries the archive will have, but for those
     /// that the instructions name, as far as these leave room.
-    fn open(&self, calls: &Calls, words: &[String]) -> BTreeSet<String> {
+    fn open(&self, calls: &Calls, words: &[String]) -> Vec<PlannedCut> {
         let mut room = Tokens(self.target.0 / 4);
-        let mut open = BTreeSet::new();
+        let mut open = Vec::new();
         for (call_idx, call) in calls.calls.iter().enumerate().rev() {
             let Some(at) = call.result.and_then(|result| self.message_of(result.line)) else { continue };
             let handle = calls.handles.get(call_idx).map(|handle| handle.to_string()).unwrap_or_default();
@@ -213,7 +213,7 @@ impl<'a> Conversation<'a> {
             if is_named && call.tokens <= room {
                 room = room.saturating_sub(call.tokens);
             } else if at < self.tail && self.linear.names.contains_key(&at) {
-                open.insert(handle);
+                open.push(PlannedCut { item: handle });
             }
         }
         open

@@ -73,6 +73,21 @@ pub enum AlsoRemoved {
     UiCopies,
 }
 
+impl AlsoRemoved {
+    /// The name in plans and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dead => "dead",
+            Self::Images => "images",
+            Self::Inputs => "inputs",
+            Self::Progress => "progress",
+            Self::Thinking => "thinking",
+            Self::UiCopies => "ui-copies",
+        }
+    }
+}
+
 /// A stage that compresses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -1,13 +1,13 @@
 //! Pruning: what is superseded, what is old, and what the model never sees (P-07 to P-12).
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 
+use super::stage::{LEAST_SAVED, Pruning};
 use super::unseen::{Unsent, drop_dead, drop_progress, shorten_copies};
 use crate::apply::edit::cut::{Label, cut_fresh_result};
-use crate::apply::edit::cut_inputs::{INPUTS, cut_inputs};
-use crate::apply::edit::images;
+use crate::apply::edit::cut_inputs::cut_inputs;
 use crate::apply::edit::images::{Staying, cut_images};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::read::calls::{Calls, read_calls};
@@ -15,7 +15,7 @@ use crate::apply::read::describe::{Described, describe};
 use crate::apply::read::lines::each_page;
 use crate::apply::read::page::Page;
 use crate::apply::read::placeholder::{ArchiveRef, Placeholder};
-use crate::plan::{Access, Call, Horizon, Place, Protected, Rule, Superseded, supersede};
+use crate::plan::{Access, AlsoRemoved, Call, Horizon, Place, PruneStage, Superseded, supersede};
 use ctxc_engine::digest;
 use ctxc_store::Cut;
 use ctxc_transcript::text::{Digest, Tokens, chars4};
@@ -23,55 +23,13 @@ use ctxc_transcript::{Index, LineNo, LineSet, Transcript, turns};
 
 /// How many characters of an argument a placeholder has: the call itself stands before it.
 const ARGUMENT_LEN: usize = 40;
-/// The least that masks and presets save by a cut, in tokens: less is not worth what it hides (K-04).
-pub(in crate::apply) const LEAST_SAVED: Tokens = Tokens(30);
 /// The name of masking among the rules.
 const MASK: &str = "mask";
 
-/// The selection to prune.
-#[derive(Clone, Debug)]
-pub struct Pruning {
-    /// The rules that calls are superseded by.
-    pub rules: Vec<Rule>,
-    /// How many of the newest steps are left alone.
-    pub protect_steps: u32,
-    /// How many of the newest turns are left alone.
-    pub protect_turns: u32,
-    /// What is never cut.
-    pub protected: Protected,
-    /// Which results are masked.
-    pub mask: Option<Mask>,
-    /// What else goes.
-    pub extras: BTreeSet<Extra>,
-    /// The least that a rule has to save by a cut, in tokens. A mask has to save 30.
-    pub least_saved: Tokens,
-    /// The results that may be cut, by their handles; all without a list.
-    pub only: Option<BTreeSet<String>>,
-}
-
-/// Which results become digests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mask {
-    /// How many of the newest steps keep theirs.
-    pub steps: u32,
-    /// How many tokens a digest has at most; without any there is none.
-    pub digest: Tokens,
-}
-
-/// Other content to remove. The last three are never sent, so that they save bytes, not tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Extra {
-    /// Images.
-    Images,
-    /// The long strings among the parameters of calls whose results are cut.
-    Inputs,
-    /// The client's copies of results.
-    UiCopies,
-    /// Signs of life of tools and subagents.
-    Progress,
-    /// Entries off the live chain.
-    Dead,
-}
+/// What goes besides results, in the order in which it does: copies last, so that what goes is not shortened first. Thinking
+/// follows from the reach of a rewrite.
+const ALSO: [AlsoRemoved; 5] =
+    [AlsoRemoved::Images, AlsoRemoved::Inputs, AlsoRemoved::Progress, AlsoRemoved::Dead, AlsoRemoved::UiCopies];
 
 /// The result of pruning.
 #[derive(Clone, Debug, Default)]
@@ -138,6 +96,7 @@ pub fn prune(
     rewrite: &mut Rewrite,
 ) -> io::Result<Pruned> {
     let Transcript { file, index, chain } = transcript;
+    let stage = &pruning.stage;
     let mut calls = read_calls(transcript, &pruning.protected)?;
     for call in &mut calls.calls {
         if rewrite.dropped.contains(call.call.line) {
@@ -145,69 +104,38 @@ pub fn prune(
         }
     }
     let turns = turns(index, chain);
-    let horizon = Horizon::new(calls.n_steps, pruning.protect_steps, calls.n_turns, pruning.protect_turns);
-    let planned = plan(&calls, pruning, horizon);
+    let horizon = Horizon::new(calls.n_steps, stage.protect_steps, calls.n_turns, stage.protect_turns);
+    let planned = plan(&calls, stage, horizon);
     let mut rows = Rows::default();
-    let names = pruning.rules.iter().map(|rule| rule.name()).chain(pruning.mask.map(|_| MASK));
-    for name in names {
+    for name in stage.rules.iter().map(|rule| rule.name()).chain(stage.mask.map(|_| MASK)) {
         rows.row(name);
     }
     let described = describe(file, index, planned.iter().filter_map(|(_, it)| it.place(&calls)))?;
     let work = Work { file, index, pruning, archive_ref, calls: &calls };
     let pruned = work.cut_results(planned, described, &mut rows, rewrite)?;
     let mut keeps_dead = false;
-    for &extra in &pruning.extras {
-        let gone = match extra {
-            Extra::Images => {
+    for also in ALSO.into_iter().filter(|also| stage.also.contains(also)) {
+        let (mut cuts, mut gone) = (Vec::new(), Unsent::default());
+        match also {
+            AlsoRemoved::Images => {
                 let staying = Staying { horizon, turns: &turns, calls: &calls.calls };
-                rows.row(images::RULE);
-                let cuts = cut_images(transcript, staying, archive_ref, rewrite)?;
-                for cut in &cuts {
-                    rows.add(images::RULE, cut);
-                }
-                continue;
+                cuts = cut_images(transcript, staying, archive_ref, rewrite)?;
             }
-            Extra::Inputs => {
+            AlsoRemoved::Inputs => {
                 let cut_calls = pruned.iter().map(|(place, call)| (*place, call.handle.to_string())).collect();
-                rows.row(INPUTS);
-                for cut in cut_inputs(file, index, &cut_calls, archive_ref, rewrite)? {
-                    rows.add(INPUTS, &cut);
-                }
-                continue;
+                cuts = cut_inputs(file, index, &cut_calls, archive_ref, rewrite)?;
             }
-            Extra::UiCopies => continue,
-            Extra::Progress => drop_progress(index, rewrite),
+            AlsoRemoved::Progress => gone = drop_progress(index, rewrite),
             // The client may find the newest message by its time, and resume from there.
-            Extra::Dead if chain.newest_elsewhere.is_some() => {
-                keeps_dead = true;
-                Unsent::default()
-            }
-            Extra::Dead => drop_dead(index, chain, rewrite),
-        };
-        rows.add_gone(extra.name(), gone);
-    }
-    // Last, so that what goes is not shortened first.
-    if pruning.extras.contains(&Extra::UiCopies) {
-        rows.add_gone(Extra::UiCopies.name(), shorten_copies(file, index, rewrite)?);
+            AlsoRemoved::Dead if chain.newest_elsewhere.is_some() => keeps_dead = true,
+            AlsoRemoved::Dead => gone = drop_dead(index, chain, rewrite),
+            AlsoRemoved::UiCopies => gone = shorten_copies(file, index, rewrite)?,
+            AlsoRemoved::Thinking => {}
+        }
+        rows.add_gone(also.name(), gone);
+        cuts.iter().for_each(|cut| rows.add(also.name(), cut));
     }
     Ok(Pruned { rows: rows.0, calls: pruned.into_iter().map(|(_, call)| call).collect(), keeps_dead })
-}
-
-impl Extra {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Images, Self::Inputs, Self::UiCopies, Self::Progress, Self::Dead];
-
-    /// The name of the row.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Images => images::RULE,
-            Self::Inputs => INPUTS,
-            Self::UiCopies => "ui-copies",
-            Self::Progress => "progress",
-            Self::Dead => "dead",
-        }
-    }
 }
 
 /// A result that is to be cut.
@@ -230,15 +158,16 @@ impl Planned {
 
 /// The results that are to be cut, with their lines and in their order. The rules go first, and masking takes what they
 /// leave.
-fn plan(calls: &Calls, pruning: &Pruning, horizon: Horizon) -> Vec<(LineNo, Planned)> {
-    let superseded = supersede(&calls.calls, &pruning.rules, horizon);
+fn plan(calls: &Calls, stage: &PruneStage, horizon: Horizon) -> Vec<(LineNo, Planned)> {
+    let superseded = supersede(&calls.calls, &stage.rules, horizon);
     let by_call: HashMap<usize, Superseded> = superseded.into_iter().map(|it| (it.call_idx, it)).collect();
-    let mask_from = pruning.mask.map(|mask| calls.n_steps.saturating_sub(mask.steps));
+    let mask_from = stage.mask.map(|n_steps| calls.n_steps.saturating_sub(n_steps));
+    let only: Option<HashSet<&str>> = stage.cut.as_ref().map(|cut| cut.iter().map(|cut| &*cut.item).collect());
     let mut planned = Vec::new();
     for (call_idx, call) in calls.calls.iter().enumerate() {
         let superseded = by_call.get(&call_idx).copied();
         let is_masked = mask_from.is_some_and(|from| call.step < from) && horizon.opens(call);
-        let is_open = || pruning.only.as_ref().is_none_or(|only| only.contains(&handle(calls, call_idx)));
+        let is_open = || only.as_ref().is_none_or(|only| only.contains(&*handle(calls, call_idx)));
         if let Some(result) = call.result.filter(|_| (superseded.is_some() || is_masked) && is_open()) {
             planned.push((result.line, Planned { call_idx, superseded }));
         }
@@ -314,11 +243,13 @@ impl Work<'_> {
         let what = described.brief(ARGUMENT_LEN);
         let fate = if planned.superseded.is_some() { "superseded" } else { "masked" };
         let placeholder = Placeholder { what: &what, fate, tokens: call.tokens, line, archive_ref: self.archive_ref };
-        let digest = match (self.pruning.mask, planned.superseded) {
-            (Some(mask), None) => digest(&page.result_text(result.block as usize), mask.digest),
-            (None, _) | (_, Some(_)) => String::new(),
+        let (digest, least_saved) = match planned.superseded {
+            Some(_) => (String::new(), self.pruning.least_saved()),
+            None => {
+                let most = Tokens(self.pruning.stage.digest_tokens);
+                (digest(&page.result_text(result.block as usize), most), LEAST_SAVED)
+            }
         };
-        let least_saved = if planned.superseded.is_some() { self.pruning.least_saved } else { LEAST_SAVED };
         let is_worth_it = |text: &str| chars4(text).0 + least_saved.0 <= call.tokens.0;
         if digest.is_empty() {
             // What saves less than it costs is not worth what it hides.
