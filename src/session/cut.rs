@@ -196,15 +196,13 @@ fn items(
         anyhow!("cannot {} `{typed}`: it matches {n_fitting} {what}, nothing was changed", action.verb())
     };
     let of_one = |(spec, named): (&TargetSpec, Named)| match named {
-        Named::Nothing => Ok(Vec::new()),
-        Named::Call(call_idx) => Ok(vec![Item::Result(call_idx)]),
-        Named::Message(text) => Ok(vec![item(&text)]),
-        Named::Messages(texts) if matches == Matches::All => Ok(texts.iter().map(item).collect()),
+        Named::Messages(texts) if texts.len() <= 1 || matches == Matches::All => Ok(texts.iter().map(item).collect()),
         Named::Messages(texts) => {
             let rows = texts.iter().map(|text| format!("line {}: {}", text.line.number(), text.start));
             Err(CommandError::from(refused(&spec.typed, texts.len(), "messages"))
                 .hint(list("give more of the text of one of these, or --all-matches for all of them", rows)))
         }
+        Named::Calls(call_idxs) if call_idxs.len() <= 1 => Ok(call_idxs.into_iter().map(Item::Result).collect()),
         Named::Calls(call_idxs) => {
             let rows = call_idxs.iter().filter_map(|&at| {
                 Some(format!("{}, line {}", calls.handles.get(at)?, calls.calls.get(at)?.call.line.number()))

@@ -54,17 +54,6 @@ pub struct Handles {
 
 type Full = (char, [u8; 32]);
 
-/// The calls that a handle may stand for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fits {
-    /// None does.
-    None,
-    /// This one, by its place among the calls.
-    One(usize),
-    /// Each of these.
-    Several(Vec<usize>),
-}
-
 impl Handles {
     /// The handles of calls in the order of the conversation, each given by the name of its tool and its id. Where two
     /// collide, the earlier keeps five digits and the later takes as many as tell it from all before it.
@@ -96,9 +85,9 @@ impl Handles {
         Some(Handle { letter: *letter, digits })
     }
 
-    /// The calls that `handle` stands for: the one whose handle it is, or all whose digits start so.
+    /// The calls that `handle` may stand for, by their places: the one whose handle it is, or all whose digits start so.
     #[must_use]
-    pub fn find(&self, handle: &Handle) -> Fits {
+    pub fn find(&self, handle: &Handle) -> Vec<usize> {
         let digits: Vec<u8> = handle.digits.chars().filter_map(|c| c.to_digit(16)?.try_into().ok()).collect();
         let order = |at: &usize| {
             let Some(((letter, digest), _)) = self.calls.get(*at) else { return std::cmp::Ordering::Less };
@@ -110,14 +99,11 @@ impl Handles {
             self.sorted.iter().skip(start).copied().take_while(|at| order(at).is_eq()).collect();
         let is_exact = |at: &usize| self.calls.get(*at).is_some_and(|(_, n_digits)| *n_digits == digits.len());
         let mut exact = fitting.iter().copied().filter(is_exact);
-        match (exact.next(), exact.next(), fitting.as_slice()) {
-            (Some(one), None, _) | (None, _, &[one]) => Fits::One(one),
-            (_, _, []) => Fits::None,
-            (_, _, _) => {
-                fitting.sort_unstable();
-                Fits::Several(fitting)
-            }
+        if let (Some(one), None) = (exact.next(), exact.next()) {
+            return vec![one];
         }
+        fitting.sort_unstable();
+        fitting
     }
 }
 
@@ -148,7 +134,7 @@ mod tests {
         (0..handles.calls.len()).map(|at| handles.get(at).unwrap().to_string()).collect()
     }
 
-    fn find(handles: &Handles, typed: &str) -> Fits {
+    fn find(handles: &Handles, typed: &str) -> Vec<usize> {
         handles.find(&typed.parse().unwrap())
     }
 
@@ -186,13 +172,13 @@ mod tests {
         assert_eq!(names.iter().map(String::len).collect::<Vec<_>>(), [7, 7, 8], "{names:?}");
         assert!(names[2].starts_with(&names[0]), "{names:?}");
         for (at, name) in names.iter().enumerate() {
-            assert_eq!(find(&calls, name), Fits::One(at), "{name}");
-            assert_eq!(find(&calls, &name.to_uppercase()), Fits::One(at), "{name}");
+            assert_eq!(find(&calls, name), [at], "{name}");
+            assert_eq!(find(&calls, &name.to_uppercase()), [at], "{name}");
         }
-        assert_eq!(find(&calls, "r_00000"), Fits::None);
+        assert_eq!(find(&calls, "r_00000"), [0; 0]);
         // More digits than needed are fine.
         let full = format!("r_{:x}", U256(Sha256::digest(first.as_bytes()).into()));
-        assert_eq!(find(&calls, &full), Fits::One(0));
+        assert_eq!(find(&calls, &full), [0]);
     }
 
     // P-01: digits between the short handle of one call and the long one of another.
@@ -202,11 +188,11 @@ mod tests {
         let calls = Handles::of([("Read", &*first), ("Read", &*second)]);
         let names = handles(&calls);
         assert_eq!((names[0].len(), names[1].len() > 8), (7, true), "{names:?}");
-        assert_eq!(find(&calls, &names[1][..8]), Fits::Several(vec![0, 1]));
-        assert_eq!(find(&calls, &names[0]), Fits::One(0));
+        assert_eq!(find(&calls, &names[1][..8]), [0, 1]);
+        assert_eq!(find(&calls, &names[0]), [0]);
         // One id twice cannot be told apart.
         let twice = Handles::of([("Read", "a"), ("Read", "b"), ("Read", "a")]);
-        assert_eq!(find(&twice, &handles(&twice)[0]), Fits::Several(vec![0, 2]));
+        assert_eq!(find(&twice, &handles(&twice)[0]), [0, 2]);
     }
 
     // P-02
@@ -227,7 +213,7 @@ mod tests {
         let calls = Handles::of(ids.iter().map(|id| ("Bash", id.as_str())));
         let mut names = handles(&calls);
         for (at, name) in names.iter().enumerate().step_by(97) {
-            assert_eq!(find(&calls, name), Fits::One(at));
+            assert_eq!(find(&calls, name), [at]);
         }
         names.sort();
         names.dedup();

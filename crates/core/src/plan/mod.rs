@@ -31,7 +31,7 @@ pub use call::{Access, Answer, Call, Lines, Place, Repeat, Subject, TodoKind};
 pub use compacting::{Clip, chunks, refold, split};
 pub use effects::{Action, effects, folders, only_looks, tells_its_end};
 pub use fit::{FitChoice, Need, Removable, RemovableClass, ThinkingBehind, fit};
-pub use handle::{Fits, Handle, Handles, NotAHandle};
+pub use handle::{Handle, Handles, NotAHandle};
 pub use ledger::{Ending, Ledger, Progress, TaskNews, Todo};
 pub use preset::Preset;
 pub use protect::{BadGlob, Horizon, Protected};

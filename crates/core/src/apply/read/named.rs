@@ -5,24 +5,29 @@ use std::io;
 use crate::apply::read::calls::Calls;
 use crate::apply::read::lines::each_page;
 use crate::apply::read::page::Page;
-use crate::plan::{Fits, PatternTargets, Roles, Target};
+use crate::plan::{PatternTargets, Roles, Target};
 use ctxc_transcript::scan::BlockKind;
 use ctxc_transcript::text::{clipped, json_string, on_one_line};
 use ctxc_transcript::{Flags, LineNo, LineSet, Transcript};
 
-/// The item that a target names.
+/// What a target names; nothing where the list is empty, and where there are several it does not tell which.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Named {
-    /// Nothing.
-    Nothing,
-    /// A call, by its place among all.
-    Call(usize),
-    /// A message.
-    Message(Text),
-    /// Each of these calls: the handle does not tell which.
+    /// The calls that a handle may stand for, by their places among all.
     Calls(Vec<usize>),
-    /// Each of these messages.
+    /// The messages that a pattern fits.
     Messages(Vec<Text>),
+}
+
+impl Named {
+    /// Whether it is nothing.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        match self {
+            Self::Calls(call_idxs) => call_idxs.is_empty(),
+            Self::Messages(texts) => texts.is_empty(),
+        }
+    }
 }
 
 /// A message that a pattern fits.
@@ -57,17 +62,9 @@ pub fn find_named(
             }
         })?;
     }
-    let named = targets.iter().zip(found).map(|(target, mut texts)| match target {
-        Target::Call(handle) => match calls.handles.find(handle) {
-            Fits::None => Named::Nothing,
-            Fits::One(call_idx) => Named::Call(call_idx),
-            Fits::Several(call_idxs) => Named::Calls(call_idxs),
-        },
-        Target::Message(_) => match texts.pop() {
-            None => Named::Nothing,
-            Some(text) if texts.is_empty() => Named::Message(text),
-            Some(text) => Named::Messages(texts.into_iter().chain([text]).collect()),
-        },
+    let named = targets.iter().zip(found).map(|(target, texts)| match target {
+        Target::Call(handle) => Named::Calls(calls.handles.find(handle)),
+        Target::Message(_) => Named::Messages(texts),
     });
     Ok(named.collect())
 }

@@ -6,7 +6,7 @@ use crate::apply::error::ApplyError;
 use crate::apply::read::named::{beginning, texts};
 use crate::apply::read::page::Page;
 use crate::apply::undo::open_cuts::OpenCut;
-use crate::plan::{Fits, Handle, Handles, PatternTargets, Roles, Target};
+use crate::plan::{Handle, Handles, PatternTargets, Roles, Target};
 use ctxc_store::{Archive, Operation, Originals};
 use ctxc_transcript::scan::{BlockKind, Scan};
 use ctxc_transcript::text::Tokens;
@@ -68,7 +68,7 @@ fn calls(page: &Page<'_>, targets: &[&Target]) -> Vec<(usize, String, String)> {
     for block in page.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse) {
         let (tool, id) = (page.decoded(block.name), page.decoded(block.tool_id));
         let handles = Handles::of([(tool.as_str(), id.as_str())]);
-        let is_meant = |handle: &Handle| handles.find(handle) != Fits::None;
+        let is_meant = |handle: &Handle| !handles.find(handle).is_empty();
         calls.extend((0..).zip(targets).filter_map(|(at, target)| match target {
             Target::Call(handle) if is_meant(handle) => Some((at, handle.to_string(), id.clone())),
             Target::Call(_) | Target::Message(_) => None,

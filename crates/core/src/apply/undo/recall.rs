@@ -9,7 +9,7 @@ use crate::apply::read::describe::describe;
 use crate::apply::read::named::{Named, find_named, texts};
 use crate::apply::read::page::Page;
 use crate::apply::undo::open_cuts::OpenCut;
-use crate::plan::{Fits, Handle, Handles, PatternTargets, Protected, Roles, Target};
+use crate::plan::{Handle, Handles, PatternTargets, Protected, Roles, Target};
 use ctxc_store::{Archive, ArchiveError};
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::{LineNo, Transcript};
@@ -25,6 +25,17 @@ pub enum Recalled {
     Cuts(Vec<usize>),
     /// Cuts of several things, and it does not tell which.
     Several(Vec<usize>),
+}
+
+impl Recalled {
+    /// The cuts at `places`, which are of so many things.
+    fn of(n_things: usize, places: Vec<usize>) -> Self {
+        match n_things {
+            0 => Self::Nothing,
+            1 => Self::Cuts(places),
+            _ => Self::Several(places),
+        }
+    }
 }
 
 /// Finds what each of `targets` names among the `open` cuts of `transcript`.
@@ -59,29 +70,16 @@ pub fn recall(
     let ids = ids(transcript, &calls, &named)?;
     let mut ours: HashMap<String, Handles> = HashMap::new();
     for ((at, target), named) in left.into_iter().zip(unknown).zip(named) {
-        let answer = match (target, named) {
-            (_, Named::Call(call_idx)) => match of_calls(open, |cut| cut.call.as_ref() == ids.get(&call_idx)) {
-                Recalled::Nothing => Recalled::NotCut,
-                cuts => cuts,
-            },
-            (_, Named::Calls(call_idxs)) => {
-                let ids: HashSet<&String> = call_idxs.iter().filter_map(|at| ids.get(at)).collect();
-                match of_calls(open, |cut| cut.call.as_ref().is_some_and(|call| ids.contains(call))) {
-                    Recalled::Nothing => Recalled::NotCut,
-                    cuts => cuts,
-                }
-            }
-            (_, Named::Message(_) | Named::Messages(_)) => Recalled::NotCut,
+        let is_there = !named.is_empty();
+        let meant: HashSet<String> = match (target, named) {
             // The call is gone from the transcript: its cut still knows its id.
-            (Target::Call(handle), Named::Nothing) => match gone(open, handle, &mut ours) {
-                Fits::None => Recalled::Nothing,
-                Fits::One(at) => of_one(open, at),
-                Fits::Several(places) => {
-                    let ids: HashSet<String> = places.iter().filter_map(|at| id_of(open, *at)).collect();
-                    of_calls(open, |cut| cut.call.as_ref().is_some_and(|call| ids.contains(call)))
-                }
-            },
-            (Target::Message(_), Named::Nothing) => Recalled::Nothing,
+            (Target::Call(handle), _) if !is_there => gone(open, handle, &mut ours),
+            (_, Named::Calls(call_idxs)) => call_idxs.iter().filter_map(|at| ids.get(at).cloned()).collect(),
+            (_, Named::Messages(_)) => HashSet::new(),
+        };
+        let answer = match of_calls(open, |cut| cut.call.as_ref().is_some_and(|call| meant.contains(call))) {
+            Recalled::Nothing if is_there => Recalled::NotCut,
+            cuts => cuts,
         };
         if let Some(slot) = recalled.get_mut(at) {
             *slot = answer;
@@ -90,9 +88,9 @@ pub fn recall(
     Ok(recalled)
 }
 
-/// The cuts of calls, by their places among these, that `handle` may stand for. A cut that is not known by a handle does
-/// not tell its tool, so that its letter is taken for the right one.
-fn gone(open: &[OpenCut], handle: &Handle, ours: &mut HashMap<String, Handles>) -> Fits {
+/// The ids of the calls with cuts that `handle` may stand for. A cut that is not known by a handle does not tell its tool, so
+/// that its letter is taken for the right one.
+fn gone(open: &[OpenCut], handle: &Handle, ours: &mut HashMap<String, Handles>) -> HashSet<String> {
     let letter: String = handle.to_string().chars().take(1).collect();
     let handles = ours.entry(letter.clone()).or_insert_with(|| {
         let tool = |cut: &OpenCut| if cut.name.parse::<Handle>().is_ok() { cut.name.clone() } else { letter.clone() };
@@ -100,7 +98,8 @@ fn gone(open: &[OpenCut], handle: &Handle, ours: &mut HashMap<String, Handles>) 
             open.iter().filter_map(|cut| Some((tool(cut), cut.call.as_deref()?))).collect();
         Handles::of(calls.iter().map(|(tool, call)| (tool.as_str(), *call)))
     });
-    handles.find(handle)
+    let ids: Vec<&String> = open.iter().filter_map(|cut| cut.call.as_ref()).collect();
+    handles.find(handle).into_iter().filter_map(|at| ids.get(at).map(|id| (*id).clone())).collect()
 }
 
 /// The cuts of calls that are wanted.
@@ -108,30 +107,14 @@ fn of_calls(open: &[OpenCut], is_wanted: impl Fn(&OpenCut) -> bool) -> Recalled 
     let places: Vec<usize> =
         (0..).zip(open).filter(|(_, cut)| cut.call.is_some() && is_wanted(cut)).map(|(at, _)| at).collect();
     let ids: HashSet<&Option<String>> = places.iter().filter_map(|at| open.get(*at)).map(|cut| &cut.call).collect();
-    match ids.len() {
-        0 => Recalled::Nothing,
-        1 => Recalled::Cuts(places),
-        _ => Recalled::Several(places),
-    }
-}
-
-/// The cuts of the call whose cut is the one at `at` of those of calls.
-fn of_one(open: &[OpenCut], at: usize) -> Recalled {
-    let id = id_of(open, at);
-    of_calls(open, |cut| cut.call == id)
-}
-
-/// The id of the call at `at` of the cuts of calls.
-fn id_of(open: &[OpenCut], at: usize) -> Option<String> {
-    open.iter().filter_map(|cut| cut.call.clone()).nth(at)
+    Recalled::of(ids.len(), places)
 }
 
 /// The ids of the calls that are named.
 fn ids(transcript: Transcript<'_>, calls: &Calls, named: &[Named]) -> Result<HashMap<usize, String>, ApplyError> {
     let call_idxs = named.iter().flat_map(|named| match named {
-        Named::Call(call_idx) => vec![*call_idx],
         Named::Calls(call_idxs) => call_idxs.clone(),
-        Named::Nothing | Named::Message(_) | Named::Messages(_) => Vec::new(),
+        Named::Messages(_) => Vec::new(),
     });
     let places: Vec<_> = call_idxs.filter_map(|at| Some((at, calls.calls.get(at)?.call))).collect();
     let described = describe(transcript.file, transcript.index, places.iter().map(|(_, place)| *place));
@@ -161,12 +144,7 @@ fn by_text(
             }
         }
     }
-    let recalled = found.into_iter().map(|places| match places.len() {
-        0 => Recalled::Nothing,
-        1 => Recalled::Cuts(places),
-        _ => Recalled::Several(places),
-    });
-    Ok(recalled.collect())
+    Ok(found.into_iter().map(|places| Recalled::of(places.len(), places)).collect())
 }
 
 /// The line that had the item, and its scan; `None` where the archive has lost it.
