@@ -40,7 +40,7 @@ pub struct Call {
 }
 
 /// The subject of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Subject {
     /// A file that is read, by a digest of its path, and which lines of it; `None` where it is not read by lines.
     Read(IdHash, Option<Lines>),
@@ -66,7 +66,7 @@ pub enum TodoKind {
 }
 
 /// The lines of a file, from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lines {
     /// The first session.
     pub start: u32,

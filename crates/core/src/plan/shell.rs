@@ -208,10 +208,7 @@ impl Lexer<'_> {
                     self.take(1);
                 }
                 c => {
-                    let is_literal = !"$*?[]{}~".contains(c);
-                    let (head, _) = self.rest.split_at(c.len_utf8());
-                    self.push(head, is_literal);
-                    self.take(c.len_utf8());
+                    self.push_next(c, !"$*?[]{}~".contains(c));
                 }
             }
         }
@@ -221,6 +218,12 @@ impl Lexer<'_> {
 
     fn take(&mut self, n_bytes: usize) {
         self.rest = self.rest.get(n_bytes..).unwrap_or_default();
+    }
+
+    /// Takes the next character, which is `c`, into the word.
+    fn push_next(&mut self, c: char, is_literal: bool) {
+        self.push(c.encode_utf8(&mut [0; 4]), is_literal);
+        self.take(c.len_utf8());
     }
 
     fn push(&mut self, text: &str, is_literal: bool) {
@@ -233,13 +236,12 @@ impl Lexer<'_> {
 impl Lexer<'_> {
     fn escape(&mut self) {
         self.take(1);
-        let Some(c) = self.rest.chars().next() else { return };
-        let (head, _) = self.rest.split_at(c.len_utf8());
-        // A line that goes on.
-        if c != '\n' {
-            self.push(head, true);
+        match self.rest.chars().next() {
+            // A line that goes on.
+            Some('\n') => self.take(1),
+            Some(c) => self.push_next(c, true),
+            None => {}
         }
-        self.take(c.len_utf8());
     }
 
     fn single(&mut self) {
@@ -266,9 +268,7 @@ impl Lexer<'_> {
                     self.push("", false);
                 }
                 c => {
-                    let (head, _) = self.rest.split_at(c.len_utf8());
-                    self.push(head, !"$`".contains(c));
-                    self.take(c.len_utf8());
+                    self.push_next(c, !"$`".contains(c));
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Answer, Call, Horizon, Lines, Repeat, Subject, TodoKind};
+use super::{Answer, Call, Horizon, Lines, Repeat, Subject};
 use ctxc_transcript::IdHash;
 
 /// Why a call is superseded. The rules stand in the order in which they claim calls.
@@ -112,10 +112,8 @@ struct Newer {
     by_params: HashMap<u64, usize>,
     by_output: HashMap<(u64, u64), usize>,
     reads: HashMap<IdHash, Reads>,
-    writes: HashMap<IdHash, usize>,
-    todo_writes: HashMap<TodoKind, usize>,
-    todo_reads: HashMap<TodoKind, usize>,
-    fetches: HashMap<IdHash, usize>,
+    /// Of calls that write, fetch or tell of tasks.
+    by_subject: HashMap<Subject, usize>,
 }
 
 impl Newer {
@@ -129,10 +127,12 @@ impl Newer {
             (Rule::Hash, _) => self.equal(call),
             // An edit that was refused or failed has changed nothing: why it was is still to be known (K-01).
             (Rule::File, Subject::Write(_)) if !call.is_good() => None,
-            (Rule::File, Subject::Read(path, _) | Subject::Write(path)) => self.writes.get(&path).copied(),
-            (Rule::Todo, Subject::TodoWrite(kind)) => self.todo_writes.get(&kind).copied(),
-            (Rule::Todo, Subject::TodoRead(kind)) => self.todo_reads.get(&kind).copied(),
-            (Rule::Url, Subject::Fetch(url)) => self.fetches.get(&url).copied(),
+            (Rule::File, Subject::Read(path, _) | Subject::Write(path)) => {
+                self.by_subject.get(&Subject::Write(path)).copied()
+            }
+            (Rule::Todo, Subject::TodoWrite(_) | Subject::TodoRead(_)) | (Rule::Url, Subject::Fetch(_)) => {
+                self.by_subject.get(&call.subject).copied()
+            }
             (Rule::Error, _) if call.answer == Answer::Failed => self.by_params.get(&call.params).copied(),
             (Rule::File | Rule::Todo | Rule::Url | Rule::Error, _) => None,
         }
@@ -148,27 +148,15 @@ impl Newer {
     /// Adds a good call. Of calls that supersede the same, the first that is added stays.
     fn add(&mut self, call_idx: usize, call: &Call) {
         self.by_params.entry(call.params).or_insert(call_idx);
-        match call.repeat {
-            Repeat::Same => {}
-            Repeat::Another => {
-                self.by_output.entry((call.params, call.output)).or_insert(call_idx);
-            }
+        if call.repeat == Repeat::Another {
+            self.by_output.entry((call.params, call.output)).or_insert(call_idx);
         }
         match call.subject {
             Subject::Read(path, Some(lines)) => self.reads.entry(path).or_default().add(lines, call_idx),
-            Subject::Write(path) => {
-                self.writes.entry(path).or_insert(call_idx);
-            }
-            Subject::TodoWrite(kind) => {
-                self.todo_writes.entry(kind).or_insert(call_idx);
-            }
-            Subject::TodoRead(kind) => {
-                self.todo_reads.entry(kind).or_insert(call_idx);
-            }
-            Subject::Fetch(url) => {
-                self.fetches.entry(url).or_insert(call_idx);
-            }
             Subject::Read(_, None) | Subject::Other => {}
+            subject => {
+                self.by_subject.entry(subject).or_insert(call_idx);
+            }
         }
     }
 }
@@ -205,7 +193,7 @@ impl Reads {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Access, Place};
+    use crate::plan::{Access, Place, TodoKind};
     use ctxc_transcript::LineNo;
     use ctxc_transcript::text::Tokens;
     use proptest::prelude::*;
