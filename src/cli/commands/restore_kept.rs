@@ -84,7 +84,7 @@ fn write(
         std::fs::create_dir_all(folder).with_context(|| format!("make the folder {}", folder.display()))?;
     }
     let mut staged = Staged::beside(path, gone.existing, None)?;
-    report.bytes = kept.write(archive, &mut BufWriter::with_capacity(256 * 1024, staged.file()))?;
+    report.bytes = kept.write(archive, &mut BufWriter::with_capacity(256 * 1024, staged.file()))?.len;
     if report.bytes != kept.bytes {
         ui.warning(format_args!("the file has {} bytes, and had {} when it was stored", report.bytes, kept.bytes));
     }

@@ -119,8 +119,8 @@ impl Assembly {
     }
 
     fn insert(&mut self) -> io::Result<()> {
-        while let Some(group) = self.layout.groups().get(self.next_group).filter(|group| group.before <= self.next_line)
-        {
+        let next = self.next_line;
+        while let Some(group) = self.layout.groups().get(self.next_group).filter(|group| group.before <= next) {
             let lines = group.lines.clone();
             for line in &lines {
                 self.put(line.as_bytes())?;
@@ -166,7 +166,6 @@ impl Version {
         let state = State::read(archive, self.state)?;
         let mut steps = Steps { all: &self.steps, at: 0, taken: 0 };
         let n_lines = state.lines.len();
-        let is_unfit = || VersionError::NotWhatWasKept(self.key());
         let mut line = 0;
         let mut read_under = state.read_under();
         let mut sink = Sink { out, identity, pending_end: false };
@@ -184,7 +183,7 @@ impl Version {
         sink.identity = identity;
         steps.inserts(&mut sink)?;
         if steps.at != self.steps.len() {
-            return Err(is_unfit());
+            return Err(VersionError::NotWhatWasKept(self.key()));
         }
         sink.out.flush()?;
         Ok(())
@@ -204,7 +203,10 @@ impl Steps<'_> {
     fn inserts(&mut self, sink: &mut Sink<'_>) -> io::Result<()> {
         while let Some(Step::Insert(from, line)) = self.all.get(self.at) {
             match (from, sink.identity) {
-                (Inserted::Title, Some(id)) => sink.line(retitled(line, id).as_bytes(), false)?,
+                (Inserted::Title, Some(id)) => {
+                    let title = title_in(line).unwrap_or_default();
+                    sink.line(title_line(id, &title).as_bytes(), false)?;
+                }
                 _ => sink.rendered(line, &[], false)?,
             }
             self.at += 1;
@@ -235,11 +237,6 @@ impl Steps<'_> {
         }
         Ok(())
     }
-}
-
-/// The title of a line of ours, for the session `id`.
-fn retitled(line: &[u8], id: &str) -> String {
-    title_line(id, &title_in(line).unwrap_or_default())
 }
 
 struct Sink<'a> {

@@ -31,8 +31,11 @@ pub struct Group {
 impl Group {
     /// Where its lines stand.
     pub fn places(&self) -> impl DoubleEndedIterator<Item = LineNo> + use<> {
-        let n = u32::try_from(self.lines.len()).unwrap_or(u32::MAX);
-        (self.first.0..self.first.0.saturating_add(n)).map(LineNo)
+        (self.first.0..self.first.0.saturating_add(self.n_lines())).map(LineNo)
+    }
+
+    fn n_lines(&self) -> u32 {
+        u32::try_from(self.lines.len()).unwrap_or(u32::MAX)
     }
 }
 
@@ -70,7 +73,7 @@ impl Layout {
         let mut n_inserted = 0;
         for group in &mut groups {
             group.first = LineNo(group.before + n_inserted);
-            n_inserted += u32::try_from(group.lines.len()).unwrap_or(u32::MAX);
+            n_inserted += group.n_lines();
         }
         Self { n_stored, groups }
     }
@@ -78,9 +81,7 @@ impl Layout {
     /// How many lines there are.
     #[must_use]
     pub fn n_lines(&self) -> u32 {
-        self.groups
-            .iter()
-            .fold(self.n_stored, |sum, group| sum.saturating_add(u32::try_from(group.lines.len()).unwrap_or(u32::MAX)))
+        self.groups.iter().map(Group::n_lines).fold(self.n_stored, u32::saturating_add)
     }
 
     /// How many of them are stored.
@@ -101,12 +102,12 @@ impl Layout {
         match address {
             Address::Stored(line) => {
                 let before = self.groups.iter().take_while(|group| group.before <= line.0);
-                let n: usize = before.map(|group| group.lines.len()).sum();
-                (line.0 < self.n_stored).then(|| LineNo(line.0 + u32::try_from(n).unwrap_or(0)))
+                let n: u32 = before.map(Group::n_lines).sum();
+                (line.0 < self.n_stored).then(|| LineNo(line.0 + n))
             }
             Address::Inserted { operation, at } => self.groups.iter().find_map(|group| {
                 let offset = at.checked_sub(group.at).filter(|_| group.operation == *operation)?;
-                ((offset as usize) < group.lines.len()).then_some(LineNo(group.first.0 + offset))
+                (offset < group.n_lines()).then_some(LineNo(group.first.0 + offset))
             }),
         }
     }
@@ -117,10 +118,10 @@ impl Layout {
         let mut n_inserted = 0;
         for group in self.groups.iter().take_while(|group| group.first <= place) {
             let offset = place.0 - group.first.0;
-            if (offset as usize) < group.lines.len() {
+            if offset < group.n_lines() {
                 return Address::Inserted { operation: group.operation.clone(), at: group.at + offset };
             }
-            n_inserted += u32::try_from(group.lines.len()).unwrap_or(0);
+            n_inserted += group.n_lines();
         }
         Address::Stored(LineNo(place.0 - n_inserted))
     }

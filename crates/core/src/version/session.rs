@@ -69,12 +69,12 @@ impl KeptSession {
         Ok(State::read(archive, key("the state", &self.state)?)?.session)
     }
 
-    /// Writes its file as it was kept: how many bytes it has.
+    /// Writes its file as it was kept: what was written.
     ///
     /// # Errors
     /// When the archive cannot be read, what it has does not fit together, or `out` fails.
-    pub fn write(&self, archive: &dyn Archive, out: &mut dyn Write) -> Result<u64, VersionError> {
-        let mut out = Counted { out, n_bytes: 0, ends_line: true };
+    pub fn write(&self, archive: &dyn Archive, out: &mut dyn Write) -> Result<Fingerprint, VersionError> {
+        let mut out = Watched { out, written: Fingerprinter::default(), ends_line: true };
         if self.is_exact {
             let key = exact_key(&self.id);
             let file = archive.object(ObjectKind::File, key)?;
@@ -82,7 +82,7 @@ impl KeptSession {
             archive.each_line(&file.lines, &mut |_, line| {
                 out.write_all(line).map_err(|source| ArchiveError::Give { source })
             })?;
-            return Ok(out.n_bytes);
+            return Ok(out.written.finish());
         }
         let state = State::read(archive, key("the state", &self.state)?)?;
         let n_rendered = match &self.version {
@@ -91,7 +91,7 @@ impl KeptSession {
                 let steps = vec![Step::Keep(state.n_lines())];
                 let copy = Version::new(state.key(), Vec::new(), steps, &Sum::default(), 0);
                 copy.write(archive, Some(&self.id), Appended::UnderIdentity, &mut out)?;
-                return Ok(out.n_bytes);
+                return Ok(out.written.finish());
             }
             None => 0,
             Some(version) => {
@@ -118,7 +118,7 @@ impl KeptSession {
             out.write_all(&state.torn)?;
         }
         out.flush()?;
-        Ok(out.n_bytes)
+        Ok(out.written.finish())
     }
 }
 
@@ -128,9 +128,7 @@ impl KeptSession {
     /// # Errors
     /// As [`Self::write`].
     pub fn gives(&self, archive: &dyn Archive, fingerprint: Fingerprint) -> Result<bool, VersionError> {
-        let mut written = Fingerprinted(Fingerprinter::default());
-        self.write(archive, &mut written)?;
-        Ok(written.0.finish() == fingerprint)
+        Ok(self.write(archive, &mut io::sink())? == fingerprint)
     }
 
     /// Keeps the first `len` bytes of `file`, which are whole lines, as they stand.
@@ -163,35 +161,23 @@ pub(super) fn exact_key(id: &str) -> Digest {
     Digest::of(format!("session {id}").as_bytes())
 }
 
-struct Fingerprinted(Fingerprinter);
-
-impl Write for Fingerprinted {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 fn key(what: &'static str, text: &str) -> Result<Digest, VersionError> {
     text.parse().map_err(|_| VersionError::Unknown { what, key: text.to_owned() })
 }
 
-/// Counts what is written.
-struct Counted<'a> {
+/// Knows what is written.
+struct Watched<'a> {
     out: &'a mut dyn Write,
-    n_bytes: u64,
+    written: Fingerprinter,
     ends_line: bool,
 }
 
-impl Write for Counted<'_> {
+impl Write for Watched<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let n_written = self.out.write(bytes)?;
-        self.n_bytes += n_written as u64;
-        self.ends_line = bytes.get(..n_written).and_then(<[u8]>::last).map_or(self.ends_line, |last| *last == b'\n');
+        let bytes = bytes.get(..n_written).unwrap_or_default();
+        self.written.update(bytes);
+        self.ends_line = bytes.last().map_or(self.ends_line, |last| *last == b'\n');
         Ok(n_written)
     }
 

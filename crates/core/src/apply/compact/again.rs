@@ -8,12 +8,14 @@ use std::fs::File;
 use std::io;
 
 use crate::apply::read::entry_fields::decoded;
+use crate::apply::read::lines::each_page;
+use crate::apply::read::page::Page;
 use crate::plan::Handles;
 use ctxc_store::Cut;
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
 use ctxc_transcript::text::{Digest, chars4};
-use ctxc_transcript::{Index, LineNo, Span, Transcript, entry, read_line, revisit};
+use ctxc_transcript::{Index, LineNo, Span, Transcript, entry, read_line};
 
 /// How many digits of a line's digest a placeholder has.
 const DIGITS: usize = 12;
@@ -57,8 +59,7 @@ impl EarlierMessages {
         let lines = chain.lines.iter().copied().filter(|line| index.record(*line).is_message()).collect();
         let mut before = Self::default();
         let mut calls: Vec<(LineNo, String, String)> = Vec::new();
-        revisit(file, index, &lines, |line, bytes| {
-            let scan = Scan::of(bytes);
+        each_page(file, index, &lines, |Page { line, bytes, scan }| {
             if let Some(time) = scan.timestamp {
                 before.times.insert(time.of(bytes).to_vec(), line);
             }
@@ -71,12 +72,11 @@ impl EarlierMessages {
                     _ => {}
                 }
             }
-            let said = entry::text(&scan, bytes);
+            let said = entry::text(scan, bytes);
             if !said.trim().is_empty() {
                 let name = Digest::of(bytes).to_string().chars().take(DIGITS).collect();
                 before.texts.push(Text { line, kind: scan.kind, said, name });
             }
-            io::Result::Ok(())
         })?;
         let handles = Handles::of(calls.iter().map(|(_, tool, id)| (tool.as_str(), id.as_str())));
         for (at, (line, _, id)) in calls.into_iter().enumerate() {

@@ -105,8 +105,7 @@ pub fn find_batches(archive: &dyn Archive, names: &[String]) -> Result<Option<Ve
 /// # Errors
 /// When the archive cannot be read, or what it holds is damaged.
 pub fn over(archive: &dyn Archive, batch: &NamedBatch) -> Result<Option<String>, ArchiveError> {
-    let filter = RecordFilter { kind: Some(Kind::Batch), ..RecordFilter::default() };
-    let mut batches = archive.records(&filter)?.into_iter().map(NamedBatch::of);
+    let mut batches = all(archive, None)?;
     Ok(batches.find(|other| other.made_of.contains(&batch.name)).map(|other| other.label))
 }
 
@@ -115,8 +114,13 @@ pub fn over(archive: &dyn Archive, batch: &NamedBatch) -> Result<Option<String>,
 /// # Errors
 /// When the archive cannot be read, or what it holds is damaged.
 pub fn merged_batches(archive: &dyn Archive) -> Result<HashSet<String>, ArchiveError> {
-    let filter = RecordFilter { kind: Some(Kind::Batch), ..RecordFilter::default() };
-    Ok(archive.records(&filter)?.into_iter().flat_map(|record| NamedBatch::of(record).made_of).collect())
+    Ok(all(archive, None)?.flat_map(|batch| batch.made_of).collect())
+}
+
+/// All batches of `archive`, or those of `session`.
+fn all(archive: &dyn Archive, session: Option<&str>) -> Result<impl Iterator<Item = NamedBatch>, ArchiveError> {
+    let filter = RecordFilter { kind: Some(Kind::Batch), session, ..RecordFilter::default() };
+    Ok(archive.records(&filter)?.into_iter().map(NamedBatch::of))
 }
 
 /// The labels of the batches of a session, by their names.
@@ -129,9 +133,7 @@ impl Labels {
     /// # Errors
     /// When the archive cannot be read, or what it holds is damaged.
     pub fn of(archive: &dyn Archive, session: &str) -> Result<Self, ArchiveError> {
-        let filter = RecordFilter { kind: Some(Kind::Batch), session: Some(session), ..RecordFilter::default() };
-        let batches = archive.records(&filter)?.into_iter().map(NamedBatch::of);
-        Ok(Self(batches.map(|batch| (batch.name, batch.label)).collect()))
+        Ok(Self(all(archive, Some(session))?.map(|batch| (batch.name, batch.label)).collect()))
     }
 
     /// The label of the batch called `name`: the one that it has, else `label`, with a number behind it where another

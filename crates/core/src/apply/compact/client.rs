@@ -17,6 +17,7 @@ use serde_json::json;
 use super::again::{EarlierMessages, Uncut};
 use crate::apply::edit::own_edits::Lines;
 use crate::apply::error::ApplyError;
+use crate::apply::read::lines::each_page;
 use crate::apply::render::take_edits::measured;
 use crate::apply::write::carry_out::note_originals;
 use crate::apply::write::file::ends_line;
@@ -26,9 +27,7 @@ use ctxc_store::{Archive, FileRef, Operation};
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::scan::{Kind, Scan};
 use ctxc_transcript::text::{Digest, Tokens};
-use ctxc_transcript::{
-    Calibration, Chain, Flags, Index, LineNo, MessageIdx, Parent, Totals, Transcript, read_line, revisit,
-};
+use ctxc_transcript::{Calibration, Chain, Flags, Index, LineNo, MessageIdx, Parent, Totals, Transcript, read_line};
 
 /// The last compaction of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,12 +127,7 @@ fn hangs_on_old(index: &Index, boundary: LineNo) -> bool {
 fn times(file: &File, index: &Index, end: LineNo) -> io::Result<HashSet<Vec<u8>>> {
     let lines = index.lines().take_while(|line| *line < end).filter(|line| index.record(*line).is_message()).collect();
     let mut times = HashSet::new();
-    revisit(file, index, &lines, |_, bytes| {
-        if let Some(time) = Scan::of(bytes).timestamp {
-            times.insert(time.of(bytes).to_vec());
-        }
-        io::Result::Ok(())
-    })?;
+    each_page(file, index, &lines, |page| times.extend(page.scan.timestamp.map(|time| time.of(page.bytes).to_vec())))?;
     Ok(times)
 }
 
@@ -211,34 +205,20 @@ fn part(mut file: &File, index: &Index, n_lines: u32) -> io::Result<Index> {
     Index::build(file.take(len))
 }
 
-/// A version of the session as it was, and how it was rendered.
-struct Rendered {
-    state: State,
-    operations: Vec<String>,
-    steps: Vec<Step>,
-    saved: i64,
-    lines: Lines,
-}
-
-impl Rendered {
-    /// Of what was deposited just now: what is not committed cannot be read back.
-    fn of(deposited: &Deposited) -> Self {
-        let state = deposited.state.clone();
-        let n_stored = state.n_lines();
-        let known = deposited.known.as_ref().and_then(|known| known.version.clone());
-        let Some(known) = known.filter(|_| deposited.version.is_some()) else {
-            let (steps, operations, lines) = (vec![Step::Keep(n_stored)], Vec::new(), Lines::plain());
-            return Self { state, operations, steps, saved: 0, lines };
-        };
-        let Version { operations, mut steps, saved, .. } = known;
-        if deposited.n_new > 0 {
-            steps.push(Step::Keep(deposited.n_new));
-        }
-        let version = Version::new(state.key(), operations, steps, &Sum::default(), saved);
-        let lines = Lines::of(&version, n_stored);
-        let Version { operations, steps, .. } = version;
-        Self { state, operations, steps, saved, lines }
+/// How what was deposited just now was rendered, and which lines of the session its lines are: what is not committed cannot be
+/// read back.
+fn rendered(deposited: &Deposited) -> (Version, Lines) {
+    let state = &deposited.state;
+    let known = deposited.known.as_ref().and_then(|known| known.version.clone());
+    let Some(mut version) = known.filter(|_| deposited.version.is_some()) else {
+        let steps = vec![Step::Keep(state.n_lines())];
+        return (Version::new(state.key(), Vec::new(), steps, &Sum::default(), 0), Lines::plain());
+    };
+    if deposited.n_new > 0 {
+        version.steps.push(Step::Keep(deposited.n_new));
     }
+    let lines = Lines::of(&version, state.n_lines());
+    (version, lines)
 }
 
 /// The context usage before and after as an operation notes it, in the form that the program reads from its reports.
@@ -258,7 +238,8 @@ fn note_operation(
     let before = part(file, index, found.boundary.0)?;
     let chain = Chain::find(&before);
     let deposited = version::deposit(archive, file, &before, taken.session, taken.stop)?;
-    let Rendered { state, mut operations, mut steps, mut saved, lines } = Rendered::of(&deposited);
+    let (Version { mut operations, mut steps, mut saved, .. }, lines) = rendered(&deposited);
+    let state = &deposited.state;
     let mut sum: Sum = deposited.keys.iter().copied().collect();
     let again = EarlierMessages::read(Transcript { file, index: &before, chain: &chain })?;
     let written: Vec<LineNo> = (found.boundary.0..found.end.0).map(LineNo).collect();
@@ -327,7 +308,7 @@ fn note_operation(
     archive.put_object(&edits.object())?;
     archive.put_object(&version.object())?;
     archive.put_operation(&operation, &[])?;
-    put_session(archive, &state, &version, end, file, index, taken)
+    put_session(archive, state, &version, end, file, index, taken)
 }
 
 /// Notes the boundary that was written once more as what follows from the operation: it is in the file, and in no session.
@@ -343,7 +324,8 @@ fn note_repeated(
     if deposited.version.is_none() {
         return Ok(());
     }
-    let Rendered { state, operations, mut steps, saved, .. } = Rendered::of(&deposited);
+    let (Version { operations, mut steps, saved, .. }, _) = rendered(&deposited);
+    let state = &deposited.state;
     let mut buffer = Vec::new();
     let bytes = read_line(file, index, repeated, &mut buffer)?;
     let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
@@ -353,7 +335,7 @@ fn note_repeated(
     let len = before.n_bytes + bytes.len() as u64;
     let version = Version::new(state.key(), operations, steps, &sum, saved);
     archive.put_object(&version.object())?;
-    put_session(archive, &state, &version, len, file, index, taken)
+    put_session(archive, state, &version, len, file, index, taken)
 }
 
 fn put_session(

@@ -5,9 +5,10 @@ use std::io;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use ctxc_transcript::scan::Scan;
+use super::lines::each_line;
+use super::page::Page;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{IdHash, LineNo, Transcript, context_tokens, read_line};
+use ctxc_transcript::{IdHash, LineNo, Transcript, context_tokens};
 
 /// The live entries of a transcript, as far as they are compared.
 #[derive(Clone, Debug, Default)]
@@ -46,16 +47,12 @@ impl Outline {
     pub fn of(transcript: Transcript<'_>) -> io::Result<Self> {
         let Transcript { file, index, chain } = transcript;
         let mut outline = Self::default();
-        let mut scan = Scan::default();
-        let mut buffer = Vec::new();
-        for &line in &chain.lines {
-            let record = index.record(line);
-            let bytes = read_line(file, index, line, &mut buffer)?;
-            scan.read(bytes);
+        each_line(file, index, &chain.lines, |Page { line, bytes, scan }| {
             let content = scan.message.and_then(|message| message.content).or(scan.attachment);
             let content = xxh3_64(content.map_or(&[][..], |content| content.of(bytes)));
-            outline.entries.push(Outlined { line, tokens: context_tokens(index, line), uuid: record.uuid, content });
-        }
+            let (tokens, uuid) = (context_tokens(index, line), index.record(line).uuid);
+            outline.entries.push(Outlined { line, tokens, uuid, content });
+        })?;
         Ok(outline)
     }
 

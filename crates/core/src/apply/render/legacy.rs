@@ -51,16 +51,14 @@ pub fn adopt(
         // What a client added behind the output is a part of the source of the one after it.
         output = beginning(&output, operation.output.bytes);
         let (source, pairs) = source_of(&operation, &output, archive)?;
-        let done = Done { operation, output: std::mem::take(&mut output), pairs, n_source: source.len() };
-        output.clone_from(&source);
-        way.push((done, source));
+        let before = source.clone();
+        way.push(Done { operation, source, output: std::mem::replace(&mut output, before), pairs });
     }
-    // What was only copied is its own source.
-    let root = way.last().map_or(&output, |(_, root)| root);
-    let mut session = Session::deposit(root, archive)?;
-    for (done, source) in way.into_iter().rev() {
-        session.grow(&source, archive)?;
-        session.take(&done, &source, archive)?;
+    // What was only copied is its own source, too.
+    let mut session = Session::deposit(&output, archive)?;
+    for done in way.into_iter().rev() {
+        session.grow(&done.source, archive)?;
+        session.take(&done, archive)?;
     }
     archive.commit()?;
     Ok(true)
@@ -109,13 +107,13 @@ fn beginning(lines: &[Line], n_bytes: u64) -> Vec<Line> {
     beginning
 }
 
-/// An operation, what it wrote, and which line of that each line of its source became.
+/// An operation, its source, what it wrote, and which line of that each line of its source became.
 struct Done {
     operation: Operation,
+    source: Vec<Line>,
     output: Vec<Line>,
     /// By the lines of the source; nothing for those that went.
     pairs: Vec<Option<usize>>,
-    n_source: usize,
 }
 
 /// The source of `operation`, which wrote `output`, and which line of that each of its lines became.
@@ -188,8 +186,6 @@ struct Session {
     /// Which line of the state each line of the file is that was written last.
     places: Vec<Option<u32>>,
     version: Option<Version>,
-    operations: Vec<String>,
-    saved: i64,
 }
 
 impl Session {
@@ -207,8 +203,7 @@ impl Session {
         let Deposited { state, .. } = version::deposit(archive, &file, &index, &id, &stop)?;
         let keys = root.iter().map(|line| LineKey::scanned(line)).collect();
         let places = (0u32..).take(root.len()).map(Some).collect();
-        let (operations, saved) = (Vec::new(), 0);
-        Ok(Self { state, base: root.to_vec(), keys, places, version: None, operations, saved })
+        Ok(Self { state, base: root.to_vec(), keys, places, version: None })
     }
 
     /// Takes what a client wrote behind the last output.
@@ -234,14 +229,14 @@ impl Session {
     }
 
     /// Takes an operation over, with how its output was rendered.
-    fn take(&mut self, done: &Done, source: &[Line], archive: &mut dyn Archive) -> Result<(), ApplyError> {
-        let Done { operation, output, pairs, n_source } = done;
+    fn take(&mut self, done: &Done, archive: &mut dyn Archive) -> Result<(), ApplyError> {
+        let Done { operation, source, output, pairs } = done;
         let mut places: Vec<Option<u32>> = vec![None; output.len()];
         let mut sources: HashMap<usize, usize> = HashMap::new();
         let mut edits = Vec::new();
-        for at in 0..*n_source {
+        for (at, pair) in pairs.iter().enumerate() {
             let base = self.places.get(at).copied().flatten();
-            match (pairs.get(at).copied().flatten(), base) {
+            match (*pair, base) {
                 (Some(place), _) => {
                     sources.insert(place, at);
                     places.get_mut(place).into_iter().for_each(|slot| *slot = base);
@@ -259,10 +254,11 @@ impl Session {
         edits.extend(inserts);
         let edits = Edits { operation: operation.id.clone(), edits, ..Edits::default() };
         archive.put_object(&edits.object())?;
-        self.operations.push(operation.id.clone());
-        self.saved += operation.tokens.map_or(0, |(before, after)| before.0.cast_signed() - after.0.cast_signed());
+        let (mut operations, mut saved) = self.version.take().map(|it| (it.operations, it.saved)).unwrap_or_default();
+        operations.push(operation.id.clone());
+        saved += operation.tokens.map_or(0, |(before, after)| before.0.cast_signed() - after.0.cast_signed());
         let sum: Sum = output.iter().map(|line| LineKey::scanned(line)).collect();
-        let version = Version::new(self.state.key(), self.operations.clone(), steps, &sum, self.saved);
+        let version = Version::new(self.state.key(), operations, steps, &sum, saved);
         archive.put_object(&version.object())?;
         (self.places, self.version) = (places, Some(version));
         Ok(())

@@ -40,7 +40,7 @@ impl Staged {
             return Err(ApplyError::Exists(target.to_owned()));
         }
         let target = followed(target).map_err(cannot_write)?;
-        let temporary = temporary_in(&folder_of(&target)).map_err(cannot_write)?;
+        let temporary = temporary_in(folder_of(&target)).map_err(cannot_write)?;
         if let Some(permissions) = permissions {
             temporary.as_file().set_permissions(permissions).map_err(cannot_write)?;
         }
@@ -89,7 +89,7 @@ impl Staged {
             _ => ApplyError::Write(target.clone(), failure.error),
         })?;
         drop(FileLock(&file));
-        sync_folder(&folder_of(&target)).map_err(|error| ApplyError::Write(target.clone(), error))?;
+        sync_folder(folder_of(&target)).map_err(|error| ApplyError::Write(target.clone(), error))?;
         Ok(target)
     }
 }
@@ -168,11 +168,9 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-fn folder_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => PathBuf::from("."),
-    }
+/// The folder that `path` stands in.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A rename lasts only once its folder is on the disk. Windows has no such call, and needs none.
@@ -221,8 +219,8 @@ fn number(_metadata: &fs::Metadata) -> u64 {
 #[derive(Debug)]
 pub(in crate::apply) struct Guard {
     path: PathBuf,
-    len: u64,
-    modified: Option<SystemTime>,
+    pub(super) len: u64,
+    pub(super) modified: Option<SystemTime>,
     number: u64,
 }
 
@@ -250,19 +248,6 @@ impl Guard {
     pub(in crate::apply) fn seconds_at_rest(&self, now: SystemTime) -> Option<u64> {
         self.modified.and_then(|modified| now.duration_since(modified).ok()).map(|age| age.as_secs())
     }
-
-    pub(in crate::apply) const fn len(&self) -> u64 {
-        self.len
-    }
-
-    pub(in crate::apply) const fn modified(&self) -> Option<SystemTime> {
-        self.modified
-    }
-}
-
-/// Removes a copy that is of no use after all; one that cannot be removed stays.
-pub(in crate::apply) fn discard(copy: &Path) {
-    let _ = fs::remove_file(copy);
 }
 
 /// Gives `source` the first free name of `session.jsonl.bak`, `session.jsonl.1.bak`, ... and returns it. Never
@@ -286,7 +271,7 @@ fn back_up_by(source: &Path, link: impl Fn(&Path, &Path) -> io::Result<()>) -> R
         // The file itself, with its times, and at once. Not every file system has links.
         match link(source, &backup) {
             Ok(()) => {
-                sync_folder(&folder_of(&backup)).map_err(cannot_write)?;
+                sync_folder(folder_of(&backup)).map_err(cannot_write)?;
                 return Ok(backup);
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::file::{Existing, FileLock, Guard, Staged, back_up, discard, ends_line};
+use super::file::{Existing, FileLock, Guard, Staged, back_up, ends_line};
 use crate::apply::error::ApplyError;
 use crate::apply::read::entry_fields::decoded;
 use ctxc_transcript::edit::{Splice, render};
@@ -54,20 +54,20 @@ pub(super) fn replace(
     at(Point::BeforeBackup);
     let backup = back_up(staged.target())?;
     // The picker sorts by this time, and the client's own clean-up goes by it.
-    if let Some(modified) = guard.modified() {
+    if let Some(modified) = guard.modified {
         let target = staged.target().to_owned();
         staged.set_modified(modified).map_err(|error| ApplyError::Write(target, error))?;
     }
     at(Point::BeforeVerify);
     if let Err(error) = guard.verify() {
-        // Nothing was replaced, so the copy is of no use.
-        discard(&backup);
+        // Nothing was replaced, so the copy is of no use; one that cannot be removed stays.
+        let _ = std::fs::remove_file(&backup);
         return Err(error);
     }
     at(Point::BeforeSwap);
     let path = staged.commit(Existing::Overwrite)?;
     at(Point::AfterSwap);
-    match take_over(source, guard.len(), &path) {
+    match take_over(source, guard.len, &path) {
         Ok(n_late) => Ok(Replaced { path, backup, n_late }),
         Err(error) => Err(ApplyError::Late { path, backup, error }),
     }

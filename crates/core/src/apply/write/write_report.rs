@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use crate::apply::write::file::temporary_in;
+use crate::apply::write::file::{folder_of, temporary_in};
 
 /// Whether a report could be written to `path`: asked before the work, so that none is done without its report.
 ///
@@ -16,10 +16,6 @@ pub fn probe_report(path: &Path) -> io::Result<()> {
         return Ok(());
     }
     NamedTempFile::new_in(folder_of(path)).map(drop)
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Puts `text` into the file at `path`, in the place of what was there.
