@@ -9,5 +9,6 @@ pub(super) mod overwrite;
 pub(super) mod pass;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) mod round_trip;
+mod sidecar;
 pub(super) mod stream;
 pub(super) mod write_report;
