@@ -3,8 +3,6 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
-use super::session::exact_key;
-use super::sidecar::group;
 use super::{KeptSession, Purge, StandIns, VersionError, kept_sessions, purge};
 use ctxc_store::{Archive, Copied, ObjectKind, Rewrite, copy, copy_object};
 use ctxc_transcript::text::Digest;
@@ -32,8 +30,7 @@ pub fn copy_sessions(
         if KeptSession::read(to, &session.id)?.is_none_or(|known| known.time >= session.time) {
             continue;
         }
-        let files = from.objects_of(ObjectKind::File, group(&session.id))?.into_iter().map(|(key, _)| key);
-        for key in files.chain([exact_key(&session.id)]) {
+        for key in session.files(from)? {
             copy_object(from, to, ObjectKind::File, key)?;
         }
         // Last, for it refers to all others.

@@ -85,16 +85,15 @@ fn deposit_in(
             }
         }
     }
-    let is_grown_source = known.as_ref().is_none_or(|known| known.version.is_none());
+    let rendered = known.as_ref().and_then(|known| known.version.as_ref());
     let ends_line = put(&mut putting, file, index, from..n_whole, is_new.then_some(&mut keys))?;
     let (put, new_bytes) = putting.finish()?;
     if let (true, Some(torn)) = (is_new, &torn) {
         keys.push(key_of(torn, index.record(LineNo(n_whole))));
     }
-    let under = known.as_ref().and_then(|known| known.version.as_ref()).map(Version::key);
-    extend(&mut runs, Run { n_lines: n_whole - from, under });
+    extend(&mut runs, Run { n_lines: n_whole - from, under: rendered.map(Version::key) });
     let new_keys = keys.get(from as usize..n_whole as usize).unwrap_or_default();
-    let sum: Sum = if is_grown_source {
+    let sum: Sum = if rendered.is_none() {
         keys.iter().take(n_whole as usize).copied().collect()
     } else {
         stored.iter().chain(new_keys).copied().collect()
@@ -111,7 +110,7 @@ fn deposit_in(
     };
     put.name(archive, &state.object())?;
     let mut version = None;
-    if let Some(known) = known.as_ref().and_then(|known| known.version.as_ref())
+    if let Some(known) = rendered
         && state.torn.is_empty()
     {
         // Where no operation holds, its lines are those of the state; yet they came of operations.

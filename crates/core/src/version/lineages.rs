@@ -5,8 +5,6 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::session::exact_key;
-use super::sidecar::group;
 use super::{Edits, KeptSession, State, Version, VersionError, kept_sessions};
 use ctxc_store::{Archive, Name, ObjectKind, Operation};
 use ctxc_transcript::text::Digest;
@@ -89,8 +87,7 @@ pub fn lineages(archive: &dyn Archive) -> Result<Vec<Lineage>, VersionError> {
         objects.push((ObjectKind::Session, key));
         let keys = [Some(&session.state), session.version.as_ref()].into_iter().flatten();
         keys.filter_map(|key| key.parse().ok()).for_each(|it| sets.join(key, it));
-        let files = archive.objects_of(ObjectKind::File, group(&session.id))?.into_iter().map(|(key, _)| key);
-        for file in files.chain([exact_key(&session.id)]) {
+        for file in session.files(archive)? {
             objects.push((ObjectKind::File, file));
             sets.join(key, file);
         }

@@ -24,6 +24,7 @@ mod putting;
 mod reads_any;
 mod recognise;
 mod recorder;
+mod renderings;
 mod secret;
 mod session;
 mod sidecar;

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
-use super::key::Sum;
+use super::renderings::{Keys, Renderings, sums};
 use super::{Edit, Edits, Inserted, KeptSession, LineKey, State, Step, Version, VersionError, stand_in};
 use ctxc_store::{Archive, Entry, LineId, Object, ObjectKind, RecordFilter, Records};
-use ctxc_transcript::edit::{Splice, render};
+use ctxc_transcript::edit::Splice;
 use ctxc_transcript::text::{Digest, Stopped};
 
 /// How many lines are read between two looks at whether to stop.
@@ -177,7 +177,7 @@ impl Found {
         let mut states: Vec<(Digest, State)> = Vec::new();
         let mut known: HashMap<Digest, State> = HashMap::new();
         let mut touched: HashSet<Digest> = HashSet::new();
-        let mut keys = Keys { all: HashMap::new(), masked: &self.lines };
+        let mut keys = Keys::new(&self.lines);
         for (key, head) in archive.object_keys(ObjectKind::State)? {
             // The portions of a deposit that is under way have none.
             if head.is_empty() {
@@ -188,7 +188,7 @@ impl Found {
             let torn = mask(&old.torn, 0);
             if torn.is_some() || old.lines.iter().any(|line| self.lines.contains_key(line)) {
                 keys.read(archive, &old.lines)?;
-                let (before, after) = keys.sums(&old.lines);
+                let (before, after) = sums(old.lines.iter().map(|line| keys.of(*line)));
                 if before.digest() == old.sum {
                     state.sum = after.digest();
                     state.group = after.first().map(LineKey::group);
@@ -211,8 +211,9 @@ impl Found {
             self.n_objects += u64::from(is_masked);
             if let Some(state) = known.get(&old.state).filter(|_| is_masked || touched.contains(&old.state)) {
                 keys.read(archive, &state.lines)?;
-                let rendered = Renderings { archive, state, masked: &self.lines, keys: &keys };
-                let (before, after, stand_ins) = rendered.of(&old, &version, mask)?;
+                let torn = mask(&state.torn, 0).unwrap_or_else(|| state.torn.clone());
+                let rendered = Renderings { archive, state, torn: &torn, keys: &keys };
+                let (before, after, stand_ins) = rendered.of(&old, &version)?;
                 if before.digest() == old.sum {
                     version.sum = after.digest();
                     version.group = after.first().map(LineKey::group);
@@ -380,103 +381,5 @@ fn renamed(states: &mut [(Digest, State)], versions: &mut [(Digest, Version)]) -
         if is_done {
             return renamed;
         }
-    }
-}
-
-/// The keys of stored lines, as they were and as they are.
-struct Keys<'a> {
-    all: HashMap<LineId, (LineKey, LineKey)>,
-    masked: &'a BTreeMap<LineId, Vec<u8>>,
-}
-
-impl Keys<'_> {
-    fn read(&mut self, archive: &dyn Archive, lines: &[LineId]) -> Result<(), VersionError> {
-        let missing: Vec<LineId> = lines.iter().copied().filter(|line| !self.all.contains_key(line)).collect();
-        archive.each_line(&missing, &mut |id, line| {
-            let key = LineKey::scanned(line);
-            let masked = self.masked.get(&id).map_or(key, |masked| LineKey::scanned(masked));
-            self.all.insert(id, (key, masked));
-            Ok(())
-        })?;
-        Ok(())
-    }
-
-    fn of(&self, line: LineId) -> (LineKey, LineKey) {
-        self.all.get(&line).copied().unwrap_or((LineKey::title(), LineKey::title()))
-    }
-
-    fn sums(&self, lines: &[LineId]) -> (Sum, Sum) {
-        let keys = lines.iter().map(|line| self.of(*line));
-        (keys.clone().map(|(old, _)| old).collect(), keys.map(|(_, new)| new).collect())
-    }
-}
-
-/// What versions of a state were rendered to.
-struct Renderings<'a> {
-    archive: &'a dyn Archive,
-    state: &'a State,
-    masked: &'a BTreeMap<LineId, Vec<u8>>,
-    keys: &'a Keys<'a>,
-}
-
-impl Renderings<'_> {
-    /// The sums of the lines of `old` and of the same lines masked, which is `new`; with what stands in for those that were
-    /// rendered and hold the text.
-    fn of(&self, old: &Version, new: &Version, mask: &Mask<'_>) -> Result<(Sum, Sum, Vec<Object>), VersionError> {
-        let (mut before, mut after, mut stand_ins) = (Sum::default(), Sum::default(), Vec::new());
-        let mut next = 0_usize;
-        for (old, new) in old.steps.iter().zip(&new.steps) {
-            match (old, new) {
-                (Step::Keep(n), _) => {
-                    for line in next..next + *n as usize {
-                        let (old, new) = match self.state.lines.get(line) {
-                            Some(line) => self.keys.of(*line),
-                            None => (LineKey::scanned(&self.state.torn), self.torn_key(mask)),
-                        };
-                        before.push(old);
-                        after.push(new);
-                    }
-                    next += *n as usize;
-                }
-                (Step::Drop(n), _) => next += *n as usize,
-                (Step::Edit(old), Step::Edit(new)) => {
-                    let (old, new) = self.edited(next, old, new, mask)?;
-                    before.push(LineKey::scanned(&old));
-                    after.push(LineKey::scanned(&new));
-                    stand_ins.extend(stand_in::object(&old, &new, None));
-                    next += 1;
-                }
-                (Step::Insert(_, old), Step::Insert(_, new)) => {
-                    before.push(LineKey::scanned(old));
-                    after.push(LineKey::scanned(new));
-                    stand_ins.extend(stand_in::object(old, new, None));
-                }
-                (Step::Edit(_) | Step::Insert(..), _) => {}
-            }
-        }
-        Ok((before, after, stand_ins))
-    }
-
-    fn torn_key(&self, mask: &Mask<'_>) -> LineKey {
-        mask(&self.state.torn, 0).map_or_else(|| LineKey::scanned(&self.state.torn), |torn| LineKey::scanned(&torn))
-    }
-
-    /// The line at a place of the state as it was rendered, and as it is from now on.
-    fn edited(
-        &self,
-        at: usize,
-        old: &[Splice],
-        new: &[Splice],
-        mask: &Mask<'_>,
-    ) -> Result<(Vec<u8>, Vec<u8>), VersionError> {
-        let mut lines = (self.state.torn.clone(), mask(&self.state.torn, 0).unwrap_or_else(|| self.state.torn.clone()));
-        if let Some(id) = self.state.lines.get(at) {
-            self.archive.each_line(&[*id], &mut |_, line| {
-                lines = (line.to_vec(), self.masked.get(id).cloned().unwrap_or_else(|| line.to_vec()));
-                Ok(())
-            })?;
-        }
-        let rendered = |line: &[u8], splices| render(line, splices).map_err(std::io::Error::other);
-        Ok((rendered(&lines.0, old)?, rendered(&lines.1, new)?))
     }
 }

@@ -72,7 +72,7 @@ impl Secret {
         if found.is_empty() {
             return None;
         }
-        let found = apart(if is_json(bytes) { Strings::of(bytes).texts(found) } else { found });
+        let found = apart(if is_json(bytes) { in_strings(bytes, found) } else { found });
         if found.is_empty() {
             return None;
         }
@@ -194,43 +194,26 @@ fn apart(mut found: Vec<(Range<usize>, Form)>) -> Vec<(Range<usize>, Form)> {
     found
 }
 
-/// What the strings of JSON have that a mask must not part.
-struct Strings {
-    /// Where strings begin and end.
-    quotes: Vec<usize>,
-    /// The second byte of each escape.
-    escaped: Vec<usize>,
-}
-
-impl Strings {
-    fn of(bytes: &[u8]) -> Self {
-        let (mut quotes, mut escaped) = (Vec::new(), Vec::new());
-        let mut is_escaped = false;
-        for (at, byte) in bytes.iter().enumerate() {
-            if is_escaped {
-                escaped.push(at);
-                is_escaped = false;
-            } else {
-                match byte {
-                    b'"' => quotes.push(at),
-                    b'\\' => is_escaped = true,
-                    _ => {}
-                }
-            }
+/// Those of `found` that are texts of the JSON in `bytes`: they reach over the end of no string, and part no escape.
+fn in_strings(bytes: &[u8], mut found: Vec<(Range<usize>, Form)>) -> Vec<(Range<usize>, Form)> {
+    // Where strings begin and end, and the second byte of each escape.
+    let (mut quotes, mut escaped) = (Vec::new(), Vec::new());
+    let mut is_escaped = false;
+    for (at, byte) in bytes.iter().enumerate() {
+        if is_escaped {
+            escaped.push(at);
+        } else if *byte == b'"' {
+            quotes.push(at);
         }
-        Self { quotes, escaped }
+        is_escaped = !is_escaped && *byte == b'\\';
     }
-
-    /// Those of `found` that are texts: they reach over the end of no string, and part no escape.
-    fn texts(&self, mut found: Vec<(Range<usize>, Form)>) -> Vec<(Range<usize>, Form)> {
-        let has = |places: &[usize], range: &Range<usize>| {
-            let from = places.partition_point(|place| *place < range.start);
-            places.get(from).is_some_and(|place| *place < range.end)
-        };
-        let is_parted = |at: &usize| self.escaped.binary_search(at).is_ok();
-        found.retain(|(range, _)| !has(&self.quotes, range) && !is_parted(&range.start) && !is_parted(&range.end));
-        found
-    }
+    let has = |places: &[usize], range: &Range<usize>| {
+        let from = places.partition_point(|place| *place < range.start);
+        places.get(from).is_some_and(|place| *place < range.end)
+    };
+    let is_parted = |at: &usize| escaped.binary_search(at).is_ok();
+    found.retain(|(range, _)| !has(&quotes, range) && !is_parted(&range.start) && !is_parted(&range.end));
+    found
 }
 
 /// Whether a line is the entry that it was: JSON where it was JSON, of the same kind, under the same ids.

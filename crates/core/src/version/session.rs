@@ -58,15 +58,24 @@ impl KeptSession {
         let object = archive.object(ObjectKind::Session, Digest::of(id.as_bytes()))?;
         Ok(object.and_then(|object| serde_json::from_slice(&object.content).ok()))
     }
-}
 
-impl KeptSession {
     /// The id of the session that it was made of; its own where it is a source.
     ///
     /// # Errors
     /// When the archive cannot be read.
     pub fn source_id(&self, archive: &dyn Archive) -> Result<String, VersionError> {
-        Ok(State::read(archive, key("the state", &self.state)?)?.session)
+        Ok(self.state(archive)?.session)
+    }
+
+    /// Its newest state.
+    pub(crate) fn state(&self, archive: &dyn Archive) -> Result<State, VersionError> {
+        State::read(archive, key("the state", &self.state)?)
+    }
+
+    /// The keys of the objects that hold the files of its folder, and its lines as they stand.
+    pub(super) fn files(&self, archive: &dyn Archive) -> Result<impl Iterator<Item = Digest> + use<>, VersionError> {
+        let files = archive.objects_of(ObjectKind::File, group(&self.id))?.into_iter().map(|(key, _)| key);
+        Ok(files.chain([exact_key(&self.id)]))
     }
 
     /// Writes its file as it was kept: what was written.
@@ -84,7 +93,7 @@ impl KeptSession {
             })?;
             return Ok(out.written.finish());
         }
-        let state = State::read(archive, key("the state", &self.state)?)?;
+        let state = self.state(archive)?;
         let n_rendered = match &self.version {
             // A copy under another id.
             None if self.id != state.session => {
@@ -120,15 +129,26 @@ impl KeptSession {
         out.flush()?;
         Ok(out.written.finish())
     }
-}
 
-impl KeptSession {
     /// Whether what [`Self::write`] gives is the file with this fingerprint.
     ///
     /// # Errors
     /// As [`Self::write`].
     pub fn gives(&self, archive: &dyn Archive, fingerprint: Fingerprint) -> Result<bool, VersionError> {
         Ok(self.write(archive, &mut io::sink())? == fingerprint)
+    }
+
+    /// Whether a file at `path` with this `metadata`, of which the first `len` bytes are whole lines, and its folder are
+    /// as they were when this was noted, as far as one look tells.
+    #[must_use]
+    pub fn is_current(&self, path: &Path, metadata: &Metadata, len: u64) -> bool {
+        let noted = SystemTime::from(self.time);
+        let is_old = |file: &PathBuf| std::fs::metadata(file).is_ok_and(|metadata| is_before(&metadata, noted));
+        let has_old_folder = || {
+            let files = session_id(path).map_or_else(|| Ok(Vec::new()), |_| files_in(&sidecar_dir(path)));
+            files.is_ok_and(|files| files.iter().all(is_old))
+        };
+        self.path.as_deref() == Some(path) && self.bytes == len && is_before(metadata, noted) && has_old_folder()
     }
 
     /// Keeps the first `len` bytes of `file`, which are whole lines, as they stand.
@@ -157,7 +177,7 @@ impl KeptSession {
 }
 
 /// The key of the object that holds the lines of the session called `id` as they stand.
-pub(super) fn exact_key(id: &str) -> Digest {
+fn exact_key(id: &str) -> Digest {
     Digest::of(format!("session {id}").as_bytes())
 }
 
@@ -221,7 +241,7 @@ pub fn session_sizes(archive: &dyn Archive) -> Result<Vec<SessionSize>, VersionE
     })?;
     let mut sessions = Vec::new();
     for session in kept_sessions(archive)? {
-        let state = State::read(archive, key("the state", &session.state)?)?;
+        let state = session.state(archive)?;
         let exact = session.is_exact.then(|| archive.object(ObjectKind::File, exact_key(&session.id)));
         let exact = exact.transpose()?.flatten().map(|file| file.lines);
         let (mut lines, mut bytes) = (exact.unwrap_or(state.lines), state.torn.len() as u64);
@@ -237,19 +257,4 @@ pub fn session_sizes(archive: &dyn Archive) -> Result<Vec<SessionSize>, VersionE
     }
     sessions.sort_by_key(|session| std::cmp::Reverse(session.stored_bytes));
     Ok(sessions)
-}
-
-impl KeptSession {
-    /// Whether a file at `path` with this `metadata`, of which the first `len` bytes are whole lines, and its folder are
-    /// as they were when this was noted, as far as one look tells.
-    #[must_use]
-    pub fn is_current(&self, path: &Path, metadata: &Metadata, len: u64) -> bool {
-        let noted = SystemTime::from(self.time);
-        let is_old = |file: &PathBuf| std::fs::metadata(file).is_ok_and(|metadata| is_before(&metadata, noted));
-        let has_old_folder = || {
-            let files = session_id(path).map_or_else(|| Ok(Vec::new()), |_| files_in(&sidecar_dir(path)));
-            files.is_ok_and(|files| files.iter().all(is_old))
-        };
-        self.path.as_deref() == Some(path) && self.bytes == len && is_before(metadata, noted) && has_old_folder()
-    }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use super::error::FindError;
 use super::file::at_once;
 use super::said::Indexer;
-use crate::version::{KeptSession, State, VersionError};
+use crate::version::KeptSession;
 use ctxc_store::{Archive, ArchiveError, FindIndex, FindSource, LineId};
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::Stopped;
@@ -42,9 +42,7 @@ fn take_up(
 ) -> Result<(), FindError> {
     let key = kept_key(session);
     let known = index.source(&key)?;
-    let state =
-        session.state.parse().map_err(|_| VersionError::Unknown { what: "the state", key: session.state.clone() })?;
-    let lines = State::read(archive, state)?.lines;
+    let lines = session.state(archive)?.lines;
     let sum = checksum(&lines);
     let source = FindSource {
         key,
