@@ -31,7 +31,7 @@ impl Batch {
         let mut over = Self { text, ..Self::default() };
         for batch in batches {
             over.depth = over.depth.max(batch.depth.saturating_add(1));
-            over.start = earlier(over.start, batch.start);
+            over.start = over.start.into_iter().chain(batch.start).min();
             over.end = over.end.max(batch.end);
             over.n_messages = over.n_messages.saturating_add(batch.n_messages);
             over.ledger.merge(batch.ledger.clone());
@@ -70,24 +70,12 @@ impl Batch {
     #[must_use]
     pub fn read(stored: &str, ledger: Ledger) -> Self {
         let (header, text) = stored.split_once('\n').unwrap_or((stored, ""));
-        let Some(head) = Head::read(header) else {
-            return Self { text: stored.to_owned(), ledger, ..Self::default() };
-        };
-        let Head { depth, start, end, n_messages } = head;
-        Self { depth, start, end, n_messages, text: text.to_owned(), ledger }
+        let (head, text) = Self::of_header(header).map_or((Self::default(), stored), |head| (head, text));
+        Self { text: text.to_owned(), ledger, ..head }
     }
-}
 
-/// What a header says.
-struct Head {
-    depth: u32,
-    start: Option<Timestamp>,
-    end: Option<Timestamp>,
-    n_messages: u64,
-}
-
-impl Head {
-    fn read(header: &str) -> Option<Self> {
+    /// What a header tells of a batch.
+    fn of_header(header: &str) -> Option<Self> {
         let inside = header.trim_end_matches('\r').strip_prefix("[depth:")?.strip_suffix(']')?;
         let (depth, rest) = inside.split_once("|start:")?;
         let (start, rest) = rest.split_once("|end:")?;
@@ -97,6 +85,7 @@ impl Head {
             start: read_time(start).ok()?,
             end: read_time(end).ok()?,
             n_messages: count.parse().ok()?,
+            ..Self::default()
         })
     }
 }
@@ -108,13 +97,6 @@ fn read_time(written: &str) -> Result<Option<Timestamp>, jiff::Error> {
 
 fn time(time: Option<Timestamp>) -> String {
     time.map_or_else(|| UNKNOWN.to_owned(), |time| time.to_string())
-}
-
-fn earlier(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    }
 }
 
 #[cfg(test)]

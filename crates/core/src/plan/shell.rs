@@ -231,9 +231,7 @@ impl Lexer<'_> {
         word.text.push_str(text);
         word.is_literal &= is_literal;
     }
-}
 
-impl Lexer<'_> {
     fn escape(&mut self) {
         self.take(1);
         match self.rest.chars().next() {

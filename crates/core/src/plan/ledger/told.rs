@@ -68,12 +68,24 @@ impl Ledger {
         vec![
             lines(20, "Open tasks", self.todos.open().into_iter().map(told_todo).collect()),
             lines(20, "Tests that failed when last seen", self.failing_tests()),
-            lines(8, "Commands that failed when last run", self.commands_that(Ends::Badly)),
+            lines(
+                8,
+                "Commands that failed when last run",
+                self.commands_that(|ending| matches!(ending, Ending::Failed(_))),
+            ),
             files(Action::Created),
             files(Action::Edited),
             files(Action::Deleted),
-            beside(lines(8, "Commands that succeeded when last run", self.commands_that(Ends::Well))),
-            beside(lines(4, "Commands whose status is not known", self.commands_that(Ends::Untold))),
+            beside(lines(
+                8,
+                "Commands that succeeded when last run",
+                self.commands_that(|ending| ending == Ending::Succeeded),
+            )),
+            beside(lines(
+                4,
+                "Commands whose status is not known",
+                self.commands_that(|ending| ending == Ending::Untold),
+            )),
             beside(files(Action::Read)),
         ]
     }
@@ -104,32 +116,14 @@ impl Ledger {
         self.folder.as_deref().map_or(path, |folder| within(path, folder)).to_owned()
     }
 
-    fn commands_that(&self, ends: Ends) -> Vec<String> {
-        let commands = self.commands.iter().rev().filter(|(_, runs)| Ends::of(runs.last) == ends);
+    fn commands_that(&self, ended_so: impl Fn(Ending) -> bool) -> Vec<String> {
+        let commands = self.commands.iter().rev().filter(|(_, runs)| ended_so(runs.last));
         let told = |((folder, command), runs): (&(String, String), &Runs)| {
             let is_elsewhere = !folder.is_empty() && Some(folder) != self.folder.as_ref();
             let place = if is_elsewhere { format!(" in {}", self.place(folder)) } else { String::new() };
             format!("`{}`{place}{}", clipped(command), notes(*runs))
         };
         commands.map(told).collect()
-    }
-}
-
-/// How a command ended, as far as the sections tell them apart.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ends {
-    Well,
-    Badly,
-    Untold,
-}
-
-impl Ends {
-    const fn of(ending: Ending) -> Self {
-        match ending {
-            Ending::Succeeded => Self::Well,
-            Ending::Failed(_) => Self::Badly,
-            Ending::Untold => Self::Untold,
-        }
     }
 }
 
