@@ -9,7 +9,7 @@ use crate::session::options::{Estimate, Keep, Mode, Output, Rewriting};
 use crate::session::write::{Changes, WriteJob, fresh, into_session, probe, resume_words, undo_words};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{
-    Composed, Consequences, Gauge, NewSession, Rebased, Rewrite, Thinking, ThinkingReach, ThinkingRemoved, follow_up,
+    Composed, Consequences, Gauge, Rebased, Rewrite, Thinking, ThinkingReach, ThinkingRemoved, follow_up,
     has_placeholder, own_edits, recorded_context, title_of, unchanged_tokens, with_session,
 };
 use ctxc_core::version::{Edits, Version};
@@ -45,7 +45,7 @@ fn stand_as(output: &Output, identity: Option<String>, own: Option<&String>, pas
     let Some(id) = identity.filter(|id| !matches!(output, Output::NewSession(_)) && Some(id) != own) else { return };
     let version = past.known.as_ref().and_then(|known| known.version.as_ref());
     rewrite.appended.extend(version.and_then(Version::own_title).map(|title| title_line(&id, &title)));
-    rewrite.session = Some(NewSession { id });
+    rewrite.session = Some(id);
 }
 
 /// Puts what `plan` notes of items, and what it records, into what is written in its place.

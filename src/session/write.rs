@@ -18,8 +18,7 @@ use crate::terminal::ui::Ui;
 use ctxc_core::apply;
 use ctxc_core::apply::shell_word;
 use ctxc_core::apply::{
-    ArchiveWrite, BaseFile, CarriedOut, Destination, NewSession, OperationInfo, Rebased, Rewrite, SourceState,
-    carry_out,
+    ArchiveWrite, BaseFile, CarriedOut, Destination, OperationInfo, Rebased, Rewrite, SourceState, carry_out,
 };
 use ctxc_core::version;
 use ctxc_core::version::{Deposited, Edits, KeptSession, Layout, Recorder};
@@ -47,7 +46,7 @@ pub(crate) fn fresh(output: &Output, path: Option<&Path>) -> Option<FreshSession
 pub(crate) fn into_session(verb: &str, fresh: &FreshSession, title: &str, rewrite: &mut Rewrite) {
     let id = fresh.id.to_string();
     rewrite.appended.push(title_line(&id, &title_after(verb, title)));
-    rewrite.session = Some(NewSession { id });
+    rewrite.session = Some(id);
 }
 
 /// Refuses a place that nothing could be written to, before any work is done for it.
@@ -211,7 +210,7 @@ impl WriteJob<'_> {
             title: title_after(self.verb, &self.title),
             ..source.clone()
         });
-        let replaced = changes.rewrite.session.as_ref().filter(|session| session.id != state.session);
+        let replaced = changes.rewrite.session.as_ref().filter(|session| **session != state.session);
         let keeping = ArchiveWrite {
             archive,
             recorder,

@@ -118,12 +118,14 @@ fn take(
     ui: &Ui,
 ) -> Result<(), CommandError> {
     let taken = TakeUp {
+        file: &reading.file,
+        index: &reading.index,
         path: reading.path.as_deref().unwrap_or(Path::new("")),
         session,
         operation: &reading.past.operation,
         now: Timestamp::now(),
         stop: ui.stop(),
     };
-    take_up(archive, &reading.file, &reading.index, found, taken)?;
+    take_up(archive, found, taken)?;
     Ok(())
 }

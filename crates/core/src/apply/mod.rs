@@ -73,7 +73,7 @@ pub use write::carry_out::{
 };
 pub use write::file::{Existing, Staged, n_names, unnamed_file};
 pub use write::made::remove_made;
-pub use write::new_session::{NewSession, title_of, with_session};
+pub use write::new_session::{title_of, with_session};
 pub use write::overwrite::{Masked, n_masked, overwrite};
 #[cfg(any(test, feature = "fuzzing"))]
 pub use write::round_trip::round_trips;

@@ -102,11 +102,7 @@ pub fn compare(source: Side<'_>, output: Side<'_>) -> Vec<Problem> {
     written.note(source);
     problems.extend(outlived_thinking(&written, output));
     problems.extend(no_longer_live(source, output));
-    if let Some(&first) = output.visible.in_folder.first() {
-        let subject = output.index.record(first).uuid;
-        let n_lines = count(output.visible.in_folder.len());
-        problems.push(Problem::new(ProblemKind::OldFolder, first, subject).with(Detail::Entries(n_lines)));
-    }
+    problems.extend(of_all(ProblemKind::OldFolder, &output.visible.in_folder, output.index));
     problems.sort_by_key(|problem| (problem.line, problem.kind));
     problems
 }
@@ -206,11 +202,7 @@ pub fn outlived_thinking(written: &Written, output: Side<'_>) -> Vec<Problem> {
         }
         before.push(digest);
     }
-    let of_kind = |(kind, found): (_, Vec<LineNo>)| {
-        let first = *found.first()?;
-        Some(Problem::new(kind, first, output.index.record(first).uuid).with(Detail::Entries(count(found.len()))))
-    };
-    kinds.into_iter().filter_map(of_kind).collect()
+    kinds.into_iter().filter_map(|(kind, found)| of_all(kind, &found, output.index)).collect()
 }
 
 /// Messages that were live in the source and are in the output without being live. A compact boundary that the
@@ -226,15 +218,15 @@ fn no_longer_live(source: Side<'_>, output: Side<'_>) -> Option<Problem> {
         let record = output.index.record(line);
         record.is_message() && !output.chain.is_live(line) && was_live.binary_search(&record.uuid).is_ok()
     };
-    let mut cut_off = output.index.lines().filter(is_cut_off);
-    let first = cut_off.next()?;
-    let n_entries = count(cut_off.count() + 1);
-    let subject = output.index.record(first).uuid;
-    Some(Problem::new(ProblemKind::NoLongerLive, first, subject).with(Detail::Entries(n_entries)))
+    let cut_off: Vec<LineNo> = output.index.lines().filter(is_cut_off).collect();
+    of_all(ProblemKind::NoLongerLive, &cut_off, output.index)
 }
 
-fn count(n: usize) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
+/// One problem for all that `lines` have; `None` where they are none.
+fn of_all(kind: ProblemKind, lines: &[LineNo], index: &Index) -> Option<Problem> {
+    let first = *lines.first()?;
+    let n_entries = u32::try_from(lines.len()).unwrap_or(u32::MAX);
+    Some(Problem::new(kind, first, index.record(first).uuid).with(Detail::Entries(n_entries)))
 }
 
 #[cfg(test)]

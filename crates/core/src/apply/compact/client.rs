@@ -62,21 +62,17 @@ impl ClientCompaction {
         let mut buffer = Vec::new();
         let Some(view) = behind().next().filter(|line| index.record(*line).kind == Kind::User) else { return Ok(None) };
         let bytes = read_line(file, index, view, &mut buffer)?;
-        let scan = Scan::of(bytes);
-        let text = ctxc_transcript::entry::text(&scan, bytes);
-        if !is_own(&text) {
+        if !is_own(&ctxc_transcript::entry::text(&Scan::of(bytes), bytes)) {
             return Ok(None);
         }
         // What the client makes anew it does between the view and the boundary, which it writes first and makes last.
-        let made_from = scan.timestamp.map(|time| time.of(bytes).to_vec()).unwrap_or_default();
-        let bytes = read_line(file, index, boundary, &mut buffer)?;
-        let made_to = Scan::of(bytes).timestamp.map(|time| time.of(bytes).to_vec()).unwrap_or_default();
+        let made_from = time_of(bytes).unwrap_or_default();
+        let made_to = time_of(read_line(file, index, boundary, &mut buffer)?).unwrap_or_default();
         let before = times(file, index, boundary)?;
         let mut end = view.0 + 1;
         // Attachments may stand between what was written again.
         for line in behind().skip(1).filter(|line| index.record(*line).is_message()) {
-            let bytes = read_line(file, index, line, &mut buffer)?;
-            let time = Scan::of(bytes).timestamp.map(|time| time.of(bytes).to_vec());
+            let time = time_of(read_line(file, index, line, &mut buffer)?);
             let is_made = |time: &Vec<u8>| made_from <= *time && *time <= made_to;
             if !time.is_some_and(|time| is_made(&time) || before.contains(&time)) {
                 break;
@@ -123,6 +119,11 @@ fn hangs_on_old(index: &Index, boundary: LineNo) -> bool {
     })
 }
 
+/// The timestamp of the entry in `line`, as it stands there.
+fn time_of(line: &[u8]) -> Option<Vec<u8>> {
+    Scan::of(line).timestamp.map(|time| time.of(line).to_vec())
+}
+
 /// The timestamps of the messages before `end`.
 fn times(file: &File, index: &Index, end: LineNo) -> io::Result<HashSet<Vec<u8>>> {
     let lines = index.lines().take_while(|line| *line < end).filter(|line| index.record(*line).is_message()).collect();
@@ -150,7 +151,11 @@ pub fn append_line(path: &Path, len: u64, line: &[u8]) -> io::Result<bool> {
 /// Who takes a compaction up, and what of.
 #[derive(Clone, Copy, Debug)]
 pub struct TakeUp<'a> {
-    /// The file of the session.
+    /// The file of the session, read.
+    pub file: &'a File,
+    /// Its index.
+    pub index: &'a Index,
+    /// Where it is.
     pub path: &'a Path,
     /// The id of the session.
     pub session: &'a str,
@@ -162,19 +167,14 @@ pub struct TakeUp<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// Takes the compaction `found` in `file` up into the archive, where it is not there yet: the session as it was before, and
+/// Takes the compaction `found` up into the archive, where it is not there yet: the session as it was before, and
 /// an operation that leaves its messages out and puts the boundary, the view and what the client wrote again in their place.
 /// Whether something was new.
 ///
 /// # Errors
 /// When the file or the archive fails. What is not committed is taken up the next time.
-pub fn take_up(
-    archive: &mut dyn Archive,
-    file: &File,
-    index: &Index,
-    found: &ClientCompaction,
-    taken: TakeUp<'_>,
-) -> Result<bool, ApplyError> {
+pub fn take_up(archive: &mut dyn Archive, found: &ClientCompaction, taken: TakeUp<'_>) -> Result<bool, ApplyError> {
+    let TakeUp { file, index, .. } = taken;
     let n_known = |archive: &dyn Archive| -> Result<u32, ApplyError> {
         Ok(version::recognise(archive, file, index)?.1.map_or(0, |known| known.n_lines))
     };
@@ -185,14 +185,14 @@ pub fn take_up(
     // Two at once, such as the hooks of two clients, would both take up what both found missing.
     archive.claim()?;
     if n_known(archive)? <= found.boundary.0 {
-        note_operation(archive, file, index, found, taken)?;
+        note_operation(archive, found, taken)?;
         archive.commit()?;
         archive.claim()?;
     }
     if let Some(repeated) = found.repeated
         && n_known(archive)? <= repeated.0
     {
-        note_repeated(archive, file, index, repeated, taken)?;
+        note_repeated(archive, repeated, taken)?;
     }
     archive.commit()?;
     Ok(true)
@@ -228,13 +228,8 @@ fn noted_usage(calibration: &Calibration, before: Tokens, after: Tokens) -> Stri
 }
 
 /// Notes what stands before the boundary as a state, and the compaction as an operation on it.
-fn note_operation(
-    archive: &mut dyn Archive,
-    file: &File,
-    index: &Index,
-    found: &ClientCompaction,
-    taken: TakeUp<'_>,
-) -> Result<(), ApplyError> {
+fn note_operation(archive: &mut dyn Archive, found: &ClientCompaction, taken: TakeUp<'_>) -> Result<(), ApplyError> {
+    let TakeUp { file, index, .. } = taken;
     let before = part(file, index, found.boundary.0)?;
     let chain = Chain::find(&before);
     let deposited = version::deposit(archive, file, &before, taken.session, taken.stop)?;
@@ -308,17 +303,12 @@ fn note_operation(
     archive.put_object(&edits.object())?;
     archive.put_object(&version.object())?;
     archive.put_operation(&operation, &[])?;
-    put_session(archive, state, &version, end, file, index, taken)
+    put_session(archive, state, &version, end, taken)
 }
 
 /// Notes the boundary that was written once more as what follows from the operation: it is in the file, and in no session.
-fn note_repeated(
-    archive: &mut dyn Archive,
-    file: &File,
-    index: &Index,
-    repeated: LineNo,
-    taken: TakeUp<'_>,
-) -> Result<(), ApplyError> {
+fn note_repeated(archive: &mut dyn Archive, repeated: LineNo, taken: TakeUp<'_>) -> Result<(), ApplyError> {
+    let TakeUp { file, index, .. } = taken;
     let before = part(file, index, repeated.0)?;
     let deposited = version::deposit(archive, file, &before, taken.session, taken.stop)?;
     if deposited.version.is_none() {
@@ -335,7 +325,7 @@ fn note_repeated(
     let len = before.n_bytes + bytes.len() as u64;
     let version = Version::new(state.key(), operations, steps, &sum, saved);
     archive.put_object(&version.object())?;
-    put_session(archive, state, &version, len, file, index, taken)
+    put_session(archive, state, &version, len, taken)
 }
 
 fn put_session(
@@ -343,10 +333,9 @@ fn put_session(
     state: &State,
     version: &Version,
     bytes: u64,
-    file: &File,
-    index: &Index,
     taken: TakeUp<'_>,
 ) -> Result<(), ApplyError> {
+    let TakeUp { file, index, .. } = taken;
     let chain = Chain::find(index);
     let kept = KeptSession {
         id: taken.session.to_owned(),

@@ -6,6 +6,7 @@ use std::io;
 
 use super::cut::is_cut;
 use super::rewrite::Rewrite;
+use crate::apply::read::lines::each_page;
 use crate::apply::read::named::beginning;
 use crate::apply::read::page::Page;
 use crate::apply::read::person::{asking_calls, is_persons_refusal};
@@ -18,7 +19,7 @@ use ctxc_transcript::edit::{replace_text, replace_tool_result};
 use ctxc_transcript::entry;
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{IdHash, Index, LineNo, read_line};
+use ctxc_transcript::{IdHash, Index, LineNo, LineSet, read_line};
 
 /// The texts that are to be compressed.
 #[derive(Debug, Default)]
@@ -89,25 +90,20 @@ pub fn add_edits(
             by_line.entry(task.line).or_default().push((task, text, *tokens));
         }
     }
-    let mut buffer = Vec::new();
-    let mut scan = Scan::default();
-    for (line_no, texts) in by_line {
-        let line = read_line(file, index, line_no, &mut buffer)?;
-        scan.read(line);
-        let page = Page { line: line_no, bytes: line, scan: &scan };
-        for (task, text, after) in texts {
+    let lines: LineSet = by_line.keys().copied().collect();
+    each_page(file, index, &lines, |page| {
+        for &(task, text, after) in by_line.get(&page.line).into_iter().flatten() {
             let (splices, call) = match task.part {
-                TaskPart::Text => (replace_text(&scan, line, text), None),
-                TaskPart::ToolResult(at) => (replace_tool_result(&scan, line, at, text), page.call(at)),
+                TaskPart::Text => (replace_text(page.scan, page.bytes, text), None),
+                TaskPart::ToolResult(at) => (replace_tool_result(page.scan, page.bytes, at, text), page.call(at)),
             };
             let Some(splices) = splices else { continue };
-            rewrite.edit(line_no, splices);
+            rewrite.edit(page.line, splices);
             let name = call.as_ref().map_or_else(|| beginning(&task.text), |call| handle(index, call));
             let rule = "compress".to_owned();
-            rewrite.cut(line_no, Cut { uuid: page.uuid(), call, name, rule, before: task.tokens, after });
+            rewrite.cut(page.line, Cut { uuid: page.uuid(), call, name, rule, before: task.tokens, after });
         }
-    }
-    Ok(())
+    })
 }
 
 /// The handle of `call`, as far as it alone goes.

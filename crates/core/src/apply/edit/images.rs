@@ -13,18 +13,10 @@ use ctxc_store::Cut;
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::scan::{Block, BlockKind, Kind};
 use ctxc_transcript::text::{chars4, json_string};
-use ctxc_transcript::{Chain, Flags, Index, LineSet, Transcript, Turn, block_tokens};
+use ctxc_transcript::{Chain, Flags, Index, LineSet, Transcript, block_tokens, turns};
 
 /// The name of this way to cut.
 pub(in crate::apply) const RULE: &str = "images";
-
-/// Which images stay.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::apply) struct Staying<'a> {
-    pub(in crate::apply) horizon: Horizon,
-    pub(in crate::apply) turns: &'a [Turn],
-    pub(in crate::apply) calls: &'a [Call],
-}
 
 /// Puts a line of text in the place of every image that is old enough. Returns what was cut.
 ///
@@ -32,15 +24,16 @@ pub(in crate::apply) struct Staying<'a> {
 /// When the source cannot be read.
 pub(in crate::apply) fn cut_images(
     transcript: Transcript<'_>,
-    staying: Staying<'_>,
+    horizon: Horizon,
+    calls: &[Call],
     archive_ref: &ArchiveRef,
     rewrite: &mut Rewrite,
 ) -> io::Result<Vec<Cut>> {
     let Transcript { file, index, chain } = transcript;
-    let protected = staying.calls.iter().filter(|call| call.access == Access::Protected);
+    let protected = calls.iter().filter(|call| call.access == Access::Protected);
     let protected: HashSet<Place> = protected.filter_map(|call| call.result).collect();
     let mut cuts = Vec::new();
-    each_page(file, index, &candidates(index, chain, staying), |page| {
+    each_page(file, index, &candidates(index, chain, horizon), |page| {
         let line = page.line;
         // The result around the blocks that are nested.
         let mut around: Option<(u32, String)> = None;
@@ -64,11 +57,12 @@ pub(in crate::apply) fn cut_images(
 }
 
 /// The live user entries that may hold an image and are old enough.
-fn candidates(index: &Index, chain: &Chain, staying: Staying<'_>) -> LineSet {
+fn candidates(index: &Index, chain: &Chain, horizon: Horizon) -> LineSet {
+    let turns = turns(index, chain);
     let mut lines = LineSet::default();
     let mut seen = HashSet::new();
     let mut turn = None;
-    let mut starts = (0..).zip(staying.turns).peekable();
+    let mut starts = (0..).zip(&turns).peekable();
     for (place, &line) in chain.lines.iter().enumerate() {
         if let Some((turn_idx, _)) = starts.next_if(|(_, turn)| turn.places.start <= place) {
             turn = Some(turn_idx);
@@ -77,7 +71,7 @@ fn candidates(index: &Index, chain: &Chain, staying: Staying<'_>) -> LineSet {
         seen.extend(record.message());
         let step = u32::try_from(seen.len().saturating_sub(1)).unwrap_or(u32::MAX);
         let may_hold = record.kind == Kind::User && !record.flags.any(Flags::SINGLE);
-        if may_hold && staying.horizon.is_behind(step, turn) {
+        if may_hold && horizon.is_behind(step, turn) {
             lines.insert(line);
         }
     }

@@ -7,6 +7,5 @@ pub(super) mod cut_named;
 pub(super) mod images;
 pub(super) mod leaves;
 pub(super) mod own_edits;
-pub(super) mod portions;
 pub(super) mod replacements;
 pub(super) mod rewrite;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::apply::write::new_session::NewSession;
 use crate::version::ThinkingPolicy;
 use ctxc_store::{Cut, Record};
 use ctxc_transcript::edit::Splice;
@@ -20,8 +19,8 @@ pub struct Rewrite {
     pub parents: BTreeMap<LineNo, Option<LineNo>>,
     /// Lines that come behind the last one, without their ends.
     pub appended: Vec<String>,
-    /// The session that the result is, when it is a new one.
-    pub session: Option<NewSession>,
+    /// The id of the session that the result is, when it is a new one.
+    pub session: Option<String>,
     /// Lines of which no edit changes what the model sees.
     pub unseen: LineSet,
     /// What becomes of thinking behind a line, where that is not what becomes of all.

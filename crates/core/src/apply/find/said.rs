@@ -8,7 +8,7 @@ use crate::apply::read::placeholder::is_placeholder;
 use crate::apply::read::shown::{Shown, Speaker, texts_in};
 use ctxc_store::{ArchiveError, FindIndex, FindPlace, FindText, Kind};
 use ctxc_transcript::scan::{BlockKind, Scan};
-use ctxc_transcript::{IdHash, LineNo, entry};
+use ctxc_transcript::{IdHash, LineNo};
 
 /// The name under which a summary of a client, or of a compaction, is indexed: it repeats what others said.
 pub const SUMMARY: &str = Kind::Summary.name();
@@ -41,12 +41,10 @@ impl Indexer<'_> {
         let page = Page { line: LineNo(line), bytes, scan: &self.scan };
         let is_summary = self.scan.is_compact_summary;
         let said = texts_in(page, None);
-        let results = results(&self.scan, bytes, &said);
-        let mut results = results.into_iter();
         for (at, said) in (0..).zip(&said) {
             let tool = match said.kind {
                 Kind::Call => said.text.lines().next().map(str::to_owned),
-                Kind::ToolResult => results.next().flatten().and_then(|call| self.tools.get(&call).cloned()),
+                Kind::ToolResult => said.call.and_then(|call| self.tools.get(&call).cloned()),
                 _ => None,
             };
             if is_placeholder(&said.text) {
@@ -71,24 +69,6 @@ impl Indexer<'_> {
             self.tools.extend(id.map(IdHash::of).zip(decoded(block.name, bytes)));
         }
     }
-}
-
-/// The calls of those tool results among `said` that are of one line, in their order.
-fn results(scan: &Scan, bytes: &[u8], said: &[Shown]) -> Vec<Option<IdHash>> {
-    let n_said = said.iter().filter(|said| said.kind == Kind::ToolResult).count();
-    let id = |at: usize| {
-        let id = scan.blocks.get(at)?.tool_id?.string(bytes)?;
-        Some(IdHash::of(id))
-    };
-    let all: Vec<usize> = (0..scan.blocks.len())
-        .filter(|at| scan.blocks.get(*at).is_some_and(|it| it.kind == BlockKind::ToolResult && !it.is_nested))
-        .collect();
-    if all.len() == n_said {
-        return all.into_iter().map(id).collect();
-    }
-    // Some are blank, and are not said.
-    let results = entry::tool_results(scan, bytes).into_iter();
-    results.filter(|(_, text)| !text.trim().is_empty()).map(|(at, _)| id(at)).collect()
 }
 
 /// A digest of what makes a text the same in a copy of its session.

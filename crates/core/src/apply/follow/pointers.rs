@@ -36,7 +36,7 @@ pub(in crate::apply) fn mend_pointers(file: &File, index: &Index, rewrite: &mut 
     for (line, heir) in heirs {
         match heir {
             _ if rewrite.edits.contains_key(&line) => {}
-            Some(heir) => point(file, index, line, heir, rewrite)?,
+            Some(heir) => point_at(file, index, line, &uuid_of(file, index, heir)?, rewrite)?,
             None => rewrite.drop_line(line),
         }
     }
@@ -47,14 +47,6 @@ pub(in crate::apply) fn mend_pointers(file: &File, index: &Index, rewrite: &mut 
         }
     }
     Ok(())
-}
-
-/// Lets the title or last prompt at `line` name the entry at `target`.
-///
-/// # Errors
-/// When the source cannot be read.
-fn point(file: &File, index: &Index, line: LineNo, target: LineNo, rewrite: &mut Rewrite) -> io::Result<()> {
-    point_at(file, index, line, &uuid_of(file, index, target)?, rewrite)
 }
 
 /// Lets the title or last prompt at `line` name the entry `uuid`.

@@ -8,7 +8,7 @@ use super::stage::{LEAST_SAVED, Pruning};
 use super::unseen::{Unsent, drop_dead, drop_progress, shorten_copies};
 use crate::apply::edit::cut::{Label, cut_fresh_result};
 use crate::apply::edit::cut_inputs::cut_inputs;
-use crate::apply::edit::images::{Staying, cut_images};
+use crate::apply::edit::images::cut_images;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::read::calls::{Calls, read_calls};
 use crate::apply::read::describe::{Described, describe};
@@ -19,7 +19,7 @@ use crate::plan::{Access, AlsoRemoved, Call, Horizon, Place, PruneStage, Superse
 use ctxc_engine::digest;
 use ctxc_store::Cut;
 use ctxc_transcript::text::{Digest, Tokens, chars4};
-use ctxc_transcript::{Index, LineNo, LineSet, Transcript, turns};
+use ctxc_transcript::{Index, LineNo, LineSet, Transcript};
 
 /// How many characters of an argument a placeholder has: the call itself stands before it.
 const ARGUMENT_LEN: usize = 40;
@@ -103,7 +103,6 @@ pub fn prune(
             call.access = Access::Cut;
         }
     }
-    let turns = turns(index, chain);
     let horizon = Horizon::new(calls.n_steps, stage.protect_steps, calls.n_turns, stage.protect_turns);
     let planned = plan(&calls, stage, horizon);
     let mut rows = Rows::default();
@@ -117,10 +116,7 @@ pub fn prune(
     for also in ALSO.into_iter().filter(|also| stage.also.contains(also)) {
         let (mut cuts, mut gone) = (Vec::new(), Unsent::default());
         match also {
-            AlsoRemoved::Images => {
-                let staying = Staying { horizon, turns: &turns, calls: &calls.calls };
-                cuts = cut_images(transcript, staying, archive_ref, rewrite)?;
-            }
+            AlsoRemoved::Images => cuts = cut_images(transcript, horizon, &calls.calls, archive_ref, rewrite)?,
             AlsoRemoved::Inputs => {
                 let cut_calls = pruned.iter().map(|(place, call)| (*place, call.handle.to_string())).collect();
                 cuts = cut_inputs(file, index, &cut_calls, archive_ref, rewrite)?;

@@ -6,10 +6,10 @@ use serde_json::Value;
 use super::entry_fields::decoded;
 use super::placeholder::is_placeholder;
 use ctxc_store::{Document, Kind};
-use ctxc_transcript::entry;
 use ctxc_transcript::scan;
 use ctxc_transcript::scan::{Block, BlockKind, Form, Scan, each_string};
 use ctxc_transcript::text::json_string;
+use ctxc_transcript::{IdHash, entry};
 
 /// One text of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub struct EntryText {
     pub speaker: &'static str,
     /// The text. That of a tool call starts with the name of the tool; below it stand its inputs, one after the other.
     pub text: String,
+    /// Of a tool result, the digest of the id of its call.
+    pub call: Option<IdHash>,
 }
 
 /// The texts of the entry in `line`, in order; none where it has no text, or is no entry.
@@ -57,7 +59,7 @@ pub(in crate::apply) fn texts_of(scan: &Scan, line: &[u8]) -> Vec<EntryText> {
     let mut results = entry::tool_results(scan, line).into_iter();
     let mut said = Vec::new();
     if let Some(raw) = scan.string_content(line) {
-        said.push(EntryText { kind, speaker, text: json_string::decode(raw).into_owned() });
+        said.push(EntryText { kind, speaker, text: json_string::decode(raw).into_owned(), call: None });
     }
     for block in scan.outer_blocks() {
         let (kind, speaker, text) = match block.kind {
@@ -68,7 +70,8 @@ pub(in crate::apply) fn texts_of(scan: &Scan, line: &[u8]) -> Vec<EntryText> {
             BlockKind::ToolResult => (Kind::ToolResult, "tool", results.next().map(|(_, text)| text)),
             _ => continue,
         };
-        said.extend(text.map(|text| EntryText { kind, speaker, text }));
+        let call = block.tool_id.filter(|_| kind == Kind::ToolResult).and_then(|id| id.string(line)).map(IdHash::of);
+        said.extend(text.map(|text| EntryText { kind, speaker, text, call }));
     }
     said.retain(|said| !said.text.trim().is_empty());
     said
@@ -83,7 +86,7 @@ fn attachment(scan: &Scan, line: &[u8]) -> Option<EntryText> {
         }
     });
     let text = strings.join("\n");
-    (!text.trim().is_empty()).then_some(EntryText { kind: Kind::Other, speaker: "client", text })
+    (!text.trim().is_empty()).then_some(EntryText { kind: Kind::Other, speaker: "client", text, call: None })
 }
 
 fn call(block: &Block, line: &[u8]) -> String {

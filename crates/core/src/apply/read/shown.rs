@@ -13,7 +13,7 @@ use crate::apply::read::page::Page;
 use ctxc_store::Kind;
 use ctxc_transcript::scan;
 use ctxc_transcript::scan::Scan;
-use ctxc_transcript::{Index, LineNo, Prompt, Transcript, TurnIdx, is_notification, read_line, turn_at, turns};
+use ctxc_transcript::{IdHash, Index, LineNo, Prompt, Transcript, TurnIdx, is_notification, read_line, turn_at, turns};
 
 /// The speaker of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, schemars::JsonSchema, serde::Serialize)]
@@ -57,6 +57,8 @@ pub struct Shown {
     pub kind: Kind,
     /// The text; that of a tool call starts with the name of the tool.
     pub text: String,
+    /// Of a tool result, the digest of the id of its call.
+    pub call: Option<IdHash>,
 }
 
 /// In which order texts are read.
@@ -117,27 +119,25 @@ pub fn shown_in(file: &File, index: &Index, line: LineNo) -> io::Result<Vec<Show
 /// The texts of one line, in order. What a person typed comes without what the client puts around it.
 pub(in crate::apply) fn texts_in(page: Page<'_>, turn: Option<TurnIdx>) -> Vec<Shown> {
     let time = page.time();
-    let shown = |speaker, kind, text| Shown { line: page.line, turn, time, speaker, kind, text };
+    let shown = |speaker, kind, text, call| Shown { line: page.line, turn, time, speaker, kind, text, call };
     if let Some(prompt) = queued(page) {
-        return vec![shown(Speaker::User, Kind::Prompt, prompt)];
+        return vec![shown(Speaker::User, Kind::Prompt, prompt, None)];
     }
     let is_of_client = page.scan.is_meta
         || page.scan.is_compact_summary
         || page.scan.is_api_error
         || is_notification(page.scan, page.bytes);
     let said = texts_of(page.scan, page.bytes).into_iter().map(|said| match said.speaker {
-        "tool" => (Speaker::Tool, said.kind, said.text),
-        "assistant" if !is_of_client => (Speaker::Assistant, said.kind, said.text),
+        "tool" => shown(Speaker::Tool, said.kind, said.text, said.call),
+        "assistant" if !is_of_client => shown(Speaker::Assistant, said.kind, said.text, None),
         "user" if !is_of_client => match Prompt::of_text(said.text.as_bytes()) {
-            Prompt::Typed => (Speaker::User, said.kind, said.text),
-            Prompt::Command => (Speaker::User, said.kind, typed(&said.text)),
-            Prompt::No => (Speaker::System, Kind::Other, said.text),
+            Prompt::Typed => shown(Speaker::User, said.kind, said.text, None),
+            Prompt::Command => shown(Speaker::User, said.kind, typed(&said.text), None),
+            Prompt::No => shown(Speaker::System, Kind::Other, said.text, None),
         },
-        _ => (Speaker::System, Kind::Other, said.text),
+        _ => shown(Speaker::System, Kind::Other, said.text, None),
     });
-    let remark = remark(page).map(|text| (Speaker::System, Kind::Other, text));
-    let all = said.chain(remark);
-    all.map(|(speaker, kind, text)| shown(speaker, kind, text)).collect()
+    said.chain(remark(page).map(|text| shown(Speaker::System, Kind::Other, text, None))).collect()
 }
 
 /// The text of a remark of the client.

@@ -173,6 +173,10 @@ fn with_session(line: &[u8], id: &[u8]) -> Line {
     render(line, splice.as_slice()).unwrap_or_else(|_| line.to_vec())
 }
 
+fn sum_of(lines: &[Line]) -> Sum {
+    lines.iter().map(|line| LineKey::scanned(line)).collect()
+}
+
 fn text(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\n").unwrap_or(line)
 }
@@ -180,9 +184,8 @@ fn text(line: &[u8]) -> &[u8] {
 /// A session while its operations are taken over.
 struct Session {
     state: State,
-    /// The lines of the state, and their keys.
+    /// The lines of the state.
     base: Vec<Line>,
-    keys: Vec<LineKey>,
     /// Which line of the state each line of the file is that was written last.
     places: Vec<Option<u32>>,
     version: Option<Version>,
@@ -201,9 +204,8 @@ impl Session {
         let stop = AtomicBool::new(false);
         let id = session.unwrap_or_else(|| "-".to_owned());
         let Deposited { state, .. } = version::deposit(archive, &file, &index, &id, &stop)?;
-        let keys = root.iter().map(|line| LineKey::scanned(line)).collect();
         let places = (0u32..).take(root.len()).map(Some).collect();
-        Ok(Self { state, base: root.to_vec(), keys, places, version: None })
+        Ok(Self { state, base: root.to_vec(), places, version: None })
     }
 
     /// Takes what a client wrote behind the last output.
@@ -218,10 +220,9 @@ impl Session {
         self.state.runs.push(Run { n_lines: u32::try_from(new.len()).unwrap_or(u32::MAX), under });
         for line in whole {
             self.places.push(u32::try_from(self.base.len()).ok());
-            self.keys.push(LineKey::scanned(&line));
             self.base.push(line);
         }
-        self.state.sum = self.keys.iter().copied().collect::<Sum>().digest();
+        self.state.sum = sum_of(&self.base).digest();
         self.state.parent = Some(parent);
         self.state.ends_line = new.last().is_some_and(|line| line.ends_with(b"\n"));
         archive.put_object(&self.state.object())?;
@@ -257,8 +258,7 @@ impl Session {
         let (mut operations, mut saved) = self.version.take().map(|it| (it.operations, it.saved)).unwrap_or_default();
         operations.push(operation.id.clone());
         saved += operation.tokens.map_or(0, |(before, after)| before.0.cast_signed() - after.0.cast_signed());
-        let sum: Sum = output.iter().map(|line| LineKey::scanned(line)).collect();
-        let version = Version::new(self.state.key(), operations, steps, &sum, saved);
+        let version = Version::new(self.state.key(), operations, steps, &sum_of(output), saved);
         archive.put_object(&version.object())?;
         (self.places, self.version) = (places, Some(version));
         Ok(())

@@ -1,15 +1,15 @@
 //! What targets name that is not in a transcript any more: an operation has taken its entry out as a whole, so that it
 //! cannot come back singly (P-05).
 
-use crate::apply::edit::portions::Portions;
 use crate::apply::error::ApplyError;
 use crate::apply::read::named::{beginning, texts};
 use crate::apply::read::page::Page;
 use crate::apply::undo::open_cuts::OpenCut;
+use crate::apply::undo::portions::portions;
 use crate::plan::{Handle, Handles, PatternTargets, Roles, Target};
 use ctxc_store::{Archive, Operation, Originals};
 use ctxc_transcript::scan::{BlockKind, Scan};
-use ctxc_transcript::text::Tokens;
+use ctxc_transcript::text::{Digest, Tokens};
 use ctxc_transcript::{IdHash, Index, LineNo};
 
 /// Looks among what the operations of `lineage` took out, the newest first, for what each of `targets` names. Of what it
@@ -39,22 +39,24 @@ pub fn absent(
             .filter(|it| it.replaced_by.is_none())
             .filter_map(|it| Some((it.digest, it.bytes, it.uuid.filter(|uuid| is_gone(uuid))?)))
             .collect();
-        let mut lines = Portions::of(gone.iter().map(|(digest, bytes, _)| (*digest, Some(*bytes))));
-        for (_, _, uuid) in &gone {
-            let Some(bytes) = lines.next(archive)? else { continue };
-            scan.read(&bytes);
-            let page = Page { line: LineNo(0), bytes: &bytes, scan: &scan };
-            let mut take = |at: usize, name: String, call: Option<String>| {
-                if let Some(slot) = found.get_mut(at).filter(|slot| slot.is_none()) {
-                    *slot = Some(taken_out(uuid, name, call, operation));
+        for portion in portions(&gone, |(_, n_bytes, _)| *n_bytes) {
+            let digests: Vec<Digest> = portion.iter().map(|(digest, ..)| *digest).collect();
+            for ((_, _, uuid), bytes) in portion.iter().zip(archive.lines(&digests)?) {
+                let Some(bytes) = bytes else { continue };
+                scan.read(&bytes);
+                let page = Page { line: LineNo(0), bytes: &bytes, scan: &scan };
+                let mut take = |at: usize, name: String, call: Option<String>| {
+                    if let Some(slot) = found.get_mut(at).filter(|slot| slot.is_none()) {
+                        *slot = Some(taken_out(uuid, name, call, operation));
+                    }
+                };
+                for (at, name, id) in calls(&page, targets) {
+                    take(at, name, Some(id));
                 }
-            };
-            for (at, name, id) in calls(&page, targets) {
-                take(at, name, Some(id));
-            }
-            if roles.are_of(scan.kind) && !scan.is_compact_summary && !scan.is_meta {
-                for text in texts(&page) {
-                    patterns.fits(&text).for_each(|at| take(at, beginning(&text), None));
+                if roles.are_of(scan.kind) && !scan.is_compact_summary && !scan.is_meta {
+                    for text in texts(&page) {
+                        patterns.fits(&text).for_each(|at| take(at, beginning(&text), None));
+                    }
                 }
             }
         }

@@ -3,4 +3,5 @@
 pub(super) mod absent;
 pub(super) mod items;
 pub(super) mod open_cuts;
+mod portions;
 pub(super) mod recall;

@@ -11,13 +11,6 @@ use ctxc_transcript::scan::{Kind, Scan};
 use ctxc_transcript::text::{clipped, json_string, on_one_line};
 use ctxc_transcript::{Flags, LineNo, Transcript, read_line};
 
-/// The session that a rewrite makes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewSession {
-    /// Its id, a UUID.
-    pub id: String,
-}
-
 /// The line `entry` under the session id `id`.
 #[must_use]
 pub fn with_session(entry: &str, id: &str) -> String {

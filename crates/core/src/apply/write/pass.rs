@@ -14,7 +14,6 @@ use crate::apply::error::ApplyError;
 use crate::apply::follow::pointers::uuid_of;
 use crate::apply::follow::relink::relinks;
 use crate::apply::read::places::{leading_parent, raw_uuid};
-use crate::apply::write::new_session::NewSession;
 use crate::version::{Inserted, Recorder, is_own_title};
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::scan::{Kind, Scan};
@@ -140,14 +139,14 @@ impl Pass<'_> {
             if let Some(recorder) = &mut self.recorder {
                 recorder.kept(1);
             }
-            return copy_line(text, record.session_at, self.rewrite.session.as_ref(), &mut self.sink);
+            return copy_line(text, record.session_at, self.rewrite.session.as_deref(), &mut self.sink);
         }
         if edits.is_none()
             && !is_cut_short
             && self.recorder.is_none()
             && let Some(&Some(heir)) = parent
             && let Some(uuid) = self.uuids.get(&heir)
-            && let Some(pieces) = relinked(text, &record, uuid, self.rewrite.session.as_ref())
+            && let Some(pieces) = relinked(text, &record, uuid, self.rewrite.session.as_deref())
         {
             for piece in pieces {
                 self.sink.write(piece)?;
@@ -172,7 +171,7 @@ impl Pass<'_> {
         splices.retain(|splice| Some(splice.span) != scan.session_id || self.rewrite.session.is_none());
         let own: Vec<Splice> = splices.iter().filter(|splice| Some(splice.span) != scan.session_id).cloned().collect();
         if let (Some(session), Some(span)) = (&self.rewrite.session, scan.session_id) {
-            splices.push(Splice::new(span, json_string::encode(&session.id)));
+            splices.push(Splice::new(span, json_string::encode(session)));
         }
         let number = line.number();
         let mut rendered = render(text, &splices).map_err(|overlap| ApplyError::Edit { line: number, overlap })?;
@@ -200,7 +199,7 @@ impl Pass<'_> {
         let old = Span::of_string(head, start).and_then(|span| std::str::from_utf8(span.string(head)?).ok());
         let Some((old, before)) = old.zip(head.get(..=start)) else { return Ok(false) };
         self.sink.write(before)?;
-        self.sink.write(session.id.as_bytes())?;
+        self.sink.write(session.as_bytes())?;
         if let Some(recorder) = &mut self.recorder {
             recorder.kept(1);
         }
@@ -221,7 +220,7 @@ impl Pass<'_> {
         for line in &self.rewrite.appended {
             let text = line.as_bytes();
             let place = self.rewrite.session.as_ref().zip(Scan::of(text).session_id);
-            let splice = place.map(|(session, span)| Splice::new(span, json_string::encode(&session.id)));
+            let splice = place.map(|(session, span)| Splice::new(span, json_string::encode(session)));
             let rendered = render(text, splice.as_slice()).map_err(|overlap| ApplyError::Edit { line: 0, overlap })?;
             if let Some(recorder) = &mut self.recorder {
                 let is_title = is_own_title(&rendered) && Scan::of(&rendered).kind == Kind::CustomTitle;
@@ -236,12 +235,7 @@ impl Pass<'_> {
 
 /// The pieces of a line with `parent` for its parent and nothing changed besides but its session id; `None` where the
 /// places of both do not show.
-fn relinked<'t>(
-    text: &'t [u8],
-    record: &Record,
-    parent: &'t [u8],
-    session: Option<&'t NewSession>,
-) -> Option<[&'t [u8]; 5]> {
+fn relinked<'t>(text: &'t [u8], record: &Record, parent: &'t [u8], session: Option<&'t str>) -> Option<[&'t [u8]; 5]> {
     let inside = |span: Span| span.range().start + 1..span.range().end - 1;
     let old = inside(leading_parent(text, record)?);
     let Some((session, span)) = session.zip(record.session_at.span(text)) else {
@@ -249,7 +243,7 @@ fn relinked<'t>(
     };
     span.string(text)?;
     let id = inside(span);
-    Some([text.get(..old.start)?, parent, text.get(old.end..id.start)?, session.id.as_bytes(), text.get(id.end..)?])
+    Some([text.get(..old.start)?, parent, text.get(old.end..id.start)?, session.as_bytes(), text.get(id.end..)?])
 }
 
 fn quoted(raw: &[u8]) -> Vec<u8> {
@@ -257,17 +251,12 @@ fn quoted(raw: &[u8]) -> Vec<u8> {
 }
 
 /// Writes a line with nothing changed but its session id.
-fn copy_line(
-    text: &[u8],
-    session_at: SessionAt,
-    session: Option<&NewSession>,
-    sink: &mut Sink<'_>,
-) -> Result<(), ApplyError> {
+fn copy_line(text: &[u8], session_at: SessionAt, session: Option<&str>, sink: &mut Sink<'_>) -> Result<(), ApplyError> {
     let place = session.and_then(|session| Some((session, session_at.span(text)?)));
     let Some((session, span)) = place else { return sink.write(text) };
     let old = span.string(text).unwrap_or_default();
     let (before, rest) = text.split_at(span.range().start + 1);
     sink.write(before)?;
-    sink.write(session.id.as_bytes())?;
+    sink.write(session.as_bytes())?;
     sink.write(rest.get(old.len()..).unwrap_or_default())
 }

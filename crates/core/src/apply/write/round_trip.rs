@@ -10,7 +10,6 @@ use crate::apply::error::ApplyError;
 use crate::apply::follow::bounds::Thinking;
 use crate::apply::follow::follow_up::follow_up;
 use crate::apply::write::file::unnamed_file;
-use crate::apply::write::new_session::NewSession;
 use crate::version::title_line;
 use crate::version::{self, Appended, Deposited, Layout, Recorded, Recorder, State, Step, Version};
 use ctxc_store as archive;
@@ -52,7 +51,7 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
     let thinking = Thinking::default();
     let calibration = Calibration::learn(&index, &chain);
     follow_up(Transcript { file: &file, index: &index, chain: &chain }, &calibration, thinking, &[], &mut rewrite)?;
-    rewrite.session = Some(NewSession { id: "00000000-0000-4000-8000-000000000000".to_owned() });
+    rewrite.session = Some("00000000-0000-4000-8000-000000000000".to_owned());
     rewrite.appended.push(title_line("00000000-0000-4000-8000-000000000000", "a title (compressed)"));
 
     let mut archive = archive::open(&ArchiveUrl::Memory)?;
@@ -71,8 +70,7 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
     let is_equal = is_equal_without_archive(data, &rewrite, &out, &index)?;
     let (mut back, mut again) = (Vec::new(), Vec::new());
     plain.write(&*archive, None, Appended::UnderIdentity, &mut back)?;
-    let id = rewrite.session.as_ref().map(|session| session.id.as_str());
-    version.write(&*archive, id, Appended::UnderIdentity, &mut again)?;
+    version.write(&*archive, rewrite.session.as_deref(), Appended::UnderIdentity, &mut again)?;
     let spooled_out = spooled(&out)?;
     let out_index = Index::build(&spooled_out)?;
     let (_, known) = version::recognise(&*archive, &spooled_out, &out_index)?;

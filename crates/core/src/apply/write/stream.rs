@@ -1,7 +1,7 @@
 //! The two ends of pass two: the source by lines of known length, and the result through one buffer.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::sync::atomic::AtomicBool;
 
 use crate::apply::error::ApplyError;
@@ -115,44 +115,22 @@ impl<'a> Source<'a> {
 
 /// Where the result goes.
 pub(in crate::apply) struct Sink<'a> {
-    out: &'a mut dyn Write,
-    buffer: Vec<u8>,
+    out: BufWriter<&'a mut dyn Write>,
     len: u64,
 }
 
 impl<'a> Sink<'a> {
     pub(in crate::apply) fn new(out: &'a mut dyn Write) -> Self {
-        Self { out, buffer: Vec::with_capacity(CHUNK), len: 0 }
+        Self { out: BufWriter::with_capacity(CHUNK, out), len: 0 }
     }
 
     pub(in crate::apply) fn write(&mut self, bytes: &[u8]) -> Result<(), ApplyError> {
         self.len += bytes.len() as u64;
-        let is_large = bytes.len() >= CHUNK / 2;
-        if is_large || self.buffer.len() + bytes.len() > CHUNK {
-            self.flush()?;
-        }
-        if is_large {
-            return self.pass_on(bytes);
-        }
-        self.buffer.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<(), ApplyError> {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        self.pass_on(&buffer)?;
-        buffer.clear();
-        self.buffer = buffer;
-        Ok(())
-    }
-
-    fn pass_on(&mut self, bytes: &[u8]) -> Result<(), ApplyError> {
         self.out.write_all(bytes).map_err(ApplyError::WriteResult)
     }
 
     /// The length of the result, all of which has been passed on.
     pub(in crate::apply) fn finish(mut self) -> Result<u64, ApplyError> {
-        self.flush()?;
         self.out.flush().map_err(ApplyError::WriteResult)?;
         Ok(self.len)
     }
