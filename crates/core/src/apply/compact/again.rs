@@ -66,7 +66,7 @@ impl EarlierMessages {
             for block in scan.outer_blocks() {
                 match block.kind {
                     BlockKind::ToolUse => {
-                        calls.push((line, decoded(block.name, bytes).unwrap_or_default(), id(block, bytes)))
+                        calls.push((line, decoded(block.name, bytes).unwrap_or_default(), id(block, bytes)));
                     }
                     BlockKind::ToolResult => drop(before.results.insert(id(block, bytes), line)),
                     _ => {}

@@ -129,7 +129,9 @@ pub fn prune(
             AlsoRemoved::Thinking => {}
         }
         rows.add_gone(also.name(), gone);
-        cuts.iter().for_each(|cut| rows.add(also.name(), cut));
+        for cut in &cuts {
+            rows.add(also.name(), cut);
+        }
     }
     Ok(Pruned { rows: rows.0, calls: pruned.into_iter().map(|(_, call)| call).collect(), keeps_dead })
 }
@@ -237,15 +239,13 @@ impl Work<'_> {
         described: &Described,
     ) -> Option<String> {
         let what = described.brief(ARGUMENT_LEN);
-        let fate = if planned.superseded.is_some() { "superseded" } else { "masked" };
-        let placeholder = Placeholder { what: &what, fate, tokens: call.tokens, line, archive_ref: self.archive_ref };
-        let (digest, least_saved) = match planned.superseded {
-            Some(_) => (String::new(), self.pruning.least_saved()),
-            None => {
-                let most = Tokens(self.pruning.stage.digest_tokens);
-                (digest(&page.result_text(result.block as usize), most), LEAST_SAVED)
-            }
+        let (fate, digest, least_saved) = if planned.superseded.is_some() {
+            ("superseded", String::new(), self.pruning.least_saved())
+        } else {
+            let most = Tokens(self.pruning.stage.digest_tokens);
+            ("masked", digest(&page.result_text(result.block as usize), most), LEAST_SAVED)
         };
+        let placeholder = Placeholder { what: &what, fate, tokens: call.tokens, line, archive_ref: self.archive_ref };
         let is_worth_it = |text: &str| chars4(text).0 + least_saved.0 <= call.tokens.0;
         if digest.is_empty() {
             // What saves less than it costs is not worth what it hides.
