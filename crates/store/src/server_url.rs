@@ -55,18 +55,13 @@ pub enum Encryption {
     Verified,
 }
 
-impl Encryption {
-    const ALL: [Self; 4] = [Self::Off, Self::IfOffered, Self::Unverified, Self::Verified];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Off => "disable",
-            Self::IfOffered => "prefer",
-            Self::Unverified => "require",
-            Self::Verified => "verify-full",
-        }
-    }
-}
+/// What `sslmode` may say.
+const SSL_MODES: [(&str, Encryption); 4] = [
+    ("disable", Encryption::Off),
+    ("prefer", Encryption::IfOffered),
+    ("require", Encryption::Unverified),
+    ("verify-full", Encryption::Verified),
+];
 
 impl ServerUrl {
     /// Whether `given` is meant as one.
@@ -82,23 +77,11 @@ impl ServerUrl {
         read(given).map_err(|hint| ArchiveError::BadPlace { given: hide_password(given), hint })
     }
 
-    /// Whether it is this machine, so that nothing leaves it.
-    #[must_use]
-    pub fn is_local(&self) -> bool {
-        is_local(&self.host)
-    }
-
-    /// Whether others on the way can read what is sent.
-    #[must_use]
-    pub fn is_in_the_clear(&self) -> bool {
-        !self.is_local() && self.encryption == Encryption::Off
-    }
-
     /// Whether both are one archive, whoever asks for it and however it is protected.
     #[must_use]
     pub fn is_same_place(&self, other: &Self) -> bool {
-        let place = |url: &Self| (url.host.clone(), url.port, url.database.clone(), url.schema.clone());
-        place(self) == place(other)
+        (&self.host, self.port, &self.database, &self.schema)
+            == (&other.host, other.port, &other.database, &other.schema)
     }
 
     /// Whether it has a password in it.
@@ -129,9 +112,8 @@ impl ServerUrl {
         if is_socket {
             parameters.push(format!("host={}", encoded_path(host)));
         }
-        if *encryption != default_encryption(host) {
-            parameters.push(format!("sslmode={}", encryption.name()));
-        }
+        let is_said = |(_, mode): &&(&str, Encryption)| mode == encryption && *mode != default_encryption(host);
+        parameters.extend(SSL_MODES.iter().find(is_said).map(|(mode, _)| format!("sslmode={mode}")));
         if let Some(path) = &self.root_certificates {
             parameters.push(format!("sslrootcert={}", encoded_path(&path.to_string_lossy())));
         }
@@ -206,7 +188,10 @@ fn read(given: &str) -> Result<ServerUrl, &'static str> {
         let value = decoded(value)?;
         match name {
             "host" => host = value,
-            "sslmode" => encryption = Some(mode(&value)?),
+            "sslmode" => {
+                const ODD: &str = "sslmode is one of disable, prefer, require and verify-full";
+                encryption = Some(SSL_MODES.iter().find(|(mode, _)| *mode == value).ok_or(ODD)?.1);
+            }
             "sslrootcert" => root_certificates = Some(value.into()),
             "schema" if is_schema(&value) => schema = value,
             "schema" => return Err("a schema is made of lower-case letters, digits and `_`, at most 63 of them"),
@@ -225,11 +210,6 @@ fn read(given: &str) -> Result<ServerUrl, &'static str> {
         return Err("`sslmode=prefer` would fall back to no encryption unasked; use verify-full, require or disable");
     }
     Ok(ServerUrl { host, port, user, password, database, encryption, root_certificates, schema })
-}
-
-fn mode(value: &str) -> Result<Encryption, &'static str> {
-    let mode = Encryption::ALL.into_iter().find(|mode| mode.name() == value);
-    mode.ok_or("sslmode is one of disable, prefer, require and verify-full")
 }
 
 fn is_schema(value: &str) -> bool {
