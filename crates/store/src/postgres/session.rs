@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use tokio_postgres::config::SslMode;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Config, NoTls, Row, Statement};
+use tokio_postgres::{Client, Config, Row, Statement};
 
-use super::fault::{Fault, LOCK_SECONDS, unreachable};
+use super::fault::{Fault, LOCK_SECONDS, connecting, unreachable};
 use super::tls;
 use crate::waiting::Waiting;
 use crate::{ArchiveError, Encryption, ServerUrl};
@@ -50,27 +50,13 @@ impl Server {
     /// Makes a connection that sees the schema of the archive.
     pub(super) fn connect(&self) -> Result<Session, ArchiveError> {
         let config = config(&self.url);
-        let tls = match self.url.encryption {
-            Encryption::Off => None,
-            Encryption::IfOffered | Encryption::Unverified | Encryption::Verified => {
-                Some(tls::connector(&self.url, &self.place)?)
-            }
-        };
+        let tls = tls::connector(&self.url, &self.place)?;
         let client = self.waiting.wait(async {
-            Ok::<_, tokio_postgres::Error>(match tls {
-                None => {
-                    let (client, connection) = config.connect(NoTls).await?;
-                    tokio::spawn(connection);
-                    client
-                }
-                Some(tls) => {
-                    let (client, connection) = config.connect(tls).await?;
-                    tokio::spawn(connection);
-                    client
-                }
-            })
+            let (client, connection) = config.connect(tls).await?;
+            tokio::spawn(connection);
+            Ok::<_, tokio_postgres::Error>(client)
         });
-        let client = client.map_err(|error| super::fault::connecting(&self.place, self.url.encryption, error))?;
+        let client = client.map_err(|error| connecting(&self.place, self.url.encryption, error))?;
         let mut session = Session { client, statements: HashMap::new() };
         self.batch(&mut session, &settings(&self.url.schema)).fault(&self.place)?;
         Ok(session)

@@ -13,14 +13,14 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::{ArchiveError, Encryption, ServerUrl};
 
-/// What protects connections to the server of `url` as that says.
+/// What protects connections to the server of `url` as that says. Without encryption it is not used.
 pub(super) fn connector(url: &ServerUrl, place: &str) -> Result<MakeRustlsConnect, ArchiveError> {
     let wrong = |detail: String| ArchiveError::Unprotected { place: place.to_owned(), detail };
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions();
     let builder = builder.map_err(|error| wrong(error.to_string()))?;
     let config = match (&url.root_certificates, url.encryption) {
-        (Some(path), _) => {
+        (Some(path), Encryption::IfOffered | Encryption::Unverified | Encryption::Verified) => {
             let unreadable = |error: &dyn std::fmt::Display| {
                 wrong(format!("the certificates in {} cannot be read ({error}); check sslrootcert", path.display()))
             };
@@ -39,7 +39,7 @@ pub(super) fn connector(url: &ServerUrl, place: &str) -> Result<MakeRustlsConnec
             let verified = builder.with_platform_verifier();
             verified.map_err(|error| wrong(error.to_string()))?.with_no_client_auth()
         }
-        (None, Encryption::Off | Encryption::IfOffered | Encryption::Unverified) => builder
+        (_, Encryption::Off) | (None, Encryption::IfOffered | Encryption::Unverified) => builder
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
             .with_no_client_auth(),
