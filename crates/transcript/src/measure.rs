@@ -27,16 +27,6 @@ pub enum Part {
 }
 
 impl Part {
-    /// Every part, in the order of a table.
-    pub const ALL: [Self; 7] =
-        [Self::Text, Self::ToolUse, Self::ToolResult, Self::Image, Self::Attachment, Self::Thinking, Self::Signature];
-
-    /// Whether this is thinking, which has rows of its own.
-    #[must_use]
-    pub const fn is_thinking(self) -> bool {
-        matches!(self, Self::Thinking | Self::Signature)
-    }
-
     /// The name that people read.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -30,36 +30,29 @@ impl Vector {
         &self.0
     }
 
-    /// How alike two are: 1 for the same direction, 0 for none in common. Those of different spaces have none.
-    #[must_use]
-    pub fn likeness(&self, other: &Self) -> f32 {
-        likeness(&self.0, other.0.iter().copied())
-    }
-
     /// Its bytes: four for each number, the lowest first.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.0.iter().flat_map(|number| number.to_le_bytes()).collect()
     }
 
-    /// How alike this one and the one of these bytes are; `None` where they have not as many numbers.
+    /// How alike this one and the one of these bytes are: 1 for the same direction, 0 for none in common; `None` where they
+    /// have not as many numbers.
     #[must_use]
     pub fn likeness_of_bytes(&self, bytes: &[u8]) -> Option<f32> {
         let (numbers, rest) = bytes.as_chunks::<4>();
-        (numbers.len() == self.0.len() && rest.is_empty())
-            .then(|| likeness(&self.0, numbers.iter().map(|bytes| f32::from_le_bytes(*bytes))))
-    }
-}
-
-/// In eight sums, which a CPU adds up at a time.
-fn likeness(left: &[f32], right: impl Iterator<Item = f32>) -> f32 {
-    let mut sums = [0.0_f32; 8];
-    for ((left, right), at) in left.iter().zip(right).zip((0..8).cycle()) {
-        if let Some(sum) = sums.get_mut(at) {
-            *sum += left * right;
+        if numbers.len() != self.0.len() || !rest.is_empty() {
+            return None;
         }
+        // In eight sums, which a CPU adds up at a time.
+        let mut sums = [0.0_f32; 8];
+        for ((left, right), at) in self.0.iter().zip(numbers).zip((0..8).cycle()) {
+            if let Some(sum) = sums.get_mut(at) {
+                *sum += left * f32::from_le_bytes(*right);
+            }
+        }
+        Some(sums.iter().sum())
     }
-    sums.iter().sum()
 }
 
 #[cfg(test)]
@@ -71,13 +64,15 @@ mod tests {
     fn a_05_a_vector_is_a_direction_and_comes_back_from_its_bytes() {
         let vector = Vector::new(vec![3.0, 4.0]).unwrap();
         assert_eq!(vector.numbers(), [0.6, 0.8]);
-        assert!((vector.likeness(&Vector::new(vec![6.0, 8.0]).unwrap()) - 1.0).abs() < 1e-6);
-        assert!(vector.likeness(&Vector::new(vec![-4.0, 3.0]).unwrap()).abs() < 1e-6);
-        assert!((vector.likeness_of_bytes(&vector.to_bytes()).unwrap() - 1.0).abs() < 1e-6);
+        let likeness =
+            |left: &Vector, right: Vec<f32>| left.likeness_of_bytes(&Vector::new(right).unwrap().to_bytes()).unwrap();
+        assert!((likeness(&vector, vec![6.0, 8.0]) - 1.0).abs() < 1e-6);
+        assert!(likeness(&vector, vec![-4.0, 3.0]).abs() < 1e-6);
+        assert!((likeness(&vector, vec![3.0, 4.0]) - 1.0).abs() < 1e-6);
         assert_eq!(vector.likeness_of_bytes(&[0; 12]), None);
         assert_eq!(vector.likeness_of_bytes(&[0; 9]), None);
         let long = Vector::new((0..1536_u16).map(f32::from).collect()).unwrap();
-        assert!((long.likeness(&long) - 1.0).abs() < 1e-4);
+        assert!((long.likeness_of_bytes(&long.to_bytes()).unwrap() - 1.0).abs() < 1e-4);
         for nowhere in [vec![], vec![0.0, 0.0], vec![f32::NAN], vec![f32::INFINITY, 1.0]] {
             assert_eq!(Vector::new(nowhere), None);
         }
