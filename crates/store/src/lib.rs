@@ -24,7 +24,6 @@ mod open;
 mod operation;
 mod original;
 mod pack;
-mod path_bytes;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod prefix;
@@ -52,7 +51,7 @@ pub use document::{Document, DocumentId, Kind, NotAKind};
 pub use embed::{EMBEDDED, Vector, fuse};
 pub use error::ArchiveError;
 pub use lineage::{ancestors, lineage};
-pub use object::{EachLine, LineId, NotAnObjectKind, Object, ObjectHead, ObjectKind};
+pub use object::{EachLine, LineId, NotAnObjectKind, Object, ObjectKind};
 pub use open::{open, open_existing, stored_bytes, upgrade};
 pub use operation::{Cut, FileRef, Operation, operation_id};
 pub use original::{Original, StoredOriginal};

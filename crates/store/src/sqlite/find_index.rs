@@ -65,10 +65,8 @@ impl FindIndex {
     /// # Errors
     /// When a file of it cannot be deleted.
     pub fn delete(path: &Path) -> std::io::Result<()> {
-        for ending in ["", "-wal", "-shm"] {
-            let mut name = path.as_os_str().to_owned();
-            name.push(ending);
-            match std::fs::remove_file(&name) {
+        for file in place::files(path) {
+            match std::fs::remove_file(file) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }

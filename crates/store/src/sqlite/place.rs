@@ -21,7 +21,11 @@ pub(super) fn create_folder(path: &Path) -> Result<(), ArchiveError> {
 }
 
 fn create_private_folder(folder: &Path) -> io::Result<()> {
-    match private_folder().create(folder) {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "there is no mode to set"))]
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(folder) {
         // Another process was faster; its folder serves.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
         result => result?,
@@ -66,13 +70,19 @@ impl NewFile {
     }
 }
 
+/// The files of the database at `path`, whether or not they are there.
+pub(super) fn files(path: &Path) -> [PathBuf; 3] {
+    ["", "-wal", "-shm"].map(|suffix| {
+        let mut name = OsString::from(path);
+        name.push(suffix);
+        name.into()
+    })
+}
+
 /// Takes all rights but its owner's from a database that was made otherwise. One that belongs to somebody
 /// else stays as it is.
 pub(super) fn tighten(path: &Path) {
-    for suffix in ["", "-wal", "-shm"] {
-        let mut name = OsString::from(path);
-        name.push(suffix);
-        let file = PathBuf::from(name);
+    for file in files(path) {
         if is_open_to_others(&file) {
             let _not_ours = set_mode(&file, 0o600);
         }
@@ -81,19 +91,6 @@ pub(super) fn tighten(path: &Path) {
 
 fn create_error(path: &Path, source: io::Error) -> ArchiveError {
     ArchiveError::Create { path: path.to_owned(), source }
-}
-
-#[cfg(unix)]
-fn private_folder() -> fs::DirBuilder {
-    use std::os::unix::fs::DirBuilderExt;
-    let mut builder = fs::DirBuilder::new();
-    builder.mode(0o700);
-    builder
-}
-
-#[cfg(not(unix))]
-fn private_folder() -> fs::DirBuilder {
-    fs::DirBuilder::new()
 }
 
 #[cfg(unix)]
@@ -119,13 +116,7 @@ fn set_mode(_path: &Path, _mode: u32) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(unix)]
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    fs::File::open(folder)?.sync_all()
-}
-
 /// Elsewhere a folder cannot be opened as a file, and its entries need no sync of their own.
-#[cfg(not(unix))]
-fn sync_folder(_folder: &Path) -> io::Result<()> {
-    Ok(())
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { fs::File::open(folder)?.sync_all() } else { Ok(()) }
 }

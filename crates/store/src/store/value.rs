@@ -5,7 +5,6 @@ use std::vec::IntoIter;
 
 use jiff::Timestamp;
 
-use crate::path_bytes;
 use crate::{Kind, LineId, NotAKind, NotAnObjectKind, ObjectKind};
 use ctxc_transcript::text::Digest;
 
@@ -63,7 +62,7 @@ into_value! {
     Vec<u8>: bytes => Self::Bytes(bytes);
     &[u8]: bytes => Self::Bytes(bytes.to_vec());
     Digest: digest => Self::Bytes(digest.as_bytes().to_vec());
-    &Path: path => Self::Path(path_bytes::to_bytes(path));
+    &Path: path => Self::Path(path.as_os_str().as_encoded_bytes().to_vec());
     Timestamp: time => Self::Int(to_nanoseconds(time));
 }
 
@@ -135,7 +134,7 @@ from_value! {
     };
     PathBuf: value => match value {
         Value::Text(text) => Ok(text.into()),
-        value => Vec::from_value(value).map(|bytes| path_bytes::from_bytes(&bytes)),
+        value => Vec::from_value(value).map(|bytes| path(&bytes)),
     };
     Digest: value => {
         let bytes = Vec::from_value(value)?;
@@ -147,6 +146,18 @@ from_value! {
         value => Self::from_nanosecond(i64::from_value(value)?.into()),
     }
     .map_err(|error| error.to_string());
+}
+
+/// The path of bytes that need not be UTF-8.
+#[cfg(unix)]
+fn path(bytes: &[u8]) -> PathBuf {
+    <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes).into()
+}
+
+/// Elsewhere no safe way leads back from odd bytes; the path is only shown, so an approximation serves.
+#[cfg(not(unix))]
+fn path(bytes: &[u8]) -> PathBuf {
+    String::from_utf8_lossy(bytes).into_owned().into()
 }
 
 impl<T: FromValue> FromValue for Option<T> {
