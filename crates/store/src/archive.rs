@@ -6,8 +6,8 @@ use std::ops::{ControlFlow, RangeInclusive};
 use std::path::Path;
 
 use super::{
-    ArchiveError, Cleanup, Contents, DocumentId, Dropped, EachLine, Hit, Kind, LineId, Object, ObjectHead, ObjectKind,
-    Operation, Original, Query, Reader, RecipeStep, Record, RecordFilter, StoredOriginal, Sweep, Vector,
+    ArchiveError, Cleanup, Contents, DocumentId, Dropped, EachLine, Hit, Kind, LineId, Object, ObjectKind, Operation,
+    Original, Query, Reader, RecipeStep, Record, RecordFilter, StoredOriginal, Sweep, Vector,
 };
 use ctxc_transcript::text::Digest;
 
@@ -81,11 +81,11 @@ pub trait Archive: Send {
     /// When the store cannot be read, or what it holds is damaged.
     fn object(&self, kind: ObjectKind, key: Digest) -> Result<Option<Object>, ArchiveError>;
 
-    /// The heads of the objects of this kind, of this group alone where one is given, oldest first.
+    /// The keys and heads of the objects of this kind, of this group alone where one is given, oldest first.
     ///
     /// # Errors
     /// When the store cannot be read, or what it holds is damaged.
-    fn objects(&self, kind: ObjectKind, group: Option<Digest>) -> Result<Vec<ObjectHead>, ArchiveError>;
+    fn objects(&self, kind: ObjectKind, group: Option<Digest>) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError>;
 
     /// A mark of the objects of this kind, which is another one once any of them was put or dropped. Two rows are read for
     /// it: a search asks at every call.

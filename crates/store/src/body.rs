@@ -1,5 +1,6 @@
 //! A line as a database keeps it: compressed where that makes it smaller.
 
+use super::ArchiveError;
 use ctxc_transcript::text::Digest;
 
 /// The line as it is.
@@ -24,23 +25,33 @@ pub(super) fn checksum(bytes: &[u8]) -> Vec<u8> {
     Digest::of(bytes).as_bytes().iter().take(CHECKSUM).copied().collect()
 }
 
-/// Compresses line after line with one compressor and one buffer, which grow to the longest line.
+/// Compresses line after line with one compressor, made when the first line comes, and one buffer, which grow to the longest
+/// line.
 pub(super) struct Packer {
-    compressor: zstd::bulk::Compressor<'static>,
+    level: i32,
+    compressor: Option<zstd::bulk::Compressor<'static>>,
     buffer: Vec<u8>,
 }
 
 impl Packer {
-    pub(super) fn new(level: i32) -> std::io::Result<Self> {
-        Ok(Self { compressor: zstd::bulk::Compressor::new(level)?, buffer: Vec::new() })
+    pub(super) const fn new(level: i32) -> Self {
+        Self { level, compressor: None, buffer: Vec::new() }
     }
 
     /// The codec and the bytes that keep `line`.
-    pub(super) fn pack<'a>(&'a mut self, line: &'a [u8]) -> std::io::Result<(i64, &'a [u8])> {
+    pub(super) fn pack<'a>(&'a mut self, line: &'a [u8]) -> Result<(i64, &'a [u8]), ArchiveError> {
+        let len = self.compress(line).map_err(|source| ArchiveError::Compress { bytes: line.len(), source })?;
+        Ok(if len < line.len() { (ZSTD, &self.buffer) } else { (PLAIN, line) })
+    }
+
+    fn compress(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        let compressor = match self.compressor.take() {
+            Some(compressor) => compressor,
+            None => zstd::bulk::Compressor::new(self.level)?,
+        };
         self.buffer.clear();
         self.buffer.reserve(zstd::zstd_safe::compress_bound(line.len()));
-        let len = self.compressor.compress_to_buffer(line, &mut self.buffer)?;
-        Ok(if len < line.len() { (ZSTD, &self.buffer) } else { (PLAIN, line) })
+        self.compressor.insert(compressor).compress_to_buffer(line, &mut self.buffer)
     }
 }
 

@@ -53,15 +53,6 @@ pub struct Object {
     pub content: Vec<u8>,
 }
 
-/// What is known of an object without its content.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ObjectHead {
-    /// Its key among those of its kind.
-    pub key: Digest,
-    /// Its head.
-    pub head: Vec<u8>,
-}
-
 /// What an object is known by, and its head: what is read of it without its content.
 pub(super) struct Label {
     pub(super) kind: ObjectKind,
@@ -76,8 +67,8 @@ impl Label {
     fn of(object: &Object, payload: &[u8]) -> Self {
         let Object { kind, key, group, head, .. } = object;
         let mut label = Self { kind: *kind, key: *key, group: *group, head: head.clone(), checksum: Vec::new() };
-        label.checksum = label.digest().as_bytes().iter().take(CHECKSUM).copied().collect();
-        label.checksum.extend(Digest::of(payload).as_bytes().iter().take(CHECKSUM));
+        let digests = [label.digest(), Digest::of(payload)];
+        label.checksum = digests.iter().flat_map(|digest| digest.as_bytes().iter().take(CHECKSUM)).copied().collect();
         label
     }
 
@@ -90,13 +81,8 @@ impl Label {
         Digest::of(&bytes)
     }
 
-    /// The head of the object; `None` where it is not what was stored.
-    pub(super) fn checked(self) -> Option<ObjectHead> {
-        let is_sound = self.is_sound();
-        is_sound.then_some(ObjectHead { key: self.key, head: self.head })
-    }
-
-    fn is_sound(&self) -> bool {
+    /// Whether it is what was stored.
+    pub(super) fn is_sound(&self) -> bool {
         self.checksum.len() == 2 * CHECKSUM
             && self.checksum.get(..CHECKSUM).is_some_and(|checksum| self.digest().as_bytes().starts_with(checksum))
     }
@@ -114,7 +100,7 @@ pub(super) struct PackedObject {
 }
 
 impl PackedObject {
-    pub(super) fn pack(object: &Object, packer: &mut Packer) -> std::io::Result<Self> {
+    pub(super) fn pack(object: &Object, packer: &mut Packer) -> Result<Self, ArchiveError> {
         let mut payload = Vec::with_capacity(object.lines.len() * 2 + object.content.len() + 10);
         put_varint(&mut payload, object.lines.len() as u64);
         put_ids(&mut payload, object.lines.iter().copied());

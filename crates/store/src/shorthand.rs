@@ -92,12 +92,12 @@ impl dyn Archive + '_ {
 
     /// The keys and heads of the objects of this kind and group, oldest first.
     pub fn objects_of(&self, kind: ObjectKind, group: Digest) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
-        Ok(self.objects(kind, Some(group))?.into_iter().map(|object| (object.key, object.head)).collect())
+        self.objects(kind, Some(group))
     }
 
     /// The keys and heads of all objects of this kind, oldest first.
     pub fn object_keys(&self, kind: ObjectKind) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
-        Ok(self.objects(kind, None)?.into_iter().map(|object| (object.key, object.head)).collect())
+        self.objects(kind, None)
     }
 
     /// The records that `filter` admits, oldest first.

@@ -7,8 +7,7 @@ use super::hits::hits;
 use super::{index, lines, objects, operations, packing, records, replace, search, sweep, vectors};
 use crate::{
     Archive, ArchiveError, Cleanup, Contents, Digests, Dropped, EachLine, EachRecord, Entry, Hit, LineId, Name, Object,
-    ObjectHead, ObjectKind, Operation, Operations, Originals, Reader, RecipeStep, Records, Rewrite, Search,
-    StoredOriginal, Sweep,
+    ObjectKind, Operation, Operations, Originals, Reader, RecipeStep, Records, Rewrite, Search, StoredOriginal, Sweep,
 };
 use ctxc_transcript::text::Digest;
 
@@ -53,7 +52,7 @@ impl Archive for Store {
         objects::one(&*self.reader, &mut self.lines.borrow_mut().unpacker, kind, key)
     }
 
-    fn objects(&self, kind: ObjectKind, group: Option<Digest>) -> Result<Vec<ObjectHead>, ArchiveError> {
+    fn objects(&self, kind: ObjectKind, group: Option<Digest>) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
         objects::heads(&*self.reader, kind, group)
     }
 

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 
 use super::lines::Lines;
 use super::link::{Hold, Link};
-use super::packing::{Packing, compress, put_alone};
-use super::value::{Value, values};
+use super::packing::{Packing, put_alone};
+use super::value::Value;
 use super::{objects, operations, records, replace, vectors};
 use crate::body::{LEVEL, Packer};
 use crate::{ArchiveError, Entry, Name, Original, Record};
@@ -25,7 +25,7 @@ pub(crate) struct Store {
     pub(super) lines: RefCell<Lines>,
     deposit: Deposit,
     gathered: Gathered,
-    packer: Option<Packer>,
+    packer: Packer,
     /// What the originals share that wait for their operation: the first and the last number of theirs.
     part: Option<(i64, i64)>,
     /// The pack that lines go into.
@@ -46,16 +46,11 @@ enum Deposit {
 /// What was put and is not sent yet.
 #[derive(Default)]
 struct Gathered {
-    originals: Vec<GatheredOriginal>,
+    lines: Vec<(Digest, Vec<u8>)>,
+    /// Of each line the uuid, and the digest of what took its place.
+    originals: Vec<[Value; 2]>,
     records: Vec<Record>,
     n_bytes: usize,
-}
-
-struct GatheredOriginal {
-    digest: Digest,
-    line: Vec<u8>,
-    uuid: Option<String>,
-    replaced_by: Option<Digest>,
 }
 
 impl Store {
@@ -66,7 +61,7 @@ impl Store {
             lines: RefCell::default(),
             deposit: Deposit::None,
             gathered: Gathered::default(),
-            packer: None,
+            packer: Packer::new(LEVEL),
             part: None,
             packing: None,
         }
@@ -116,9 +111,9 @@ impl Store {
     pub(super) fn put_entry(&mut self, entry: Entry<'_>) -> Result<(), ArchiveError> {
         match entry {
             Entry::Original(digest, Original { line, uuid, replaced_by }) => self.put_with(|store| {
-                let (line, uuid) = (line.to_vec(), uuid.map(str::to_owned));
                 store.gathered.n_bytes += line.len();
-                store.gathered.originals.push(GatheredOriginal { digest, line, uuid, replaced_by: *replaced_by });
+                store.gathered.lines.push((digest, line.to_vec()));
+                store.gathered.originals.push([(*uuid).into(), (*replaced_by).into()]);
                 store.send_much()
             }),
             Entry::Record(record) => self.put_with(|store| {
@@ -132,10 +127,7 @@ impl Store {
                 }
                 Ok(())
             }),
-            Entry::Object(object) => self.put_with(|store| {
-                let packer = packer(&mut store.packer)?;
-                objects::put(&*store.writer, packer, object)
-            }),
+            Entry::Object(object) => self.put_with(|store| objects::put(&*store.writer, &mut store.packer, object)),
             Entry::MaskedLines(lines) => {
                 // The packs that are held have what was there.
                 self.lines.take();
@@ -218,38 +210,22 @@ impl Store {
 
     /// Sends what was gathered, once it is much.
     fn send_much(&mut self) -> Result<(), ArchiveError> {
-        let Gathered { originals, records, n_bytes } = &self.gathered;
+        let Gathered { originals, records, n_bytes, .. } = &self.gathered;
         let is_much = originals.len() + records.len() >= MOST_ROWS || *n_bytes >= MOST_BYTES;
         if is_much { self.send() } else { Ok(()) }
     }
 
     fn send(&mut self) -> Result<(), ArchiveError> {
-        let Gathered { originals, records, .. } = std::mem::take(&mut self.gathered);
-        if originals.is_empty() && records.is_empty() {
-            return Ok(());
-        }
-        let packer = packer(&mut self.packer)?;
+        let Gathered { lines, originals, records, .. } = std::mem::take(&mut self.gathered);
         if !originals.is_empty() {
-            let lines: Vec<_> = originals.iter().map(|it| (it.digest, it.line.as_slice())).collect();
-            let ids = put_alone(&*self.writer, packer, &lines)?;
-            let rows: Vec<Vec<Value>> = originals
-                .into_iter()
-                .zip(ids)
-                .map(|(original, id)| values![id, original.uuid, original.replaced_by].to_vec())
-                .collect();
+            let lines: Vec<(Digest, &[u8])> = lines.iter().map(|(digest, line)| (*digest, line.as_slice())).collect();
+            let ids = put_alone(&*self.writer, &mut self.packer, &lines)?;
+            let rows = ids.into_iter().zip(originals);
+            let rows = rows.map(|(id, [uuid, replaced_by])| vec![id.into(), uuid, replaced_by]).collect();
             operations::put_originals(&*self.writer, rows, &mut self.part)?;
         }
-        records::put(&*self.writer, packer, records)
+        records::put(&*self.writer, &mut self.packer, records)
     }
-}
-
-/// The compressor, made when it is first needed.
-fn packer(packer: &mut Option<Packer>) -> Result<&mut Packer, ArchiveError> {
-    let made = match packer.take() {
-        Some(made) => made,
-        None => Packer::new(LEVEL).map_err(compress(0))?,
-    };
-    Ok(packer.insert(made))
 }
 
 #[cfg(test)]

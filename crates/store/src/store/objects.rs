@@ -1,11 +1,10 @@
 //! Objects: the statements, and what their rows hold.
 
 use super::link::{Dialect, Link};
-use super::packing::compress;
 use super::value::{Damage, Row, Value, values};
 use crate::body::{Packer, Unpacker};
 use crate::object::{Label, PackedObject};
-use crate::{ArchiveError, LineId, Object, ObjectHead, ObjectKind};
+use crate::{ArchiveError, LineId, Object, ObjectKind};
 use ctxc_transcript::text::Digest;
 
 const LABEL: &str = "SELECT kind, key, \"group\", head, checksum FROM object";
@@ -39,15 +38,19 @@ pub(crate) fn one(
     db.one(&sql, &values![key, kind.name()], |row| object(row, unpacker))
 }
 
-/// The heads of the objects of a kind, of a group alone where one is given, oldest first.
-pub(crate) fn heads(db: &dyn Link, kind: ObjectKind, group: Option<Digest>) -> Result<Vec<ObjectHead>, ArchiveError> {
+/// The keys and heads of the objects of a kind, of a group alone where one is given, oldest first.
+pub(crate) fn heads(
+    db: &dyn Link,
+    kind: ObjectKind,
+    group: Option<Digest>,
+) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
     let (of_group, mut values) = ("AND \"group\" = $2", values![kind.name()].to_vec());
     values.extend(group.map(Value::from));
     let sql = format!("{LABEL} WHERE kind = $1 {} ORDER BY seq", group.map_or("", |_| of_group));
     db.all(&sql, &values, |row| {
         let label = label(row)?;
-        let key = label.key;
-        label.checked().ok_or_else(|| format!("the object {key} is not what was stored"))
+        let odd = || format!("the object {} is not what was stored", label.key);
+        if label.is_sound() { Ok((label.key, label.head)) } else { Err(odd()) }
     })
 }
 
@@ -66,7 +69,7 @@ pub(crate) fn put(db: &dyn Link, packer: &mut Packer, object: &Object) -> Result
     if let Some(LineId(id)) = missing_line(db, &object.lines)? {
         return Err(ArchiveError::NoSuchLine { id });
     }
-    let row = PackedObject::pack(object, packer).map_err(compress(object.content.len()))?;
+    let row = PackedObject::pack(object, packer)?;
     let PackedObject { label: Label { kind, key, group, head, checksum }, codec, bytes, content } = row;
     drop(db, kind, key)?;
     db.execute(INSERT, &values![kind.name(), key, group, head, checksum, codec, bytes, content])?;

@@ -6,7 +6,6 @@
 use jiff::Timestamp;
 
 use super::link::{Dialect, Insert, Link};
-use super::packing::compress;
 use super::value::{Damage, Row, Value, values};
 use crate::prefix::AT_MOST;
 use crate::{
@@ -49,6 +48,11 @@ fn operation(row: &mut Row) -> Result<Operation, Damage> {
     let cuts = cuts::unpack(row.get::<Option<Vec<u8>>>()?.as_deref()).map_err(|error| odd(&error))?;
     let tokens = row.get::<Option<u64>>()?.zip(row.get()?).map(|(before, after)| (Tokens(before), Tokens(after)));
     Ok(Operation { id, verb, command, session, time, source, output, session_ids, cuts, tokens, report })
+}
+
+/// The error for what of an operation could not be compressed.
+const fn compress(source: std::io::Error) -> ArchiveError {
+    ArchiveError::Compress { bytes: 0, source }
 }
 
 /// The operations that are asked for.
@@ -110,8 +114,8 @@ pub(crate) fn put(
     part: Option<(i64, i64)>,
 ) -> Result<bool, ArchiveError> {
     let Operation { id, verb, command, session, time, source, output, tokens, .. } = operation;
-    let encoded = recipe::encode(steps).map_err(compress(0))?;
-    let session_ids = serde_json::to_string(&operation.session_ids).map_err(|error| compress(0)(error.into()))?;
+    let encoded = recipe::encode(steps).map_err(compress)?;
+    let session_ids = serde_json::to_string(&operation.session_ids).map_err(|error| compress(error.into()))?;
     let mut row = values![
         id,
         verb,
@@ -126,7 +130,7 @@ pub(crate) fn put(
         output.bytes,
         session_ids,
         operation.report.as_deref(),
-        cuts::pack(&operation.cuts).map_err(compress(0))?,
+        cuts::pack(&operation.cuts).map_err(compress)?,
         tokens.map(|(before, _)| before.0),
         tokens.map(|(_, after)| after.0),
         part.map(|(first, _)| first),
@@ -153,7 +157,7 @@ pub(crate) fn put(
 /// Stores other texts of an operation.
 pub(crate) fn replace(db: &dyn Link, operation: &Operation) -> Result<(), ArchiveError> {
     let Operation { id, command, report, source, output, .. } = operation;
-    let cuts = cuts::pack(&operation.cuts).map_err(compress(0))?;
+    let cuts = cuts::pack(&operation.cuts).map_err(compress)?;
     let update = "UPDATE operation SET command = $2, report = $3, cuts = $4, source_digest = $5, output_digest = $6
         WHERE id = $1";
     db.execute(update, &values![id, command, report.as_deref(), cuts, source.digest, output.digest])?;

@@ -40,11 +40,6 @@ const SMALL: &str = "SELECT id, bytes FROM pack WHERE bytes < $1 ORDER BY id";
 /// A line on its way, with its digest.
 pub(crate) type Digested<'a> = (Digest, &'a [u8]);
 
-/// The error for what could not be compressed.
-pub(crate) fn compress(bytes: usize) -> impl Fn(std::io::Error) -> ArchiveError {
-    move |source| ArchiveError::Compress { bytes, source }
-}
-
 /// Where a line lies.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LinePlace {
@@ -110,7 +105,7 @@ pub(crate) fn put_alone(
     lines: &[Digested<'_>],
 ) -> Result<Vec<LineId>, ArchiveError> {
     let stored = store(db, lines, |line| {
-        let (codec, content) = packer.pack(line).map_err(compress(line.len()))?;
+        let (codec, content) = packer.pack(line)?;
         Ok((codec, content.to_vec()))
     })?;
     Ok(lines.iter().filter_map(|(digest, _)| Some(stored.get(digest)?.0)).collect())
@@ -127,7 +122,7 @@ impl Packing {
     /// In a file the newest pack is gone on with while it is small, so that many small deposits leave as few packs as a
     /// large one.
     pub(crate) fn begin(db: &dyn Link) -> Result<Self, ArchiveError> {
-        let packer = Packer::new(LEVEL).map_err(compress(0))?;
+        let packer = Packer::new(LEVEL);
         if let Some((id, open)) = db.dialect().pick(true, false).then(|| newest_small(db)).transpose()?.flatten() {
             return Ok(Self { id, open, packer });
         }
@@ -201,7 +196,7 @@ fn newest_small(db: &dyn Link) -> Result<Option<(u64, OpenPack)>, ArchiveError> 
 /// Stores a pack; the length that it takes up.
 pub(crate) fn insert_pack(db: &dyn Link, packer: &mut Packer, id: u64, pack: OpenPack) -> Result<u64, ArchiveError> {
     let (pack, checksum) = pack.close();
-    let (codec, content) = packer.pack(&pack).map_err(compress(pack.len()))?;
+    let (codec, content) = packer.pack(&pack)?;
     db.execute(INSERT_PACK, &values![id, pack.len(), codec, checksum, content])?;
     Ok(content.len() as u64)
 }
@@ -252,7 +247,7 @@ fn merge_once(db: &dyn Link) -> Result<u64, ArchiveError> {
         db.execute(DROP_PACK, &values![*id])?;
     }
     db.execute(MOVE_LINES, &[Value::list(moved), place(new).into()])?;
-    insert_pack(db, &mut Packer::new(LEVEL_OF_MERGED).map_err(compress(0))?, new, merged)?;
+    insert_pack(db, &mut Packer::new(LEVEL_OF_MERGED), new, merged)?;
     Ok(group.len() as u64)
 }
 
@@ -263,7 +258,7 @@ pub(crate) fn rewrite<C>(
     packs: &BTreeMap<u64, C>,
     change: impl for<'l> Fn(&'l C, LineId, &'l [u8]) -> Option<&'l [u8]>,
 ) -> Result<u64, ArchiveError> {
-    let mut packer = Packer::new(LEVEL_OF_MERGED).map_err(compress(0))?;
+    let mut packer = Packer::new(LEVEL_OF_MERGED);
     let mut lines = Lines::default();
     let (mut before, mut after) = (0, 0);
     for (id, changes) in packs {

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
 use super::link::{Dialect, Insert, Link};
-use super::packing::compress;
 use super::value::{Damage, Row, Value, values};
 use crate::body::{Packer, Unpacker, checksum};
 use crate::prefix::AT_MOST;
@@ -150,7 +149,7 @@ pub(crate) fn put(db: &dyn Link, packer: &mut Packer, records: Vec<Record>) -> R
             // What is indexed of an older one goes with it, so it is not updated.
             drop(db, kind, key)?;
         }
-        let (codec, content) = packer.pack(text.as_bytes()).map_err(compress(text.len()))?;
+        let (codec, content) = packer.pack(text.as_bytes())?;
         let (checksum, bytes) = (checksum(text.as_bytes()), text.len());
         let row = values![kind.name(), key, session, speaker, time, codec, bytes, content, checksum, meta, expires];
         rows.push(row.to_vec());

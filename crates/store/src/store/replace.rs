@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::lines::PLACES;
 use super::link::{Dialect, Link};
-use super::packing::{compress, rewrite};
+use super::packing::rewrite;
 use super::value::{Row, Value, values};
 use crate::body::{LEVEL, PACKED, Packer};
 use crate::pack::pack_at;
@@ -19,7 +19,7 @@ pub(super) fn lines(db: &dyn Link, lines: &[(LineId, Vec<u8>)]) -> Result<(), Ar
     }
     let find = format!("{PLACES} WHERE id = $1");
     let place = |row: &mut Row| Ok((row.get::<i64>()?, row.get::<i64>()?, row.get::<Vec<u8>>()?));
-    let mut packer = Packer::new(LEVEL).map_err(compress(0))?;
+    let mut packer = Packer::new(LEVEL);
     let mut in_packs: BTreeMap<u64, HashMap<LineId, &[u8]>> = BTreeMap::new();
     for (id, line) in lines {
         let found = db.one(&find, &values![*id], place)?;
@@ -31,7 +31,7 @@ pub(super) fn lines(db: &dyn Link, lines: &[(LineId, Vec<u8>)]) -> Result<(), Ar
             }
             db.execute("UPDATE body SET digest = $2, bytes = $3 WHERE id = $1", &values![*id, digest, line.len()])?;
         } else {
-            let (codec, content) = packer.pack(line).map_err(compress(line.len()))?;
+            let (codec, content) = packer.pack(line)?;
             let update = "UPDATE body SET digest = $2, bytes = $3, codec = $4, content = $5 WHERE id = $1";
             db.execute(update, &values![*id, digest, line.len(), codec, content])?;
         }
