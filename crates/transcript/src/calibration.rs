@@ -165,26 +165,14 @@ impl Calibration {
 
     /// `tokens` of `chars4` as tokens of the API, without the overhead.
     #[must_use]
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "an estimate: token counts are far below 2^52, and the factor is positive"
-    )]
     pub fn scale(&self, tokens: Tokens) -> Tokens {
-        Tokens((tokens.0 as f64 * self.factor).round() as u64)
+        estimate(tokens, |tokens| (tokens * self.factor).round())
     }
 
     /// How many tokens of `chars4` are at most `tokens` of the API, the overhead aside.
     #[must_use]
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "an estimate: token counts are far below 2^52, and the factor is positive"
-    )]
     pub fn unscale(&self, tokens: Tokens) -> Tokens {
-        let most = Tokens((tokens.0 as f64 / self.factor) as u64);
+        let most = estimate(tokens, |tokens| tokens / self.factor);
         if self.scale(most) > tokens { most.saturating_sub(Tokens(1)) } else { most }
     }
 
@@ -206,6 +194,16 @@ impl Calibration {
 pub fn context_tokens(index: &Index, line: LineNo) -> Tokens {
     let thinking = index.thinking_of(line).map_or(0, |thinking| thinking.text);
     Tokens(u64::from(index.record(line).tokens) + u64::from(thinking))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "token counts are far below 2^52, and factors are positive"
+)]
+fn estimate(tokens: Tokens, scale: impl Fn(f64) -> f64) -> Tokens {
+    Tokens(scale(tokens.0 as f64) as u64)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]

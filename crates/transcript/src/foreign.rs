@@ -112,23 +112,18 @@ impl Record {
             ["id", "sessionID", "info.id", "info.sessionID"].iter().any(|key| self.text(key).starts_with("ses_"));
         let is_muse = self.has(&["schema_version", "record_type", "stream", "payload_type"]);
 
-        if is_codex || is_old_codex {
-            Some(Owner::Other(Foreign::Codex))
-        } else if is_muse {
-            Some(Owner::Other(Foreign::Muse))
-        } else if is_opencode {
-            Some(Owner::Other(Foreign::OpenCode))
-        } else if self.has(&["message.parts"]) {
-            Some(Owner::Other(Foreign::Qwen))
-        } else if is_pi {
-            Some(Owner::Other(Foreign::Pi))
-        } else if is_gemini {
-            Some(Owner::Other(Foreign::Gemini))
-        } else if self.has(&["parentUuid", "message.content"]) || self.has(&["isSidechain"]) {
-            Some(Owner::Claude)
-        } else {
-            None
-        }
+        let is_claude = self.has(&["parentUuid", "message.content"]) || self.has(&["isSidechain"]);
+        // The first that fits is the owner.
+        let owners = [
+            (is_codex || is_old_codex, Owner::Other(Foreign::Codex)),
+            (is_muse, Owner::Other(Foreign::Muse)),
+            (is_opencode, Owner::Other(Foreign::OpenCode)),
+            (self.has(&["message.parts"]), Owner::Other(Foreign::Qwen)),
+            (is_pi, Owner::Other(Foreign::Pi)),
+            (is_gemini, Owner::Other(Foreign::Gemini)),
+            (is_claude, Owner::Claude),
+        ];
+        owners.into_iter().find_map(|(is_theirs, owner)| is_theirs.then_some(owner))
     }
 }
 

@@ -3,7 +3,6 @@
 //! A client writes a call down before it makes it, so whose call a running one is shows here. Knows nothing of the
 //! live chain: what is at work is at the end.
 
-use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use super::scan::{BlockKind, Kind, Scan};
@@ -37,10 +36,10 @@ pub fn open_calls(mut file: impl Read + Seek) -> io::Result<Vec<OpenCall>> {
     let whole = memchr::memrchr(b'\n', &tail).and_then(|at| tail.get(..at)).unwrap_or_default();
     // The first line may have begun before.
     let lines = whole.split(|byte| *byte == b'\n').skip(usize::from(start > 0));
-    let mut open: HashMap<String, (usize, OpenCall)> = HashMap::new();
+    let mut open: Vec<OpenCall> = Vec::new();
     let mut message = None;
     let mut scan = Scan::default();
-    for (at, line) in lines.enumerate() {
+    for line in lines {
         scan.read(line);
         if scan.is_sidechain {
             continue;
@@ -56,21 +55,18 @@ pub fn open_calls(mut file: impl Read + Seek) -> io::Result<Vec<OpenCall>> {
             }
         }
         for block in scan.outer_blocks() {
-            let id = text(block.tool_id);
-            match (scan.kind, block.kind) {
-                (Kind::Assistant, BlockKind::ToolUse) => {
+            let is_call = (scan.kind, block.kind) == (Kind::Assistant, BlockKind::ToolUse);
+            if is_call || (scan.kind, block.kind) == (Kind::User, BlockKind::ToolResult) {
+                let id = text(block.tool_id);
+                open.retain(|call| call.id != id);
+                if is_call {
                     let input = block.input.map(|input| String::from_utf8_lossy(input.of(line)).into_owned());
-                    let call = OpenCall { id: id.clone(), tool: text(block.name), input: input.unwrap_or_default() };
-                    open.insert(id, (at, call));
+                    open.push(OpenCall { id, tool: text(block.name), input: input.unwrap_or_default() });
                 }
-                (Kind::User, BlockKind::ToolResult) => drop(open.remove(&id)),
-                _ => {}
             }
         }
     }
-    let mut open: Vec<(usize, OpenCall)> = open.into_values().collect();
-    open.sort_by_key(|(at, _)| *at);
-    Ok(open.into_iter().map(|(_, call)| call).collect())
+    Ok(open)
 }
 
 #[cfg(test)]

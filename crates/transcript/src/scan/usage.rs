@@ -44,11 +44,5 @@ impl Usage {
 }
 
 pub(super) fn whole_number(text: &[u8]) -> Option<u64> {
-    if text.is_empty() {
-        return None;
-    }
-    text.iter().try_fold(0u64, |value, byte| {
-        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
-        value.checked_mul(10)?.checked_add(digit)
-    })
+    std::str::from_utf8(text).ok()?.parse().ok()
 }

@@ -7,7 +7,10 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::{Candidate, Places, SessionError, all_projects, candidate, current_project, is_uuid, list};
+use super::candidate::Candidate;
+use super::error::SessionError;
+use super::listing::{candidate, is_uuid, list};
+use super::project::{Places, all_projects, current_project};
 use crate::LineReader;
 
 /// How far the folders below `subagents` are followed: those of a client nest two deep.

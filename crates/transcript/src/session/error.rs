@@ -1,0 +1,79 @@
+//! Why no session was found.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::candidate::Candidate;
+
+/// Why a SESSION argument stands for nothing. The messages fit after "cannot"; candidates stand newest first.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// Neither a file nor the beginning of an id.
+    #[error("find the session {name:?}: no such file, and no session id under {} starts with it", projects.display())]
+    Unknown {
+        /// The argument.
+        name: String,
+        /// The folder that was searched.
+        projects: PathBuf,
+        /// The newest sessions, of the current project if it has any.
+        candidates: Vec<Candidate>,
+    },
+    /// The beginning of several ids, or an id that several projects have.
+    #[error("choose a session: {n_matches} ids match {name:?}")]
+    Ambiguous {
+        /// The argument.
+        name: String,
+        /// How many sessions match.
+        n_matches: usize,
+        /// The newest of them.
+        candidates: Vec<Candidate>,
+    },
+    /// This project has no session, or not so many.
+    #[error("find a session: {}", no_session_here(*place))]
+    NoneHere {
+        /// The place of the one that was asked for among the newest, from 1.
+        place: usize,
+    },
+    /// `latest`, and there is no session at all.
+    #[error("find a session: there are none under {}", projects.display())]
+    NoSessions {
+        /// The folder that was searched.
+        projects: PathBuf,
+    },
+    /// The path of a folder.
+    #[error("read {}: it is a folder", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The newest sessions in it.
+        candidates: Vec<Candidate>,
+    },
+    /// A folder that exists and cannot be listed.
+    #[error("list {}", path.display())]
+    Unreadable {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl SessionError {
+    /// The sessions that may have been meant, newest first; at most ten.
+    #[must_use]
+    pub fn candidates(&self) -> &[Candidate] {
+        match self {
+            Self::Unknown { candidates, .. } | Self::Ambiguous { candidates, .. } | Self::Folder { candidates, .. } => {
+                candidates
+            }
+            Self::NoneHere { .. } | Self::NoSessions { .. } | Self::Unreadable { .. } => &[],
+        }
+    }
+}
+
+fn no_session_here(place: usize) -> String {
+    match place {
+        1 => "this project has none".to_owned(),
+        _ => format!("this project has fewer than {place}"),
+    }
+}

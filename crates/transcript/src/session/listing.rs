@@ -1,0 +1,74 @@
+//! The files of sessions in a folder, by their names.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use super::candidate::Candidate;
+use super::error::SessionError;
+
+/// The folder beside `transcript` in which the client keeps its subagents and large tool results.
+#[must_use]
+pub fn sidecar_dir(transcript: &Path) -> PathBuf {
+    transcript.with_extension("")
+}
+
+/// The session id that the name of `transcript` carries, if it is one that the client would list.
+#[must_use]
+pub fn session_id(transcript: &Path) -> Option<&str> {
+    let is_jsonl = transcript.extension().is_some_and(|extension| extension == "jsonl");
+    let stem = transcript.file_stem()?.to_str()?;
+    (is_jsonl && is_uuid(stem)).then_some(stem)
+}
+
+/// The sessions in `folders`, in no order.
+pub(super) fn sessions_in(folders: &[PathBuf]) -> Result<Vec<Candidate>, SessionError> {
+    let mut sessions = Vec::new();
+    for folder in folders {
+        for path in list(folder)?.into_iter().filter(|path| session_id(path).is_some()) {
+            sessions.extend(candidate(path));
+        }
+    }
+    Ok(sessions)
+}
+
+/// What lies at `path`. A file that went away since its folder was listed is no session any more. A pipe or a device of
+/// that name is none either: to open it could wait for ever.
+pub(super) fn candidate(path: PathBuf) -> Option<Candidate> {
+    let metadata = fs::metadata(&path).ok()?;
+    let modified = metadata.modified().ok().filter(|_| metadata.is_file())?;
+    Some(Candidate { path, modified, len: metadata.len() })
+}
+
+/// What is in `folder`, in no order; nothing where there is no such folder.
+pub(super) fn list(folder: &Path) -> Result<Vec<PathBuf>, SessionError> {
+    let entries = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
+    match entries {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Vec::new()),
+        Err(source) => Err(SessionError::Unreadable { path: folder.to_owned(), source }),
+        Ok(paths) => Ok(paths),
+    }
+}
+
+/// Whether `text` has the form 8-4-4-4-12 of hexadecimal digits, in any case.
+pub(super) fn is_uuid(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A1: &str = "aaaa1111-0000-4000-8000-000000000000";
+
+    #[test]
+    fn the_sidecar_folder_has_the_name_of_the_session() {
+        assert_eq!(sidecar_dir(Path::new("/p/abc.jsonl")), Path::new("/p/abc"));
+        assert_eq!(session_id(Path::new("/p/abc.jsonl")), None);
+        assert_eq!(session_id(Path::new(&format!("/p/{A1}.jsonl"))), Some(A1));
+        assert_eq!(session_id(Path::new(&format!("/p/{A1}.bak"))), None);
+    }
+}

@@ -1,0 +1,18 @@
+//! Looking a SESSION argument up: a path, a session id or the beginning of one, `latest`, or `-`.
+//!
+//! In: the argument and the [`Places`] to look in. Out: what was [`Found`], or an error with the candidates.
+//! Reads folders and file times, never a transcript; knows nothing of the environment.
+
+mod candidate;
+mod error;
+mod find;
+mod listing;
+mod project;
+mod subagent;
+
+pub use candidate::Candidate;
+pub use error::SessionError;
+pub use find::{Found, FoundBy, find, newest};
+pub use listing::{session_id, sidecar_dir};
+pub use project::{Places, of_all_projects, of_project, project_folder, project_folder_name};
+pub use subagent::{session_of_subagent, subagent_id, subagents_of_all_projects, subagents_of_project};

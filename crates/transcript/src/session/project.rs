@@ -1,0 +1,124 @@
+//! The folders that a client has for a project, and their sessions.
+
+use std::path::{Path, PathBuf};
+
+use super::candidate::{Candidate, newest_first};
+use super::error::SessionError;
+use super::listing::{list, sessions_in};
+
+/// The longest project folder name that carries no hash, in characters.
+const MAX_FOLDER_NAME: usize = 200;
+
+/// Where sessions are looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// The folder that holds one folder for each project.
+    pub projects: PathBuf,
+    /// The current folder with its links resolved; it says which project is the current one.
+    pub cwd: PathBuf,
+}
+
+/// The name of the project folder for a project at `cwd`: every UTF-16 unit that is no ASCII letter or digit becomes
+/// `-`. Names over 200 characters are cut there; the client adds `-` and a hash, which readers match by prefix. A path of
+/// Windows in its extended-length form, `\\\\?\\C:\\shop`, has the name of its plain one, which the client sees.
+#[must_use]
+pub fn project_folder_name(cwd: &Path) -> String {
+    let encode = |c: char| {
+        let replaced = if c.is_ascii_alphanumeric() { c } else { '-' };
+        std::iter::repeat_n(replaced, c.len_utf16())
+    };
+    let cwd = cwd.to_string_lossy();
+    let (share, plain) = match (cwd.strip_prefix(r"\\?\UNC\"), cwd.strip_prefix(r"\\?\")) {
+        (Some(share), _) => (r"\\", share),
+        (None, Some(plain)) => ("", plain),
+        (None, None) => ("", &*cwd),
+    };
+    share.chars().chain(plain.chars()).flat_map(encode).take(MAX_FOLDER_NAME + 1).collect()
+}
+
+/// The sessions of the project at `places.cwd`, newest first.
+///
+/// # Errors
+/// When a folder cannot be listed.
+pub fn of_project(places: &Places) -> Result<Vec<Candidate>, SessionError> {
+    Ok(newest_first(sessions_in(&current_project(places)?)?))
+}
+
+/// The sessions of all projects, newest first.
+///
+/// # Errors
+/// When a folder cannot be listed.
+pub fn of_all_projects(places: &Places) -> Result<Vec<Candidate>, SessionError> {
+    Ok(newest_first(sessions_in(&all_projects(places)?)?))
+}
+
+/// The folder of the project at `places.cwd`, whether or not it is there; `None` where its name is too long to be known
+/// before the client has made it.
+///
+/// # Errors
+/// When a folder cannot be listed.
+pub fn project_folder(places: &Places) -> Result<Option<PathBuf>, SessionError> {
+    Ok(current_project(places)?.into_iter().next())
+}
+
+/// The folders of the current project: those of the current folder, or of the nearest folder above it that has sessions.
+/// What lies above a repository, and the folder that holds those of the client, are no project of what is below them.
+pub(super) fn current_project(places: &Places) -> Result<Vec<PathBuf>, SessionError> {
+    for folder in places.cwd.ancestors() {
+        let is_above = folder != places.cwd;
+        if is_above && (folder.parent().is_none() || places.projects.starts_with(folder)) {
+            break;
+        }
+        let folders = project_at(folder, places)?;
+        if folders.iter().any(|folder| sessions_in(std::slice::from_ref(folder)).is_ok_and(|it| !it.is_empty())) {
+            return Ok(folders);
+        }
+        if folder.join(".git").exists() {
+            break;
+        }
+    }
+    project_at(&places.cwd, places)
+}
+
+/// The folders of the project at `cwd`: none or one, or several where a long name is known by its beginning only.
+fn project_at(cwd: &Path, places: &Places) -> Result<Vec<PathBuf>, SessionError> {
+    let name = project_folder_name(cwd);
+    if name.len() <= MAX_FOLDER_NAME {
+        return Ok(vec![places.projects.join(name)]);
+    }
+    // The name has one unit too many, which tells that it was cut; on the disk a `-` and the hash stand there.
+    let prefix = format!("{}-", name.get(..MAX_FOLDER_NAME).unwrap_or_default());
+    let is_ours = |folder: &PathBuf| {
+        folder.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(prefix.as_bytes()))
+    };
+    Ok(all_projects(places)?.into_iter().filter(is_ours).collect())
+}
+
+/// The folders of all projects, in the order of their names.
+pub(super) fn all_projects(places: &Places) -> Result<Vec<PathBuf>, SessionError> {
+    let mut folders: Vec<PathBuf> = list(&places.projects)?.into_iter().filter(|path| path.is_dir()).collect();
+    folders.sort();
+    Ok(folders)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // T-06, S-10, format.md 1
+    #[test]
+    fn project_folders_are_named_as_the_client_names_them() {
+        let cases = [
+            ("/home/ann/my_app.v2", "-home-ann-my-app-v2"),
+            ("/a b/é", "-a-b--"),
+            ("/😀", "---"),
+            (r"C:\Users\ann", "C--Users-ann"),
+            (r"\\?\C:\Users\ann", "C--Users-ann"),
+            (r"\\server\team\ann", "--server-team-ann"),
+            (r"\\?\UNC\server\team\ann", "--server-team-ann"),
+        ];
+        for (cwd, folder) in cases {
+            assert_eq!(project_folder_name(Path::new(cwd)), folder, "{cwd}");
+        }
+    }
+}
