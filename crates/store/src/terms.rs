@@ -69,9 +69,7 @@ fn densest(terms: &[Vec<String>], places: &[Place<'_>]) -> Option<Range<usize>> 
     };
     let best = found.iter().enumerate().min_by_key(|(at, place)| (Reverse(n_near((*at, place))), place.1, place.0));
     let (start, term_idx) = best?.1;
-    let window = places.get(*start..start + terms.get(*term_idx)?.len())?;
-    let (first, last) = (window.first()?, window.last()?);
-    Some(first.start..last.start + last.word.len())
+    extent(places.get(*start..start + terms.get(*term_idx)?.len())?)
 }
 
 fn first_place(
@@ -79,11 +77,13 @@ fn first_place(
     places: &[Place<'_>],
     fits: fn(&[String], &[Place<'_>]) -> bool,
 ) -> Option<Range<usize>> {
-    terms.iter().find_map(|term| {
-        let window = places.windows(term.len()).find(|window| fits(term, window))?;
-        let (first, last) = (window.first()?, window.last()?);
-        Some(first.start..last.start + last.word.len())
-    })
+    terms.iter().find_map(|term| extent(places.windows(term.len()).find(|window| fits(term, window))?))
+}
+
+/// From the first of these words to the end of the last.
+fn extent(words: &[Place<'_>]) -> Option<Range<usize>> {
+    let (first, last) = (words.first()?, words.last()?);
+    Some(first.start..last.start + last.word.len())
 }
 
 fn is_whole(term: &[String], window: &[Place<'_>]) -> bool {

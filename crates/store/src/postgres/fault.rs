@@ -83,19 +83,17 @@ fn archive_error(place: &str, error: tokio_postgres::Error) -> ArchiveError {
         // What is left is a value of another type than the one that was stored.
         return ArchiveError::DamagedOnServer { place, detail: chain(&error) };
     };
-    let code = said.code();
-    let is_held = [SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_DEADLOCK_DETECTED].contains(code);
-    if is_held {
+    if [SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_DEADLOCK_DETECTED].contains(said.code()) {
         return ArchiveError::LockedOnServer { place, seconds: LOCK_SECONDS };
     }
-    let what_next = if *code == SqlState::INSUFFICIENT_PRIVILEGE {
-        "; ask the owner of the database for the rights, as docs/archive.md names them"
-    } else if *code == SqlState::DISK_FULL {
-        "; free some space there"
-    } else if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
-        "; name a server that may be written to"
-    } else {
-        ""
-    };
+    let hints = [
+        (
+            SqlState::INSUFFICIENT_PRIVILEGE,
+            "; ask the owner of the database for the rights, as docs/archive.md names them",
+        ),
+        (SqlState::DISK_FULL, "; free some space there"),
+        (SqlState::READ_ONLY_SQL_TRANSACTION, "; name a server that may be written to"),
+    ];
+    let what_next = hints.iter().find(|(code, _)| code == said.code()).map_or("", |(_, hint)| *hint);
     ArchiveError::Server { place, detail: format!("the server says: {}{what_next}", said.message()) }
 }

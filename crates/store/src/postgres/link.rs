@@ -21,29 +21,19 @@ pub(super) struct PostgresLink {
     is_in_transaction: Cell<bool>,
 }
 
+/// How a lock is taken, up to the end of the transaction.
+const ALONE: &str = "pg_advisory_xact_lock";
+const SHARED: &str = "pg_advisory_xact_lock_shared";
+
 /// What an archive is locked for.
 #[derive(Clone, Copy)]
 enum Lock {
     /// Its tables change.
-    Tables,
+    Tables = 1,
     /// Deposits, of which many go on at a time, against what drops.
-    Content,
+    Content = 2,
     /// Its index is brought up to date.
-    Index,
-}
-
-impl Lock {
-    /// The two numbers by which the server knows the lock of the archive in `schema`.
-    fn key(self, schema: &str) -> String {
-        let digest = Digest::of(schema.as_bytes());
-        let [a, b, c, d, ..] = *digest.as_bytes();
-        let what = match self {
-            Self::Tables => 1,
-            Self::Content => 2,
-            Self::Index => 3,
-        };
-        format!("{}, {what}", i32::from_be_bytes([a, b, c, d]))
-    }
+    Index = 3,
 }
 
 impl PostgresLink {
@@ -77,12 +67,11 @@ impl PostgresLink {
         Ok(done)
     }
 
-    fn lock(&self, lock: Lock) -> String {
-        format!("pg_advisory_xact_lock({})", lock.key(&self.server.url.schema))
-    }
-
-    fn lock_shared(&self, lock: Lock) -> String {
-        format!("pg_advisory_xact_lock_shared({})", lock.key(&self.server.url.schema))
+    /// The statement that takes a lock, which the server knows by two numbers: of the archive's schema, and of the lock.
+    fn lock(&self, how: &str, lock: Lock) -> String {
+        let digest = Digest::of(self.server.url.schema.as_bytes());
+        let [a, b, c, d, ..] = *digest.as_bytes();
+        format!("{how}({}, {})", i32::from_be_bytes([a, b, c, d]), lock as i32)
     }
 
     /// Whether the transaction of this number was kept. The server may not have noticed yet that its connection is gone.
@@ -147,10 +136,10 @@ impl Link for PostgresLink {
 
     fn begin(&self, hold: Hold) -> Result<(), ArchiveError> {
         let locks = match hold {
-            Hold::Drops => self.lock_shared(Lock::Content),
-            Hold::All => self.lock(Lock::Content),
-            Hold::Indexing => format!("{}, {}", self.lock(Lock::Index), self.lock_shared(Lock::Content)),
-            Hold::Tables => self.lock(Lock::Tables),
+            Hold::Drops => self.lock(SHARED, Lock::Content),
+            Hold::All => self.lock(ALONE, Lock::Content),
+            Hold::Indexing => format!("{}, {}", self.lock(ALONE, Lock::Index), self.lock(SHARED, Lock::Content)),
+            Hold::Tables => self.lock(ALONE, Lock::Tables),
         };
         let begun = self.batch(&format!("BEGIN; SELECT {locks}"));
         if begun.is_err() {
@@ -162,7 +151,7 @@ impl Link for PostgresLink {
     }
 
     fn claim(&self) -> Result<(), ArchiveError> {
-        self.batch(&format!("SELECT {}", self.lock(Lock::Content)))
+        self.batch(&format!("SELECT {}", self.lock(ALONE, Lock::Content)))
     }
 
     /// Where the connection breaks before the server has answered, the server is asked what has become of the transaction:

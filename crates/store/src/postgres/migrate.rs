@@ -34,23 +34,19 @@ pub(super) fn is_there(db: &PostgresLink) -> Result<bool, ArchiveError> {
 /// Checks that the schema of the server holds an archive that this version knows, and makes it where there is
 /// none. An older one stays as it is, for other people's programs may not know the newer one.
 pub(super) fn prepare(db: &PostgresLink) -> Result<(), ArchiveError> {
-    match age(db)? {
-        SchemaState::Schema(NEWEST) => Ok(()),
-        SchemaState::Schema(found) if found < NEWEST => {
-            Err(ArchiveError::OlderOnServer { place: db.server.place.clone(), found, known: NEWEST })
-        }
-        age => check(db, &age).and_then(|()| upgrade(db)),
+    match known(db)? {
+        Some(NEWEST) => Ok(()),
+        Some(found) => Err(ArchiveError::OlderOnServer { place: db.server.place.clone(), found, known: NEWEST }),
+        None => upgrade(db),
     }
 }
 
 /// Brings the archive up to date; `None` where there is none.
 pub(super) fn upgrade_existing(db: &PostgresLink) -> Result<Option<Upgraded>, ArchiveError> {
-    let found = match age(db)? {
-        SchemaState::Empty => return Ok(None),
-        SchemaState::Schema(NEWEST) => return Ok(Some(Upgraded::default())),
-        SchemaState::Schema(found) => found,
-        SchemaState::Foreign => 0,
-    };
+    let Some(found) = known(db)? else { return Ok(None) };
+    if found == NEWEST {
+        return Ok(Some(Upgraded::default()));
+    }
     upgrade(db)?;
     Ok(Some(Upgraded { schema: Some((found, NEWEST)), grants: grants(db)? }))
 }
@@ -71,14 +67,16 @@ fn grants(db: &PostgresLink) -> Result<Vec<String>, ArchiveError> {
     ])
 }
 
-fn check(db: &PostgresLink, age: &SchemaState) -> Result<(), ArchiveError> {
+/// The schema of the archive, no newer than this version knows; `None` where there is none yet.
+fn known(db: &PostgresLink) -> Result<Option<i32>, ArchiveError> {
     let place = db.server.place.clone();
-    match age {
+    match age(db)? {
+        SchemaState::Empty => Ok(None),
         SchemaState::Foreign => Err(ArchiveError::ForeignSchema { place }),
-        SchemaState::Schema(found) if *found > NEWEST => {
-            Err(ArchiveError::NewerOnServer { place, found: *found, known: NEWEST })
+        SchemaState::Schema(found) if found > NEWEST => {
+            Err(ArchiveError::NewerOnServer { place, found, known: NEWEST })
         }
-        SchemaState::Schema(_) | SchemaState::Empty => Ok(()),
+        SchemaState::Schema(found) => Ok(Some(found)),
     }
 }
 
@@ -90,12 +88,7 @@ fn upgrade(db: &PostgresLink) -> Result<(), ArchiveError> {
 
 fn migrate(db: &PostgresLink) -> Result<(), ArchiveError> {
     let schema = &db.server.url.schema;
-    let age = age(db)?;
-    check(db, &age)?;
-    let from = match age {
-        SchemaState::Schema(found) => found,
-        SchemaState::Empty | SchemaState::Foreign => 0,
-    };
+    let from = known(db)?.unwrap_or(0);
     if from == 0 {
         // Only where there is none, for who may not make one may still fill it.
         let make =

@@ -77,11 +77,12 @@ pub(super) fn catch_up(
     Ok(())
 }
 
-/// What is to be indexed, by its number.
+/// What is to be indexed: a line or a record, by its number, and its place in the list of a server.
 #[derive(Clone, Copy)]
-enum Entry {
-    Body(LineId),
-    Record(i64),
+struct Entry {
+    seq: i64,
+    body: Option<LineId>,
+    record: Option<i64>,
 }
 
 /// Indexes as much as is committed at once; how many entries that is.
@@ -91,11 +92,10 @@ fn portion(
     read: &Reader<'_>,
     known: &mut HashSet<String>,
 ) -> Result<u64, ArchiveError> {
-    let next = db.dialect().pick(next_in_a_file as fn(&dyn Link) -> _, next_on_a_server)(db)?;
-    if next.is_empty() {
+    let entries = db.dialect().pick(next_in_a_file as fn(&dyn Link) -> _, next_on_a_server)(db)?;
+    if entries.is_empty() {
         return Ok(0);
     }
-    let entries: Vec<Entry> = next.iter().map(|(_, entry)| *entry).collect();
     let documents = documents(db, lines, &entries, read)?;
     if db.dialect() != Dialect::Sqlite {
         // One that was replaced since may have been indexed in between.
@@ -103,28 +103,29 @@ fn portion(
     }
     store(db, documents, known)?;
     if db.dialect() == Dialect::Sqlite {
-        let last_body =
-            entries.iter().rev().find_map(|entry| if let Entry::Body(id) = entry { Some(*id) } else { None });
+        let last_body = entries.iter().rev().find_map(|entry| entry.body);
         let mark = "UPDATE indexed SET body = coalesce($1, body), record = coalesce($2, record)";
         db.execute(mark, &values![last_body, records_of(&entries).last()])?;
     } else {
-        db.execute("DELETE FROM unindexed WHERE seq = ANY($1)", &[Value::list(next.iter().map(|(seq, _)| *seq))])?;
+        db.execute("DELETE FROM unindexed WHERE seq = ANY($1)", &[Value::list(entries.iter().map(|entry| entry.seq))])?;
     }
-    Ok(next.len() as u64)
+    Ok(entries.len() as u64)
 }
 
 fn records_of(entries: &[Entry]) -> impl Iterator<Item = i64> {
-    entries.iter().filter_map(|entry| if let Entry::Record(id) = entry { Some(*id) } else { None })
+    entries.iter().filter_map(|entry| entry.record)
 }
 
-fn next_in_a_file(db: &dyn Link) -> Result<Vec<(i64, Entry)>, ArchiveError> {
+fn next_in_a_file(db: &dyn Link) -> Result<Vec<Entry>, ArchiveError> {
     const BODIES: &str = "SELECT id, bytes FROM body WHERE id > (SELECT body FROM indexed)
         AND NOT EXISTS (SELECT 1 FROM document WHERE document.body = body.id) ORDER BY id LIMIT $1";
     const RECORDS: &str =
         "SELECT seq, bytes FROM record WHERE seq > (SELECT record FROM indexed) ORDER BY seq LIMIT $1";
-    let mut next = db.all(BODIES, &values![IN_A_FILE], |row| Ok((Entry::Body(row.get()?), row.get()?)))?;
+    let body = |row: &mut Row| Ok((Entry { seq: 0, body: Some(row.get()?), record: None }, row.get()?));
+    let record = |row: &mut Row| Ok((Entry { seq: 0, body: None, record: Some(row.get()?) }, row.get()?));
+    let mut next = db.all(BODIES, &values![IN_A_FILE], body)?;
     if next.len() < IN_A_FILE as usize {
-        next.extend(db.all(RECORDS, &values![IN_A_FILE], |row| Ok((Entry::Record(row.get()?), row.get()?)))?);
+        next.extend(db.all(RECORDS, &values![IN_A_FILE], record)?);
     }
     let mut n_bytes = 0;
     let portion = next.into_iter().take_while(|(_, bytes): &(Entry, u64)| {
@@ -132,17 +133,17 @@ fn next_in_a_file(db: &dyn Link) -> Result<Vec<(i64, Entry)>, ArchiveError> {
         n_bytes += bytes;
         is_in
     });
-    Ok(portion.map(|(entry, _)| (0, entry)).collect())
+    Ok(portion.map(|(entry, _)| entry).collect())
 }
 
-fn next_on_a_server(db: &dyn Link) -> Result<Vec<(i64, Entry)>, ArchiveError> {
+fn next_on_a_server(db: &dyn Link) -> Result<Vec<Entry>, ArchiveError> {
     const NEXT: &str = "WITH first AS (SELECT * FROM unindexed ORDER BY seq LIMIT $1::bigint),
         taken AS (SELECT *, sum(bytes) OVER (ORDER BY seq) - bytes AS n_before FROM first)
         SELECT seq, body, record FROM taken WHERE n_before < $2::bigint ORDER BY seq";
     db.all(NEXT, &values![ON_A_SERVER, PORTION_BYTES], |row| {
-        let (seq, body, record): (i64, Option<LineId>, Option<i64>) = (row.get()?, row.get()?, row.get()?);
-        let entry = body.map(Entry::Body).or(record.map(Entry::Record));
-        Ok((seq, entry.ok_or("an entry to be indexed that is none")?))
+        let entry = Entry { seq: row.get()?, body: row.get()?, record: row.get()? };
+        let is_one = entry.body.is_some() || entry.record.is_some();
+        if is_one { Ok(entry) } else { Err("an entry to be indexed that is none".to_owned()) }
     })
 }
 
@@ -153,8 +154,7 @@ fn documents(
     entries: &[Entry],
     read: &Reader<'_>,
 ) -> Result<Vec<(Entry, Document)>, ArchiveError> {
-    let bodies = entries.iter().filter_map(|entry| if let Entry::Body(id) = entry { Some(*id) } else { None });
-    let bodies = db.all(BODIES, &[Value::list(bodies)], body)?;
+    let bodies = db.all(BODIES, &[Value::list(entries.iter().filter_map(|entry| entry.body))], body)?;
     let mut bodies: HashMap<LineId, Body> = bodies.into_iter().map(|body| (body.id, body)).collect();
     let columns = records::COLUMNS;
     let sql = format!("SELECT {key}, {columns} FROM record WHERE {key} = ANY($1)", key = record_number(db));
@@ -164,12 +164,10 @@ fn documents(
     let mut records: HashMap<i64, Record> = found.into_iter().filter_map(|(id, record)| Some((id, record?))).collect();
     let mut documents = Vec::with_capacity(entries.len());
     for entry in entries {
-        let document = match entry {
-            Entry::Body(id) => {
-                let line = bodies.remove(id).map(|body| lines.read(db, body)).transpose()?.flatten();
-                line.as_ref().and_then(Line::bytes).and_then(read)
-            }
-            Entry::Record(id) => records.remove(id).map(|record| record.document),
+        let document = if let Some(body) = entry.body.and_then(|id| bodies.remove(&id)) {
+            lines.read(db, body)?.as_ref().and_then(Line::bytes).and_then(read)
+        } else {
+            entry.record.and_then(|id| records.remove(&id)).map(|record| record.document)
         };
         documents.extend(document.map(|document| (*entry, document)));
     }
@@ -183,11 +181,7 @@ fn store(db: &dyn Link, documents: Vec<(Entry, Document)>, known: &mut HashSet<S
     let mut new_words: BTreeSet<String> = BTreeSet::new();
     for (id, (entry, document)) in ids.into_iter().zip(documents) {
         let Document { kind, session, speaker, time, text } = document;
-        let (body, record) = match entry {
-            Entry::Body(body) => (Some(body), None),
-            Entry::Record(record) => (None, Some(record)),
-        };
-        rows.push(values![id, body, record, kind.name(), session, speaker, time].to_vec());
+        rows.push(values![id, entry.body, entry.record, kind.name(), session, speaker, time].to_vec());
         let text = terms::indexed(&text);
         for word in text.split(' ').filter(|word| !word.is_empty()) {
             if !known.contains(word) && !new_words.contains(word) {
