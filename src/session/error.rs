@@ -69,9 +69,12 @@ pub(crate) fn too_low(target: Tokens, lowest: Tokens) -> CommandError {
 }
 
 impl CommandError {
-    /// Arguments, a configuration or an environment that do not make sense. Exit code 2.
+    /// Arguments, a configuration or an environment that do not make sense. Exit code 2, but that of an interrupt where one
+    /// ended the reading of them.
     pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Self {
-        Self { kind: Kind::Usage, ..explain(error.into()) }
+        let explained = explain(error.into());
+        let kind = if explained.kind == Kind::Interrupted { Kind::Interrupted } else { Kind::Usage };
+        Self { kind, ..explained }
     }
 
     /// An interrupt. Exit code 130.
@@ -273,7 +276,8 @@ mod tests {
         let of = |error: CommandError| error.exit_code();
         assert_eq!(of(anyhow::anyhow!("x").into()), 1);
         assert_eq!(of(CommandError::usage(anyhow::anyhow!("x"))), 2);
-        assert_eq!(of(CommandError::usage(anyhow::anyhow!("x"))), 2);
+        let stopped = Stopped::check(&true.into()).context("read the configuration").unwrap_err();
+        assert_eq!(of(CommandError::usage(stopped)), 130);
         assert_eq!(of(CommandError::interrupted()), 130);
         assert_eq!(Completion::Partial.exit_code(), 3);
     }
