@@ -10,6 +10,7 @@ mod effects;
 mod fit;
 mod handle;
 mod ledger;
+mod lexer;
 mod preset;
 mod protect;
 mod shell;

@@ -8,6 +8,7 @@
 
 mod address;
 mod base;
+mod compose;
 mod copying;
 mod deposit;
 mod edits;
@@ -36,6 +37,7 @@ mod title;
 
 pub use address::Address;
 pub use base::{Appended, Base, Tail};
+pub use compose::compose;
 pub use copying::copy_sessions;
 pub use deposit::{Deposited, deposit};
 pub use edits::{Edit, Edits, ThinkingPolicy, UndoneEdits};
@@ -55,6 +57,6 @@ pub use session::{KeptSession, SessionSize, kept_sessions, session_sizes};
 pub use sidecar::{Sidecar, files_in, keep_sidecar, write_sidecar};
 pub use stand_in::StandIns;
 pub use state::{Run, State};
-pub use steps::{Inserted, Rendered, Step, Version, compose};
+pub use steps::{Inserted, Rendered, Step, Version};
 pub use taken_out::taken_out;
 pub use title::{is_own_title, title_after, title_line, without_suffix};

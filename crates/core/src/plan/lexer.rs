@@ -1,0 +1,356 @@
+//! Reading a shell script: into words by their quotes, and into simple commands by what joins them.
+
+use super::shell::{Command, Join, Script, Word};
+
+/// Words before a command that leave it what it is.
+const PREFIXES: [&str; 6] = ["sudo", "time", "command", "exec", "nohup", "!"];
+/// Words of the shell that decide or repeat.
+const KEYWORDS: [&str; 12] =
+    ["if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "function"];
+
+impl Script {
+    /// Reads a script.
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        let mut lexer = Lexer { rest: text, ..Lexer::default() };
+        lexer.is_plain = true;
+        lexer.run();
+        let mut script = Self { commands: lexer.commands, is_plain: lexer.is_plain };
+        for command in &mut script.commands {
+            script.is_plain &= !command.is_any(&KEYWORDS);
+            let is_prefix = |word: &Word| PREFIXES.contains(&word.text.as_str()) || is_assignment(&word.text);
+            let n_prefixes = command.words.iter().take_while(|word| is_prefix(word)).count();
+            command.words.drain(..n_prefixes);
+        }
+        script.commands.retain(|command| !command.words.is_empty() || !command.outputs.is_empty());
+        script
+    }
+}
+
+fn is_assignment(word: &str) -> bool {
+    let Some((name, _)) = word.split_once('=') else { return false };
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+#[derive(Default)]
+struct Lexer<'a> {
+    rest: &'a str,
+    commands: Vec<Command>,
+    command: Command,
+    word: Option<Word>,
+    /// Where the next word goes, if not to the command.
+    target: Option<Target>,
+    /// The ends of here-documents whose texts start on the next line.
+    heredocs: Vec<String>,
+    is_plain: bool,
+}
+
+/// Where the word behind a redirection goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Target {
+    Output,
+    Input,
+    Heredoc,
+}
+
+impl Lexer<'_> {
+    fn run(&mut self) {
+        while let Some(c) = self.rest.chars().next() {
+            match c {
+                '\\' => self.escape(),
+                '\'' => self.single(),
+                '"' => self.double(),
+                '`' => {
+                    self.take(1);
+                    self.skip_to('`');
+                    self.push("", false);
+                }
+                '$' | '<' | '>' if self.rest.get(1..).is_some_and(|rest| rest.starts_with('(')) => {
+                    self.take(2);
+                    self.skip_brackets();
+                    self.push("", false);
+                }
+                '#' if self.word.is_none() => {
+                    let n_bytes = self.rest.find('\n').unwrap_or(self.rest.len());
+                    self.take(n_bytes);
+                }
+                '\n' => {
+                    self.end_command(Join::Then);
+                    self.take(1);
+                    self.skip_heredocs();
+                }
+                ' ' | '\t' | '\r' => {
+                    self.end_word();
+                    self.take(1);
+                }
+                '<' => self.input(),
+                '>' => self.output(),
+                '&' if self.rest.starts_with("&>") => {
+                    self.end_word();
+                    self.take(1);
+                    self.output();
+                }
+                '&' | '|' | ';' => self.join(),
+                '(' | ')' => {
+                    self.end_command(Join::Then);
+                    self.take(1);
+                }
+                '{' | '}'
+                    if self.word.is_none()
+                        && self.rest.get(1..).is_none_or(|rest| rest.starts_with([' ', '\n', ';'])) =>
+                {
+                    self.end_command(Join::Then);
+                    self.take(1);
+                }
+                c => {
+                    self.push_next(c, !"$*?[]{}~".contains(c));
+                }
+            }
+        }
+        self.end_command(Join::End);
+        self.is_plain &= self.heredocs.is_empty();
+    }
+
+    fn take(&mut self, n_bytes: usize) {
+        self.rest = self.rest.get(n_bytes..).unwrap_or_default();
+    }
+
+    /// Takes the next character, which is `c`, into the word.
+    fn push_next(&mut self, c: char, is_literal: bool) {
+        self.push(c.encode_utf8(&mut [0; 4]), is_literal);
+        self.take(c.len_utf8());
+    }
+
+    fn push(&mut self, text: &str, is_literal: bool) {
+        let word = self.word.get_or_insert_with(|| Word { text: String::new(), is_literal: true });
+        word.text.push_str(text);
+        word.is_literal &= is_literal;
+    }
+
+    fn escape(&mut self) {
+        self.take(1);
+        match self.rest.chars().next() {
+            // A line that goes on.
+            Some('\n') => self.take(1),
+            Some(c) => self.push_next(c, true),
+            None => {}
+        }
+    }
+
+    fn single(&mut self) {
+        self.take(1);
+        let inside = self.rest.split('\'').next().unwrap_or_default();
+        self.push(inside, true);
+        self.skip_to('\'');
+    }
+
+    fn double(&mut self) {
+        self.take(1);
+        self.push("", true);
+        loop {
+            let Some(c) = self.rest.chars().next() else {
+                self.is_plain = false;
+                return;
+            };
+            match c {
+                '"' => return self.take(1),
+                '\\' => self.escape(),
+                '$' if self.rest.starts_with("$(") => {
+                    self.take(2);
+                    self.skip_brackets();
+                    self.push("", false);
+                }
+                c => {
+                    self.push_next(c, !"$`".contains(c));
+                }
+            }
+        }
+    }
+
+    /// Goes behind the next `end`.
+    fn skip_to(&mut self, end: char) {
+        let behind = self.rest.split_once(end).map(|(_, behind)| behind);
+        self.is_plain &= behind.is_some();
+        self.rest = behind.unwrap_or_default();
+    }
+
+    /// Goes behind the bracket that ends a `$(`.
+    fn skip_brackets(&mut self) {
+        let mut inside = Lexer { rest: self.rest, is_plain: true, ..Lexer::default() };
+        let mut depth = 1;
+        while let Some(c) = inside.rest.chars().next() {
+            match c {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                '\'' => {
+                    inside.single();
+                    continue;
+                }
+                '"' => {
+                    inside.double();
+                    continue;
+                }
+                '<' => {
+                    inside.input();
+                    continue;
+                }
+                '\\' => inside.take(1),
+                _ => {}
+            }
+            // What ends a here-document is a word, and ends itself.
+            if c.is_whitespace() || c == ')' {
+                inside.end_word();
+            } else if inside.target.is_some() {
+                let (head, _) = inside.rest.split_at(inside.rest.chars().next().map_or(0, char::len_utf8));
+                inside.push(head, true);
+            }
+            inside.take(inside.rest.chars().next().map_or(0, char::len_utf8));
+            if c == '\n' {
+                inside.skip_heredocs();
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+        self.is_plain &= depth == 0 && inside.is_plain;
+        self.rest = inside.rest;
+    }
+
+    fn input(&mut self) {
+        self.end_word();
+        let (n_bytes, target) = match self.rest {
+            rest if rest.starts_with("<<<") => (3, Target::Input),
+            rest if rest.starts_with("<<-") => (3, Target::Heredoc),
+            rest if rest.starts_with("<<") => (2, Target::Heredoc),
+            _ => (1, Target::Input),
+        };
+        self.take(n_bytes);
+        self.target = Some(target);
+    }
+
+    fn output(&mut self) {
+        // `2>`: the number is no word.
+        let is_number = |word: &Word| !word.text.is_empty() && word.text.chars().all(|c| c.is_ascii_digit());
+        if self.word.as_ref().is_some_and(is_number) {
+            self.word = None;
+        }
+        self.end_word();
+        let n_bytes = self.rest.chars().take_while(|c| *c == '>').count();
+        self.take(n_bytes);
+        if let Some(rest) = self.rest.strip_prefix('&') {
+            // `>&1`: to another stream.
+            self.rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-');
+        } else {
+            self.target = Some(Target::Output);
+        }
+    }
+
+    fn join(&mut self) {
+        let (n_bytes, join) = match self.rest {
+            rest if rest.starts_with("&&") => (2, Join::And),
+            rest if rest.starts_with("||") => (2, Join::Or),
+            rest if rest.starts_with("|&") => (2, Join::Pipe),
+            rest if rest.starts_with('|') => (1, Join::Pipe),
+            rest if rest.starts_with('&') => (1, Join::Background),
+            _ => (1, Join::Then),
+        };
+        self.end_command(join);
+        self.take(n_bytes);
+    }
+
+    fn end_word(&mut self) {
+        let Some(word) = self.word.take() else { return };
+        match self.target.take() {
+            None => self.command.words.push(word),
+            Some(Target::Output) => self.command.outputs.push(word),
+            Some(Target::Input) => {}
+            Some(Target::Heredoc) => self.heredocs.push(word.text),
+        }
+    }
+
+    fn end_command(&mut self, join: Join) {
+        self.end_word();
+        let command = std::mem::take(&mut self.command);
+        if command != Command::default() {
+            self.commands.push(Command { join, ..command });
+        } else if let (Some(last), Join::Pipe | Join::Or | Join::And) = (self.commands.last_mut(), join) {
+            // Behind a bracket: what joins it joins what stands in it.
+            last.join = join;
+        }
+    }
+
+    /// Goes behind the texts of the here-documents that start here.
+    fn skip_heredocs(&mut self) {
+        for end in std::mem::take(&mut self.heredocs) {
+            loop {
+                let (line, behind) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
+                let is_end = line.trim_matches(['\t', ' ', '\r']) == end;
+                if self.rest.is_empty() {
+                    self.is_plain = false;
+                    break;
+                }
+                self.rest = behind;
+                if is_end {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The commands of a script in one line: words apart by spaces, those that are not literal in brackets.
+    fn told(script: &Script) -> String {
+        let word = |word: &Word| if word.is_literal { word.text.clone() } else { format!("[{}]", word.text) };
+        let mut told = String::new();
+        for command in &script.commands {
+            let words = command.words.iter().map(word).chain(command.outputs.iter().map(|it| format!(">{}", word(it))));
+            let join = match command.join {
+                Join::End => "",
+                Join::And => " && ",
+                Join::Or => " || ",
+                Join::Pipe => " | ",
+                Join::Then => " ; ",
+                Join::Background => " & ",
+            };
+            told += &(words.collect::<Vec<_>>().join(" ") + join);
+        }
+        if script.is_plain { told } else { told + " ?" }
+    }
+
+    #[test]
+    fn scripts_are_read_as_far_as_they_can_be_told() {
+        let cases = [
+            ("cargo test --all 2>&1 | tail -5", "cargo test --all | tail -5"),
+            ("cd /a && rm -rf 'b c' d\\ e", "cd /a && rm -rf b c d e"),
+            ("rm *.log $X ~/y \"a$b\"", "rm [*.log] [$X] [~/y] [a$b]"),
+            ("A=1 sudo /usr/bin/make test; ls || true", "/usr/bin/make test ; ls || true"),
+            ("cat > a.txt <<'EOF'\nrm x | y\nEOF\nls", "cat >a.txt ; ls"),
+            ("echo a >> b 2> /dev/null &", "echo a >b >/dev/null & "),
+            ("git commit -m \"$(cat <<'EOF'\nFix: don't (break\nEOF\n)\" && git push", "git commit -m [] && git push"),
+            ("# a note\nls # another\npwd", "ls ; pwd"),
+            ("(cd a && make) | tee log", "cd a && make | tee log"),
+            ("for i in 1 2; do rm $i; done", "for i in 1 2 ; do rm [$i] ; done ?"),
+            ("echo 'never ends", "echo never ends ?"),
+            ("cat <<EOF\nnever ends", "cat ;  ?"),
+            ("diff <(a) b", "diff [] b"),
+            ("", ""),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(told(&Script::read(text)).trim(), expected.trim(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_to_its_end(text in "[a-z '\"$()`<>|&;\\n\\\\{}#~é-]{0,60}") {
+            let n_commands = Script::read(&text).commands.len();
+            prop_assert!(n_commands <= text.len());
+        }
+    }
+}
