@@ -10,6 +10,7 @@ mod extract;
 pub mod http;
 pub mod language;
 mod outcome;
+mod pattern;
 mod price;
 pub mod redact;
 mod request;

@@ -20,6 +20,7 @@ pub use facts_kept::{FactCount, FactCounts, FactsKept};
 pub use label::{is_goal, label, without_label};
 pub use piece::{Join, Piece, PieceKind};
 pub use segment::segment;
+pub(crate) use sentence::floor;
 pub use shape::Shape;
 pub use statement::{Statement, replaced};
 pub use words::{Word, fold_hash, words};

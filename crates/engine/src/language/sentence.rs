@@ -8,19 +8,24 @@ const FRAGMENT: usize = 200;
 /// The sentences of a paragraph, each with its offset, without the white space between them. Knows the end
 /// marks of Latin and CJK scripts; a stop inside a number, a code span or a common abbreviation ends nothing.
 pub(super) fn sentences(paragraph: &str) -> impl Iterator<Item = (usize, &str)> {
+    parts(paragraph, sentence_end)
+}
+
+/// The parts of `text`, each as long as `len` says of what is left, with their offsets. The white space between parts
+/// belongs to none.
+fn parts(text: &str, len: fn(&str) -> usize) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
-        let rest = paragraph.get(at..)?;
+        let rest = text.get(at..)?;
         if rest.is_empty() {
             return None;
         }
-        let end = sentence_end(rest);
-        let start = at;
+        let (start, end) = (at, len(rest));
         at += end;
-        at += paragraph.get(at..).map_or(0, |rest| rest.len() - rest.trim_start().len());
-        Some((start, rest.get(..end)?))
+        at += text.get(at..).map_or(0, |rest| rest.len() - rest.trim_start().len());
+        Some((start, rest.get(..end)?.trim_end()))
     })
-    .filter(|(_, sentence)| !sentence.trim().is_empty())
+    .filter(|(_, part)| !part.is_empty())
 }
 
 fn sentence_end(text: &str) -> usize {
@@ -109,19 +114,7 @@ fn latin_end(text: &str, at: usize) -> Option<usize> {
 /// `piece` parted at clauses, else at spaces, else between characters, so that no part is overlong. Each part
 /// comes with its offset; the white space between parts belongs to none.
 pub(super) fn fragments(piece: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let rest = piece.get(at..)?;
-        if rest.is_empty() {
-            return None;
-        }
-        let len = if rest.len() <= LONGEST { rest.len() } else { parting(rest) };
-        let start = at;
-        at += len;
-        at += piece.get(at..).map_or(0, |rest| rest.len() - rest.trim_start().len());
-        rest.get(..len).map(|part| (start, part.trim_end()))
-    })
-    .filter(|(_, part)| !part.is_empty())
+    parts(piece, |rest| if rest.len() <= LONGEST { rest.len() } else { parting(rest) })
 }
 
 fn parting(rest: &str) -> usize {
@@ -142,7 +135,7 @@ fn parting(rest: &str) -> usize {
 }
 
 /// The last border of `text` at or before `at` that parts no character.
-pub(super) fn floor(text: &str, at: usize) -> usize {
+pub(crate) fn floor(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
         at -= 1;

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::data::Command;
-use super::known::{Finding, Known};
+use super::known::{Command, Finding, Known};
 use super::scan::Scan;
 
 /// What a command says within this many bytes is its own.
@@ -69,7 +68,7 @@ pub(super) fn piped(known: &Known, text: &str, at: usize) -> Option<Finding> {
     let secret = words.rsplit(':').next()?;
     let from = at - lead.len() + lead.find(whole)?;
     let start = from + whole.rfind(secret)?;
-    let counts = secret.len() >= 3 && !known.screen.is_placeholder(secret);
+    let counts = secret.len() >= 3 && !known.is_placeholder(secret);
     counts.then(|| Finding { range: start..start + secret.len(), family: FAMILY })
 }
 
@@ -85,7 +84,7 @@ fn value(known: &Known, command: &Command, option: &str, text: &str, range: Rang
     }
     let value = text.get(secret.clone())?;
     let is_cookie_file = matches!(option, "-b" | "--cookie") && !value.contains('=');
-    let counts = value.len() >= 3 && !value.starts_with('-') && !known.screen.is_placeholder(value) && !is_cookie_file;
+    let counts = value.len() >= 3 && !value.starts_with('-') && !known.is_placeholder(value) && !is_cookie_file;
     counts.then_some(Finding { range: secret, family: FAMILY })
 }
 

@@ -11,14 +11,9 @@ use super::screen::looks_like_chance;
 /// The value of `Authorization`, without its scheme.
 pub(super) fn header(known: &Known, mut scan: Scan<'_>, between: Between) -> Option<Range<usize>> {
     // `"Authorization": "Bearer ..."`, `f"Bearer {token}"`
-    scan.skip(b"fbru", 1).checked_sub(1).and_then(|_| {
-        if matches!(scan.peek(), b'"' | b'\'') {
-            Some(())
-        } else {
-            scan.at -= 1;
-            None
-        }
-    });
+    if scan.skip(b"fbru", 1) == 1 && !matches!(scan.peek(), b'"' | b'\'') {
+        scan.at -= 1;
+    }
     let is_quoted = scan.quote().is_some();
     let line = scan.line();
     let mut words = line.split([' ', '\t']);
@@ -43,15 +38,9 @@ pub(super) fn header(known: &Known, mut scan: Scan<'_>, between: Between) -> Opt
     }
     let value = scan.rest().get(..n)?;
     let ends_line = scan.rest().get(n..)?.starts_with(['"', '\'', '\\', '\n', '\r', '`']) || scan.rest().len() == n;
-    let counts = if has_scheme && (between == Between::Colon || is_quoted) {
-        !known.screen.is_placeholder(value) && !is_code(value)
-    } else {
-        (has_scheme || is_quoted || ends_line)
-            && looks_like_chance(value)
-            && !known.screen.is_placeholder(value)
-            && !is_code(value)
-    };
-    (n >= SHORTEST && counts).then_some(scan.at..scan.at + n)
+    let is_sure = has_scheme && (between == Between::Colon || is_quoted);
+    let counts = is_sure || (has_scheme || is_quoted || ends_line) && looks_like_chance(value);
+    (n >= SHORTEST && counts && !known.is_placeholder(value) && !is_code(value)).then_some(scan.at..scan.at + n)
 }
 
 /// The cookies of a header or of a string.
@@ -69,5 +58,5 @@ pub(super) fn cookies(known: &Known, mut scan: Scan<'_>, name: &str) -> Option<R
     let (key, first) = value.split_once('=')?;
     let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte));
     let is_value = first.len() >= SHORTEST && !first.starts_with([' ', '=', '>']) && !is_code(value);
-    (is_key && is_value && !known.screen.is_placeholder(first)).then_some(scan.at..scan.at + value.len())
+    (is_key && is_value && !known.is_placeholder(first)).then_some(scan.at..scan.at + value.len())
 }

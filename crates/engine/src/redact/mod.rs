@@ -12,7 +12,6 @@
 mod any;
 mod between;
 mod command;
-mod data;
 mod encoded;
 mod header;
 mod known;

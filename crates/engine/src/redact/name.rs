@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::data::NameParts;
+use serde::Deserialize;
 
 /// What the name of a value says of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +32,9 @@ pub(super) enum Weight {
     Cookies,
 }
 
-/// Parts of names.
-#[derive(Debug)]
+/// Parts of names that say what they hold.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Names {
     strong: HashSet<String>,
     weak: HashSet<String>,
@@ -47,30 +48,12 @@ pub(super) struct Names {
 const LONGEST: usize = 96;
 
 impl Names {
-    pub(super) fn new(data: &NameParts) -> Self {
-        let set = |words: &[String]| words.iter().cloned().collect();
-        Self {
-            strong: set(&data.strong),
-            weak: set(&data.weak),
-            endings: data.endings.clone(),
-            key_owners: set(&data.key_owners),
-            harmless: set(&data.harmless),
-            about: set(&data.about),
-        }
-    }
-
     /// What each name has somewhere.
-    pub(super) fn stems(&self) -> impl Iterator<Item = &str> {
-        let own = self.strong.iter().chain(&self.weak).map(String::as_str);
-        let all = own.chain(self.endings.iter().map(String::as_str)).chain(["authorization"]);
+    pub(super) fn stems(&self) -> Vec<&str> {
+        let own = self.strong.iter().chain(&self.weak).chain(&self.endings).map(String::as_str);
+        let all: Vec<&str> = own.chain(["authorization"]).collect();
         // One that holds another is found by it.
-        let shortest: Vec<&str> = all.collect();
-        let stems: Vec<&str> = shortest
-            .iter()
-            .filter(|word| !shortest.iter().any(|other| other != *word && word.contains(other)))
-            .copied()
-            .collect();
-        stems.into_iter()
+        all.iter().filter(|word| !all.iter().any(|other| other != *word && word.contains(other))).copied().collect()
     }
 
     /// What `name` says; nothing where it is not about a secret.

@@ -12,6 +12,7 @@ use regex::Regex;
 use super::known::Finding;
 use super::rules;
 use super::screen::reads_like_words;
+use crate::pattern::pattern;
 
 /// What looks like a placeholder and is a text.
 const LOOKALIKE: &str = "text in the form of a placeholder";
@@ -215,16 +216,12 @@ pub(super) fn one_by_one(wide: &BTreeMap<String, &'static str>, text: &str) -> V
 
 /// What in a text could be taken for a placeholder: in brackets in any case, without them in capitals.
 fn lookalikes(text: &str) -> impl Iterator<Item = Range<usize>> {
-    #[expect(clippy::expect_used, reason = "a constant, and used by tests; without it nothing may be sent")]
-    static LOOKALIKES: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"\[(?i:secret)-[0-9]+\]|SECRET-[0-9]+").expect("it is a pattern"));
+    static LOOKALIKES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[(?i:secret)-[0-9]+\]|SECRET-[0-9]+"));
     LOOKALIKES.find_iter(text).map(|found| found.range())
 }
 
 /// The placeholders of a reply, with those that lost a bracket or their case.
 fn placeholders(reply: &str) -> impl Iterator<Item = Range<usize>> {
-    #[expect(clippy::expect_used, reason = "a constant, and used by tests; without it no reply may be taken")]
-    static PLACEHOLDERS: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"\[(?i:secret)-[0-9]+\]|\[?SECRET-[0-9]+\]?").expect("it is a pattern"));
+    static PLACEHOLDERS: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[(?i:secret)-[0-9]+\]|\[?SECRET-[0-9]+\]?"));
     PLACEHOLDERS.find_iter(reply).map(|found| found.range())
 }

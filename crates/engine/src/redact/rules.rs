@@ -1,13 +1,13 @@
 //! The secrets of a text: one pass over it finds what may lead to one, and each such place is looked at on its own.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 
-use super::data::{Form, Marked};
-use super::known::{Finding, Known, known};
+use super::known::{Finding, Form, Known, Marked, known};
 use super::name::name_at;
 use super::{command, encoded, pem, split, url, value};
 
@@ -56,14 +56,13 @@ pub(super) fn find(text: &str) -> Vec<Finding> {
 
 impl Rules {
     fn new(known: &'static Known) -> Self {
-        let Known { data, names, .. } = known;
         let mut anchors: Vec<(String, Anchor)> = Vec::new();
-        for (idx, form) in data.form.iter().enumerate() {
+        for (idx, form) in known.form.iter().enumerate() {
             anchors.extend(form.prefixes.iter().map(|prefix| (prefix.clone(), Anchor::Prefix(idx))));
         }
-        anchors.extend(data.marked.iter().enumerate().map(|(idx, word)| (word.mark.clone(), Anchor::Mark(idx))));
-        anchors.extend(data.command.iter().enumerate().map(|(idx, it)| (it.name.clone(), Anchor::Command(idx))));
-        anchors.extend(names.stems().map(|stem| (stem.to_owned(), Anchor::Name)));
+        anchors.extend(known.marked.iter().enumerate().map(|(idx, word)| (word.mark.clone(), Anchor::Mark(idx))));
+        anchors.extend(known.command.iter().enumerate().map(|(idx, it)| (it.name.clone(), Anchor::Command(idx))));
+        anchors.extend(known.names.stems().into_iter().map(|stem| (stem.to_owned(), Anchor::Name)));
         anchors.push(("://".to_owned(), Anchor::Url));
         anchors.push(("-----BEGIN ".to_owned(), Anchor::Pem));
         for clause in ["identified by ", "native_password by ", "sha2_password by "] {
@@ -78,7 +77,7 @@ impl Rules {
             .kind(Some(AhoCorasickKind::DFA))
             .build(anchors.iter().map(|(word, _)| word))
             .expect("the words are few and short");
-        let patterns = (0..data.form.len() + data.marked.len()).map(|_| OnceLock::new()).collect();
+        let patterns = (0..known.form.len() + known.marked.len()).map(|_| OnceLock::new()).collect();
         Self { known, finder, anchors: anchors.into_iter().map(|(_, anchor)| anchor).collect(), patterns }
     }
 
@@ -98,7 +97,7 @@ impl Rules {
                     found.extend(value::find(known, text, name));
                 }
                 Some(Anchor::Command(idx)) => {
-                    let Some(command) = known.data.command.get(*idx) else { continue };
+                    let Some(command) = known.command.get(*idx) else { continue };
                     found.extend(command::find(known, text, at, command));
                 }
                 Some(Anchor::Url) => found.extend(url::find(known, text, at)),
@@ -113,7 +112,7 @@ impl Rules {
 
     /// The token of form `idx` whose prefix stands at `prefix`.
     fn by_form(&'static self, text: &str, prefix: Range<usize>, idx: usize) -> Option<Finding> {
-        let form: &'static Form = self.known.data.form.get(idx)?;
+        let form: &'static Form = self.known.form.get(idx)?;
         let word = text.get(prefix.clone())?;
         let is_within = text.get(..prefix.start)?.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
         // Behind an escaped line end the letter is of the escape.
@@ -126,7 +125,7 @@ impl Rules {
             let secret = token.get(word.len()..).unwrap_or_default();
             form.has.iter().all(|kind| secret.chars().any(|c| kind.has(c)))
                 && !is_uniform(secret)
-                && !(form.screened && self.known.screen.is_ordinary(secret))
+                && !(form.screened && self.known.is_ordinary(secret))
         };
         let range = split::token(text, prefix.start, word.len(), pattern, &passes)?;
         // Of a header, only what follows its scheme is the secret.
@@ -136,7 +135,7 @@ impl Rules {
 
     /// The word around `mark`, where it has the form with index `idx`.
     fn by_mark(&'static self, text: &str, mark: Range<usize>, idx: usize) -> Option<Finding> {
-        let marked: &'static Marked = self.known.data.marked.get(idx)?;
+        let marked: &'static Marked = self.known.marked.get(idx)?;
         if text.get(mark.clone())? != marked.mark {
             return None;
         }
@@ -146,25 +145,22 @@ impl Rules {
         let after = text.as_bytes().get(mark.end..)?.iter();
         let n_after = after.take(LONGEST_MARKED).take_while(|byte| is_of_word(byte) || **byte == b'=').count();
         let start = mark.start - n_before;
-        let pattern = self.pattern(self.known.data.form.len() + idx, &marked.word)?;
+        let pattern = self.pattern(self.known.form.len() + idx, &marked.word)?;
         let found = pattern.find(text.get(start..mark.end + n_after)?)?;
         let range = start + found.start()..start + found.end();
         (range.contains(&mark.start)).then_some(Finding { range, family: &marked.family })
     }
 
     fn pattern(&self, idx: usize, source: &str) -> Option<&Regex> {
-        let whole =
-            if idx < self.known.data.form.len() { format!(r"\A(?-u:{source})") } else { format!("(?-u:{source})") };
+        let whole = if idx < self.known.form.len() { format!(r"\A(?-u:{source})") } else { format!("(?-u:{source})") };
         self.patterns.get(idx)?.get_or_init(|| Regex::new(&whole).ok()).as_ref()
     }
 }
 
 /// Whether `text` is put together of so few characters that it stands for something else, as in `ghp_xxxxxxxx`.
 fn is_uniform(text: &str) -> bool {
-    let mut seen: Vec<char> = text.chars().collect();
-    seen.sort_unstable();
-    seen.dedup();
-    seen.len() < 4 || seen.len() < 10 && seen.len() * 8 <= text.len()
+    let n_different = text.chars().collect::<HashSet<_>>().len();
+    n_different < 4 || n_different < 10 && n_different * 8 <= text.len()
 }
 
 #[cfg(test)]
@@ -174,12 +170,11 @@ mod tests {
     // X-02
     #[test]
     fn the_rules_have_their_form() {
-        let data = &known().data;
-        for form in &data.form {
+        for form in &known().form {
             assert!(!form.prefixes.is_empty() && !form.source.is_empty(), "{}", form.family);
             assert!(Regex::new(&format!(r"\A(?-u:{})", form.rest)).is_ok(), "{}", form.rest);
         }
-        for marked in &data.marked {
+        for marked in &known().marked {
             assert!(!marked.source.is_empty() && Regex::new(&marked.word).is_ok(), "{}", marked.family);
         }
     }

@@ -2,21 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::data::Data;
+use super::known::Known;
 
-/// Words that stand for secrets, and words of sentences about them.
-#[derive(Debug)]
-pub(super) struct Screen {
-    stopwords: HashSet<String>,
-    sentence_words: HashSet<String>,
-}
-
-impl Screen {
-    pub(super) fn new(data: &Data) -> Self {
-        let set = |words: &[String]| words.iter().cloned().collect();
-        Self { stopwords: set(&data.stopwords), sentence_words: set(&data.sentence_words) }
-    }
-
+impl Known {
     /// Whether `value` stands for a secret and is none: a variable, a template, asterisks, `your-key`.
     pub(super) fn is_placeholder(&self, value: &str) -> bool {
         let value = value.trim();
@@ -89,10 +77,10 @@ fn is_one_character(text: &str) -> bool {
 
 /// Whether `text` looks like chance: long enough, and not put together of words.
 pub(super) fn looks_like_chance(text: &str) -> bool {
-    let mut seen: Vec<u8> = text.bytes().collect();
-    seen.sort_unstable();
-    seen.dedup();
-    text.len() >= 8 && seen.len() >= 5 && !text.contains(char::is_whitespace) && !reads_like_words(text)
+    text.len() >= 8
+        && text.bytes().collect::<HashSet<_>>().len() >= 5
+        && !text.contains(char::is_whitespace)
+        && !reads_like_words(text)
 }
 
 /// Whether `text` is put together of words, as names in code are, rather than of chance: two thirds of its letters and
@@ -162,10 +150,10 @@ mod tests {
         for text in
             ["YOUR_API_KEY_1", "test-123", "${DB_PASS}", "<your-key>", "********", "xxxxxxxx", "changeme", "$TOKEN"]
         {
-            assert!(known().screen.is_placeholder(text), "{text}");
+            assert!(known().is_placeholder(text), "{text}");
         }
         for text in ["contested7yours", "k3-test-sfkj2lskdjf83jdsk2jf83", "hunter22", "pa$$w0rd", "$ecret!x"] {
-            assert!(!known().screen.is_placeholder(text), "{text}");
+            assert!(!known().is_placeholder(text), "{text}");
         }
     }
 }

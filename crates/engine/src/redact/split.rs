@@ -5,6 +5,7 @@ use std::ops::Range;
 use regex::Regex;
 
 use super::screen::looks_like_chance;
+use crate::language::floor;
 
 /// No token is looked for over more bytes, or over more joints.
 const REACH: usize = 2048;
@@ -20,11 +21,7 @@ pub(super) fn token(
     pattern: &Regex,
     passes: &dyn Fn(&str) -> bool,
 ) -> Option<Range<usize>> {
-    let mut reach = (start + REACH).min(text.len());
-    while !text.is_char_boundary(reach) {
-        reach -= 1;
-    }
-    let near = text.get(start..reach)?;
+    let near = text.get(start..floor(text, start + REACH))?;
     if let Some(found) = pattern.find(near.get(n_prefix..)?) {
         let n = n_prefix + found.end();
         if passes(near.get(..n)?) {

@@ -41,6 +41,6 @@ pub(super) fn find(known: &Known, text: &str, mark: Range<usize>) -> Option<Find
     let is_template = ends.iter().any(|(open, close)| secret.starts_with(open) && secret.ends_with(close))
         || ["%s", "%d", "%v"].contains(&secret)
         || secret.contains("**");
-    (counts && !is_template && !known.screen.is_placeholder(secret))
+    (counts && !is_template && !known.is_placeholder(secret))
         .then_some(Finding { range: start..start + secret.len(), family: FAMILY })
 }

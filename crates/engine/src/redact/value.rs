@@ -30,11 +30,15 @@ pub(super) fn find(known: &'static Known, text: &str, name: Range<usize>) -> Opt
 
 /// The password of `IDENTIFIED BY '...'`, which ends at `at`.
 pub(super) fn clause(known: &Known, text: &str, at: usize) -> Option<Finding> {
-    let mut scan = Scan::new(text, at);
+    Some(Finding { range: quoted(known, Scan::new(text, at))?, family: "password" })
+}
+
+/// The string in quotes ahead, where it can be a secret.
+fn quoted(known: &Known, mut scan: Scan<'_>) -> Option<Range<usize>> {
     let quote = scan.quote()?;
     let (n, _) = scan.string(quote)?;
-    let is_secret = n >= SHORTEST && !known.screen.is_placeholder(scan.rest().get(..n)?);
-    is_secret.then_some(Finding { range: scan.at..scan.at + n, family: "password" })
+    let is_secret = n >= SHORTEST && !known.is_placeholder(scan.rest().get(..n)?);
+    is_secret.then_some(scan.at..scan.at + n)
 }
 
 /// The value of any other name.
@@ -55,10 +59,7 @@ fn plain(
         if let Some((n, n_end)) = user {
             pair.at += n + n_end;
             pair.skip(b", ", 4);
-            let quote = pair.quote()?;
-            let (n, _) = pair.string(quote)?;
-            let is_secret = n >= SHORTEST && !known.screen.is_placeholder(pair.rest().get(..n)?);
-            return is_secret.then_some(pair.at..pair.at + n);
+            return quoted(known, pair);
         }
     }
     // `b"..."`, `String::from("...")`
@@ -73,8 +74,7 @@ fn plain(
         // What has no end was cut off.
         let n = scan.word();
         let value = scan.rest().get(..n)?;
-        return (n >= 12 && looks_like_chance(value) && !known.screen.is_placeholder(value))
-            .then_some(scan.at..scan.at + n);
+        return (n >= 12 && looks_like_chance(value) && !known.is_placeholder(value)).then_some(scan.at..scan.at + n);
     }
     if wrapped != Wrapped::Not || between == Between::Call {
         return None;
@@ -85,7 +85,7 @@ fn plain(
         && matches!(between, Between::Colon | Between::Tight | Between::Spaced)
         && (3..=24).contains(&rest.split_whitespace().count())
         && rest.chars().all(|c| c.is_alphanumeric() || c == ' ' || c == '-');
-    if is_phrase && !known.screen.is_sentence(rest) {
+    if is_phrase && !known.is_sentence(rest) {
         return Some(start..start + rest.len());
     }
     let n = bare(text, scan, between, name);
@@ -127,8 +127,7 @@ fn wrapper(scan: &mut Scan<'_>) -> Wrapped {
 
 /// Whether `value`, a whole string, is a secret.
 fn is_string_secret(known: &Known, value: &str, between: Between, meaning: Meaning) -> bool {
-    if value.len() < SHORTEST || value.contains('\n') && between == Between::Prose || known.screen.is_placeholder(value)
-    {
+    if value.len() < SHORTEST || value.contains('\n') && between == Between::Prose || known.is_placeholder(value) {
         return false;
     }
     let is_chance = looks_like_chance(value) && !is_code(value);
@@ -136,10 +135,10 @@ fn is_string_secret(known: &Known, value: &str, between: Between, meaning: Meani
         (_, Between::Prose) => is_chance && value.bytes().any(|byte| byte.is_ascii_digit()),
         (Weight::Chance, _) if is_id(value) => meaning.is_token && value.len() >= 16,
         (Weight::Chance, _) => is_chance || meaning.is_token && has_digits_and_letters(value),
-        (_, Between::Call) if meaning.is_shouted || meaning.sets => !is_code(value) && !known.screen.is_sentence(value),
+        (_, Between::Call) if meaning.is_shouted || meaning.sets => !is_code(value) && !known.is_sentence(value),
         (_, Between::Call) => is_chance,
         _ if value.contains(char::is_whitespace) => {
-            !known.screen.is_sentence(value) && value.len() >= 8 && !value.contains(['(', '{', '=', '<', '/'])
+            !known.is_sentence(value) && value.len() >= 8 && !value.contains(['(', '{', '=', '<', '/'])
         }
         _ => !is_code(value) && !is_path(value),
     }
@@ -187,7 +186,7 @@ fn is_bare_secret(
         || value.starts_with("--")
         || (value.contains("::") || value.contains('<') && value.contains('>')) && !meaning.is_shouted
         || value.starts_with('>') && value.len() < 3;
-    if value.len() < SHORTEST || opens_code || known.screen.is_placeholder(value) || is_code(value) || is_path(value) {
+    if value.len() < SHORTEST || opens_code || known.is_placeholder(value) || is_code(value) || is_path(value) {
         return false;
     }
     let behind = scan.rest().get(value.len()..).unwrap_or_default();
