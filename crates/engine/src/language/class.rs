@@ -12,6 +12,7 @@ use regex::Regex;
 
 use super::Shape;
 use super::words::{fold_hash, words};
+use crate::pattern::pattern;
 
 /// A set of classes; a sentence may be of several, or of none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,15 +125,12 @@ pub fn vocabulary() -> &'static HashedMap<Entry> {
                 entry.classes = entry.classes | class;
             }
         }
-        for word in STOP.split_whitespace() {
-            map.entry(fold_hash(word)).or_default().is_stop = true;
-        }
-        for word in DENIES.split_whitespace() {
-            map.entry(fold_hash(word)).or_default().denies = true;
-        }
-        for word in FLUFF.split_whitespace() {
-            map.entry(fold_hash(word)).or_default().is_fluff = true;
-        }
+        let mut each = |list: &str, mark: fn(&mut Entry)| {
+            list.split_whitespace().for_each(|word| mark(map.entry(fold_hash(word)).or_default()));
+        };
+        each(STOP, |entry| entry.is_stop = true);
+        each(DENIES, |entry| entry.denies = true);
+        each(FLUFF, |entry| entry.is_fluff = true);
         map
     })
 }
@@ -176,12 +174,13 @@ pub fn pairs(run: &str) -> impl Iterator<Item = &str> {
 #[must_use]
 pub fn reports_error(line: &str) -> bool {
     // Literals alone: the regex searches for all of them at once.
-    static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        let literals = "[Ee]rror: |[Ee]rror:$|ERROR|FAILED|FAIL[ :]|panicked at|Traceback|Exception|fatal:|FATAL|error\\[|\
-             failed:|Failed to|failed with|[Ee]xit code [1-9]|npm ERR!|panic: |command not found|❌|✗|✖|✘|^\\s*× ";
-        Regex::new(literals).ok()
+    static MARKS: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            "[Ee]rror: |[Ee]rror:$|ERROR|FAILED|FAIL[ :]|panicked at|Traceback|Exception|fatal:|FATAL|error\\[|\
+             failed:|Failed to|failed with|[Ee]xit code [1-9]|npm ERR!|panic: |command not found|❌|✗|✖|✘|^\\s*× ",
+        )
     });
-    line.len() < 2000 && MARKS.as_ref().is_some_and(|marks| marks.is_match(line))
+    line.len() < 2000 && MARKS.is_match(line)
 }
 
 #[cfg(test)]

@@ -85,14 +85,18 @@ pub struct Fact<'t> {
 /// The different facts of `text`: those of single words in order, then error lines, then quoted strings.
 #[must_use]
 pub fn facts(text: &str) -> Vec<Fact<'_>> {
-    let named = words(text).filter_map(|word| FactKind::of(word.shape).map(|kind| Fact { kind, text: word.text }));
     let errors = segment(text)
         .into_iter()
         .filter(|piece| !matches!(piece.kind, PieceKind::Heading | PieceKind::FenceOpen) && reports_error(piece.text))
         .map(|piece| Fact { kind: FactKind::ErrorLine, text: piece.text.trim() });
     let quoted = text.lines().flat_map(quoted);
     let mut seen = HashSet::new();
-    named.chain(errors).chain(quoted).filter(|fact| seen.insert(*fact)).collect()
+    named(text).chain(errors).chain(quoted).filter(|fact| seen.insert(*fact)).collect()
+}
+
+/// The facts of `text` that are single words, in order.
+pub(super) fn named(text: &str) -> impl Iterator<Item = Fact<'_>> {
+    words(text).filter_map(|word| Some(Fact { kind: FactKind::of(word.shape)?, text: word.text }))
 }
 
 /// The facts of one text, to look others up in.
@@ -106,8 +110,7 @@ impl<'t> Carried<'t> {
     /// Reads `text`.
     #[must_use]
     pub fn by(text: &'t str) -> Self {
-        let named = words(text).filter(|word| FactKind::of(word.shape).is_some());
-        Self { text, words: named.map(|word| word.text).collect() }
+        Self { text, words: named(text).map(|fact| fact.text).collect() }
     }
 
     /// Whether the text carries `fact`: as a word of its own, or, for lines, strings, paths and addresses, as

@@ -5,8 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::facts::{Carried, Fact, FactKind, facts};
-use super::words::words;
+use super::facts::{Carried, Fact, FactKind, facts, named};
 
 /// The facts of a text that a shorter one keeps, loses or invents.
 #[derive(Clone, Debug, Default)]
@@ -46,8 +45,7 @@ impl<'t> FactsKept<'t> {
             }
         }
         let mut seen = HashSet::new();
-        let named =
-            words(result).filter_map(|word| FactKind::of(word.shape).map(|kind| Fact { kind, text: word.text }));
+        let named = named(result);
         kept.invented =
             named.filter(|fact| seen.insert(*fact) && !in_original.has(fact) && !stands_in(fact, original)).collect();
         kept

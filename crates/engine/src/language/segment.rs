@@ -45,18 +45,8 @@ pub fn segment(text: &str) -> Vec<Piece<'_>> {
                 fence = body.get(..3);
                 here.push(&mut pieces, PieceKind::FenceOpen);
             }
-            Looks::Item => {
-                let end = here.body_at + body.len();
-                prose = Some(Prose { start, end, kind: PieceKind::Item, indent: here.indent });
-            }
-            Looks::Prose => {
-                prose = Some(Prose {
-                    start: here.body_at,
-                    end: here.body_at + body.len(),
-                    kind: PieceKind::Sentence,
-                    indent: here.indent,
-                });
-            }
+            Looks::Item => prose = Some(here.opens(start, PieceKind::Item)),
+            Looks::Prose => prose = Some(here.opens(here.body_at, PieceKind::Sentence)),
             Looks::Line(kind) => here.push(&mut pieces, kind),
         }
     }
@@ -77,6 +67,11 @@ struct Line<'t> {
 }
 
 impl<'t> Line<'t> {
+    /// The line as the beginning of prose.
+    const fn opens(&self, start: usize, kind: PieceKind) -> Prose {
+        Prose { start, end: self.body_at + self.body.len(), kind, indent: self.indent }
+    }
+
     /// Pushes the line as one piece, or as fragments when it is overlong. Indentation counts as code does.
     fn push(&self, pieces: &mut Vec<Piece<'t>>, kind: PieceKind) {
         if self.body.is_empty() {

@@ -113,13 +113,12 @@ fn kind_of(word: Word<'_>) -> Token {
     }
 }
 
-/// Which of `statements`, oldest first, a later one replaces; `None` stands for one that nothing replaces.
+/// Which of `statements`, oldest first, a later one replaces.
 #[must_use]
-pub fn replaced(statements: &[Option<Statement>]) -> Vec<bool> {
+pub fn replaced(statements: &[Statement]) -> Vec<bool> {
     let mut by_word: HashMap<u64, Vec<usize>> = HashMap::new();
     let mut replaced = vec![false; statements.len()];
     for (new_idx, newer) in statements.iter().enumerate() {
-        let Some(newer) = newer else { continue };
         let mut shared: HashSet<usize> = HashSet::new();
         for (hash, _) in &newer.tokens {
             let known = by_word.entry(*hash).or_default();
@@ -130,8 +129,7 @@ pub fn replaced(statements: &[Option<Statement>]) -> Vec<bool> {
             }
         }
         for old_idx in shared {
-            let is_replaced =
-                statements.get(old_idx).and_then(Option::as_ref).is_some_and(|old| old.is_replaced_by(newer));
+            let is_replaced = statements.get(old_idx).is_some_and(|old| old.is_replaced_by(newer));
             if let Some(slot) = replaced.get_mut(old_idx) {
                 *slot |= is_replaced;
             }

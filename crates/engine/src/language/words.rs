@@ -51,32 +51,15 @@ enum Class {
     Wide,
 }
 
-static CLASSES: [Class; 256] = classes();
-
-#[expect(clippy::indexing_slicing, reason = "the loop stops at the length of the table")]
-const fn classes() -> [Class; 256] {
-    let mut table = [Class::Gap; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        // The loop's bound is the array's length, and it fits in a byte.
-        #[expect(clippy::cast_possible_truncation, reason = "below 256")]
-        let class = match byte as u8 {
-            b'a'..=b'z' | b'A'..=b'Z' => Class::Letter,
-            b'0'..=b'9' => Class::Digit,
-            b'/' | b'.' | b'~' | b'$' | b'@' | b'#' | b'_' | b'-' | b'\\' | b'+' => Class::Joiner,
-            b':' | b'\'' | b',' | b'%' => Class::Inner,
-            128..=255 => Class::Wide,
-            _ => Class::Gap,
-        };
-        table[byte] = class;
-        byte += 1;
-    }
-    table
-}
-
-#[expect(clippy::indexing_slicing, reason = "a byte is below 256, the length of the table")]
 fn class_at(bytes: &[u8], at: usize) -> Class {
-    bytes.get(at).map_or(Class::Gap, |byte| CLASSES[usize::from(*byte)])
+    match bytes.get(at) {
+        Some(b'a'..=b'z' | b'A'..=b'Z') => Class::Letter,
+        Some(b'0'..=b'9') => Class::Digit,
+        Some(b'/' | b'.' | b'~' | b'$' | b'@' | b'#' | b'_' | b'-' | b'\\' | b'+') => Class::Joiner,
+        Some(b':' | b'\'' | b',' | b'%') => Class::Inner,
+        Some(128..=255) => Class::Wide,
+        _ => Class::Gap,
+    }
 }
 
 fn char_at(text: &str, at: usize) -> Option<char> {

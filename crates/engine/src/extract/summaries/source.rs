@@ -75,7 +75,7 @@ fn without_replaced(candidates: &mut Vec<Candidate<'_>>) {
     let mut owners: Vec<(usize, Range<usize>)> = Vec::new();
     for (idx, candidate) in candidates.iter().enumerate().filter(|(_, candidate)| candidate.may_change()) {
         for piece in segment(&candidate.text) {
-            statements.push(Some(Statement::of(piece.text)));
+            statements.push(Statement::of(piece.text));
             owners.push((idx, piece.at..piece.end()));
         }
     }
