@@ -3,10 +3,8 @@
 //! What came of the call stands first ([`super::outcome`]). Of numbered source these are the lines and what they define, of a listing how many lines it has and the files, of
 //! all else the pieces that `extract` picks: errors, counts, paths.
 
-use std::collections::HashSet;
-
 use super::extract::within;
-use super::outcome::{is_done, outcome};
+use super::outcome::{is_done, once_each, outcome};
 use crate::language::without_envelopes;
 use ctxc_transcript::text::{Tokens, chars4, grouped, without_colors};
 
@@ -119,21 +117,16 @@ impl<'t> Source<'t> {
 
     fn digest(&self, limit: Tokens) -> String {
         let head = format!("lines {}-{}", self.first, self.last);
-        let mut names = once_each(self.lines.iter().filter_map(|line| defined(line)));
+        let mut names: Vec<&str> = once_each(self.lines.iter().filter_map(|line| defined(line))).collect();
         // In source a line with a hash in front is a comment; where nothing is defined it is a heading.
         if names.is_empty() {
-            names = once_each(self.lines.iter().filter_map(|line| heading(line)));
+            names = once_each(self.lines.iter().filter_map(|line| heading(line))).collect();
         }
         if names.is_empty() {
             return within(&self.lines.join("\n"), limit);
         }
         listed(&head, &names, limit).unwrap_or_default()
     }
-}
-
-fn once_each<'t>(names: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
-    let mut seen = HashSet::new();
-    names.filter(|name| seen.insert(*name)).collect()
 }
 
 /// The number before a line, and the line.

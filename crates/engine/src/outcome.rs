@@ -1,9 +1,12 @@
 //! What came of a call, as its output tells it: exit status, counts of tests, the tests that failed, the last exception,
 //! errors with their places (K-04). Lines are quoted; of counts that come several times the sum is told.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
+
+use super::pattern::pattern;
 
 /// How results begin that tell of nothing but success.
 const DONE: [&str; 6] = [
@@ -23,6 +26,8 @@ const SUMMARIES: [&str; 9] =
 const EXIT_LINES: usize = 4;
 /// How many failed tests or errors are named at most.
 const NAMED: usize = 4;
+/// How many failed tests are counted at most.
+const MOST_NAMES: usize = 200;
 
 /// Whether the result says that an edit, a write or a note of the client succeeded, and nothing else.
 pub(super) fn is_done(text: &str) -> bool {
@@ -34,29 +39,28 @@ pub(super) fn is_done(text: &str) -> bool {
 
 /// What the lines tell of the outcome, the most telling first; nothing where they tell nothing of it.
 pub(super) fn outcome(lines: &[&str]) -> Vec<String> {
-    let Some(patterns) = PATTERNS.as_ref() else { return Vec::new() };
     let mut parts = Vec::new();
-    let status = lines.iter().take(EXIT_LINES).find_map(|line| patterns.exit.captures(line));
+    let status = lines.iter().take(EXIT_LINES).find_map(|line| PATTERNS.exit.captures(line));
     let exit = status.as_ref().and_then(|found| found.iter().skip(1).flatten().next());
     parts.extend(exit.map(|code| format!("exit code {}", code.as_str())));
-    parts.extend(counts(lines, patterns));
-    let failed = once_each(lines.iter().filter_map(|line| failed_test(line, patterns)));
+    parts.extend(counts(lines));
+    let failed: Vec<&str> = once_each(lines.iter().filter_map(|line| failed_test(line))).take(MOST_NAMES).collect();
     if !failed.is_empty() {
         parts.push(listed("failed: ", &failed));
     }
-    let exception = lines.iter().rposition(|line| patterns.exception.is_match(line));
+    let exception = lines.iter().rposition(|line| PATTERNS.exception.is_match(line));
     parts.extend(exception.map(|at| exception_from(lines, at)));
-    let errors = errors(lines, patterns);
+    let errors = errors(lines);
     let has_error = exception.is_some() || !errors.is_empty();
     parts.extend(errors);
     if !has_error && (exit.is_some_and(|code| code.as_str() != "0") || failed.is_empty()) {
-        let is_count = |line: &str| is_summary(line) && patterns.failed.is_match(line);
-        let is_final = |line: &&&str| patterns.error.is_match(line) && !patterns.hint.is_match(line) && !is_count(line);
+        let is_count = |line: &str| is_summary(line) && PATTERNS.failed.is_match(line);
+        let is_final = |line: &&&str| PATTERNS.error.is_match(line) && !PATTERNS.hint.is_match(line) && !is_count(line);
         // What a program says of its use stands behind what was wrong with it.
         let usage = lines.iter().position(|line| line.trim_start().to_ascii_lowercase().starts_with("usage:"));
         let before_usage = usage.and_then(|at| lines.get(at.checked_sub(1)?));
         let any = || before_usage.or(lines.last()).filter(|_| exit.is_some());
-        let is_exit = |line: &str| patterns.exit.is_match(line);
+        let is_exit = |line: &str| PATTERNS.exit.is_match(line);
         let last = lines.iter().rev().find(is_final).or_else(any).filter(|line| !is_exit(line));
         parts.extend(last.map(|line| line.trim().to_owned()));
     }
@@ -85,57 +89,54 @@ struct Patterns {
     hint: Regex,
 }
 
-static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
-    let regex = |pattern: &str| Regex::new(pattern).ok();
-    Some(Patterns {
-        exit: regex(
-            r"^(?:Error: )?Exit code:? (\d+)|^(?:Process|Command) exited with (?:exit )?code:? (\d+)|^<exit_code>(\d+)<",
-        )?,
-        passed: regex(r"\b(\d+) (?:tests? )?(?:passed|passing|pass\b)|\bpass (\d+)$")?,
-        failed: regex(r"\b(\d+) (?:tests? )?(?:failed|failing|fail\b)|\b(?:failures|errors)=(\d+)|\bfail (\d+)$")?,
-        problems: regex(concat!(
-            r"(?i)^\W*(?:",
-            r"(?:found )?\d+ (?:errors?|warnings?|issues?|problems?|vulnerabilities)\b.*|",
-            r"ran \d+ tests? .*|FAILED \(.*\)|OK \(\d+ tests?.*\)|",
-            r"\d+ (?:tests?|examples?|runs|specs?), .*\b\d+ (?:failures?|failed|errors?).*|",
-            r"(?:ERROR\] +)?tests run: \d+.*|tests: \d+, assertions: .*|executed \d+ tests?, with .*|",
-            r"(?:passed|failed)! +- +failed: .*|\d+% tests passed.*|\d\d:\d\d \+\d+.*: (?:some|all) tests .*|",
-            r"build (?:failed|failure|success)\w*\b.*|success: no issues found.*|all checks passed.*|",
-            r"[^:]{0,40}coverage: [\d.]+ ?%.*|required test coverage .*|\d+ files? (?:changed|reformatted).*)$",
-        ))?,
-        failed_test: regex(concat!(
-            r"^\s*(?:--- FAIL: (\S+)|test (\S+) \.\.\. FAILED|FAILED (\S+\.py\S*)|(\S+\.py\S*) FAILED|",
-            r"FAIL:? +(\S+(?: > .+)?)|ERROR: (test\w+ \(.*\))|",
-            r"(?:●|✗|✕|×|\(fail\)) (.+?)(?: \[?\(?[\d.]+ ?ms\)?\]?)?$|",
-            r"(?:FAIL|TIMEOUT) \[ *[\d.]+s\] (?:\(.*\) )?(.+)|not ok \d+ -? ?(.+)|rspec (\./\S+:\d+)|",
-            r"(\w[\w.$]* > .+) FAILED$|\d+\) ([\w\\]+::\w+)$|Failed (\w+(?:\.\w+)+)(?: \[.*\])?$)",
-        ))?,
-        exception: regex(concat!(
-            r"^(?:E +|Uncaught |Caused by: |Unhandled exception[.:] )?(?:[\w$]+[.:])*\w*",
-            r"(?:Error|Exception|Interrupt|SystemExit)(?::|$)|panicked at|^Exception in thread|^panic: |^PHP Fatal error: |",
-            r"^\S+\.rb:\d+:in .*Error\)$",
-        ))?,
-        place: regex(concat!(
-            r"^\W*(?:error: |e: )?((?:file://)?[\w@.~/\\\[\]-]+\.\w{1,5}(?:[:(]\d+)(?:[:,]\d+)?\)?)",
-            r":? *-? *([^:# ].{3,})$",
-        ))?,
-        listed_error: regex(r"^ +(\d+:\d+) +error +(.+)$")?,
-        rust_error: regex(r"^\s*(?:error(?:\[\w+\])?|fatal): ")?,
-        error: regex(concat!(
-            r"(?i)\berror\b|\bfatal\b|\bfailed\b|\bfailure\b|\bpanic|\bdenied\b|\bnot found\b|\bcannot\b|\bno such\b|",
-            r"\bno\b.{1,60}\bfound\b|\bunable to\b|\bcould ?n[o']t\b|\bunknown (?:command|option|flag)\b|\bunrecognized\b|",
-            r"\binterrupted\b|\bkilled\b|\brefus|\baborted\b|\btimed out\b|\bconflict\b|❌|✖|✘|⨯",
-        ))?,
-        hint: regex(r"(?i)^\s*hint:|^\s*note:|warning|no errors?\b|0 errors?\b|0 failed")?,
-    })
+static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns {
+    exit: pattern(
+        r"^(?:Error: )?Exit code:? (\d+)|^(?:Process|Command) exited with (?:exit )?code:? (\d+)|^<exit_code>(\d+)<",
+    ),
+    passed: pattern(r"\b(\d+) (?:tests? )?(?:passed|passing|pass\b)|\bpass (\d+)$"),
+    failed: pattern(r"\b(\d+) (?:tests? )?(?:failed|failing|fail\b)|\b(?:failures|errors)=(\d+)|\bfail (\d+)$"),
+    problems: pattern(concat!(
+        r"(?i)^\W*(?:",
+        r"(?:found )?\d+ (?:errors?|warnings?|issues?|problems?|vulnerabilities)\b.*|",
+        r"ran \d+ tests? .*|FAILED \(.*\)|OK \(\d+ tests?.*\)|",
+        r"\d+ (?:tests?|examples?|runs|specs?), .*\b\d+ (?:failures?|failed|errors?).*|",
+        r"(?:ERROR\] +)?tests run: \d+.*|tests: \d+, assertions: .*|executed \d+ tests?, with .*|",
+        r"(?:passed|failed)! +- +failed: .*|\d+% tests passed.*|\d\d:\d\d \+\d+.*: (?:some|all) tests .*|",
+        r"build (?:failed|failure|success)\w*\b.*|success: no issues found.*|all checks passed.*|",
+        r"[^:]{0,40}coverage: [\d.]+ ?%.*|required test coverage .*|\d+ files? (?:changed|reformatted).*)$",
+    )),
+    failed_test: pattern(concat!(
+        r"^\s*(?:--- FAIL: (\S+)|test (\S+) \.\.\. FAILED|FAILED (\S+\.py\S*)|(\S+\.py\S*) FAILED|",
+        r"FAIL:? +(\S+(?: > .+)?)|ERROR: (test\w+ \(.*\))|",
+        r"(?:●|✗|✕|×|\(fail\)) (.+?)(?: \[?\(?[\d.]+ ?ms\)?\]?)?$|",
+        r"(?:FAIL|TIMEOUT) \[ *[\d.]+s\] (?:\(.*\) )?(.+)|not ok \d+ -? ?(.+)|rspec (\./\S+:\d+)|",
+        r"(\w[\w.$]* > .+) FAILED$|\d+\) ([\w\\]+::\w+)$|Failed (\w+(?:\.\w+)+)(?: \[.*\])?$)",
+    )),
+    exception: pattern(concat!(
+        r"^(?:E +|Uncaught |Caused by: |Unhandled exception[.:] )?(?:[\w$]+[.:])*\w*",
+        r"(?:Error|Exception|Interrupt|SystemExit)(?::|$)|panicked at|^Exception in thread|^panic: |^PHP Fatal error: |",
+        r"^\S+\.rb:\d+:in .*Error\)$",
+    )),
+    place: pattern(concat!(
+        r"^\W*(?:error: |e: )?((?:file://)?[\w@.~/\\\[\]-]+\.\w{1,5}(?:[:(]\d+)(?:[:,]\d+)?\)?)",
+        r":? *-? *([^:# ].{3,})$",
+    )),
+    listed_error: pattern(r"^ +(\d+:\d+) +error +(.+)$"),
+    rust_error: pattern(r"^\s*(?:error(?:\[\w+\])?|fatal): "),
+    error: pattern(concat!(
+        r"(?i)\berror\b|\bfatal\b|\bfailed\b|\bfailure\b|\bpanic|\bdenied\b|\bnot found\b|\bcannot\b|\bno such\b|",
+        r"\bno\b.{1,60}\bfound\b|\bunable to\b|\bcould ?n[o']t\b|\bunknown (?:command|option|flag)\b|\bunrecognized\b|",
+        r"\binterrupted\b|\bkilled\b|\brefus|\baborted\b|\btimed out\b|\bconflict\b|❌|✖|✘|⨯",
+    )),
+    hint: pattern(r"(?i)^\s*hint:|^\s*note:|warning|no errors?\b|0 errors?\b|0 failed"),
 });
 
 /// How many tests passed and failed, and what linters counted.
-fn counts(lines: &[&str], patterns: &Patterns) -> Vec<String> {
+fn counts(lines: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     // A total stands for all that it sums up.
     let is_total = |line: &&&str| {
-        let has_count = patterns.passed.is_match(line) || patterns.failed.is_match(line);
+        let has_count = PATTERNS.passed.is_match(line) || PATTERNS.failed.is_match(line);
         has_count && line.trim_start_matches(['=', ' ', '-', '#', '*']).starts_with("Total")
     };
     let summaries: Vec<&str> = match lines.iter().rev().find(is_total) {
@@ -147,22 +148,20 @@ fn counts(lines: &[&str], patterns: &Patterns) -> Vec<String> {
         let figures = figures.filter_map(|found| found.iter().skip(1).flatten().next()?.as_str().parse::<u64>().ok());
         figures.fold(None, |sum, figure| Some(sum.unwrap_or(0) + figure))
     };
-    match (sum(&patterns.passed), sum(&patterns.failed)) {
-        (None, None) => {}
-        (passed, failed) => {
-            let part = |n: Option<u64>, what: &str| n.map(|n| format!("{n} {what}"));
-            let parts: Vec<String> = [part(passed, "passed"), part(failed, "failed")].into_iter().flatten().collect();
-            found.push(parts.join(", "));
-        }
+    let part = |pattern: &Regex, what: &str| sum(pattern).map(|n| format!("{n} {what}"));
+    let parts: Vec<String> =
+        [part(&PATTERNS.passed, "passed"), part(&PATTERNS.failed, "failed")].into_iter().flatten().collect();
+    if !parts.is_empty() {
+        found.push(parts.join(", "));
     }
     let package = |start: &str| lines.iter().filter(|line| line.starts_with(start)).count();
     let (n_ok, n_failed) = (package("ok  \t"), package("FAIL\t"));
     if n_ok + n_failed > 0 {
         found.push(format!("packages: {n_ok} ok, {n_failed} FAIL"));
     }
-    let problems = lines.iter().rev().map(|line| line.trim()).filter(|line| patterns.problems.is_match(line));
+    let problems = lines.iter().rev().map(|line| line.trim()).filter(|line| PATTERNS.problems.is_match(line));
     let problems = once_each(problems.map(|line| line.trim_matches(['=', ' ', '*', '✖', ':'])));
-    found.extend(problems.into_iter().take(2).map(str::to_owned));
+    found.extend(problems.take(2).map(str::to_owned));
     found
 }
 
@@ -173,8 +172,8 @@ fn is_summary(line: &str) -> bool {
     starts || (bare.starts_with(|c: char| c.is_ascii_digit()) && bare.len() < 100)
 }
 
-fn failed_test<'t>(line: &'t str, patterns: &Patterns) -> Option<&'t str> {
-    let found = patterns.failed_test.captures(line)?;
+fn failed_test<'t>(line: &'t str) -> Option<&'t str> {
+    let found = PATTERNS.failed_test.captures(line)?;
     let name = found.iter().skip(1).flatten().next()?.as_str().trim_end_matches(':');
     // `FAIL Required test coverage`: no name of a test.
     let is_name = name.contains(['/', '.', '_', ':', '>', '›']) || line.contains("--- FAIL") || name.contains(' ');
@@ -182,16 +181,16 @@ fn failed_test<'t>(line: &'t str, patterns: &Patterns) -> Option<&'t str> {
 }
 
 /// Errors of compilers and linters with their places, the first of them; how many more there are.
-fn errors(lines: &[&str], patterns: &Patterns) -> Vec<String> {
+fn errors(lines: &[&str]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
-        if patterns.rust_error.is_match(line) {
+        if PATTERNS.rust_error.is_match(line) {
             let place = lines.iter().skip(at + 1).take(3).find_map(|line| line.trim_start().strip_prefix("--> "));
             found.extend(place.map(|place| format!("{place}: {}", line.trim())));
-        } else if let Some((_, [place, message])) = patterns.listed_error.captures(line).map(|found| found.extract()) {
+        } else if let Some((_, [place, message])) = PATTERNS.listed_error.captures(line).map(|found| found.extract()) {
             let file = lines.iter().take(at).rev().find(|line| !line.starts_with(' ')).unwrap_or(&"");
             found.push(format!("{file}:{place}: {message}"));
-        } else if patterns.place.is_match(line) && (patterns.error.is_match(line) || line.contains(": ")) {
+        } else if PATTERNS.place.is_match(line) && (PATTERNS.error.is_match(line) || line.contains(": ")) {
             found.push(line.trim().to_owned());
         }
     }
@@ -203,21 +202,17 @@ fn errors(lines: &[&str], patterns: &Patterns) -> Vec<String> {
     found
 }
 
-fn once_each<'t>(names: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
-    let mut once: Vec<&str> = Vec::new();
-    for name in names {
-        if !once.contains(&name) && once.len() < 200 {
-            once.push(name);
-        }
-    }
-    once
+/// Each of `names` where it comes first.
+pub(super) fn once_each<'t>(names: impl Iterator<Item = &'t str>) -> impl Iterator<Item = &'t str> {
+    let mut seen = HashSet::new();
+    names.filter(move |name| seen.insert(*name))
 }
 
 /// The first of the names, and how many more there are.
 fn listed(head: &str, names: &[&str]) -> String {
-    let n_more = names.len().saturating_sub(NAMED);
-    let first = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-    if n_more > 0 { format!("{head}{first} and {n_more} more") } else { format!("{head}{first}") }
+    let (first, more) = names.split_at(names.len().min(NAMED));
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    format!("{head}{}{more}", first.join(", "))
 }
 
 #[cfg(test)]
