@@ -50,16 +50,8 @@ pub struct OverBudget {
 impl Budget {
     /// A budget with this limit; without one it only counts.
     #[must_use]
-    pub const fn new(limit: Option<Usd>) -> Self {
-        Self {
-            limit,
-            spent: Usd::ZERO,
-            reserved: Usd::ZERO,
-            n_running: 0,
-            is_tried: false,
-            overrun: None,
-            not_free: Usd::ZERO,
-        }
+    pub fn new(limit: Option<Usd>) -> Self {
+        Self { limit, ..Self::default() }
     }
 
     /// Puts aside the most that a call may cost, before it starts.

@@ -18,7 +18,8 @@ pub struct Price {
 }
 
 /// The prices that are known.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Prices {
     models: BTreeMap<String, Price>,
     /// When the built-in prices were read, such as `2026-11-22`.
@@ -59,7 +60,7 @@ pub struct CostRange {
 #[error("prices must not be negative, in US dollars per million tokens")]
 pub struct NotAPrice;
 
-/// A price as it is written in a configuration.
+/// A price as it is written in a configuration, and in the table as a list.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table of input and output")]
 struct Dollars {
@@ -72,26 +73,6 @@ impl TryFrom<Dollars> for Price {
     fn try_from(dollars: Dollars) -> Result<Self, NotAPrice> {
         Self::of(dollars.input, dollars.output).ok_or(NotAPrice)
     }
-}
-
-/// As in the file.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Table {
-    as_of: String,
-    source: String,
-    models: BTreeMap<String, [f64; 2]>,
-}
-
-const BUILT_IN: &str = include_str!("prices.toml");
-
-/// Why a text is no table of prices.
-#[derive(Debug, thiserror::Error)]
-enum TableError {
-    #[error("read the table of prices")]
-    Form(#[from] toml::de::Error),
-    #[error("use the price of {0}")]
-    Price(String),
 }
 
 /// Tokens of a model for a hundred ASCII characters, at least and at most: prose has some 20, base64 and hexadecimal up to 60.
@@ -158,16 +139,7 @@ impl Prices {
     #[must_use]
     pub fn built_in() -> Self {
         #[expect(clippy::expect_used, reason = "part of the program, and read by a test")]
-        Self::read(BUILT_IN).expect("prices.toml is a table of prices")
-    }
-
-    /// The prices of a table in TOML.
-    fn read(text: &str) -> Result<Self, TableError> {
-        let Table { as_of, source, models } = toml::from_str(text)?;
-        let price = |(model, [input, output]): (String, [f64; 2])| {
-            Price::of(input, output).map(|price| (model.clone(), price)).ok_or(TableError::Price(model))
-        };
-        Ok(Self { models: models.into_iter().map(price).collect::<Result<_, _>>()?, as_of, source })
+        toml::from_str(include_str!("prices.toml")).expect("prices.toml is a table of prices")
     }
 
     /// Sets the price of `model`, whatever the table says.
@@ -205,7 +177,7 @@ mod tests {
     // G-06
     #[test]
     fn the_built_in_table_is_whole_and_dated() {
-        let prices = Prices::read(BUILT_IN).unwrap();
+        let prices = Prices::built_in();
         assert!(prices.as_of.parse::<jiff::civil::Date>().is_ok() && prices.source.contains("openrouter"));
         assert_eq!(prices.get("openai/gpt-5-mini"), Price::of(0.25, 2.0));
     }
@@ -214,11 +186,12 @@ mod tests {
     #[test]
     fn a_table_that_is_not_whole_is_refused() {
         let table = |model: &str| format!("as_of = \"2026-11-22\"\nsource = \"a\"\n[models]\n{model}\n");
-        assert_eq!(Prices::read(&table("\"a/b\" = [1.0, 2.0]")).unwrap().models.len(), 1);
+        let read = |text: &str| toml::from_str::<Prices>(text);
+        assert_eq!(read(&table("\"a/b\" = [1.0, 2.0]")).unwrap().models.len(), 1);
         for model in ["\"a/b\" = [1.0]", "\"a/b\" = [1.0, -2.0]", "\"a/b\" = \"1\"", "as_of = 1"] {
-            assert!(Prices::read(&table(model)).is_err(), "{model}");
+            assert!(read(&table(model)).is_err(), "{model}");
         }
-        assert!(Prices::read("").is_err());
+        assert!(read("").is_err());
     }
 
     // G-06
