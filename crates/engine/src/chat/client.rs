@@ -8,14 +8,14 @@ use reqwest::StatusCode;
 use super::dialect::Dialect;
 use super::prompt::{Prompt, max_tokens};
 use super::reply::text_of;
-use super::wire::{Accounting, Body, Response};
+use super::wire::{Body, Response};
 use crate::http::body::UsageBody;
 use crate::http::client::Http;
 use crate::http::endpoint::Endpoint;
 use crate::http::key::Key;
-use crate::http::refusal::{self, Waits, excerpt, is_web_page};
+use crate::http::refusal::{self, excerpt, is_web_page};
 use crate::run::Kept;
-use crate::{Attempt, Call, Engine, EngineError, Fault, Inquiry, Reply, Replying, Request, Usage};
+use crate::{Attempt, Call, Engine, EngineError, Fault, Inquiry, Reply, Replying, Request};
 use ctxc_transcript::text::{Tokens, without_controls};
 
 /// A text of more tokens goes to the large model.
@@ -91,10 +91,9 @@ impl Engine for Chat {
 
     fn reply<'a>(&'a self, request: &'a Request<'a>, attempt: Attempt) -> Replying<'a> {
         let (prompt, max_tokens) = (Prompt::of(request, attempt.refused), max_tokens(request, attempt));
-        let (model, is_openrouter) = (self.model(request.size()), self.http.endpoint().is_openrouter());
-        let accounting = if is_openrouter { Accounting::Asked } else { Accounting::NotAsked };
+        let (model, endpoint) = (self.model(request.size()), self.http.endpoint());
         Box::pin(async move {
-            let body = |dialect| Body::new(model, &prompt, max_tokens, attempt.number, dialect, accounting);
+            let body = |dialect| Body::new(model, &prompt, max_tokens, attempt.number, dialect, endpoint);
             let Reply { text, usage } = self.ask(body).await?;
             if let Request::Summarize(_) = request {
                 return Ok(Reply { text: without_controls(&text).into_owned(), usage });
@@ -122,44 +121,39 @@ pub(super) fn reply_in(body: &[u8]) -> Result<Reply, EngineError> {
     if is_web_page(body) {
         return Err(refusal::of_web_page());
     }
-    let bad =
-        |message: String, usage: Option<Usage>| EngineError { usage, ..EngineError::new(Fault::BadReply, message) };
-    let response: Response = serde_json::from_slice(body)
-        .map_err(|_| bad(format!("the reply is no JSON: {}", excerpt(&String::from_utf8_lossy(body))), None))?;
+    let no_json = || format!("the reply is no JSON: {}", excerpt(&String::from_utf8_lossy(body)));
+    let response: Response = serde_json::from_slice(body).map_err(|_| EngineError::new(Fault::BadReply, no_json()))?;
     let usage = response.usage.as_ref().map(UsageBody::usage);
-    let choice = response.choices.into_iter().next();
-    let (error, choice) = match (response.error, choice) {
-        (None, Some(mut choice)) => (choice.error.take(), Some(choice)),
-        (error, choice) => (error, choice),
-    };
-    if let Some(error) = error {
+    let text = text_in(response).map_err(|error| EngineError { usage, ..error })?;
+    Ok(Reply { text, usage })
+}
+
+/// What the model wrote.
+fn text_in(response: Response) -> Result<String, EngineError> {
+    let mut choice = response.choices.into_iter().next();
+    if let Some(error) = response.error.or_else(|| choice.as_mut()?.error.take()) {
         // What ends a run as a status ends it here too; all else may pass.
         let status = error.status.and_then(|status| StatusCode::from_u16(status).ok());
-        let as_status = status.map(|status| refusal::of_status(status, &error.message, Waits::No));
-        return Err(match as_status {
-            Some(refused) if refused.fault == Fault::Fatal => EngineError { usage, ..refused },
-            _ => EngineError {
-                usage,
-                ..EngineError::new(Fault::Trouble, format!("the server failed on the way: {}", excerpt(&error.message)))
-            },
-        });
+        let refused = status.map(|status| refusal::of_status(status, &error.message, None));
+        let failed = || format!("the server failed on the way: {}", excerpt(&error.message));
+        return Err(refused
+            .filter(|refused| refused.fault == Fault::Fatal)
+            .unwrap_or_else(|| EngineError::new(Fault::Trouble, failed())));
     }
-    let Some(choice) = choice else { return Err(bad("the reply holds no message".to_owned(), usage)) };
+    let choice = choice.ok_or_else(|| EngineError::new(Fault::BadReply, "the reply holds no message"))?;
     match choice.finish_reason.as_deref() {
         Some("length") => {
-            let error = EngineError::new(Fault::Poor(Kept::BrokenOff), "the reply was cut off at its limit");
-            return Err(EngineError { usage, ..error });
+            return Err(EngineError::new(Fault::Poor(Kept::BrokenOff), "the reply was cut off at its limit"));
         }
-        Some("error") => {
-            return Err(EngineError { usage, ..EngineError::new(Fault::Trouble, "the model failed on the way") });
-        }
+        Some("error") => return Err(EngineError::new(Fault::Trouble, "the model failed on the way")),
         _ => {}
     }
     let content = choice.message.and_then(|message| message.content).unwrap_or_default();
-    let blank = || EngineError { usage, ..EngineError::new(Fault::Blank, "the reply is blank") };
+    let blank = || EngineError::new(Fault::Blank, "the reply is blank");
     if content.trim().is_empty() {
         return Err(blank());
     }
-    let text = text_of(&content).ok_or_else(|| bad("the model wrote no JSON object with a text".to_owned(), usage))?;
-    if without_controls(&text).trim().is_empty() { Err(blank()) } else { Ok(Reply { text, usage }) }
+    let no_text = || EngineError::new(Fault::BadReply, "the model wrote no JSON object with a text");
+    let text = text_of(&content).ok_or_else(no_text)?;
+    if without_controls(&text).trim().is_empty() { Err(blank()) } else { Ok(text) }
 }

@@ -93,11 +93,8 @@ pub(super) fn max_tokens(request: &Request<'_>, attempt: Attempt) -> u64 {
 /// About as many tokens as models see in a text: one for each four letters of the Latin alphabet and for each character
 /// of another, as `chars4` does not count them.
 fn dense_tokens(text: &str) -> u64 {
-    let (mut n_ascii, mut n_others) = (0_u64, 0_u64);
-    for c in text.chars() {
-        if c.is_ascii() { n_ascii += 1 } else { n_others += 1 }
-    }
-    n_ascii.div_ceil(4) + n_others
+    let n_ascii = text.bytes().filter(u8::is_ascii).count();
+    (n_ascii.div_ceil(4) + text.chars().count() - n_ascii) as u64
 }
 
 /// Whether `text` is mostly code, by its beginning.

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::dialect::{Dialect, Form};
 use super::prompt::Prompt;
+use crate::http::Endpoint;
 use crate::http::body::{ErrorBody, UsageBody};
 
 /// The body of a request.
@@ -48,15 +49,6 @@ fn response_format(form: Form) -> Option<Value> {
     }
 }
 
-/// Whether the server is asked to say what a call costs, which one server alone knows how to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Accounting {
-    /// It is.
-    Asked,
-    /// It is not.
-    NotAsked,
-}
-
 impl<'a> Body<'a> {
     /// The request for the `attempt`-th reply to `prompt`.
     pub(super) fn new(
@@ -65,7 +57,7 @@ impl<'a> Body<'a> {
         max_tokens: u64,
         attempt: u32,
         dialect: Dialect,
-        accounting: Accounting,
+        endpoint: &Endpoint,
     ) -> Self {
         let limit = |is_here: bool| is_here.then_some(max_tokens);
         Self {
@@ -79,36 +71,31 @@ impl<'a> Body<'a> {
             // The same question at no temperature would get the same useless reply again.
             temperature: dialect.temperature.then_some(if attempt <= 1 { 0.0 } else { 0.5 }),
             response_format: response_format(dialect.form),
-            usage: (accounting == Accounting::Asked).then(|| json!({"include": true})),
+            // What a call costs is said by one server alone.
+            usage: endpoint.is_openrouter().then(|| json!({"include": true})),
         }
     }
 }
 
 /// What a server sends back, as far as it is looked at. Anything may be missing.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 pub(super) struct Response {
-    #[serde(default)]
     pub(super) error: Option<ErrorBody>,
     #[serde(default)]
     pub(super) choices: Vec<Choice>,
-    #[serde(default)]
     pub(super) usage: Option<UsageBody>,
 }
 
 /// One reply of a model.
 #[derive(Debug, Deserialize)]
 pub(super) struct Choice {
-    #[serde(default)]
     pub(super) message: Option<Written>,
-    #[serde(default)]
     pub(super) finish_reason: Option<String>,
-    #[serde(default)]
     pub(super) error: Option<ErrorBody>,
 }
 
 /// What a model wrote.
 #[derive(Debug, Deserialize)]
 pub(super) struct Written {
-    #[serde(default)]
     pub(super) content: Option<String>,
 }

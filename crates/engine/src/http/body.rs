@@ -28,11 +28,8 @@ impl From<serde_json::Value> for ErrorBody {
 /// `usage` of a reply. Anything may be missing.
 #[derive(Debug, Deserialize)]
 pub(crate) struct UsageBody {
-    #[serde(default)]
     prompt_tokens: Option<u64>,
-    #[serde(default)]
     completion_tokens: Option<u64>,
-    #[serde(default)]
     cost: Option<f64>,
 }
 
@@ -50,8 +47,6 @@ impl UsageBody {
 /// A reply that is a failure, as far as it is looked at.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Failure {
-    #[serde(default)]
     pub(crate) error: Option<ErrorBody>,
-    #[serde(default)]
     pub(crate) usage: Option<UsageBody>,
 }

@@ -30,13 +30,11 @@ pub(crate) struct Http {
 
 impl Http {
     /// The server at `endpoint`.
-    #[must_use]
     pub(crate) const fn new(endpoint: Endpoint, key: Option<Key>, now: fn() -> Timestamp) -> Self {
         Self { endpoint, key, now, client: OnceLock::new() }
     }
 
-    /// The path of the file.
-    #[must_use]
+    /// Where it is.
     pub(crate) const fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }

@@ -12,53 +12,36 @@ use ctxc_transcript::text::on_one_line;
 const MOST_CHARS: usize = 300;
 
 /// The failure of a reply with this status, which is none of success. `message` is what the server said, `waits`
-/// whether it said when to come back.
-pub(crate) fn of_status(status: StatusCode, message: &str, waits: Waits) -> EngineError {
+/// when it wants to be asked again, where it said so.
+pub(crate) fn of_status(status: StatusCode, message: &str, wait: Option<Duration>) -> EngineError {
     let said = if message.is_empty() { String::new() } else { format!(": {}", excerpt(message)) };
-    let fault = match status.as_u16() {
-        402 if waits == Waits::No => Fault::Fatal,
-        402 | 429 => Fault::Limited,
-        408 | 425 | 500..=599 => Fault::Trouble,
+    let is_bad_form = BAD_FORM.iter().any(|words| message.contains(words));
+    let (fault, words, remedy) = match status.as_u16() {
         // A redirect is not followed: the transcript goes where the user said, and nowhere else.
-        300..=399 | 401 | 403 | 407 => Fault::Fatal,
-        _ => Fault::Permanent,
+        300..=399 => (Fault::Fatal, "the server sends the request elsewhere", Some(Remedy::Address)),
+        400 => (Fault::Permanent, "the server refuses the request", Some(Remedy::Model)),
+        401 => (Fault::Fatal, "the server refuses the key", Some(Remedy::Key)),
+        402 if wait.is_none() => (Fault::Fatal, "there is no credit left", Some(Remedy::Credit)),
+        402 => (Fault::Limited, "there is no credit left", Some(Remedy::Credit)),
+        403 => (Fault::Fatal, "the key may not do this", Some(Remedy::Permission)),
+        404 => (Fault::Permanent, "the server knows no such model or address", Some(Remedy::Model)),
+        407 => (Fault::Fatal, "the proxy refuses", Some(Remedy::Proxy)),
+        408 => (Fault::Trouble, "the server gave up waiting", None),
+        425 => (Fault::Trouble, "the server refuses", None),
+        429 => (Fault::Limited, "the server limits the rate", Some(Remedy::Rate)),
+        500..=599 if is_bad_form => {
+            (Fault::BadReply, "the reply was cut off at its limit, or has not the form that was asked for", None)
+        }
+        500..=599 => (Fault::Trouble, "the server has trouble", None),
+        _ => (Fault::Permanent, "the server refuses", None),
     };
-    if status.is_server_error() && BAD_FORM.iter().any(|words| message.contains(words)) {
-        let words = "the reply was cut off at its limit, or has not the form that was asked for";
-        return EngineError::new(Fault::BadReply, format!("{words} ({}){said}", status.as_u16()));
-    }
-    let (words, remedy) = in_words(status);
-    EngineError { remedy, ..EngineError::new(fault, format!("{words} ({}){said}", status.as_u16())) }
+    let error = EngineError::new(fault, format!("{words} ({}){said}", status.as_u16()));
+    EngineError { remedy, retry_after: wait, ..error }
 }
 
 /// What llama.cpp says, with a status of 500, of a reply that it cannot read by the schema that was asked for: most often one
 /// that was cut off.
 const BAD_FORM: [&str; 2] = ["does not match the expected", "Failed to parse input at pos"];
-
-/// Whether a server said when to come back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Waits {
-    /// It did.
-    Yes,
-    /// It did not.
-    No,
-}
-
-fn in_words(status: StatusCode) -> (&'static str, Option<Remedy>) {
-    match status.as_u16() {
-        300..=399 => ("the server sends the request elsewhere", Some(Remedy::Address)),
-        400 => ("the server refuses the request", Some(Remedy::Model)),
-        401 => ("the server refuses the key", Some(Remedy::Key)),
-        402 => ("there is no credit left", Some(Remedy::Credit)),
-        403 => ("the key may not do this", Some(Remedy::Permission)),
-        404 => ("the server knows no such model or address", Some(Remedy::Model)),
-        407 => ("the proxy refuses", Some(Remedy::Proxy)),
-        408 => ("the server gave up waiting", None),
-        429 => ("the server limits the rate", Some(Remedy::Rate)),
-        500..=599 => ("the server has trouble", None),
-        _ => ("the server refuses", None),
-    }
-}
 
 /// The failure of a reply that is a web page: something on the way, such as a login or a page of maintenance, may be gone
 /// soon.
@@ -76,12 +59,7 @@ pub(crate) fn refusal_in(status: StatusCode, wait: Option<Duration>, body: &[u8]
         None if is_web_page(body) => "",
         None => text.as_ref(),
     };
-    let waits = if wait.is_some() { Waits::Yes } else { Waits::No };
-    EngineError {
-        retry_after: wait,
-        usage: failure.usage.as_ref().map(UsageBody::usage),
-        ..of_status(status, message, waits)
-    }
+    EngineError { usage: failure.usage.as_ref().map(UsageBody::usage), ..of_status(status, message, wait) }
 }
 
 /// Whether a body is a page for a browser.
@@ -128,32 +106,32 @@ mod tests {
     //
     #[test]
     fn r_03_what_is_asked_again_and_what_ends_the_run() {
-        let fault = |status: u16, waits| of_status(StatusCode::from_u16(status).unwrap(), "", waits).fault;
+        let fault = |status: u16, wait| of_status(StatusCode::from_u16(status).unwrap(), "", wait).fault;
         for status in [408, 425, 500, 502, 503, 504, 529] {
-            assert_eq!(fault(status, Waits::No), Fault::Trouble, "{status}");
+            assert_eq!(fault(status, None), Fault::Trouble, "{status}");
         }
         for status in [400, 404, 405, 413, 422] {
-            assert_eq!(fault(status, Waits::No), Fault::Permanent, "{status}");
+            assert_eq!(fault(status, None), Fault::Permanent, "{status}");
         }
         for status in [301, 307, 401, 402, 403, 407] {
-            assert_eq!(fault(status, Waits::No), Fault::Fatal, "{status}");
+            assert_eq!(fault(status, None), Fault::Fatal, "{status}");
         }
-        assert_eq!((fault(402, Waits::Yes), fault(429, Waits::No)), (Fault::Limited, Fault::Limited));
+        assert_eq!((fault(402, Some(Duration::ZERO)), fault(429, None)), (Fault::Limited, Fault::Limited));
     }
 
     // a server that cannot read what its model wrote is asked again at once, with more room.
     #[test]
     fn r_03_a_reply_that_the_server_cannot_read_is_a_bad_one() {
         let message = "The model produced output that does not match the expected peg-native format";
-        let error = of_status(StatusCode::INTERNAL_SERVER_ERROR, message, Waits::No);
+        let error = of_status(StatusCode::INTERNAL_SERVER_ERROR, message, None);
         assert_eq!((error.fault, error.remedy), (Fault::BadReply, None));
         assert!(error.to_string().starts_with("the reply was cut off at its limit, or has not the form"), "{error}");
-        assert_eq!(of_status(StatusCode::BAD_REQUEST, message, Waits::No).fault, Fault::Permanent);
+        assert_eq!(of_status(StatusCode::BAD_REQUEST, message, None).fault, Fault::Permanent);
     }
 
     #[test]
     fn what_a_server_says_is_cut_and_put_on_one_line() {
-        let error = of_status(StatusCode::BAD_REQUEST, "no\n such   model", Waits::No);
+        let error = of_status(StatusCode::BAD_REQUEST, "no\n such   model", None);
         assert_eq!(error.to_string(), "the server refuses the request (400): no such model");
         assert_eq!(excerpt(&"é".repeat(400)).chars().count(), MOST_CHARS + 4);
     }
