@@ -11,7 +11,6 @@ use crate::http::client::Http;
 use crate::http::refusal::excerpt;
 use crate::http::{Endpoint, Key};
 use crate::run::retry::MOST_PATIENCE;
-use crate::run::spent::Billed;
 use crate::run::window::{Item, RunLimits, Step, window};
 use crate::run::{RunOptions, Timeouts};
 use crate::{EngineError, Fault, Usage};
@@ -32,7 +31,7 @@ const MOST_BYTES: usize = 64 << 20;
 /// Whom to ask, and for which model.
 #[derive(Clone, Debug)]
 pub struct EmbeddingServer {
-    /// The path of the file.
+    /// The server.
     pub endpoint: Endpoint,
     /// Its key, where it wants one.
     pub key: Option<Key>,
@@ -59,12 +58,6 @@ pub struct Embedded {
     pub vectors: Vec<Option<Vector>>,
     /// What it took, where the server says so.
     pub usage: Option<Usage>,
-}
-
-impl Billed for Embedded {
-    fn usage(&self) -> Option<Usage> {
-        self.usage
-    }
 }
 
 /// A server that gives vectors. Nothing is opened before the first request.
@@ -123,6 +116,7 @@ impl Embedder {
             &[Item::default()],
             &TERMS,
             |_, _| self.ask(texts),
+            |embedded: &Embedded| embedded.usage,
             |step| {
                 if let Step::Done(_, done, _) = step {
                     result = done;

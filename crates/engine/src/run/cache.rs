@@ -15,12 +15,6 @@ pub struct Cache<'a> {
     time: Timestamp,
 }
 
-impl std::fmt::Debug for Cache<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Cache").field("session", &self.session).field("time", &self.time).finish_non_exhaustive()
-    }
-}
-
 /// The key of the reply of `engine` to `inquiry`, which `request` is as it leaves the machine, so that no digest of a
 /// secret is kept.
 pub(super) fn key(engine: &str, inquiry: &Inquiry, request: &Request<'_>) -> Digest {

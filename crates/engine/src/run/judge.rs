@@ -5,9 +5,8 @@ use std::cell::Cell;
 use super::likeness::{foreign_to, unlike};
 use super::outcome::{Author, Kept, Outcome, is_error_text};
 use super::question::Question;
-use super::spent::Billed;
 use crate::redact::{Placeholder, Restored};
-use crate::{EngineError, Fault, Prompts, Reply, Request, Shorten, Summarize, Usage, cut};
+use crate::{EngineError, Fault, Prompts, Reply, Request, Shorten, Summarize, cut};
 use ctxc_transcript::text::chars4;
 
 /// Above this part of its limit, in percent, a summary is asked for again before it is cut.
@@ -22,12 +21,6 @@ pub(super) struct Answer {
     pub(super) outcome: Outcome,
     /// The placeholders that it has lost.
     pub(super) lost: Vec<Placeholder>,
-}
-
-impl Billed for Answer {
-    fn usage(&self) -> Option<Usage> {
-        self.reply.usage
-    }
 }
 
 /// Whether the engine can be asked again for the same request.

@@ -32,15 +32,13 @@ pub(super) struct Limit {
     rate: Option<RateLimiter<NotKeyed, InMemoryState, RunClock>>,
 }
 
-/// Whether a call may start.
+/// What a call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Start {
-    /// It may, and has been counted.
-    Now,
-    /// Not before this time.
-    At(Instant),
-    /// When another one is done.
-    AfterAnother,
+pub(super) enum Wait {
+    /// This time.
+    Until(Instant),
+    /// The end of another one.
+    ForAnother,
 }
 
 impl Limit {
@@ -60,17 +58,17 @@ impl Limit {
         }
     }
 
-    /// Whether a call may start at `now`, with `n_running` under way.
-    pub(super) fn start(&mut self, now: Instant, n_running: usize) -> Start {
+    /// Counts a call that starts at `now`, with `n_running` under way, or says what it waits for.
+    pub(super) fn start(&mut self, now: Instant, n_running: usize) -> Result<(), Wait> {
         if n_running >= self.allowed_at_once {
-            return Start::AfterAnother;
+            return Err(Wait::ForAnother);
         }
         if let Some(until) = self.paused_until.filter(|until| *until > now) {
-            return Start::At(until);
+            return Err(Wait::Until(until));
         }
         match self.rate.as_ref().map(RateLimiter::check) {
-            Some(Err(not_until)) => Start::At(now + not_until.wait_time_from(now.into_std())),
-            Some(Ok(())) | None => Start::Now,
+            Some(Err(not_until)) => Err(Wait::Until(now + not_until.wait_time_from(now.into_std()))),
+            Some(Ok(())) | None => Ok(()),
         }
     }
 
@@ -124,23 +122,23 @@ mod tests {
     fn r_04_one_call_that_is_turned_away_pauses_all() {
         let start = clock::now();
         let mut limit = Limit::new(8, None);
-        assert_eq!(limit.start(start, 7), Start::Now);
-        assert_eq!(limit.start(start, 8), Start::AfterAnother);
+        assert_eq!(limit.start(start, 7), Ok(()));
+        assert_eq!(limit.start(start, 8), Err(Wait::ForAnother));
         limit.turned_away(start, start, 7, Some(seconds(30)));
         limit.turned_away(start, start, 6, Some(seconds(20)));
-        assert_eq!(limit.start(start + seconds(29), 0), Start::At(start + seconds(30)));
+        assert_eq!(limit.start(start + seconds(29), 0), Err(Wait::Until(start + seconds(30))));
         // Half as many come back, and each reply lets one more in, up to where it was too many.
         let later = start + seconds(30);
-        assert_eq!((limit.start(later, 3), limit.start(later, 4)), (Start::Now, Start::AfterAnother));
+        assert_eq!((limit.start(later, 3), limit.start(later, 4)), (Ok(()), Err(Wait::ForAnother)));
         limit.replied();
-        assert_eq!((limit.start(later, 4), limit.start(later, 5)), (Start::Now, Start::AfterAnother));
+        assert_eq!((limit.start(later, 4), limit.start(later, 5)), (Ok(()), Err(Wait::ForAnother)));
         limit.replied();
         limit.replied();
-        assert_eq!((limit.start(later, 6), limit.start(later, 7)), (Start::Now, Start::AfterAnother));
+        assert_eq!((limit.start(later, 6), limit.start(later, 7)), (Ok(()), Err(Wait::ForAnother)));
         (0..TRIAL * 7).for_each(|_| limit.replied());
-        assert_eq!(limit.start(later, 7), Start::AfterAnother);
+        assert_eq!(limit.start(later, 7), Err(Wait::ForAnother));
         limit.replied();
-        assert_eq!((limit.start(later, 7), limit.start(later, 8)), (Start::Now, Start::AfterAnother));
+        assert_eq!((limit.start(later, 7), limit.start(later, 8)), (Ok(()), Err(Wait::ForAnother)));
     }
 
     //
@@ -151,9 +149,9 @@ mod tests {
         let mut starts = Vec::new();
         while starts.len() < 100 {
             match limit.start(clock::now(), 0) {
-                Start::Now => starts.push((clock::now() - start).as_secs_f64()),
-                Start::At(due) => tokio::time::sleep_until(due).await,
-                Start::AfterAnother => unreachable!(),
+                Ok(()) => starts.push((clock::now() - start).as_secs_f64()),
+                Err(Wait::Until(due)) => tokio::time::sleep_until(due).await,
+                Err(Wait::ForAnother) => unreachable!(),
             }
         }
         assert_eq!(starts.first(), Some(&0.0));

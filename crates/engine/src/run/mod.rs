@@ -20,7 +20,7 @@ mod queue;
 pub(crate) mod retry;
 mod runner;
 mod shorten;
-pub(crate) mod spent;
+mod spent;
 mod summarize;
 mod task;
 pub(crate) mod window;

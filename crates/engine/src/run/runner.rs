@@ -151,7 +151,7 @@ impl<'a> Runner<'a> {
                 question.take(replying.await, refused, again)
             }
         };
-        window(limits, &items, options, call, |step| match step {
+        let tell = |step: Step<'_, Answer>| match step {
             Step::Waiting => on(AskEvent::Event(Event::Waiting)),
             Step::Again(error) => on(AskEvent::Event(Event::Again(error))),
             Step::Done(item, result, spent) => {
@@ -161,8 +161,8 @@ impl<'a> Runner<'a> {
                 }
                 on(AskEvent::Done(*at, result, spent))
             }
-        })
-        .await
+        };
+        window(limits, &items, options, call, |answer| answer.reply.usage, tell).await
     }
 }
 

@@ -4,7 +4,7 @@ use std::iter::Sum;
 use std::ops::AddAssign;
 use std::time::Duration;
 
-use crate::{EngineError, Fault, Price, Reply, Usage, Usd};
+use crate::{EngineError, Fault, Price, Usage, Usd};
 use ctxc_transcript::text::Tokens;
 
 /// The tokens, time and cost of a task, as far as the server reported them.
@@ -26,18 +26,6 @@ pub struct Spent {
     pub unpriced_calls: u32,
 }
 
-/// What comes back from a call, and may say what it took.
-pub(crate) trait Billed {
-    /// What the call took, where that was said.
-    fn usage(&self) -> Option<Usage>;
-}
-
-impl Billed for Reply {
-    fn usage(&self) -> Option<Usage> {
-        self.usage
-    }
-}
-
 /// What a call takes from a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Charge {
@@ -50,24 +38,20 @@ pub(super) enum Charge {
 }
 
 impl Spent {
-    /// Adds a call that took `time` and may have cost `most`, of a model with this price.
+    /// Adds a call that took `time` and may have cost `most`, of a model with this price: what its reply says that it took,
+    /// or why there is none.
     pub(super) fn add_call(
         &mut self,
-        result: &Result<impl Billed, EngineError>,
+        result: Result<Option<Usage>, &EngineError>,
         time: Duration,
         most: Usd,
         price: Option<Price>,
     ) -> Charge {
         self.time += time;
-        let usage = match result {
-            Ok(reply) => reply.usage(),
-            Err(error) => error.usage,
-        };
-        if let Some(usage) = usage {
+        if let Some(usage) = result.unwrap_or_else(|error| error.usage) {
             self.input += usage.input;
             self.output += usage.output;
-            let cost = usage.cost.or_else(|| Some(price?.cost(usage.input, usage.output)));
-            let Some(cost) = cost else {
+            let Some(cost) = usage.cost.or_else(|| Some(price?.cost(usage.input, usage.output))) else {
                 self.unpriced_calls += 1;
                 return Charge::Unknown;
             };

@@ -61,14 +61,9 @@ impl Runner<'_> {
         let mut run = Run { runner: self, wanted, tell, limits, done: Summarized::default() };
         for (at, messages) in chunks.iter().enumerate() {
             let so_far = run.done.summaries.last().map_or(wanted.existing.as_ref(), String::as_str).to_owned();
-            let summary = run.chunk(messages, so_far).await.map_err(|stop| match stop {
-                Stop::Failed(error) => SummaryError::Engine(at, error),
-                Stop::Interrupted => SummaryError::Interrupted,
-            })?;
+            let summary = run.chunk(messages, so_far).await?;
             run.done.summaries.push(summary);
-            if (run.tell)(Event::Finished { at, outcome: None, spent: Spent::default() }).is_break() {
-                return Err(SummaryError::Interrupted);
-            }
+            unless_interrupted((run.tell)(Event::Finished { at, outcome: None, spent: Spent::default() }))?;
         }
         Ok(Summarized { n_secrets: run.runner.n_secrets(), ..run.done })
     }
@@ -137,12 +132,6 @@ fn says_something(messages: &[Said]) -> bool {
     messages.iter().any(|said| !said.text.trim().is_empty())
 }
 
-/// Why a chunk has no summary.
-enum Stop {
-    Failed(EngineError),
-    Interrupted,
-}
-
 /// Summaries under way.
 struct Run<'r, 'a, 'w, T> {
     runner: &'r mut Runner<'a>,
@@ -154,7 +143,7 @@ struct Run<'r, 'a, 'w, T> {
 
 impl<'w, T: FnMut(Event<'_>) -> ControlFlow<()>> Run<'_, '_, 'w, T> {
     /// The summary of `messages` and that so far, by halves where it has to be.
-    async fn chunk(&mut self, messages: &[Said], mut so_far: String) -> Result<String, Stop> {
+    async fn chunk(&mut self, messages: &[Said], mut so_far: String) -> Result<String, SummaryError> {
         if !says_something(messages) {
             let is_blank = so_far.trim().is_empty();
             return Ok(within_limit(self.wanted, if is_blank { NOTHING_SAID } else { &so_far }));
@@ -168,8 +157,8 @@ impl<'w, T: FnMut(Event<'_>) -> ControlFlow<()>> Run<'_, '_, 'w, T> {
                     so_far = summary;
                     continue;
                 }
-                Err(Stop::Failed(error)) if part.len() > 1 && is_too_much(&error) => error,
-                Err(stop) => return Err(stop),
+                Err(SummaryError::Engine(_, error)) if part.len() > 1 && is_too_much(&error) => error,
+                Err(error) => return Err(error),
             };
             unless_interrupted((self.tell)(Event::Halved(&error)))?;
             is_halved = true;
@@ -187,7 +176,7 @@ impl<'w, T: FnMut(Event<'_>) -> ControlFlow<()>> Run<'_, '_, 'w, T> {
     }
 
     /// The summary of `messages`, by one question.
-    async fn part(&mut self, messages: &[Said], so_far: &str) -> Result<String, Stop> {
+    async fn part(&mut self, messages: &[Said], so_far: &str) -> Result<String, SummaryError> {
         let mut question = self.question(messages, so_far);
         match self.runner.find(&question) {
             Ok(found) => question.cached = found,
@@ -210,12 +199,12 @@ impl<'w, T: FnMut(Event<'_>) -> ControlFlow<()>> Run<'_, '_, 'w, T> {
         let spent = spent.unwrap_or_default();
         self.done.spent += spent;
         let answer = match end {
-            End::Interrupted => return Err(Stop::Interrupted),
+            End::Interrupted => return Err(SummaryError::Interrupted),
             End::Refused(error) | End::GaveUp(error) => Err(error),
             End::OverBudget => Err(over_budget(self.runner.options)),
             End::Done => result.unwrap_or_else(|| Err(EngineError::new(Fault::Permanent, "there was no reply"))),
         };
-        let answer = answer.map_err(Stop::Failed)?;
+        let answer = answer.map_err(|error| SummaryError::Engine(self.done.summaries.len(), error))?;
         let asked = question.asked().map(|asked| Asked { is_cached: spent.calls == 0, spent, ..asked });
         self.done.asked.extend(asked);
         match answer.outcome {
@@ -232,8 +221,8 @@ impl<'w, T: FnMut(Event<'_>) -> ControlFlow<()>> Run<'_, '_, 'w, T> {
     }
 }
 
-fn unless_interrupted(flow: ControlFlow<()>) -> Result<(), Stop> {
-    if flow.is_break() { Err(Stop::Interrupted) } else { Ok(()) }
+fn unless_interrupted(flow: ControlFlow<()>) -> Result<(), SummaryError> {
+    if flow.is_break() { Err(SummaryError::Interrupted) } else { Ok(()) }
 }
 
 fn over_budget(options: &RunOptions) -> EngineError {

@@ -12,12 +12,12 @@ use futures::stream::FuturesUnordered;
 use tokio::time::Instant;
 
 use super::clock;
-use super::limit::{Limit, Start};
+use super::limit::{Limit, Wait};
 use super::options::{End, Order, RunOptions};
 use super::queue::Queue;
 use super::retry::{self, Next};
-use super::spent::{Billed, Charge, Spent};
-use crate::{Budget, EngineError, Fault, Price, Reservation, Usd};
+use super::spent::{Charge, Spent};
+use crate::{Budget, EngineError, Fault, Price, Reservation, Usage, Usd};
 use ctxc_transcript::text::Tokens;
 
 /// How often somebody who waits is asked whether to go on.
@@ -81,12 +81,13 @@ struct Called<T> {
 }
 
 /// Asks for each item by `ask`, which gets its number and which call for it this is, until all are done or the run
-/// ends. Calls that are under way then are cancelled.
-pub(crate) async fn window<T: Billed, C: Future<Output = Result<T, EngineError>>>(
+/// ends. Calls that are under way then are cancelled. `usage` is what a reply says that it took.
+pub(crate) async fn window<T, C: Future<Output = Result<T, EngineError>>>(
     limits: &mut RunLimits,
     items: &[Item],
     options: &RunOptions,
     ask: impl Fn(usize, u32) -> C,
+    usage: fn(&T) -> Option<Usage>,
     mut tell: impl FnMut(Step<'_, T>) -> ControlFlow<()>,
 ) -> End {
     let mut window = Window::new(limits, items, options, ask);
@@ -94,9 +95,9 @@ pub(crate) async fn window<T: Billed, C: Future<Output = Result<T, EngineError>>
     loop {
         let due = loop {
             match window.next(running.len()) {
-                Turn::Call(item, reservation) => running.push(window.call(item, reservation)),
-                Turn::At(due) => break Some(due),
-                Turn::AfterAnother => break None,
+                Ok((item, reservation)) => running.push(window.call(item, reservation)),
+                Err(Wait::Until(due)) => break Some(due),
+                Err(Wait::ForAnother) => break None,
             }
         };
         if running.is_empty() && due.is_none() {
@@ -118,21 +119,10 @@ pub(crate) async fn window<T: Billed, C: Future<Output = Result<T, EngineError>>
                 }
             }
         };
-        match window.take(called, running.len(), &mut tell) {
-            ControlFlow::Continue(()) => {}
-            ControlFlow::Break(end) => return end,
+        if let ControlFlow::Break(end) = window.take(called, usage, running.len(), &mut tell) {
+            return end;
         }
     }
-}
-
-/// What comes next.
-enum Turn {
-    /// A call for this item, for which so much was put aside.
-    Call(usize, Reservation),
-    /// Nothing before this time.
-    At(Instant),
-    /// Nothing before another call is done.
-    AfterAnother,
 }
 
 impl<'a, 'c, F> Window<'a, 'c, F> {
@@ -153,33 +143,27 @@ impl<'a, 'c, F> Window<'a, 'c, F> {
         }
     }
 
-    fn next(&mut self, n_running: usize) -> Turn {
+    /// The item to call for next, and what was put aside for the call; or what that waits for.
+    fn next(&mut self, n_running: usize) -> Result<(usize, Reservation), Wait> {
         let now = clock::now();
         if self.over_budget {
-            return Turn::AfterAnother;
+            return Err(Wait::ForAnother);
         }
         let Some(item) = self.queue.peek(now) else {
-            return self
-                .queue
-                .due()
-                .filter(|_| n_running < self.options.concurrency.max(1))
-                .map_or(Turn::AfterAnother, Turn::At);
+            let due = self.queue.due().filter(|_| n_running < self.options.concurrency.max(1));
+            return Err(due.map_or(Wait::ForAnother, Wait::Until));
         };
         let Ok(reservation) = self.limits.budget.reserve(self.item(item).most) else {
             // Those that are under way may cost less than they might.
             self.over_budget = n_running == 0;
-            return Turn::AfterAnother;
+            return Err(Wait::ForAnother);
         };
-        let turn = match self.limits.limit.start(now, n_running) {
-            Start::Now => {
-                self.queue.take();
-                return Turn::Call(item, reservation);
-            }
-            Start::At(due) => Turn::At(due),
-            Start::AfterAnother => Turn::AfterAnother,
-        };
-        self.limits.budget.release(reservation);
-        turn
+        if let Err(wait) = self.limits.limit.start(now, n_running) {
+            self.limits.budget.release(reservation);
+            return Err(wait);
+        }
+        self.queue.take();
+        Ok((item, reservation))
     }
 
     fn item(&self, item: usize) -> Item {
@@ -215,9 +199,10 @@ impl<'a, 'c, F> Window<'a, 'c, F> {
     }
 
     /// Takes what came of a call; breaks with the end of the run where it is one.
-    fn take<T: Billed>(
+    fn take<T>(
         &mut self,
         called: Called<T>,
+        usage: fn(&T) -> Option<Usage>,
         n_running: usize,
         tell: &mut impl FnMut(Step<'_, T>) -> ControlFlow<()>,
     ) -> ControlFlow<End> {
@@ -225,7 +210,7 @@ impl<'a, 'c, F> Window<'a, 'c, F> {
         let now = clock::now();
         let Item { most, price, .. } = self.item(item);
         let mut spent = self.spent.get(item).copied().unwrap_or_default();
-        let charge = spent.add_call(&result, now - started, most, price);
+        let charge = spent.add_call(result.as_ref().map(usage), now - started, most, price);
         if let Some(place) = self.spent.get_mut(item) {
             *place = spent;
         }

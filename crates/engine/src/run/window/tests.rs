@@ -72,12 +72,19 @@ async fn run(
     let start = clock::now();
     let mut done = Vec::new();
     let ask = |item, attempt| server.call(item, attempt, start, &answer);
-    let end = window(&mut RunLimits::new(options), items, options, ask, |step| {
-        if let Step::Done(item, result, spent) = step {
-            done.push((item, result.map(|reply| reply.text).map_err(|error| error.to_string()), spent));
-        }
-        if go_on(done.len()) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    })
+    let end = window(
+        &mut RunLimits::new(options),
+        items,
+        options,
+        ask,
+        |reply| reply.usage,
+        |step| {
+            if let Step::Done(item, result, spent) = step {
+                done.push((item, result.map(|reply| reply.text).map_err(|error| error.to_string()), spent));
+            }
+            if go_on(done.len()) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        },
+    )
     .await;
     Outcome { end, done, seconds: (clock::now() - start).as_secs_f64() }
 }
