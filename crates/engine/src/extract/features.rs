@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::language::{
-    Classes, HashedMap, Piece, Shape, Word, fold_hash, lays_down, pairs, quoted, reports_error, vocabulary, words,
+    Classes, HashedMap, Piece, Shape, fold_hash, lays_down, quoted, reports_error, tokens, vocabulary, words,
 };
 
 /// What one piece carries.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Carries {
     /// Where its features start in [`Features::ids`].
     from: u32,
@@ -26,6 +26,7 @@ pub(super) struct Carries {
 }
 
 /// The features of all pieces of a text. A feature is a word or a fact, counted once however often it comes.
+#[derive(Default)]
 pub(super) struct Features {
     ids: Vec<u32>,
     /// The weight of each feature.
@@ -65,25 +66,11 @@ pub(super) fn ratio(dividend: usize, divisor: usize) -> f32 {
 
 /// Reads all pieces.
 pub(super) fn read(pieces: &[Piece<'_>], weights: Weights) -> Features {
-    let mut features = Features {
-        ids: Vec::new(),
-        weights: Vec::new(),
-        pieces: Vec::with_capacity(pieces.len()),
-        numbers: HashedMap::default(),
-    };
-    let mut counts: Vec<u32> = Vec::new();
-    let mut kinds = Vec::new();
+    let mut features = Features::default();
+    let mut seen: Vec<(Shape, u32)> = Vec::new();
     for piece in pieces {
         let from = features.ids.len();
-        let mut carries = Carries {
-            from: 0,
-            to: 0,
-            units: units(piece.text),
-            classes: Classes::NONE,
-            n_facts: 0,
-            is_fluff: false,
-            is_whole: false,
-        };
+        let mut carries = Carries { units: units(piece.text), ..Carries::default() };
         let mut before = "";
         for word in words(piece.text) {
             carries.is_whole |= sets_condition(word.text) && (before.is_empty() || word.at <= FIRST);
@@ -107,46 +94,43 @@ pub(super) fn read(pieces: &[Piece<'_>], weights: Weights) -> Features {
                 }
                 if weight > 0.0 {
                     carries.n_facts += u32::from(weight >= FACT);
-                    features.add(hash, weight, &mut counts);
-                    kinds.resize(features.weights.len(), word.shape);
+                    features.add(hash, weight, word.shape, &mut seen);
                 }
             });
         }
         for fact in quoted(piece.text) {
-            features.add(!fold_hash(fact.text), weights.quoted, &mut counts);
+            features.add(!fold_hash(fact.text), weights.quoted, Shape::Plain, &mut seen);
         }
-        kinds.resize(features.weights.len(), Shape::Plain);
         if reports_error(piece.text) || is_diagnostic(piece.text) {
-            features.add(!fold_hash(piece.text), weights.error_line, &mut counts);
+            features.add(!fold_hash(piece.text), weights.error_line, Shape::Plain, &mut seen);
             carries.classes = carries.classes | Classes::ERROR;
             carries.is_whole = true;
-            kinds.resize(features.weights.len(), Shape::Plain);
         }
         carries.from = u32::try_from(from).unwrap_or(u32::MAX);
         carries.to = u32::try_from(features.ids.len()).unwrap_or(u32::MAX);
         features.pieces.push(carries);
     }
-    for (weight, count) in features.weights.iter_mut().zip(counts) {
+    for (weight, (_, count)) in features.weights.iter_mut().zip(&seen) {
         // What a text comes back to is what it is about; a fact is worth its weight at once.
         if *weight < FACT {
-            *weight *= 1.0 + 0.35 * f32::from(u16::try_from(count.min(9) - 1).unwrap_or_default()).sqrt();
+            *weight *= 1.0 + 0.35 * f32::from(u16::try_from(*count.min(&9) - 1).unwrap_or_default()).sqrt();
         }
     }
-    even_out(&mut features.weights, &kinds, weights.evenness);
+    even_out(&mut features.weights, &seen, weights.evenness);
     features
 }
 
 /// Makes the facts of a kind that a text has few of worth more, and those of one that it is full of worth less: the one
 /// address among twenty names would be missed most.
-fn even_out(weights: &mut [f32], kinds: &[Shape], evenness: f32) {
+fn even_out(weights: &mut [f32], seen: &[(Shape, u32)], evenness: f32) {
     let mut n_of_kind: BTreeMap<Shape, f32> = BTreeMap::new();
-    for (kind, _) in kinds.iter().zip(&*weights).filter(|(_, weight)| **weight >= FACT) {
+    for ((kind, _), _) in seen.iter().zip(&*weights).filter(|(_, weight)| **weight >= FACT) {
         *n_of_kind.entry(*kind).or_default() += 1.0;
     }
     n_of_kind.remove(&Shape::Plain);
     let n_kinds = n_of_kind.values().fold(0.0, |n, _| n + 1.0);
     let mean = n_of_kind.values().sum::<f32>() / n_kinds;
-    for (weight, kind) in weights.iter_mut().zip(kinds).filter(|(weight, _)| **weight >= FACT) {
+    for (weight, (kind, _)) in weights.iter_mut().zip(seen).filter(|(weight, _)| **weight >= FACT) {
         if let Some(n) = n_of_kind.get(kind) {
             *weight *= (mean / n).powf(evenness).clamp(EVENED.0, EVENED.1);
         }
@@ -154,14 +138,15 @@ fn even_out(weights: &mut [f32], kinds: &[Shape], evenness: f32) {
 }
 
 impl Features {
-    fn add(&mut self, hash: u64, weight: f32, counts: &mut Vec<u32>) {
+    /// Adds a feature to the piece that is read; `seen` has the kind of each, and how often it came.
+    fn add(&mut self, hash: u64, weight: f32, kind: Shape, seen: &mut Vec<(Shape, u32)>) {
         let next = u32::try_from(self.weights.len()).unwrap_or(u32::MAX);
         let id = *self.numbers.entry(hash).or_insert(next);
         if id == next {
             self.weights.push(weight);
-            counts.push(0);
+            seen.push((kind, 0));
         }
-        if let Some(count) = counts.get_mut(id as usize) {
+        if let Some((_, count)) = seen.get_mut(id as usize) {
             *count += 1;
         }
         self.ids.push(id);
@@ -176,15 +161,6 @@ const FACT: f32 = 2.0;
 
 /// The bytes of a piece within which its first word starts, behind marks of a list.
 pub(super) const FIRST: usize = 3;
-
-/// The tokens that stand for a word: itself, or the pairs of its characters.
-pub(super) fn tokens<'t>(word: Word<'t>, mut each: impl FnMut(&'t str)) {
-    if word.shape == Shape::Ideographs {
-        pairs(word.text).for_each(each);
-    } else {
-        each(word.text);
-    }
-}
 
 /// What the kinds of tokens are worth when they are new: facts far above words.
 #[derive(Clone, Copy, Debug)]

@@ -172,7 +172,7 @@ impl Open {
     }
 
     fn introduce(&mut self, idx: usize, piece: &Piece<'_>) {
-        self.intro = piece.text.trim_end_matches('*').ends_with([':', '：']).then_some(idx);
+        self.intro = piece.introduces().then_some(idx);
     }
 }
 

@@ -47,9 +47,6 @@ impl<'t> Reading<'t> {
     /// Whether the piece is a heading, or a line with a colon at its end, that others stand under.
     pub(super) fn introduces(&self, idx: usize) -> bool {
         let has_children = self.children.get(idx).is_some_and(|children| !children.is_empty());
-        has_children
-            && self.pieces.get(idx).is_some_and(|piece| {
-                piece.kind == PieceKind::Heading || piece.text.trim_end_matches('*').ends_with([':', '：'])
-            })
+        has_children && self.pieces.get(idx).is_some_and(|piece| piece.kind == PieceKind::Heading || piece.introduces())
     }
 }

@@ -60,6 +60,23 @@ pub(super) fn select(reading: &Reading<'_>, budget: usize) -> Vec<Choice> {
     state.choices
 }
 
+/// What something says for its size as a key, which sorts as positive floats do, and its index; of equal ones the first wins.
+pub(super) type Ranked = (u32, Reverse<usize>);
+
+/// Takes the best out of `heap`, whose keys may be out of date: `rank` gives the one of now, and none for what is not to be
+/// had any more.
+pub(super) fn best(heap: &mut BinaryHeap<Ranked>, rank: impl Fn(usize) -> Option<Ranked>) -> Option<usize> {
+    while let Some((bits, Reverse(idx))) = heap.pop() {
+        let Some(now) = rank(idx) else { continue };
+        let next = heap.peek().map_or(0.0, |(bits, _)| f32::from_bits(*bits));
+        if now.0 >= bits || f32::from_bits(now.0) >= next * CLOSE_ENOUGH {
+            return Some(idx);
+        }
+        heap.push(now);
+    }
+    None
+}
+
 struct State<'r, 't> {
     worth: Worth<'r, 't>,
     /// Pieces that were given back and are not to be taken again for their own sake.
@@ -184,16 +201,9 @@ impl State<'_, '_> {
 
     fn run(&mut self, section: &Range<usize>, limit: usize) {
         let open = section.clone().filter(|idx| !self.worth.taken[*idx] && self.may_lead(*idx));
-        let mut heap: BinaryHeap<(u32, Reverse<usize>)> = open.map(|idx| self.ranked(idx)).collect();
-        while let Some((bits, Reverse(idx))) = heap.pop() {
-            if self.worth.taken[idx] {
-                continue;
-            }
-            let now = self.ranked(idx);
-            let next = heap.peek().map_or(0.0, |(bits, _)| f32::from_bits(*bits));
-            if now.0 < bits && f32::from_bits(now.0) < next * CLOSE_ENOUGH {
-                heap.push(now);
-            } else if self.worth.used + self.worth.full_cost(idx) <= limit {
+        let mut heap: BinaryHeap<Ranked> = open.map(|idx| self.ranked(idx)).collect();
+        while let Some(idx) = best(&mut heap, |idx| (!self.worth.taken[idx]).then(|| self.ranked(idx))) {
+            if self.worth.used + self.worth.full_cost(idx) <= limit {
                 for parent in self.take_with_companions(idx) {
                     // What stands under a piece that is taken costs less from now on.
                     heap.extend(self.siblings(parent, section).map(|child| self.ranked(child)));
@@ -202,8 +212,8 @@ impl State<'_, '_> {
         }
     }
 
-    /// The density as a key, which sorts as positive floats do, and the piece; of equal ones the first wins.
-    fn ranked(&self, idx: usize) -> (u32, Reverse<usize>) {
+    /// The density of the piece.
+    fn ranked(&self, idx: usize) -> Ranked {
         (self.worth.density(idx).max(0.0).to_bits(), Reverse(idx))
     }
 

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::features::{FIRST, sets_condition, tokens, units};
-use crate::language::{Shape, Word, words};
+use super::features::{FIRST, sets_condition, units};
+use crate::language::{Shape, Word, tokens, words};
 use ctxc_transcript::text::is_ideograph;
 
 /// The best part of `piece` of at most `limit` UTF-16 units, as a byte range: whole words in a row, by clauses

@@ -9,11 +9,11 @@
 #![expect(clippy::indexing_slicing, reason = "indices are those of the pieces that the reading counted")]
 
 use super::bonds::is_question;
-use super::features::{ratio, tokens, units};
+use super::features::{ratio, units};
 use super::lift::{ANNOUNCEMENT, LEAST_WEIGHT, Lift, Lifts, lifts};
 use super::reading::Reading;
 use super::window;
-use crate::language::{Classes, PieceKind, Shape, words};
+use crate::language::{Classes, PieceKind, Shape, tokens, words};
 
 /// The UTF-16 units that an omission mark takes inside a line, with its space.
 pub(super) const MARK_UNITS: usize = 6;
@@ -174,7 +174,7 @@ impl<'r, 't> Worth<'r, 't> {
         match piece.kind {
             PieceKind::FenceOpen => self.budget >= 200,
             PieceKind::Row => true,
-            PieceKind::Sentence | PieceKind::Item if piece.text.trim_end_matches('*').ends_with([':', '：']) => true,
+            PieceKind::Sentence | PieceKind::Item if piece.introduces() => true,
             _ => self.budget >= 160 && self.cost(parent) * 4 <= self.budget,
         }
     }

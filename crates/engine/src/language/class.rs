@@ -11,7 +11,7 @@ use std::sync::{LazyLock, OnceLock};
 use regex::Regex;
 
 use super::Shape;
-use super::words::{fold_hash, words};
+use super::words::{Word, fold_hash, words};
 use crate::pattern::pattern;
 
 /// A set of classes; a sentence may be of several, or of none.
@@ -147,18 +147,22 @@ pub fn lays_down(before: &str, word: &str) -> bool {
 pub fn classes(piece: &str) -> Classes {
     let mut before = "";
     words(piece).fold(Classes::NONE, |found, word| {
-        let found = if lays_down(before, word.text) { found | Classes::RULE } else { found };
+        let mut found = if lays_down(before, word.text) { found | Classes::RULE } else { found };
         before = word.text;
-        if word.shape == Shape::Ideographs {
-            pairs(word.text).fold(found, |found, pair| found | classes_of(fold_hash(pair)))
-        } else {
-            found | classes_of(fold_hash(word.text))
-        }
+        tokens(word, |token| {
+            found = found | vocabulary().get(&fold_hash(token)).map_or(Classes::NONE, |entry| entry.classes);
+        });
+        found
     })
 }
 
-fn classes_of(hash: u64) -> Classes {
-    vocabulary().get(&hash).map_or(Classes::NONE, |entry| entry.classes)
+/// The tokens that stand for a word: itself, or the pairs of its characters.
+pub(crate) fn tokens<'t>(word: Word<'t>, mut each: impl FnMut(&'t str)) {
+    if word.shape == Shape::Ideographs {
+        pairs(word.text).for_each(each);
+    } else {
+        each(word.text);
+    }
 }
 
 /// All pairs of neighbouring characters in a run of ideographs; the one character, if it is alone.

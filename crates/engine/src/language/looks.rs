@@ -12,20 +12,14 @@ pub(super) enum Looks {
     Line(PieceKind),
 }
 
-/// What comes before a line: an indented line after prose belongs to it, elsewhere it is code.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Before {
-    Prose,
-    Other,
-}
-
 const CODE_STARTS: [&str; 21] = [
     "import ", "from ", "def ", "fn ", "pub ", "const ", "let ", "var ", "func ", "function ", "class ", "return ",
     "#include", "export ", "async ", "package ", "$ ", "<", "//", "/*", "at ",
 ];
 
-/// What a line looks like that starts with `body` after `indent` columns.
-pub(super) fn look(body: &str, indent: usize, before: Before) -> Looks {
+/// What a line looks like that starts with `body` after `indent` columns; none are to be given for a line after prose, which
+/// an indented one belongs to, where elsewhere it is code.
+pub(super) fn look(body: &str, indent: usize) -> Looks {
     let Some(first) = body.chars().next() else { return Looks::Blank };
     if body.starts_with("```") || body.starts_with("~~~") {
         return Looks::Fence;
@@ -49,7 +43,7 @@ pub(super) fn look(body: &str, indent: usize, before: Before) -> Looks {
     if marker(body) > 0 {
         return Looks::Item;
     }
-    if is_code(body) || (indent >= 4 && before == Before::Other && first.is_ascii() && !reads_as_prose(body)) {
+    if is_code(body) || (indent >= 4 && first.is_ascii() && !reads_as_prose(body)) {
         return Looks::Line(PieceKind::Code);
     }
     Looks::Prose
@@ -147,7 +141,7 @@ mod tests {
             ("これは文です。", "prose"),
         ];
         for (line, expected) in cases {
-            let found = match look(line, 0, Before::Other) {
+            let found = match look(line, 0) {
                 Looks::Blank => "blank",
                 Looks::Fence => "fence",
                 Looks::Item => "item",

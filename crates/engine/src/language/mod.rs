@@ -13,6 +13,7 @@ mod shape;
 mod statement;
 mod words;
 
+pub(crate) use class::tokens;
 pub use class::{Classes, HashedMap, classes, lays_down, pairs, reports_error, vocabulary};
 pub use envelope::without_envelopes;
 pub use facts::{Carried, Fact, FactKind, facts, quoted};

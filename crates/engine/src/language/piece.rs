@@ -50,6 +50,12 @@ pub struct Piece<'t> {
 }
 
 impl Piece<'_> {
+    /// Whether it ends in a colon, so that it says what follows.
+    #[must_use]
+    pub fn introduces(&self) -> bool {
+        self.text.trim_end_matches('*').ends_with([':', '：'])
+    }
+
     /// The byte after the piece.
     #[must_use]
     pub const fn end(&self) -> usize {

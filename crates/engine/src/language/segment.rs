@@ -3,7 +3,7 @@
 //! Pieces are slices of the text, in order and without overlap; between them lies only white space. What
 //! kind of line it is shows in its looks alone: Markdown marks, indentation, time stamps.
 
-use super::looks::{Before, Looks, look, reads_as_prose};
+use super::looks::{Looks, look, reads_as_prose};
 use super::piece::{Join, Piece, PieceKind};
 use super::sentence::{fragments, sentences};
 
@@ -29,7 +29,7 @@ pub fn segment(text: &str) -> Vec<Piece<'_>> {
             here.push(&mut pieces, if closes { PieceKind::FenceClose } else { PieceKind::Code });
             continue;
         }
-        let looks = look(body, here.indent, if prose.is_some() { Before::Prose } else { Before::Other });
+        let looks = look(body, if prose.is_some() { 0 } else { here.indent });
         if let (Some(open), Looks::Prose) = (prose.as_mut(), looks)
             && open.goes_on_in(text, body)
         {

@@ -69,11 +69,8 @@ impl Statement {
         let only_old: Vec<&(u64, Token)> = old.iter().filter(|token| !has(new, token.0)).collect();
         let n_common = old.len() - only_old.len();
         let only_new: Vec<&(u64, Token)> = new.iter().filter(|token| !has(old, token.0)).collect();
-        if only_old.is_empty() && self.denies != newer.denies {
-            return new.len() <= 2 * old.len() + 4;
-        }
         if only_old.is_empty() {
-            return old.len() >= 3 && self.denies == newer.denies;
+            return if self.denies == newer.denies { old.len() >= 3 } else { new.len() <= 2 * old.len() + 4 };
         }
         let changed =
             |of: Token| only_old.iter().any(|token| token.1 == of) && only_new.iter().any(|token| token.1 == of);

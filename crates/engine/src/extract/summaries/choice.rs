@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::super::features::ratio;
+use super::super::select::{Ranked, best};
 use super::section::Section;
 use super::source::{Candidate, Sources};
 use super::summary::heading_units;
@@ -41,15 +42,14 @@ const LEAST_NEW_OF_CLASS: f32 = 0.12;
 const LEAST_LIFT: f32 = 0.4;
 /// What was said last is worth so much more than what was said first.
 const RECENT: f32 = 0.25;
-/// How far below the next best, whose value may be out of date, the best may be and still be taken.
-const CLOSE_ENOUGH: f32 = 0.92;
 /// The units from which on shares count: before, the first item of each section would have all.
 const SETTLED: usize = 1600;
 
 /// The items so far.
 pub(super) struct Choice<'s, 't> {
     sources: &'s Sources<'t>,
-    used: usize,
+    /// The units that are used.
+    pub(super) used: usize,
     /// The weight of each feature; none once it is told.
     left: Vec<f32>,
     taken: Vec<bool>,
@@ -107,33 +107,21 @@ impl<'s, 't> Choice<'s, 't> {
         true
     }
 
-    /// The units that are used.
-    pub(super) const fn used(&self) -> usize {
-        self.used
-    }
-
     /// Takes the best candidates as long as they fit into `room` units. It stops at the first that does not: one that is worse
     /// but shorter would have to go where there is more room.
     pub(super) fn run(&mut self, room: usize) {
-        let all = self.sources.candidates.iter().enumerate();
-        let mut heap: BinaryHeap<(u32, Reverse<usize>)> =
-            all.filter_map(|(idx, candidate)| self.ranked(idx, candidate)).collect();
-        while let Some((bits, Reverse(idx))) = heap.pop() {
-            let Some(now) = self.sources.candidates.get(idx).and_then(|candidate| self.ranked(idx, candidate)) else {
-                continue;
-            };
-            let next = heap.peek().map_or(0.0, |(bits, _)| f32::from_bits(*bits));
-            if now.0 < bits && f32::from_bits(now.0) < next * CLOSE_ENOUGH {
-                heap.push(now);
-            } else if !self.take(idx, room) {
+        let all = 0..self.sources.candidates.len();
+        let mut heap: BinaryHeap<Ranked> = all.filter_map(|idx| self.ranked(idx)).collect();
+        while let Some(idx) = best(&mut heap, |idx| self.ranked(idx)) {
+            if !self.take(idx, room) {
                 return;
             }
         }
     }
 
-    /// What the candidate says for its size as a key, which sorts as positive floats do; of equal ones the first wins.
-    /// `None` for what is taken, and for what says nothing new.
-    fn ranked(&self, idx: usize, candidate: &Candidate<'_>) -> Option<(u32, Reverse<usize>)> {
+    /// What the candidate says for its size; `None` for what is taken, and for what says nothing new.
+    fn ranked(&self, idx: usize) -> Option<Ranked> {
+        let candidate = self.sources.candidates.get(idx)?;
         if self.taken.get(idx).copied().unwrap_or(true) {
             return None;
         }

@@ -102,11 +102,6 @@ impl<'t> Part<'t> {
             _ => Part { text: Cow::Borrowed(text), role: Role::Prompt, zone },
         }
     }
-
-    /// The text.
-    pub(super) fn text(&self) -> &str {
-        &self.text
-    }
 }
 
 /// The newest prompt that asks for something is the goal; what was the goal before is one prompt among others. Of a long

@@ -202,7 +202,7 @@ impl<'t> Parting<'_, 't> {
             let text = text.trim_start();
             section != Section::Decided && (announces(text) || carries.n_facts == 0 && nods(text))
         };
-        if is_said && (says_little || is_introduction(first) || announces_or_nods()) {
+        if is_said && (says_little || first.introduces() || announces_or_nods()) {
             return None;
         }
         Some(Candidate {
@@ -210,7 +210,7 @@ impl<'t> Parting<'_, 't> {
             cost: if text.contains('\n') { item_units(&text) } else { units(&text) + 3 },
             text,
             pieces: range,
-            factor: factor(first, carries, is_introduction(first)) * self.part.role.factor(section),
+            factor: factor(first, carries, first.introduces()) * self.part.role.factor(section),
             is_prompt: false,
             zone: self.part.zone,
         })
@@ -222,13 +222,9 @@ fn is_frame(piece: &Piece<'_>, carries: &Carries) -> bool {
     match piece.kind {
         PieceKind::Heading | PieceKind::FenceOpen | PieceKind::FenceClose | PieceKind::Ornament => true,
         PieceKind::Item | PieceKind::Sentence | PieceKind::Code | PieceKind::Log | PieceKind::Row => {
-            is_courtesy(carries) || is_introduction(piece) && carries.n_facts == 0
+            is_courtesy(carries) || piece.introduces() && carries.n_facts == 0
         }
     }
-}
-
-fn is_introduction(piece: &Piece<'_>) -> bool {
-    piece.text.trim_end_matches('*').ends_with([':', '：'])
 }
 
 /// The item of a list without its dash, for it gets one of ours.

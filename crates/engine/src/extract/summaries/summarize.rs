@@ -27,8 +27,11 @@ pub(in super::super::super) fn summarize(wanted: &Summarize<'_>) -> String {
     if !summary.is_empty() && (wanted.prompts == Prompts::Whole || chars4(&summary) <= wanted.limit) {
         return summary;
     }
-    let texts =
-        parts.iter().map(Part::text).chain(wanted.messages.iter().map(|said| said.text.as_str())).chain([existing]);
+    let texts = parts
+        .iter()
+        .map(|part| &*part.text)
+        .chain(wanted.messages.iter().map(|said| said.text.as_str()))
+        .chain([existing]);
     // A mark would be cut in two where there is no room for anything else.
     let texts = texts.map(|text| text.trim().trim_start_matches(MARK).trim_start());
     let first = texts.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
@@ -72,7 +75,7 @@ fn choose<'s, 't>(sources: &'s Sources<'t>, room: usize) -> Choice<'s, 't> {
     for (idx, _) in sources.candidates.iter().enumerate().filter(|(_, candidate)| candidate.is_prompt) {
         choice.take(idx, usize::MAX);
     }
-    choice.run(choice.used().saturating_add(room));
+    choice.run(choice.used.saturating_add(room));
     choice
 }
 
