@@ -55,7 +55,7 @@ pub(crate) struct Calls {
 impl Calls {
     /// The planned requests to `host`.
     pub(crate) fn expected(questions: &Questions<'_>, host: String) -> Self {
-        let sum = CallsReport::expected(&questions.asked(), questions.n_secrets(), host);
+        let sum = CallsReport::expected(&questions.asked(), questions.n_secrets, host);
         Self { sum, of_tasks: TaskCalls::of_tasks(questions, None) }
     }
 

@@ -4,14 +4,12 @@
 //! as much more is put aside for the calls to come. Under a limit the first call runs alone, so that its cost is known
 //! before there are many.
 
-use serde::Serialize;
-
 use super::Usd;
 use ctxc_transcript::text::Tokens;
 
 /// The amount spent, the amount reserved for calls under way, and the limit.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Budget {
+pub(crate) struct Budget {
     limit: Option<Usd>,
     spent: Usd,
     reserved: Usd,
@@ -28,37 +26,22 @@ pub struct Budget {
 /// The amount reserved for a call under way: its maximum cost.
 #[derive(Debug)]
 #[must_use = "what is put aside has to be settled"]
-pub struct Reservation {
+pub(crate) struct Reservation {
     /// What was taken for the most that it may cost.
     most: Usd,
     /// What was put aside, by what calls have cost so far.
     aside: Usd,
 }
 
-/// A call that could pass the limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
-#[error("start another request: it could cost {call}, and {left} of {limit} is left")]
-pub struct OverBudget {
-    /// The most that the call may cost.
-    pub call: Usd,
-    /// What is left of the limit when all calls under way cost their most.
-    pub left: Usd,
-    /// The limit.
-    pub limit: Usd,
-}
-
 impl Budget {
     /// A budget with this limit; without one it only counts.
-    #[must_use]
-    pub fn new(limit: Option<Usd>) -> Self {
+    pub(crate) fn new(limit: Option<Usd>) -> Self {
         Self { limit, ..Self::default() }
     }
 
-    /// Puts aside the most that a call may cost, before it starts.
-    ///
-    /// # Errors
-    /// When the sum could pass the limit, or may not be known yet; the call must not start before another is done.
-    pub fn reserve(&mut self, most: Usd) -> Result<Reservation, OverBudget> {
+    /// Puts aside the most that a call may cost, before it starts. `None` when the sum could pass the limit, or may not be known
+    /// yet; the call must not start before another is done.
+    pub(crate) fn reserve(&mut self, most: Usd) -> Option<Reservation> {
         let aside = match self.overrun {
             _ if most == Usd::ZERO => self.not_free,
             Some(overrun) => most.per_million(Tokens(overrun)),
@@ -68,18 +51,18 @@ impl Budget {
             let left = limit.saturating_sub(self.spent + self.reserved);
             let is_spent = self.spent > limit;
             if aside > left || is_spent || (!self.is_tried && self.n_running > 0) {
-                return Err(OverBudget { call: aside, left, limit });
+                return None;
             }
         }
         self.reserved += aside;
         self.n_running += 1;
-        Ok(Reservation { most, aside })
+        Some(Reservation { most, aside })
     }
 
     /// Takes what a call did cost. Without a measure, as after a timeout, it is taken to have cost its most: the server may
     /// have worked on and charge it.
     #[expect(clippy::needless_pass_by_value, reason = "a reservation is used up")]
-    pub fn settle(&mut self, reservation: Reservation, measured: Option<Usd>) {
+    pub(crate) fn settle(&mut self, reservation: Reservation, measured: Option<Usd>) {
         let Reservation { most, aside } = reservation;
         self.end(aside);
         self.is_tried = true;
@@ -93,19 +76,13 @@ impl Budget {
 
     /// Gives back what was put aside for a call that was refused before any work, as with 401 or 429.
     #[expect(clippy::needless_pass_by_value, reason = "a reservation is used up")]
-    pub fn release(&mut self, reservation: Reservation) {
+    pub(crate) fn release(&mut self, reservation: Reservation) {
         self.end(reservation.aside);
     }
 
     fn end(&mut self, aside: Usd) {
         self.reserved = self.reserved.saturating_sub(aside);
         self.n_running = self.n_running.saturating_sub(1);
-    }
-
-    /// The amount spent.
-    #[must_use]
-    pub const fn spent(&self) -> Usd {
-        self.spent
     }
 }
 
@@ -124,29 +101,26 @@ mod tests {
     fn no_call_starts_that_could_pass_the_limit() {
         let mut budget = Budget::new(Some(usd("0.10")));
         let first = budget.reserve(usd("0.06")).unwrap();
-        let error = budget.reserve(usd("0.05")).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "start another request: it could cost 0.0500 USD, and 0.0400 USD of 0.1000 USD is left"
-        );
+        assert_eq!(budget.reserved, usd("0.06"));
+        assert!(budget.reserve(usd("0.05")).is_none());
         budget.settle(first, Some(usd("0.02")));
         let second = budget.reserve(usd("0.05")).unwrap();
         budget.settle(second, None);
-        assert_eq!(budget.spent(), usd("0.07"));
+        assert_eq!(budget.spent, usd("0.07"));
         let third = budget.reserve(usd("0.03")).unwrap();
         budget.release(third);
-        assert_eq!(budget.spent(), usd("0.07"));
+        assert_eq!(budget.spent, usd("0.07"));
     }
 
     // G-02: a limit of nothing allows what is free.
     #[test]
     fn a_limit_of_zero_allows_only_what_is_free() {
         let mut budget = Budget::new(Some(Usd::ZERO));
-        assert!(budget.reserve(usd("0.000001")).is_err());
+        assert!(budget.reserve(usd("0.000001")).is_none());
         let free = budget.reserve(Usd::ZERO).unwrap();
         budget.settle(free, None);
-        assert_eq!(budget.spent(), Usd::ZERO);
-        assert!(Budget::new(None).reserve(usd("1000")).is_ok());
+        assert_eq!(budget.spent, Usd::ZERO);
+        assert!(Budget::new(None).reserve(usd("1000")).is_some());
     }
 
     // a server that charges five times what the table says, or for what was held to be free.
@@ -156,18 +130,18 @@ mod tests {
             let mut budget = Budget::new(Some(usd("0.20")));
             let mut n_calls = 0;
             let first = budget.reserve(usd(most)).unwrap();
-            assert!(budget.reserve(usd(most)).is_err(), "the first runs alone");
+            assert!(budget.reserve(usd(most)).is_none(), "the first runs alone");
             budget.settle(first, Some(usd("0.05")));
             let mut running = Vec::new();
-            while let Ok(reservation) = budget.reserve(usd(most)) {
+            while let Some(reservation) = budget.reserve(usd(most)) {
                 running.push(reservation);
                 n_calls += 1;
             }
             for reservation in running {
                 budget.settle(reservation, Some(usd("0.05")));
             }
-            assert_eq!((n_calls, budget.spent()), (3, usd("0.20")), "{most}");
-            assert!(budget.reserve(usd(most)).is_err());
+            assert_eq!((n_calls, budget.spent), (3, usd("0.20")), "{most}");
+            assert!(budget.reserve(usd(most)).is_none());
         }
     }
 
@@ -182,7 +156,7 @@ mod tests {
             let mut budget = Budget::new(Some(sum(limit)));
             let mut under_way = Vec::new();
             for (most, percent, waits) in calls {
-                if let Ok(reservation) = budget.reserve(sum(most)) {
+                if let Some(reservation) = budget.reserve(sum(most)) {
                     under_way.push((reservation, sum(most * percent / 100)));
                 }
                 if !waits && let Some((reservation, cost)) = under_way.pop() {
@@ -192,7 +166,7 @@ mod tests {
             for (reservation, cost) in under_way {
                 budget.settle(reservation, Some(cost));
             }
-            assert!(budget.spent() <= sum(limit));
+            assert!(budget.spent <= sum(limit));
         }
     }
 }

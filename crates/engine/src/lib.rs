@@ -23,7 +23,6 @@ use std::pin::Pin;
 
 use ctxc_transcript::text::Tokens;
 
-pub use budget::{Budget, OverBudget, Reservation};
 pub use cut::cut;
 pub use digest::digest;
 pub use error::{EngineError, Fault, Remedy};

@@ -91,7 +91,7 @@ impl Engine for Chat {
 
     fn reply<'a>(&'a self, request: &'a Request<'a>, attempt: Attempt) -> Replying<'a> {
         let (prompt, max_tokens) = (Prompt::of(request, attempt.refused), max_tokens(request, attempt));
-        let (model, endpoint) = (self.model(request.size()), self.http.endpoint());
+        let (model, endpoint) = (self.model(request.size()), &self.http.endpoint);
         Box::pin(async move {
             let body = |dialect| Body::new(model, &prompt, max_tokens, attempt.number, dialect, endpoint);
             let Reply { text, usage } = self.ask(body).await?;

@@ -10,8 +10,9 @@ use crate::http::body::{ErrorBody, UsageBody};
 use crate::http::client::Http;
 use crate::http::refusal::excerpt;
 use crate::http::{Endpoint, Key};
+use crate::run::event::Step;
 use crate::run::retry::MOST_PATIENCE;
-use crate::run::window::{Item, RunLimits, Step, window};
+use crate::run::window::{Item, RunLimits, window};
 use crate::run::{RunOptions, Timeouts};
 use crate::{EngineError, Fault, Usage};
 use ctxc_store::Vector;
@@ -124,7 +125,7 @@ impl Embedder {
                 ControlFlow::Continue(())
             },
         ));
-        result.map_err(|error| EmbedError { host: self.http.endpoint().host(), detail: error.message })
+        result.map_err(|error| EmbedError { host: self.http.endpoint.host(), detail: error.message })
     }
 
     async fn ask(&self, texts: &[String]) -> Result<Embedded, EngineError> {

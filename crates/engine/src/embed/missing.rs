@@ -38,10 +38,7 @@ pub enum MissingError {
 #[must_use]
 pub fn sendable(text: &str, redactor: Option<&mut Redactor>) -> String {
     // Secrets are looked for in all of it: one that is cut off would look like none.
-    let text = match redactor {
-        Some(redactor) => redactor.redact(text).text,
-        None => text.to_owned(),
-    };
+    let text = redactor.map_or_else(|| text.to_owned(), |redactor| redactor.redact(text).text);
     text.chars().take(LONGEST).collect()
 }
 

@@ -20,7 +20,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// An OpenAI-compatible server. Nothing is opened before the first request.
 #[derive(Debug)]
 pub(crate) struct Http {
-    endpoint: Endpoint,
+    pub(crate) endpoint: Endpoint,
     key: Option<Key>,
     /// Tells the time, for servers that name a date.
     now: fn() -> Timestamp,
@@ -32,11 +32,6 @@ impl Http {
     /// The server at `endpoint`.
     pub(crate) const fn new(endpoint: Endpoint, key: Option<Key>, now: fn() -> Timestamp) -> Self {
         Self { endpoint, key, now, client: OnceLock::new() }
-    }
-
-    /// Where it is.
-    pub(crate) const fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
     }
 
     /// Sends `body` as JSON to `path` below the base URL, and returns the body of a success, of at most `most_bytes`.

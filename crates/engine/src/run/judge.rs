@@ -23,13 +23,6 @@ pub(super) struct Answer {
     pub(super) lost: Vec<Placeholder>,
 }
 
-/// Whether the engine can be asked again for the same request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AskAgain {
-    Yes,
-    No,
-}
-
 impl Question<'_> {
     /// What comes of `reply`. A reply that is no summary at all is an error; one that is no shorter text has an outcome
     /// that says so.
@@ -41,17 +34,17 @@ impl Question<'_> {
     }
 
     /// As [`judge`](Self::judge); a reply that shall be better is an error, by which the engine is asked again. `refused` is
-    /// why the last one was refused.
+    /// why the last one was refused, `n_left` how many calls for the same request may follow.
     pub(super) fn take(
         &self,
         reply: Result<Reply, EngineError>,
         refused: &Cell<Option<Kept>>,
-        again: AskAgain,
+        n_left: u32,
     ) -> Result<Answer, EngineError> {
         let answer = reply.and_then(|reply| self.judge(reply));
         match &self.given {
             Request::Shorten(_) if self.call.is_some() => once_more(answer, refused),
-            Request::Summarize(given) if again == AskAgain::Yes => short_enough(given, answer?),
+            Request::Summarize(given) if n_left > 0 => short_enough(given, answer?),
             _ => answer,
         }
     }

@@ -7,6 +7,7 @@
 
 mod cache;
 mod clock;
+pub(crate) mod event;
 mod gate;
 mod judge;
 mod level;
@@ -26,13 +27,14 @@ mod task;
 pub(crate) mod window;
 
 pub use cache::Cache;
+pub use event::Event;
 pub use gate::{MinKept, NotAShare};
 pub use level::{Level, target};
 pub use options::{End, Order, RunOptions};
 pub use outcome::{Author, Kept, Outcome};
 pub use question::Asked;
 pub use retry::Timeouts;
-pub use runner::{Event, Runner};
+pub use runner::Runner;
 pub use shorten::{Questions, Ran, shorten_at_once};
 pub use spent::Spent;
 pub use summarize::{NOTHING_SAID, Summarized, SummaryError, summarize_at_once};

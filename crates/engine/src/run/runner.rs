@@ -5,12 +5,12 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use super::cache::{self, Cache};
-use super::judge::{Answer, AskAgain};
+use super::event::{Event, Step};
+use super::judge::Answer;
 use super::options::{End, RunOptions};
-use super::outcome::Outcome;
 use super::question::{Planned, Question};
 use super::spent::Spent;
-use super::window::{Item, RunLimits, Step, window};
+use super::window::{Item, RunLimits, window};
 use crate::redact::Redactor;
 use crate::{Attempt, Engine, EngineError, Fault, Prices, Reply, Request, Usd};
 use ctxc_store::ArchiveError;
@@ -27,36 +27,6 @@ pub struct Runner<'a> {
     pub cache: Option<Cache<'a>>,
     /// What models cost.
     pub prices: Option<&'a Prices>,
-}
-
-/// Events of a run.
-#[derive(Debug)]
-pub enum Event<'a> {
-    /// A task or a chunk is done.
-    Finished {
-        /// Its place, from 0.
-        at: usize,
-        /// The outcome of a task.
-        outcome: Option<&'a Outcome>,
-        /// What a task took; nothing for what was there already.
-        spent: Spent,
-    },
-    /// A call failed for this reason, and is made again.
-    Again(&'a EngineError),
-    /// A chunk failed for this reason, and is summarized in halves.
-    Halved(&'a EngineError),
-    /// Nothing has happened for a moment.
-    Waiting,
-    /// A reply could not be kept: should the run be broken off, it is asked for again.
-    NotCached(&'a ArchiveError),
-}
-
-/// What [`Runner::ask`] tells.
-pub(super) enum AskEvent<'e> {
-    /// The question of this place is done.
-    Done(usize, Result<Answer, EngineError>, Spent),
-    /// Anything else.
-    Event(Event<'e>),
 }
 
 impl<'a> Runner<'a> {
@@ -122,7 +92,7 @@ impl<'a> Runner<'a> {
         &mut self,
         questions: &[Question<'_>],
         limits: &mut RunLimits,
-        mut on: impl FnMut(AskEvent<'_>) -> ControlFlow<()>,
+        mut on: impl FnMut(Step<'_, Answer>) -> ControlFlow<()>,
     ) -> End {
         let mut open = Vec::new();
         for (at, question) in questions.iter().enumerate() {
@@ -132,7 +102,7 @@ impl<'a> Runner<'a> {
                 open.push((at, question, Cell::default()));
                 continue;
             };
-            if on(AskEvent::Done(at, Ok(answer), Spent::default())).is_break() {
+            if on(Step::Done(at, Ok(answer), Spent::default())).is_break() {
                 return End::Interrupted;
             }
         }
@@ -143,23 +113,22 @@ impl<'a> Runner<'a> {
                 let attempt = Attempt { number, refused: refused.get() };
                 (question, refused, engine.reply(&question.sent, attempt))
             });
-            let again = if number < options.attempts { AskAgain::Yes } else { AskAgain::No };
+            let n_left = options.attempts.saturating_sub(number);
             async move {
                 let Some((question, refused, replying)) = calling else {
                     return Err(EngineError::new(Fault::Permanent, "there is no such question"));
                 };
-                question.take(replying.await, refused, again)
+                question.take(replying.await, refused, n_left)
             }
         };
         let tell = |step: Step<'_, Answer>| match step {
-            Step::Waiting => on(AskEvent::Event(Event::Waiting)),
-            Step::Again(error) => on(AskEvent::Event(Event::Again(error))),
+            Step::Event(_) => on(step),
             Step::Done(item, result, spent) => {
                 let Some((at, question, _)) = open.get(item) else { return ControlFlow::Continue(()) };
                 if let Ok(answer) = &result {
-                    self.keep(question, &answer.reply.text, |event| on(AskEvent::Event(event)))?;
+                    self.keep(question, &answer.reply.text, |event| on(Step::Event(event)))?;
                 }
-                on(AskEvent::Done(*at, result, spent))
+                on(Step::Done(*at, result, spent))
             }
         };
         window(limits, &items, options, call, |answer| answer.reply.usage, tell).await

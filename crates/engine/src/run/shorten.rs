@@ -5,10 +5,11 @@ use std::ops::ControlFlow;
 
 use futures::FutureExt;
 
+use super::event::{Event, Step};
 use super::options::{End, RunOptions};
 use super::outcome::{Author, Kept, Outcome};
 use super::question::{Asked, Question};
-use super::runner::{AskEvent, Event, Runner};
+use super::runner::Runner;
 use super::spent::Spent;
 use super::task::{Task, TaskPart};
 use super::window::RunLimits;
@@ -23,7 +24,8 @@ pub struct Questions<'t> {
     all: Vec<Question<'t>>,
     /// For each question the places of its tasks, in order.
     tasks_of: Vec<Vec<usize>>,
-    n_secrets: usize,
+    /// How many different secrets have a placeholder.
+    pub n_secrets: usize,
 }
 
 /// The result of a run.
@@ -60,12 +62,6 @@ impl Questions<'_> {
             }
         }
         asked
-    }
-
-    /// How many different secrets have a placeholder.
-    #[must_use]
-    pub const fn n_secrets(&self) -> usize {
-        self.n_secrets
     }
 }
 
@@ -113,8 +109,8 @@ impl Runner<'_> {
         let mut ran = Ran::of(questions.tasks.len(), Outcome::Kept(Kept::NotAsked));
         let mut limits = RunLimits::new(self.options);
         let end = self.ask(&questions.all, &mut limits, |event| match event {
-            AskEvent::Event(event) => tell(event),
-            AskEvent::Done(at, result, spent) => {
+            Step::Event(event) => tell(event),
+            Step::Done(at, result, spent) => {
                 let place = questions.all.get(at).zip(questions.tasks_of.get(at));
                 let Some((question, tasks)) = place else { return ControlFlow::Continue(()) };
                 let (outcome, lost) = match result {

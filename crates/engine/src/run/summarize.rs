@@ -7,11 +7,12 @@ use std::ops::ControlFlow;
 
 use futures::FutureExt;
 
+use super::event::{Event, Step};
 use super::judge::within_limit;
 use super::options::{End, RunOptions};
 use super::outcome::Outcome;
 use super::question::{Asked, Question};
-use super::runner::{AskEvent, Event, Runner};
+use super::runner::Runner;
 use super::spent::Spent;
 use super::window::RunLimits;
 use crate::{Attempt, Engine, EngineError, Fault, Request, Said, Summarize, cut};
@@ -188,8 +189,8 @@ impl<'w, T: FnMut(Event<'_>) -> ControlFlow<()>> Run<'_, '_, 'w, T> {
         let mut answered = None;
         let tell = &mut self.tell;
         let asking = self.runner.ask(std::slice::from_ref(&question), &mut self.limits, |event| match event {
-            AskEvent::Event(event) => tell(event),
-            AskEvent::Done(_, result, spent) => {
+            Step::Event(event) => tell(event),
+            Step::Done(_, result, spent) => {
                 answered = Some((result, spent));
                 ControlFlow::Continue(())
             }

@@ -12,12 +12,14 @@ use futures::stream::FuturesUnordered;
 use tokio::time::Instant;
 
 use super::clock;
+use super::event::{Event, Step};
 use super::limit::{Limit, Wait};
 use super::options::{End, Order, RunOptions};
 use super::queue::Queue;
 use super::retry::{self, Next};
 use super::spent::{Charge, Spent};
-use crate::{Budget, EngineError, Fault, Price, Reservation, Usage, Usd};
+use crate::budget::{Budget, Reservation};
+use crate::{EngineError, Fault, Price, Usage, Usd};
 use ctxc_transcript::text::Tokens;
 
 /// How often somebody who waits is asked whether to go on.
@@ -32,17 +34,6 @@ pub(crate) struct Item {
     pub(super) most: Usd,
     /// The price of its model, where that is known.
     pub(super) price: Option<Price>,
-}
-
-/// What the window tells.
-#[derive(Debug)]
-pub(crate) enum Step<'a, T> {
-    /// Nothing has happened for a moment.
-    Waiting,
-    /// A call failed, and is made again later.
-    Again(&'a EngineError),
-    /// An item is done: it has a reply, or none for good.
-    Done(usize, Result<T, EngineError>, Spent),
 }
 
 /// What windows of one run have in common: when the next call may start, and what is left of the budget.
@@ -112,7 +103,7 @@ pub(crate) async fn window<T, C: Future<Output = Result<T, EngineError>>>(
                 biased;
                 Some(called) = running.next() => called,
                 () = tokio::time::sleep_until(due.unwrap_or(tick).min(tick)) => {
-                    if tell(Step::Waiting).is_break() {
+                    if tell(Step::Event(Event::Waiting)).is_break() {
                         return End::Interrupted;
                     }
                     continue;
@@ -153,7 +144,7 @@ impl<'a, 'c, F> Window<'a, 'c, F> {
             let due = self.queue.due().filter(|_| n_running < self.options.concurrency.max(1));
             return Err(due.map_or(Wait::ForAnother, Wait::Until));
         };
-        let Ok(reservation) = self.limits.budget.reserve(self.item(item).most) else {
+        let Some(reservation) = self.limits.budget.reserve(self.item(item).most) else {
             // Those that are under way may cost less than they might.
             self.over_budget = n_running == 0;
             return Err(Wait::ForAnother);
@@ -233,7 +224,7 @@ impl<'a, 'c, F> Window<'a, 'c, F> {
         match retry::next(&error, spent.calls, self.options.attempts, item as u64) {
             Next::Again(wait) => {
                 self.queue.put_back(item, now + wait);
-                or_interrupted(tell(Step::Again(&error)))
+                or_interrupted(tell(Step::Event(Event::Again(&error))))
             }
             Next::GiveUp => {
                 // A poor reply is one: the server works.
