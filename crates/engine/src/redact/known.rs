@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
+use regex::Regex;
 use serde::Deserialize;
 
 use super::name::Names;
@@ -58,6 +59,9 @@ pub(super) struct Form {
     pub(super) source: String,
     pub(super) prefixes: Vec<String>,
     pub(super) rest: String,
+    /// What `rest` says, made when first used.
+    #[serde(skip)]
+    pub(super) pattern: OnceLock<Regex>,
     #[cfg_attr(not(test), expect(dead_code, reason = "for a test"))]
     pub(super) test: String,
     #[serde(default)]
@@ -75,6 +79,9 @@ pub(super) struct Marked {
     pub(super) source: String,
     pub(super) mark: String,
     pub(super) word: String,
+    /// What `word` says, made when first used.
+    #[serde(skip)]
+    pub(super) pattern: OnceLock<Regex>,
     #[cfg_attr(not(test), expect(dead_code, reason = "for a test"))]
     pub(super) test: String,
 }

@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
-use regex::Regex;
 
-use super::known::{Finding, Form, Known, Marked, known};
+use super::known::{Command, Finding, Form, Known, Marked, known};
 use super::name::name_at;
 use super::{command, encoded, pem, split, url, value};
+use crate::pattern::pattern;
 
 /// What leads to secrets, ready for use.
 #[derive(Debug)]
@@ -18,21 +18,19 @@ struct Rules {
     /// Finds what may lead to a secret; each is of the kind that stands at the same place in `anchors`.
     finder: AhoCorasick,
     anchors: Vec<Anchor>,
-    /// The patterns of the forms, then of the marked words, made when first used.
-    patterns: Vec<OnceLock<Option<Regex>>>,
 }
 
 /// What may lead to a secret.
 #[derive(Clone, Copy, Debug)]
 enum Anchor {
-    /// A prefix of the form with this index, of so many bytes.
-    Prefix(usize),
-    /// The mark of a word with this index.
-    Mark(usize),
+    /// A prefix of this form.
+    Prefix(&'static Form),
+    /// The mark of this word.
+    Mark(&'static Marked),
     /// A part of a name, in any case.
     Name,
-    /// The command with this index.
-    Command(usize),
+    /// This command.
+    Command(&'static Command),
     /// Between scheme and server.
     Url,
     /// The head of a PEM block.
@@ -57,11 +55,11 @@ pub(super) fn find(text: &str) -> Vec<Finding> {
 impl Rules {
     fn new(known: &'static Known) -> Self {
         let mut anchors: Vec<(String, Anchor)> = Vec::new();
-        for (idx, form) in known.form.iter().enumerate() {
-            anchors.extend(form.prefixes.iter().map(|prefix| (prefix.clone(), Anchor::Prefix(idx))));
+        for form in &known.form {
+            anchors.extend(form.prefixes.iter().map(|prefix| (prefix.clone(), Anchor::Prefix(form))));
         }
-        anchors.extend(known.marked.iter().enumerate().map(|(idx, word)| (word.mark.clone(), Anchor::Mark(idx))));
-        anchors.extend(known.command.iter().enumerate().map(|(idx, it)| (it.name.clone(), Anchor::Command(idx))));
+        anchors.extend(known.marked.iter().map(|word| (word.mark.clone(), Anchor::Mark(word))));
+        anchors.extend(known.command.iter().map(|it| (it.name.clone(), Anchor::Command(it))));
         anchors.extend(known.names.stems().into_iter().map(|stem| (stem.to_owned(), Anchor::Name)));
         anchors.push(("://".to_owned(), Anchor::Url));
         anchors.push(("-----BEGIN ".to_owned(), Anchor::Pem));
@@ -77,8 +75,7 @@ impl Rules {
             .kind(Some(AhoCorasickKind::DFA))
             .build(anchors.iter().map(|(word, _)| word))
             .expect("the words are few and short");
-        let patterns = (0..known.form.len() + known.marked.len()).map(|_| OnceLock::new()).collect();
-        Self { known, finder, anchors: anchors.into_iter().map(|(_, anchor)| anchor).collect(), patterns }
+        Self { known, finder, anchors: anchors.into_iter().map(|(_, anchor)| anchor).collect() }
     }
 
     /// The secrets of `text` as it is.
@@ -89,17 +86,14 @@ impl Rules {
         for hit in self.finder.find_overlapping_iter(text) {
             let at = hit.range();
             match self.anchors.get(hit.pattern().as_usize()) {
-                Some(Anchor::Prefix(idx)) => found.extend(self.by_form(text, at, *idx)),
-                Some(Anchor::Mark(idx)) => found.extend(self.by_mark(text, at, *idx)),
+                Some(Anchor::Prefix(form)) => found.extend(by_form(known, text, at, form)),
+                Some(Anchor::Mark(marked)) => found.extend(by_mark(text, at, marked)),
                 Some(Anchor::Name) if at.start >= behind_name => {
                     let Some(name) = name_at(text, at.start) else { continue };
                     behind_name = name.end;
                     found.extend(value::find(known, text, name));
                 }
-                Some(Anchor::Command(idx)) => {
-                    let Some(command) = known.command.get(*idx) else { continue };
-                    found.extend(command::find(known, text, at, command));
-                }
+                Some(Anchor::Command(command)) => found.extend(command::find(known, text, at, command)),
                 Some(Anchor::Url) => found.extend(url::find(known, text, at)),
                 Some(Anchor::Reader) => found.extend(command::piped(known, text, at.start)),
                 Some(Anchor::Clause) => found.extend(value::clause(known, text, at.end)),
@@ -109,52 +103,45 @@ impl Rules {
         }
         found
     }
+}
 
-    /// The token of form `idx` whose prefix stands at `prefix`.
-    fn by_form(&'static self, text: &str, prefix: Range<usize>, idx: usize) -> Option<Finding> {
-        let form: &'static Form = self.known.form.get(idx)?;
-        let word = text.get(prefix.clone())?;
-        let is_within = text.get(..prefix.start)?.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-        // Behind an escaped line end the letter is of the escape.
-        let is_escaped = text.get(..prefix.start)?.ends_with("\\n") || text.get(..prefix.start)?.ends_with("\\t");
-        if is_within && !is_escaped || !form.prefixes.iter().any(|prefix| prefix == word) {
-            return None;
-        }
-        let pattern = self.pattern(idx, &form.rest)?;
-        let passes = |token: &str| {
-            let secret = token.get(word.len()..).unwrap_or_default();
-            form.has.iter().all(|kind| secret.chars().any(|c| kind.has(c)))
-                && !is_uniform(secret)
-                && !(form.screened && self.known.is_ordinary(secret))
-        };
-        let range = split::token(text, prefix.start, word.len(), pattern, &passes)?;
-        // Of a header, only what follows its scheme is the secret.
-        let lead = if word.ends_with(' ') { word.len() } else { 0 };
-        Some(Finding { range: range.start + lead..range.end, family: &form.family })
+/// The token of `form` whose prefix stands at `prefix`.
+fn by_form(known: &Known, text: &str, prefix: Range<usize>, form: &'static Form) -> Option<Finding> {
+    let word = text.get(prefix.clone())?;
+    let is_within = text.get(..prefix.start)?.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    // Behind an escaped line end the letter is of the escape.
+    let is_escaped = text.get(..prefix.start)?.ends_with("\\n") || text.get(..prefix.start)?.ends_with("\\t");
+    if is_within && !is_escaped || !form.prefixes.iter().any(|prefix| prefix == word) {
+        return None;
     }
+    let pattern = form.pattern.get_or_init(|| pattern(&format!(r"\A(?-u:{})", form.rest)));
+    let passes = |token: &str| {
+        let secret = token.get(word.len()..).unwrap_or_default();
+        form.has.iter().all(|kind| secret.chars().any(|c| kind.has(c)))
+            && !is_uniform(secret)
+            && !(form.screened && known.is_ordinary(secret))
+    };
+    let range = split::token(text, prefix.start, word.len(), pattern, &passes)?;
+    // Of a header, only what follows its scheme is the secret.
+    let lead = if word.ends_with(' ') { word.len() } else { 0 };
+    Some(Finding { range: range.start + lead..range.end, family: &form.family })
+}
 
-    /// The word around `mark`, where it has the form with index `idx`.
-    fn by_mark(&'static self, text: &str, mark: Range<usize>, idx: usize) -> Option<Finding> {
-        let marked: &'static Marked = self.known.marked.get(idx)?;
-        if text.get(mark.clone())? != marked.mark {
-            return None;
-        }
-        let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_~.+/:-".contains(byte);
-        let before = text.as_bytes().get(..mark.start)?.iter().rev();
-        let n_before = before.take(LONGEST_MARKED).take_while(|byte| is_of_word(byte)).count();
-        let after = text.as_bytes().get(mark.end..)?.iter();
-        let n_after = after.take(LONGEST_MARKED).take_while(|byte| is_of_word(byte) || **byte == b'=').count();
-        let start = mark.start - n_before;
-        let pattern = self.pattern(self.known.form.len() + idx, &marked.word)?;
-        let found = pattern.find(text.get(start..mark.end + n_after)?)?;
-        let range = start + found.start()..start + found.end();
-        (range.contains(&mark.start)).then_some(Finding { range, family: &marked.family })
+/// The word around `mark`, where it has the form of `marked`.
+fn by_mark(text: &str, mark: Range<usize>, marked: &'static Marked) -> Option<Finding> {
+    if text.get(mark.clone())? != marked.mark {
+        return None;
     }
-
-    fn pattern(&self, idx: usize, source: &str) -> Option<&Regex> {
-        let whole = if idx < self.known.form.len() { format!(r"\A(?-u:{source})") } else { format!("(?-u:{source})") };
-        self.patterns.get(idx)?.get_or_init(|| Regex::new(&whole).ok()).as_ref()
-    }
+    let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_~.+/:-".contains(byte);
+    let before = text.as_bytes().get(..mark.start)?.iter().rev();
+    let n_before = before.take(LONGEST_MARKED).take_while(|byte| is_of_word(byte)).count();
+    let after = text.as_bytes().get(mark.end..)?.iter();
+    let n_after = after.take(LONGEST_MARKED).take_while(|byte| is_of_word(byte) || **byte == b'=').count();
+    let start = mark.start - n_before;
+    let pattern = marked.pattern.get_or_init(|| pattern(&format!("(?-u:{})", marked.word)));
+    let found = pattern.find(text.get(start..mark.end + n_after)?)?;
+    let range = start + found.start()..start + found.end();
+    (range.contains(&mark.start)).then_some(Finding { range, family: &marked.family })
 }
 
 /// Whether `text` is put together of so few characters that it stands for something else, as in `ghp_xxxxxxxx`.
@@ -165,6 +152,8 @@ fn is_uniform(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use regex::Regex;
+
     use super::*;
 
     // X-02
