@@ -25,16 +25,8 @@ const CLOSING: Lift = Lift { factor: 1.3, bonus: 2.0 };
 /// The factor on an announcement.
 pub(super) const ANNOUNCEMENT: f32 = 0.12;
 
-/// The lifts of all pieces.
-pub(super) struct Lifts {
-    /// The lift of each piece.
-    pub lifts: Vec<Lift>,
-    /// The opening and the closing, where there are such.
-    pub ends: Vec<usize>,
-}
-
-/// The lift of each piece, and which ones open and close the text.
-pub(super) fn lifts(reading: &Reading<'_>) -> Lifts {
+/// The lift of each piece, and which ones open and close the text, where there are such.
+pub(super) fn lifts(reading: &Reading<'_>) -> (Vec<Lift>, Vec<usize>) {
     let mut lifts: Vec<Lift> = reading
         .pieces
         .iter()
@@ -58,7 +50,7 @@ pub(super) fn lifts(reading: &Reading<'_>) -> Lifts {
     }
     let mut ends: Vec<usize> = opening.into_iter().chain(closing).collect();
     ends.dedup();
-    Lifts { lifts, ends }
+    (lifts, ends)
 }
 
 pub(super) fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> f32 {

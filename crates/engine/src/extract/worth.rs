@@ -10,7 +10,7 @@
 
 use super::bonds::is_question;
 use super::features::{ratio, units};
-use super::lift::{ANNOUNCEMENT, LEAST_WEIGHT, Lift, Lifts, lifts};
+use super::lift::{ANNOUNCEMENT, LEAST_WEIGHT, Lift, lifts};
 use super::reading::Reading;
 use super::window;
 use crate::language::{Classes, PieceKind, Shape, tokens, words};
@@ -62,7 +62,7 @@ pub(super) struct Worth<'r, 't> {
 impl<'r, 't> Worth<'r, 't> {
     pub(super) fn new(reading: &'r Reading<'t>, budget: usize) -> Self {
         let n_zones = (budget / 240).clamp(1, 64);
-        let Lifts { lifts, ends } = lifts(reading);
+        let (lifts, ends) = lifts(reading);
         Self {
             reading,
             budget,
