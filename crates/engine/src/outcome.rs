@@ -172,7 +172,7 @@ fn is_summary(line: &str) -> bool {
     starts || (bare.starts_with(|c: char| c.is_ascii_digit()) && bare.len() < 100)
 }
 
-fn failed_test<'t>(line: &'t str) -> Option<&'t str> {
+fn failed_test(line: &str) -> Option<&str> {
     let found = PATTERNS.failed_test.captures(line)?;
     let name = found.iter().skip(1).flatten().next()?.as_str().trim_end_matches(':');
     // `FAIL Required test coverage`: no name of a test.

@@ -64,7 +64,9 @@ fn list(value: &Value, key: &str, n_holders: &mut usize, holder: usize, leaves: 
         Value::Array(elements) => {
             *n_holders += 1;
             let here = *n_holders;
-            elements.iter().for_each(|value| list(value, key, n_holders, here, leaves));
+            for value in elements {
+                list(value, key, n_holders, here, leaves);
+            }
         }
         Value::String(_) | Value::Number(_) | Value::Bool(_) | Value::Null => {
             let is_empty = value.is_null() || value.as_str() == Some("");
