@@ -61,12 +61,12 @@ pub(super) fn find(known: &Known, text: &str, at: Range<usize>, command: &Comman
 /// What `echo` or `printf` pipes into the command at `at`; of `user:password` the password.
 pub(super) fn piped(known: &Known, text: &str, at: usize) -> Option<Finding> {
     let lead = Scan::new(text, at).line_before();
-    let (said, _) = lead.rsplit_once('|')?;
-    let (_, said) = ["echo ", "printf "].iter().find_map(|word| said.rsplit_once(word))?;
+    let (line, _) = lead.rsplit_once('|')?;
+    let (_, said) = ["echo ", "printf "].iter().find_map(|word| line.rsplit_once(word))?;
     let whole = said.trim();
     let words = whole.trim_start_matches("-n ").trim_start_matches("'%s' ").trim_matches(['\'', '"', ' ']);
     let secret = words.rsplit(':').next()?;
-    let from = at - lead.len() + lead.find(whole)?;
+    let from = at - lead.len() + line.len() - said.trim_start().len();
     let start = from + whole.rfind(secret)?;
     let counts = secret.len() >= 3 && !known.is_placeholder(secret);
     counts.then(|| Finding { range: start..start + secret.len(), family: FAMILY })
