@@ -146,7 +146,9 @@ fn counts(lines: &[&str]) -> Vec<String> {
     let sum = |pattern: &Regex| {
         let figures = summaries.iter().filter_map(|line| pattern.captures(line));
         let figures = figures.filter_map(|found| found.iter().skip(1).flatten().next()?.as_str().parse::<u64>().ok());
-        figures.fold(None, |sum, figure| Some(sum.unwrap_or(0) + figure))
+        let mut figures = figures.peekable();
+        figures.peek()?;
+        figures.try_fold(0, u64::checked_add)
     };
     let part = |pattern: &Regex, what: &str| sum(pattern).map(|n| format!("{n} {what}"));
     let parts: Vec<String> =
@@ -231,6 +233,8 @@ mod tests {
                 "test a::b ... ok\ntest a::c ... FAILED\ntest result: FAILED. 1 passed; 1 failed; 0 ignored\ntest result: ok. 9 passed; 0 failed",
                 &["10 passed, 1 failed", "failed: a::c"],
             ),
+            // A sum that is no figure of a test any more is not told.
+            ("18446744073709551615 passed\n2 passed", &[]),
             (
                 "Exit code 1\n--- FAIL: TestX (0.01s)\n    x_test.go:12: want 1, got 2\nFAIL\nFAIL\tp/a\t0.5s\nok  \tp/b\t0.1s",
                 &["exit code 1", "packages: 1 ok, 1 FAIL", "failed: TestX", "x_test.go:12: want 1, got 2"],
