@@ -9,7 +9,6 @@ use super::dialect::Dialect;
 use super::prompt::{Prompt, max_tokens};
 use super::reply::text_of;
 use super::wire::{Body, Response};
-use crate::http::body::UsageBody;
 use crate::http::client::Http;
 use crate::http::endpoint::Endpoint;
 use crate::http::key::Key;
@@ -123,14 +122,14 @@ pub(super) fn reply_in(body: &[u8]) -> Result<Reply, EngineError> {
     }
     let no_json = || format!("the reply is no JSON: {}", excerpt(&String::from_utf8_lossy(body)));
     let response: Response = serde_json::from_slice(body).map_err(|_| EngineError::new(Fault::BadReply, no_json()))?;
-    let usage = response.usage.as_ref().map(UsageBody::usage);
+    let usage = response.usage.as_ref().map(|usage| usage.0);
     let text = text_in(response).map_err(|error| EngineError { usage, ..error })?;
     Ok(Reply { text, usage })
 }
 
 /// What the model wrote.
 fn text_in(response: Response) -> Result<String, EngineError> {
-    let mut choice = response.choices.into_iter().next();
+    let mut choice = response.choices.unwrap_or_default().into_iter().next();
     if let Some(error) = response.error.or_else(|| choice.as_mut()?.error.take()) {
         // What ends a run as a status ends it here too; all else may pass.
         let status = error.status.and_then(|status| StatusCode::from_u16(status).ok());

@@ -240,6 +240,7 @@ async fn r_03_whatever_a_server_sends_is_a_reply_or_a_failure_that_says_what_to_
         status(200, "{}"),
         status(200, r#"{"error": {"message": "Provider returned error", "code": 502}}"#),
         status(200, r#"{"error": {"message": "No credit", "code": 402}}"#),
+        status(200, r#"{"error": {"message": "Overloaded"}, "choices": null, "usage": {"prompt_tokens": -1}}"#),
         with("/choices/0/finish_reason", json!("length")),
         with("/choices/0/finish_reason", json!("error")),
         with("/choices/0/message/content", json!(null)),
@@ -274,6 +275,7 @@ async fn r_03_whatever_a_server_sends_is_a_reply_or_a_failure_that_says_what_to_
     BadReply: the reply holds no message
     Trouble: the server failed on the way: Provider returned error
     Fatal (Credit): there is no credit left (402): No credit
+    Trouble: the server failed on the way: Overloaded
     Poor(BrokenOff): the reply was cut off at its limit
     Trouble: the model failed on the way
     Blank: the reply is blank

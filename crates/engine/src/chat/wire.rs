@@ -81,8 +81,7 @@ impl<'a> Body<'a> {
 #[derive(Debug, Deserialize)]
 pub(super) struct Response {
     pub(super) error: Option<ErrorBody>,
-    #[serde(default)]
-    pub(super) choices: Vec<Choice>,
+    pub(super) choices: Option<Vec<Choice>>,
     pub(super) usage: Option<UsageBody>,
 }
 

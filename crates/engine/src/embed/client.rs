@@ -76,8 +76,7 @@ struct Body<'a> {
 
 #[derive(Deserialize)]
 struct Response {
-    #[serde(default)]
-    data: Vec<Datum>,
+    data: Option<Vec<Datum>>,
     usage: Option<UsageBody>,
     error: Option<ErrorBody>,
 }
@@ -149,7 +148,7 @@ fn read(body: &[u8], n_texts: usize) -> Result<Embedded, String> {
         return Err(format!("the server failed on the way: {}", excerpt(&error.message)));
     }
     let mut vectors: Vec<Option<Vec<f32>>> = vec![None; n_texts];
-    for (place, Datum { index, embedding }) in response.data.into_iter().enumerate() {
+    for (place, Datum { index, embedding }) in response.data.unwrap_or_default().into_iter().enumerate() {
         if let Some(vector) = vectors.get_mut(index.unwrap_or(place)) {
             *vector = Some(embedding);
         }
@@ -158,7 +157,7 @@ fn read(body: &[u8], n_texts: usize) -> Result<Embedded, String> {
     if n_given < n_texts {
         return Err(format!("the server gave {n_given} vectors for {n_texts} texts"));
     }
-    let usage = response.usage.as_ref().map(UsageBody::usage);
+    let usage = response.usage.map(|usage| usage.0);
     Ok(Embedded { vectors: vectors.into_iter().map(|numbers| Vector::new(numbers?)).collect(), usage })
 }
 

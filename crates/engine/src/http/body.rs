@@ -25,22 +25,28 @@ impl From<serde_json::Value> for ErrorBody {
     }
 }
 
-/// `usage` of a reply. Anything may be missing.
+/// `usage` of a reply: what the call took. Anything may be missing, and what is no count counts as missing: a reply that was
+/// paid for is not thrown away for it.
 #[derive(Debug, Deserialize)]
-pub(crate) struct UsageBody {
-    prompt_tokens: Option<u64>,
-    completion_tokens: Option<u64>,
-    cost: Option<f64>,
-}
+#[serde(from = "serde_json::Value")]
+pub(crate) struct UsageBody(pub(crate) Usage);
 
-impl UsageBody {
-    /// What the call took.
-    pub(crate) fn usage(&self) -> Usage {
-        Usage {
-            input: Tokens(self.prompt_tokens.unwrap_or(0)),
-            output: Tokens(self.completion_tokens.unwrap_or(0)),
-            cost: self.cost.and_then(Usd::from_dollars),
-        }
+impl From<serde_json::Value> for UsageBody {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "`as` goes to the nearest count, and nobody has sent fewer tokens than none"
+    )]
+    fn from(value: serde_json::Value) -> Self {
+        let tokens = |key: &str| {
+            let count = value.get(key)?;
+            count.as_u64().or_else(|| count.as_f64().map(|count| count.ceil() as u64))
+        };
+        Self(Usage {
+            input: Tokens(tokens("prompt_tokens").unwrap_or(0)),
+            output: Tokens(tokens("completion_tokens").unwrap_or(0)),
+            cost: value.get("cost").and_then(serde_json::Value::as_f64).and_then(Usd::from_dollars),
+        })
     }
 }
 
@@ -49,4 +55,24 @@ impl UsageBody {
 pub(crate) struct Failure {
     pub(crate) error: Option<ErrorBody>,
     pub(crate) usage: Option<UsageBody>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // R-03
+    #[test]
+    fn r_03_a_usage_with_figures_that_are_no_counts_is_read_as_far_as_it_is_one() {
+        let of = |text: &str| {
+            let Usage { input, output, cost } = serde_json::from_str::<UsageBody>(text).unwrap().0;
+            (input.0, output.0, cost)
+        };
+        assert_eq!(
+            of(r#"{"prompt_tokens": 12.0, "completion_tokens": 7, "cost": 0.5}"#),
+            (12, 7, Usd::from_dollars(0.5))
+        );
+        assert_eq!(of(r#"{"prompt_tokens": -3, "completion_tokens": "many", "cost": null}"#), (0, 0, None));
+        assert_eq!(of("[]"), (0, 0, None));
+    }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 
-use super::body::{Failure, UsageBody};
+use super::body::Failure;
 use crate::{EngineError, Fault, Remedy};
 use ctxc_transcript::text::on_one_line;
 
@@ -59,7 +59,7 @@ pub(crate) fn refusal_in(status: StatusCode, wait: Option<Duration>, body: &[u8]
         None if is_web_page(body) => "",
         None => text.as_ref(),
     };
-    EngineError { usage: failure.usage.as_ref().map(UsageBody::usage), ..of_status(status, message, wait) }
+    EngineError { usage: failure.usage.map(|usage| usage.0), ..of_status(status, message, wait) }
 }
 
 /// Whether a body is a page for a browser.
