@@ -71,7 +71,7 @@ fn fit(text: &str, reading: &Reading<'_>, allowed: usize, target: Tokens) -> Str
     while !choices.is_empty() {
         let out = render(text, reading, &tidy(reading, &choices), n_marks);
         let size = chars4(&out).0;
-        if size * 100 <= target.0 * 115 && !out.trim().is_empty() {
+        if size * 100 <= target.0 * MOST_PERCENT && !out.trim().is_empty() {
             return out;
         }
         let n_over = size.saturating_sub(target.0) * choices.len() as u64 / size.max(1);
