@@ -16,7 +16,7 @@ use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Totals};
 
 /// The result of a rewrite, or of its dry run, common to all verbs.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct Rewritten {
     #[serde(skip)]
     verb: &'static str,
@@ -106,30 +106,11 @@ impl Rewritten {
     pub(crate) fn new(verb: &'static str, source: String, calibration: &Calibration, totals: Totals) -> Self {
         let mut rewritten = Self {
             verb,
-            session: SessionRef::default(),
-            measured: None,
             source,
-            output: None,
-            session_id: None,
-            unchanged: None,
-            dry_run: false,
             tokens: LiveTokens { chars4: BeforeAfter { before: totals, after: totals }, ..LiveTokens::default() },
             measure: *calibration,
-            thinking_removed: ThinkingRemoved::default(),
-            prompt_cache: None,
-            unchanged_tokens: None,
-            gauge: None,
-            closed_loop: false,
-            n_closing: 0,
-            request_copies_removed: 0,
-            bytes: None,
-            operation: None,
-            deposit: None,
-            backup: None,
-            calls: OperationCost::default(),
             window: calibration.window,
-            resume: None,
-            undo: None,
+            ..Self::default()
         };
         rewritten.set_totals(calibration, totals);
         rewritten

@@ -100,6 +100,13 @@ impl Steps {
     }
 }
 
+/// Plain `chars4`.
+impl Default for Calibration {
+    fn default() -> Self {
+        Self::CHARS4
+    }
+}
+
 impl Calibration {
     /// Plain `chars4`, nothing learnt.
     pub const CHARS4: Self =
