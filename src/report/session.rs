@@ -1,4 +1,4 @@
-//! How results name a session, and tell its context usage.
+//! How results name a session and its context usage.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub(crate) struct SessionRef {
 }
 
 impl SessionRef {
-    /// How people are told of it: its title and the beginning of its id, else its file.
+    /// Its name in text: its title and the beginning of its id, else its file.
     pub(crate) fn label(&self) -> String {
         self.label_within(TITLE_WIDTH)
     }

@@ -233,7 +233,7 @@ mod tests {
                 "test a::b ... ok\ntest a::c ... FAILED\ntest result: FAILED. 1 passed; 1 failed; 0 ignored\ntest result: ok. 9 passed; 0 failed",
                 &["10 passed, 1 failed", "failed: a::c"],
             ),
-            // A sum that is no figure of a test any more is not told.
+            // A sum that overflows is left out.
             ("18446744073709551615 passed\n2 passed", &[]),
             (
                 "Exit code 1\n--- FAIL: TestX (0.01s)\n    x_test.go:12: want 1, got 2\nFAIL\nFAIL\tp/a\t0.5s\nok  \tp/b\t0.1s",

@@ -1,4 +1,4 @@
-//! What a run tells of itself while it goes on.
+//! Events of a run, for whoever shows its progress.
 
 use super::outcome::Outcome;
 use super::spent::Spent;
@@ -27,7 +27,7 @@ pub enum Event<'a> {
     NotCached(&'a ArchiveError),
 }
 
-/// What a run through items tells.
+/// An event of a run through items.
 #[derive(Debug)]
 pub(crate) enum Step<'a, T> {
     /// An item is done: it has a reply, or none for good.
