@@ -17,10 +17,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Api:
-    """The stand-in. `answer(request)` gives the blocks of the next reply; every request is kept in `requests`."""
+    """The mock API. `answer(request)` gives the blocks of the next reply.
+
+    Requests of the conversation are kept in `requests`; `n_requests` counts all that ask a model, with tools or without.
+    """
 
     def __init__(self):
         self.requests = []
+        self.n_requests = 0
         self.answer = lambda request: [{"type": "text", "text": "done"}]
         self.usage = None
         self.refuse_once = None
@@ -46,6 +50,7 @@ class Api:
                     return self.send(200, "application/json", json.dumps({"input_tokens": tokens(request)}).encode())
                 # Titles and probes are asked without tools; only requests of the conversation count.
                 is_main = bool(request.get("tools"))
+                api.n_requests += 1
                 if is_main:
                     api.requests.append(request)
                 if is_main and api.refuse_once:
