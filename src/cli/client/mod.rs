@@ -12,6 +12,7 @@ mod planning;
 mod plugin;
 mod repair;
 mod status_line;
+mod view;
 
 pub(crate) use answer::Request;
 pub(crate) use planning::{CompactOptions, Plan, plan};

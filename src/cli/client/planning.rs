@@ -11,6 +11,7 @@ use super::answer::{Answer, Given, Request, new_view, tokens_of};
 use super::linear::{Head, Linear};
 use super::messages::{Message, open_loop};
 use super::named::{mentions, sections, typed_tokens, words};
+use super::view::View;
 use crate::session::archives;
 use crate::session::compact::{compact_conversation, take};
 use crate::session::error::CommandError;
@@ -21,19 +22,13 @@ use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Calls, Pruning, Rewrite, own_edits, prior_summary, prune, read_calls};
 use ctxc_core::plan::{PlannedCut, Protected, PruneStage};
-use ctxc_store::{Document, Kind, Record};
-use ctxc_transcript::text::{Digest, Tokens};
+use ctxc_store::Record;
+use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, LineNo, Messages, Owner, Totals};
 
-/// How a view starts.
-const VIEW: &str = "[Context Summary";
-/// What else stands in the first line of a view of ours.
-const OWN: &str = "by ctxc";
 /// What a conversation starts with that was only pruned.
 const NOTE: &str = "[Context Summary, made by ctxc: all messages are here. Superseded and old tool results are replaced by \
     placeholders, each with the command that shows the original.]";
-/// The speaker of the record that says which batches a view is made of.
-const SPEAKER: &str = "client-view";
 /// How many messages stay at least, where as many are to be kept at all.
 const LEAST_KEPT: usize = 2;
 /// What a view has beside its summaries, in tokens.
@@ -74,14 +69,25 @@ pub(crate) fn plan(request: &Request, how: &CompactOptions, ui: &Ui) -> Result<O
     let mut messages = messages.context("read the messages of the client")?;
     let name = || format!("read {}", request.transcript.display());
     let transcript = File::open(&request.transcript).with_context(name)?;
-    let note = messages.first().map(|first| first.text.clone()).filter(|text| text.starts_with(NOTE));
-    let n_note = usize::from(note.is_some());
+    let archive = match &how.rewriting.keep {
+        Keep::In(url) => archives::open_if_there(url)?,
+        Keep::Nowhere => None,
+    };
+    let view_at = |messages: &[Message], at: usize| match (&archive, messages.get(at)) {
+        (Some(archive), Some(message)) => View::find(&**archive, &message.text),
+        _ => Ok(None),
+    };
+    let is_noted = view_at(&messages, 0)? == Some(View::Note);
+    let note = messages.first().filter(|_| is_noted).map(|first| first.text.clone());
+    let n_note = usize::from(is_noted);
     let raw = request.messages.get(n_note..).unwrap_or_default();
     let messages = messages.get_mut(n_note..).unwrap_or_default();
-    let head = messages.first().filter(|first| is_view(&first.text));
-    let head = head.map(|head| head_of(&head.text, &how.rewriting.keep)).transpose()?;
+    let head = match view_at(messages, 0)? {
+        Some(View::Summary(batches)) => Some(Head { batches }),
+        Some(View::Note) | None => None,
+    };
     let linear = Linear::of(messages, &transcript, &request.session, head.as_ref())?;
-    let mut conversation = Conversation::read(request, messages, linear, how, ui)?;
+    let mut conversation = Conversation::read(request, messages, head.is_some(), linear, how, ui)?;
     let before = conversation.work.size_of_stages(&Rewrite::default());
     #[cfg(feature = "mcp")]
     let (fits, rewrite) = conversation.asked(request, how)?;
@@ -99,28 +105,11 @@ pub(crate) fn plan(request: &Request, how: &CompactOptions, ui: &Ui) -> Result<O
     conversation.give(request, raw, before, note.as_deref(), is_compacted, rewrite).map(Some)
 }
 
-/// Whether `text` is a view that ctxc wrote.
-pub(crate) fn is_view(text: &str) -> bool {
-    let first = text.split('\n').next().unwrap_or_default();
-    first.starts_with(VIEW) && first.contains(OWN)
-}
-
-/// What is known of the view `text`.
-fn head_of(text: &str, keep: &Keep) -> Result<Head, CommandError> {
-    let Keep::In(url) = keep else { return Ok(Head::default()) };
-    let Some(archive) = archives::open_if_there(url)? else { return Ok(Head::default()) };
-    let record = archive.record(Kind::Result, view_key(text))?;
-    let batches = record.map(|record| record.document.text.lines().map(str::to_owned).collect());
-    Ok(Head { batches: batches.unwrap_or_default() })
-}
-
-fn view_key(text: &str) -> Digest {
-    Digest::of(format!("client view\n{text}").as_bytes())
-}
-
 /// A conversation while it is planned.
 pub(super) struct Conversation<'a> {
     messages: &'a [Message],
+    /// Whether the first message is a summary that ctxc gave the client before.
+    has_head: bool,
     pub(super) linear: Linear,
     pub(super) work: OpenSession<'a>,
     /// The first message of what goes back untouched at the end.
@@ -136,6 +125,7 @@ impl<'a> Conversation<'a> {
     fn read(
         request: &Request,
         messages: &'a [Message],
+        has_head: bool,
         linear: Linear,
         how: &'a CompactOptions,
         ui: &'a Ui,
@@ -164,6 +154,7 @@ impl<'a> Conversation<'a> {
         let tail = tail(messages, target, &calibration);
         Ok(Self {
             messages,
+            has_head,
             linear,
             work,
             tail,
@@ -259,7 +250,7 @@ impl<'a> Conversation<'a> {
             }
         }
         let room = how.stage.clip_first.saturating_add(how.stage.clip_last) as usize;
-        let n_earlier = if self.messages.first().is_some_and(|first| is_view(&first.text)) { room } else { 0 };
+        let n_earlier = if self.has_head { room } else { 0 };
         let n_shown = (n_earlier + tokens.len().div_ceil(how.stage.chunk_size.max(1))).min(room);
         let mut sum = Tokens(how.summarizing.limit.0 * n_shown as u64) + LEDGER + typed_tokens(self.messages.iter());
         let fits = tokens.iter().rev().take_while(|tokens| {
@@ -284,7 +275,7 @@ impl<'a> Conversation<'a> {
             let edits = own_edits(&self.work.reading.index, &rewrite, &self.work.reading.past.lines);
             rewrite = take(&mut self.work, edits, &rewrite)?;
         }
-        let Self { messages, linear, work, tail, .. } = &self;
+        let Self { messages, linear, work, tail, has_head, .. } = &self;
         let reading = &work.reading;
         let mut given = Given::new(raw, messages, linear, &work.settings.archive_ref);
         let mut lines = Vec::new();
@@ -298,14 +289,16 @@ impl<'a> Conversation<'a> {
         let mut records = std::mem::take(&mut rewrite.records);
         if let Some(view) = view.filter(|_| is_compacted) {
             let left: BTreeSet<usize> = lines.iter().map(|(at, _)| *at).collect();
-            let head = messages.first().filter(|first| is_view(&first.text)).map(|first| first.text.as_str());
+            let head = messages.first().filter(|_| *has_head).map(|first| first.text.as_str());
             let is_gone = |at: &usize| !(left.contains(at) || head.is_some() && *at == 0);
             let gone: Vec<&Message> = (0..*tail).filter(is_gone).filter_map(|at| messages.get(at)).collect();
             let view = sections(&view, head.or(note), &gone, &request.instructions, Tokens(self.target.0 / 20));
-            records.push(self.view_record(&view, &request.session)?);
+            let batches = prior_summary(reading.transcript())?.unwrap_or_default().batches;
+            records.push(View::Summary(batches).record(&view, &request.session));
             given.push(&Message::of_user(view))?;
         } else {
             let note = sections(NOTE, note, &[], &request.instructions, Tokens::ZERO);
+            records.push(View::Note.record(&note, &request.session));
             given.push(&Message::of_user(note))?;
         }
         for (at, line) in lines.into_iter().filter(|(at, _)| at < tail) {
@@ -323,24 +316,6 @@ impl<'a> Conversation<'a> {
         }
         let answer = Answer { messages: given.out, tokens_before: before, tokens_after: after };
         Ok(Plan { answer, records })
-    }
-
-    /// The record that says which batches `view` is made of.
-    fn view_record(&self, view: &str, session: &str) -> Result<Record, CommandError> {
-        let reading = &self.work.reading;
-        let prior = prior_summary(reading.transcript())?.unwrap_or_default();
-        Ok(Record {
-            key: view_key(view),
-            document: Document {
-                kind: Kind::Result,
-                session: Some(session.to_owned()),
-                speaker: Some(SPEAKER.to_owned()),
-                time: None,
-                text: prior.batches.join("\n"),
-            },
-            meta: None,
-            expires: None,
-        })
     }
 }
 

@@ -8,7 +8,7 @@ use anyhow::Context;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::planning::is_view;
+use super::view::View;
 use crate::session::archives;
 use crate::session::consent::allow_on_server;
 use crate::session::error::CommandError;
@@ -47,18 +47,25 @@ pub(crate) struct Hook {
 const ATTEMPTS: usize = 3;
 
 /// Appends what closes the gap of the last compaction of the session, where ctxc made that and it is open. Gives the
-/// compaction, with the session as it is then; nothing else is ever changed.
-pub(crate) fn repair(path: &Path, ui: &Ui) -> Result<Option<(Reading, ClientCompaction)>, CommandError> {
+/// compaction, with the session as it is then; nothing else is ever changed. The archive at `url` says what ctxc made.
+pub(crate) fn repair(path: &Path, url: &str, ui: &Ui) -> Result<Option<(Reading, ClientCompaction)>, CommandError> {
     if !mentions_boundary(path).with_context(|| format!("read {}", path.display()))? {
         return Ok(None);
     }
+    let Some(archive) = archives::open_if_there(url)? else { return Ok(None) };
     for _ in 0..ATTEMPTS {
         let reading = Reading::of(&Found::File { path: path.to_owned(), by: FoundBy::Path }, ui)?;
-        let Some(found) = ClientCompaction::find(&reading.file, &reading.index, is_view)? else { return Ok(None) };
+        let Some(found) = find_own(&*archive, &reading)? else { return Ok(None) };
         let Some(line) = found.repair_line(&reading.file, &reading.index)? else { return Ok(Some((reading, found))) };
         append_line(path, reading.index.n_bytes, &line)?;
     }
     Ok(None)
+}
+
+/// The last compaction of `reading`, if `archive` recorded its view.
+fn find_own(archive: &dyn Archive, reading: &Reading) -> Result<Option<ClientCompaction>, CommandError> {
+    let is_own = |text: &str| Ok::<_, CommandError>(View::find(archive, text)?.is_some());
+    ClientCompaction::find(&reading.file, &reading.index, is_own)
 }
 
 /// Whether the file mentions a compaction at all: most do not, and are left at once.
@@ -104,7 +111,7 @@ pub(crate) fn archive_first(
     reading: &Reading,
     ui: &Ui,
 ) -> Result<(), CommandError> {
-    match ClientCompaction::find(&reading.file, &reading.index, is_view)? {
+    match find_own(archive, reading)? {
         Some(found) => take(archive, session, reading, &found, ui),
         None => Ok(()),
     }

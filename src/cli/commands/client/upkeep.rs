@@ -39,7 +39,7 @@ fn look_after(settle: bool, url: &str, context: &Context<'_>) -> Result<(), Comm
         advise(&hook, context)?;
         return if keeps { go_on_later(&input) } else { Ok(()) };
     }
-    let repaired = mend(&hook.transcript_path, context.ui)?;
+    let repaired = mend(&hook.transcript_path, url, context.ui)?;
     if hook.event == "SessionEnd" && !settle {
         // The client waits 1.5 seconds.
         return if keeps || repaired.is_some() { go_on_later(&input) } else { Ok(()) };
@@ -64,7 +64,7 @@ fn sweep(path: &Path, url: &str, context: &Context<'_>) -> Result<(), CommandErr
     for entry in std::fs::read_dir(folder).with_context(|| format!("read {}", folder.display()))? {
         let other = entry?.path();
         let Some(id) = session_id(&other).filter(|_| other != path && is_late(&other)) else { continue };
-        let swept = mend(&other, context.ui).and_then(|repaired| {
+        let swept = mend(&other, url, context.ui).and_then(|repaired| {
             if let Some((reading, found)) = &repaired {
                 archive(id, reading, found, url, context.environment.server_consent(), context.ui)?;
             }

@@ -43,11 +43,15 @@ pub struct ClientCompaction {
 }
 
 impl ClientCompaction {
-    /// The last compaction in `file`, where its summary is one that `is_own` knows.
+    /// The last compaction in `file`, if `is_own` knows its summary by its text.
     ///
     /// # Errors
-    /// When the file cannot be read.
-    pub fn find(file: &File, index: &Index, is_own: impl Fn(&str) -> bool) -> io::Result<Option<Self>> {
+    /// When the file cannot be read, and those of `is_own`.
+    pub fn find<E: From<io::Error>>(
+        file: &File,
+        index: &Index,
+        is_own: impl FnOnce(&str) -> Result<bool, E>,
+    ) -> Result<Option<Self>, E> {
         let is_boundary = |line: &LineNo| {
             let record = index.record(*line);
             record.kind == Kind::System && record.flags.any(Flags::COMPACT_BOUNDARY)
@@ -62,7 +66,7 @@ impl ClientCompaction {
         let mut buffer = Vec::new();
         let Some(view) = behind().next().filter(|line| index.record(*line).kind == Kind::User) else { return Ok(None) };
         let bytes = read_line(file, index, view, &mut buffer)?;
-        if !is_own(&ctxc_transcript::entry::text(&Scan::of(bytes), bytes)) {
+        if !is_own(&ctxc_transcript::entry::text(&Scan::of(bytes), bytes))? {
             return Ok(None);
         }
         // What the client makes anew it does between the view and the boundary, which it writes first and makes last.

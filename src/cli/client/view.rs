@@ -1,0 +1,85 @@
+//! The views that ctxc gave the client, each known by the record that the archive has of it (L-03). Their words may change
+//! with any version of ctxc.
+
+use ctxc_store::{Archive, ArchiveError, Document, Kind, Record};
+use ctxc_transcript::text::Digest;
+
+/// The speaker of the record of a summary.
+const SUMMARY: &str = "client-view";
+/// The speaker of the record of a note.
+const NOTE: &str = "client-note";
+
+/// The first message of a conversation that ctxc compacted in the client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum View {
+    /// A summary, made of these batches.
+    Summary(Vec<String>),
+    /// A note that the conversation was only pruned.
+    Note,
+}
+
+impl View {
+    /// The view that `archive` recorded as `text`; `None` where it recorded none.
+    ///
+    /// # Errors
+    /// When the archive cannot be read.
+    pub(crate) fn find(archive: &dyn Archive, text: &str) -> Result<Option<Self>, ArchiveError> {
+        let Some(Record { document, .. }) = archive.record(Kind::Result, key(text))? else { return Ok(None) };
+        Ok(match document.speaker.as_deref() {
+            Some(SUMMARY) => Some(Self::Summary(document.text.lines().map(str::to_owned).collect())),
+            Some(NOTE) => Some(Self::Note),
+            _ => None,
+        })
+    }
+
+    /// The record by which the view is found when the client hands `text` back.
+    pub(crate) fn record(&self, text: &str, session: &str) -> Record {
+        let (speaker, batches) = match self {
+            Self::Summary(batches) => (SUMMARY, batches.join("\n")),
+            Self::Note => (NOTE, String::new()),
+        };
+        let document = Document {
+            kind: Kind::Result,
+            session: Some(session.to_owned()),
+            speaker: Some(speaker.to_owned()),
+            time: None,
+            text: batches,
+        };
+        Record { key: key(text), document, meta: None, expires: None }
+    }
+}
+
+fn key(text: &str) -> Digest {
+    Digest::of(format!("client view\n{text}").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use ctxc_store::{ArchiveUrl, open};
+
+    use super::*;
+
+    // L-03: a view is known by its record, whatever its words are; words alone make none.
+    #[test]
+    fn l_03_a_view_is_recognised_whatever_its_words() {
+        let mut archive = open(&ArchiveUrl::Memory).unwrap();
+        let texts = [
+            "[Context Summary of 15 earlier messages. Originals: `ctxc archive search WORDS`]\n[depth:0|...]",
+            "[Context Summary of 60 earlier messages by ctxc. Originals: `ctxc archive search WORDS`]",
+            "Zusammenfassung der ersten 15 Nachrichten",
+            "これまでの会話の要約",
+            "",
+        ];
+        for text in texts {
+            assert_eq!(View::find(&*archive, text).unwrap(), None, "{text}");
+            let view = View::Summary(vec!["one".to_owned(), "two".to_owned()]);
+            archive.put_record(&view.record(text, "s")).unwrap();
+            archive.commit().unwrap();
+            assert_eq!(View::find(&*archive, text).unwrap(), Some(view), "{text}");
+            let noted = format!("{text}, but for results");
+            archive.put_record(&View::Note.record(&noted, "s")).unwrap();
+            archive.commit().unwrap();
+            assert_eq!(View::find(&*archive, &noted).unwrap(), Some(View::Note), "{noted}");
+        }
+    }
+}
