@@ -10,7 +10,7 @@ use crate::session::write::{Changes, WriteJob, fresh, into_session, probe, resum
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{
     Composed, Consequences, Gauge, Rebased, Rewrite, Thinking, ThinkingReach, ThinkingRemoved, follow_up,
-    has_placeholder, own_edits, recorded_context, title_of, unchanged_tokens, with_session,
+    has_placeholder, leave_derived, own_edits, recorded_context, title_of, unchanged_tokens, with_session,
 };
 use ctxc_core::version::{Edits, Version};
 use ctxc_core::version::{ThinkingPolicy, title_line};
@@ -160,6 +160,8 @@ impl<'a> OpenSession<'a> {
         rewritten: &mut Rewritten,
     ) -> Result<(), CommandError> {
         let reading = &self.reading;
+        let mut rewrite = rewrite;
+        leave_derived(&mut rewrite, &reading.past.lines);
         let own = own_edits(&reading.index, &rewrite, &reading.past.lines);
         let planned =
             if reading.past.pending.is_empty() { own } else { [reading.past.pending.as_slice(), &own].concat() };
@@ -174,25 +176,27 @@ impl<'a> OpenSession<'a> {
     /// As [`Self::finish`], of `edits`, of which `rewrite` is what a plan makes of the file as it is.
     pub(crate) fn finish_edits(
         &mut self,
-        edits: Edits,
-        rewrite: Rewrite,
+        mut edits: Edits,
+        mut rewrite: Rewrite,
         unchanged: &str,
         rewritten: &mut Rewritten,
     ) -> Result<(), CommandError> {
         // What was undone may hold again, though the file is the session as it is.
         let turns = !edits.undoes.is_empty() || !edits.gives_back.is_empty();
         let is_composed = (self.reading.is_composed() || turns) && !edits.is_nothing();
+        if self.reading.is_composed() && edits.is_nothing() {
+            rewrite = Rewrite::default();
+        }
         if matches!(self.settings.keep, Keep::In(_)) && !turns && !edits.is_nothing() {
             warn_of_lost_past(&mut self.reading, self.ui)?;
         }
         let reach = if edits.removes_all_thinking { ThinkingReach::Everywhere } else { ThinkingReach::BehindChange };
         let title = self.title.clone();
         let (mut rewrite, rebased, consequences, left) = if is_composed {
-            let Rendering { rebased, rewrite, consequences, left } = self.compose(&edits, rewrite, reach)?;
+            let Rendering { rebased, rewrite, consequences, left } = self.compose(&mut edits, rewrite, reach)?;
             (rewrite, Some(rebased), consequences, left)
         } else {
             let reading = &self.reading;
-            let mut rewrite = rewrite;
             let left = rewrite.left(&reading.index, &reading.chain);
             let thinking = Thinking { policy: self.settings.thinking, reach };
             let consequences =
@@ -272,10 +276,10 @@ impl<'a> OpenSession<'a> {
     }
 
     /// The session put together anew with `edits`, of which `plan` is what they make of the file as it is, and what follows.
-    fn compose(&mut self, edits: &Edits, plan: Rewrite, reach: ThinkingReach) -> Result<Rendering, CommandError> {
+    fn compose(&mut self, edits: &mut Edits, plan: Rewrite, reach: ThinkingReach) -> Result<Rendering, CommandError> {
         let identity_of = self.identity;
         let Self { settings, reading, .. } = self;
-        let history = reading.past.history.with(edits.clone());
+        let mut history = reading.past.history.with(edits.clone());
         let own_session = reading.past.known.as_ref().map(|known| known.state.session.clone());
         let read_as = archives::last_session(reading.session_file())?;
         // Under which id the result stands: a fresh one, that of the file, or that of the source.
@@ -294,11 +298,17 @@ impl<'a> OpenSession<'a> {
             return Ok(Rendering { rebased, rewrite, consequences: Consequences::default(), left });
         }
         let mut rebased = made.rebase(&history, identity.as_deref())?;
+        // What only undoes has no edits of its own: what it is told of thinking is about all that is rendered.
+        let at_least = if edits.changes_something() { ThinkingPolicy::Remove } else { edits.thinking };
+        let answers = made.answers(&rebased)?;
+        if !answers.is_empty() {
+            edits.edits.extend(answers);
+            history = reading.past.history.with(edits.clone());
+            rebased = made.rebase(&history, identity.as_deref())?;
+        }
         let mut rewrite = std::mem::take(&mut rebased.composed.rewrite);
         let everywhere = history.standing().any(|operation| operation.removes_all_thinking);
         let reach = if everywhere { ThinkingReach::Everywhere } else { reach };
-        // What only undoes has no edits of its own: what it is told of thinking is about all that is rendered.
-        let at_least = if edits.changes_something() { ThinkingPolicy::Remove } else { edits.thinking };
         let policy = history.thinking().max(at_least);
         rewrite.policies.values_mut().for_each(|policy| *policy = at_least.max(*policy));
         let Composed { index, chain, stored, runs, identities, .. } = &rebased.composed;

@@ -230,7 +230,12 @@ impl Reading {
     /// How many lines a client has added to what ctxc wrote, or read.
     pub(crate) fn n_appended(&self) -> u64 {
         let Some(known) = &self.past.known else { return 0 };
-        let earlier = known.state.runs.iter().filter(|run| run.under.is_some()).map(|run| u64::from(run.n_lines));
+        let earlier = known
+            .state
+            .runs
+            .iter()
+            .filter(|run| run.under.is_some() && !run.is_closing)
+            .map(|run| u64::from(run.n_lines));
         earlier.sum::<u64>() + self.n_new()
     }
 

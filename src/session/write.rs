@@ -21,7 +21,7 @@ use ctxc_core::apply::{
     ArchiveWrite, BaseFile, CarriedOut, Destination, OperationInfo, Rebased, Rewrite, SourceState, carry_out,
 };
 use ctxc_core::version;
-use ctxc_core::version::{Deposited, Edits, KeptSession, Layout, Recorder};
+use ctxc_core::version::{Deposited, Edits, KeptSession, Layout, Recorder, StandIns};
 use ctxc_core::version::{title_after, title_line};
 use ctxc_store::{Archive, hide_password};
 use ctxc_transcript::Chain;
@@ -140,9 +140,12 @@ impl WriteJob<'_> {
         let base;
         let (mut index, chain) = if let Some(rebased) = rebased {
             let before = own.as_ref().or(reading.drafted.as_ref().map(|drafted| &drafted.before));
-            let own_problems = rebased.before().problems;
+            let again = rebased.recorded.is_some();
+            let again = again.then(|| SourceState::of(&rebased.composed.index, &rebased.composed.chain));
+            let earlier = again.map(|again| again.problems).unwrap_or_default();
             base = rebased.base;
-            origin.base = before.map(|before| BaseFile { file: &base.file, before, own_problems });
+            let known = reading.past.known.as_ref();
+            origin.base = before.map(|before| BaseFile { file: &base.file, before, known, earlier });
             (rebased.composed.index, rebased.composed.chain)
         } else {
             source
@@ -184,9 +187,10 @@ impl WriteJob<'_> {
             let sidecar = version::keep_sidecar(archive, &own_id, sidecar, None, ui.stop())?;
             size.add(DepositSize { lines: 0, files: sidecar.n_files, bytes: sidecar.bytes });
         }
+        let stand_ins = StandIns::load(archive)?;
         let recorder = match &changes.rebased {
-            Some(rebased) => Recorder::new(rebased.base.layout.clone(), rebased.keys()?),
-            None => Recorder::new(Layout::plain(made.index.n_lines()), keys),
+            Some(rebased) => Recorder::new(rebased.base.layout.clone(), rebased.keys()?, stand_ins),
+            None => Recorder::new(Layout::plain(made.index.n_lines()), keys, stand_ins),
         };
         let steps = changes.rebased.as_ref().and_then(|rebased| Some(rebased.recorded.as_ref()?.steps.clone()));
         let path = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::oracle::Line;
 use crate::oracle::client::Client;
 use crate::oracle::dice::Dice;
 use crate::oracle::model::Actual;
@@ -149,7 +150,9 @@ impl Journey {
         assert!(bytes.starts_with(&self.source), "{}\nN-03: the source does not come back", log());
         let rest = bytes[self.source.len()..].strip_prefix(b"\n").unwrap_or(&bytes[self.source.len()..]);
         let rest = Actual::of(rest.to_vec());
-        let mut found = rest.transcript.lines.iter().peekable();
+        // What closed a tool loop stays once a client has gone on from there (L-04).
+        let is_added = |line: &&Line| mark(line).is_none_or(|mark| !mark.starts_with("closing "));
+        let mut found = rest.transcript.lines.iter().filter(is_added).peekable();
         for line in &self.added {
             let is = found.next_if(|found| mark(found).as_deref() == line["mark"].as_str());
             let Some(is) = is else {

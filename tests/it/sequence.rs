@@ -190,7 +190,12 @@ impl Scene {
             _ => {}
         }
         let landing = self.landing();
-        self.operate(at, verb, &args, landing)
+        self.operate(at, verb, &args, landing)?;
+        // The same command once more, of the same file: several results of one source.
+        if landing != Landing::InPlace && self.dice.chance(10) {
+            self.operate(at, verb, &args, Landing::File)?;
+        }
+        Ok(())
     }
 
     /// A verb that is told what to cut.
@@ -274,7 +279,15 @@ impl Scene {
         let standing = self.model.standing(&history);
         let Some(&last) = standing.last() else { return Ok(()) };
         let older = &standing[..standing.len() - 1];
-        let chosen = if older.is_empty() || self.dice.chance(20) { last } else { *self.dice.pick(older) };
+        let undoing: Vec<usize> =
+            standing.iter().copied().filter(|it| !self.model.operations[*it].undoes.is_empty()).collect();
+        let chosen = if older.is_empty() || self.dice.chance(20) {
+            last
+        } else if !undoing.is_empty() && self.dice.chance(25) {
+            *self.dice.pick(&undoing)
+        } else {
+            *self.dice.pick(older)
+        };
         // What is done again may stand on what is still undone.
         let again: Vec<usize> = history.iter().copied().filter(|it| !standing.contains(it)).collect();
         let returns = &self.model.operations[chosen].undoes;
@@ -372,15 +385,27 @@ impl Scene {
         if !self.documents[at].is_version {
             return Ok(());
         }
-        let landing = *self.dice.pick(&[Landing::InPlace, Landing::File, Landing::File]);
+        let landing = *self.dice.pick(&[Landing::InPlace, Landing::File, Landing::File, Landing::Session]);
         let run = self.run(at, "restore", &["--all"], landing);
-        if run.code != Some(0) {
-            return Err(format!("refused: {}", run.text));
+        match run.code {
+            Some(0) => {}
+            Some(1) if landing == Landing::Session && run.stderr.contains("lacks entries") => return Ok(()),
+            _ => return Err(format!("refused: {}", run.text)),
         }
         let report = run.json();
         let standing = self.model.standing(&self.documents[at].history);
         let is_own = |it: &usize| self.model.operations[*it].undoes.is_empty();
         let undone: Vec<usize> = standing.into_iter().filter(is_own).collect();
+        if report["is_untouched"] == true {
+            self.undone(at, &run, undone)?;
+            let path = self.documents[self.newest].path.clone();
+            let source: Vec<u8> = self.documents[at].stored.iter().flat_map(|it| it.line.raw.clone()).collect();
+            return if fs::read(&path).unwrap() == source {
+                Ok(())
+            } else {
+                Err(format!("{} is named as the source, and is not", path.display()))
+            };
+        }
         let at = if undone.is_empty() || report["operation"].is_null() {
             self.take(at, &report, None)?
         } else {
@@ -390,7 +415,8 @@ impl Scene {
         };
         self.count.operations += 1;
         let document = &self.documents[at];
-        if !document.is_grown() && !report["output"].is_null() {
+        // A new session has an id and a title of its own.
+        if !document.is_grown() && !report["output"].is_null() && report["session_id"].is_null() {
             let source: Vec<u8> = document.stored.iter().flat_map(|it| it.line.raw.clone()).collect();
             if self.read(at).bytes != source {
                 return Err("the source does not come back byte for byte".to_owned());
@@ -404,8 +430,7 @@ impl Scene {
         let actual = self.read(at);
         let session = actual.session().unwrap_or(SESSION).to_owned();
         let mut talk = self.client.talk(&mut self.dice, &session, actual.tip());
-        talk.turn();
-        talk.pointer_or_more();
+        talk.grow();
         let mut bytes = actual.bytes;
         if !bytes.is_empty() && !bytes.ends_with(b"\n") {
             bytes.push(b'\n');

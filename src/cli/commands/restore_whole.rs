@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
+use jiff::Timestamp;
 
 use crate::cli::context::Context;
 use crate::report::envelope::About;
@@ -12,14 +13,14 @@ use crate::session::archives;
 use crate::session::error::CommandError;
 use crate::session::input;
 use crate::session::open::{Identity, LOST_PAST, OpenSession};
-use crate::session::options::{Mode, Output, Rewriting};
+use crate::session::options::{Keep, Mode, Output, Rewriting};
 use crate::session::reading::Reading;
 use crate::session::restore::{lineage, refuse_unknown};
-use crate::session::write::{refuse_unless_file, say_resume};
+use crate::session::write::{command_line, refuse_unless_file, say_resume};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{ApplyError, Existing, OpenCut, Rewrite, Staged, open_cuts, state_has_placeholder};
-use ctxc_core::version::{Edits, History, Version};
-use ctxc_store::{Archive, Operation};
+use ctxc_core::version::{Edits, History, Known, Version};
+use ctxc_store::{Archive, FileRef, Operation};
 use ctxc_transcript::session::{Found, FoundBy, session_id};
 
 /// Which operations are undone.
@@ -60,6 +61,7 @@ pub(crate) fn run(
     let history = work.reading.past.history.clone();
     let ids = chosen(which, later, &history, &*archive)?;
     if ids.is_empty() {
+        refuse_unless_whole(&work.reading)?;
         return nothing_to_undo(verb, &work, &*archive, context);
     }
     if *which == Which::All && has_lost_past(&work.reading, &*archive)? {
@@ -106,12 +108,14 @@ fn without(
         ..work.reading.edits(work.reading.past.pending.clone())
     };
     let mut report = report(verb, &work, ids, &operations, &*archive)?;
-    let is_newest = operations.first().is_some_and(|newest| ids == [newest.id.clone()]) || *which == Which::All;
-    let earliest = ids.iter().min().and_then(|id| operations.iter().find(|operation| operation.id == *id));
-    // What was read by the operation that was undone may still be there.
-    let source = earliest.filter(|_| is_newest && matches!(rewriting.output, Output::NewSession(_)));
-    let source = source.and_then(|operation| Some((operation.source.path.clone()?, operation)));
-    let place = source.map(|(path, operation)| (is_untouched(&path, operation, &*archive, context.ui), path));
+    // What was read by the operation that is undone may still be there, or the source of all.
+    let read_by = match which {
+        Which::All => first_listed(&history, &*archive)?,
+        Which::Newest | Which::One(_) => operations.first().filter(|newest| ids == [newest.id.clone()]).cloned(),
+    };
+    let source = read_by.filter(|_| matches!(rewriting.output, Output::NewSession(_))).and_then(|it| it.source.path);
+    let result = history.with(edits.clone());
+    let place = source.map(|path| (is_result(&path, &work.reading, &result, &*archive, context.ui), path));
     drop(archive);
     let mut placed = None;
     match place {
@@ -119,6 +123,7 @@ fn without(
             report.rewritten.output = Some(path.display().to_string());
             report.is_untouched = true;
             if rewriting.mode == Mode::Do {
+                note_undone(&report, edits, &work.reading, &path, rewriting, context.ui);
                 return print_untouched(&report, &path, context);
             }
         }
@@ -164,9 +169,14 @@ fn chosen(which: &Which, later: Later, history: &History, archive: &dyn Archive)
         Which::All => history.standing().filter(does).map(|operation| operation.operation.clone()).collect(),
         Which::Newest => {
             // What answers a call that was under way is no operation of anybody.
-            let is_listed = |operation: &&Edits| archive.operation(&operation.operation).is_ok_and(|it| it.is_some());
-            let newest = history.standing().rev().filter(does).find(is_listed);
-            newest.map(|operation| operation.operation.clone()).into_iter().collect()
+            let mut newest = None;
+            for operation in history.standing().rev().filter(does) {
+                if archive.operation(&operation.operation)?.is_some() {
+                    newest = Some(operation.operation.clone());
+                    break;
+                }
+            }
+            newest.into_iter().collect()
         }
         Which::One(given) => {
             let Some(operation) = archive.operation(given)? else {
@@ -245,8 +255,19 @@ fn report(
     Ok(report)
 }
 
-/// Whether the file at `path` is what `operation` read; `None` where there is no file.
-fn is_untouched(path: &Path, operation: &Operation, archive: &dyn Archive, ui: &Ui) -> Option<bool> {
+/// The first operation of the session that the archive lists, whether it holds or not.
+fn first_listed(history: &History, archive: &dyn Archive) -> Result<Option<Operation>, CommandError> {
+    for operation in history.operations() {
+        if let Some(operation) = archive.operation(&operation.operation)? {
+            return Ok(Some(operation));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether the file at `path` is what `of` becomes with the operations of `result`: the same session, with the same edits,
+/// and nothing behind it. `None` where there is no file.
+fn is_result(path: &Path, of: &Reading, result: &History, archive: &dyn Archive, ui: &Ui) -> Option<bool> {
     if !path.is_file() {
         return None;
     }
@@ -255,12 +276,43 @@ fn is_untouched(path: &Path, operation: &Operation, archive: &dyn Archive, ui: &
     if reading.recognise(archive).is_err() {
         return Some(false);
     }
-    let Some(known) = &reading.past.known else { return Some(false) };
-    let is_state = known.version.as_ref().is_none_or(Version::is_plain);
+    let state = |reading: &Reading| reading.past.known.as_ref().map(|known| known.state.key());
+    let is_same_session = state(&reading).is_some() && state(&reading) == state(of);
+    let version = reading.past.known.as_ref().and_then(|known| known.version.as_ref());
+    let is_source = version.is_none_or(Version::is_plain) && !result.changes_something();
+    Some(is_same_session && !reading.has_grown() && (is_source || reading.past.history.is_same(result)))
+}
+
+/// Notes in the archive that operations were undone, though nothing is written: they saved nothing (W-08). An archive that
+/// cannot be written keeps nobody from going on with the source.
+fn note_undone(report: &UndoneReport, edits: Edits, reading: &Reading, source: &Path, rewriting: &Rewriting, ui: &Ui) {
+    let Keep::In(url) = &rewriting.keep else { return };
+    let Some(known) = &reading.past.known else { return };
     let state = known.state.key();
-    let version = known.version.as_ref().map(Version::key);
-    let is_same = |key| key == operation.source.digest;
-    Some(!reading.has_grown() && (version.is_some_and(is_same) || is_state && is_same(state)))
+    let read = known.version.as_ref().map_or(state, Version::key);
+    let file = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(Path::to_owned), digest, bytes };
+    let operation = Operation {
+        id: edits.operation.clone(),
+        verb: report.rewritten.verb().to_owned(),
+        command: command_line(),
+        session: reading.stem.clone().unwrap_or_else(|| "-".to_owned()),
+        time: Timestamp::now(),
+        source: file(reading.path.as_deref(), read, reading.index.n_bytes),
+        output: file(Some(source), state, std::fs::metadata(source).map_or(0, |metadata| metadata.len())),
+        session_ids: Vec::new(),
+        cuts: Vec::new(),
+        tokens: None,
+        report: None,
+    };
+    let note = || -> Result<(), CommandError> {
+        let mut archive = archives::open(url)?;
+        archive.put_object(&edits.object())?;
+        archive.put_operation(&operation, &[])?;
+        Ok(archive.commit()?)
+    };
+    if note().is_err() {
+        ui.detail("the archive cannot be written, so `ctxc gain` still counts what was undone");
+    }
 }
 
 /// Names the file that is still there as it was.
@@ -273,6 +325,19 @@ fn print_untouched(report: &UndoneReport, path: &Path, context: &Context<'_>) ->
         say_resume(id, path, ui);
     }
     Ok(())
+}
+
+/// Refuses a session of which the archive knows no more than the beginning: what stands behind that may be a client's, or the
+/// result of an operation that the archive does not know.
+fn refuse_unless_whole(reading: &Reading) -> Result<(), CommandError> {
+    let (name, n_lines) = (&reading.name, reading.index.n_lines());
+    let is_part = |known: &&Known| known.version.is_none() && known.state.n_lines() < n_lines;
+    let Some(known) = reading.past.known.as_ref().filter(is_part) else { return Ok(()) };
+    Err(CommandError::from(anyhow!(
+        "nothing to undo in {name}: the archive has no operation on it, and only the first {} of its {n_lines} lines",
+        known.n_lines
+    ))
+    .hint("use --archive if another archive was used"))
 }
 
 /// A session of which no operation holds.

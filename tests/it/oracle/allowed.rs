@@ -36,7 +36,7 @@ pub(crate) fn hold(rewritten: &Rewritten<'_>) {
     let after = Transcript::read(output);
     expected.hold_lines(&before, &after);
     assert_eq!(report["closed_loop"], expected.closes, "S-09");
-    hold_closing(&after, &Live::of(&after), expected.closes, before.lines.iter()).unwrap();
+    hold_closing(&after, &Live::of(&after), expected.closes, &|_| false, before.lines.iter()).unwrap();
     let saved = expected.hold_thinking(report, &before);
     expected.hold_gauge(report, &before, &after, saved);
     hold_totals(rewritten, &before, &live, &after);

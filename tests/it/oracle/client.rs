@@ -167,6 +167,21 @@ impl Talk<'_> {
         self.say(n_calls, thinks, n_results);
     }
 
+    /// What a client adds when it goes on: a turn, now and then behind a compaction of its own, or with a way back in it.
+    pub(crate) fn grow(&mut self) {
+        if self.parent.is_some() && self.dice.chance(6) {
+            self.compact();
+        }
+        self.turn();
+        if self.dice.chance(8) {
+            self.turn();
+            self.turn();
+            self.rewind();
+            self.answer(0);
+        }
+        self.pointer_or_more();
+    }
+
     /// Now and then something behind a turn: a pointer, another turn, a loop that stays open, or a call without result.
     pub(crate) fn pointer_or_more(&mut self) {
         match self.dice.below(12) {

@@ -17,7 +17,13 @@ pub(crate) fn is_closing(line: &Line) -> bool {
 
 /// How many lines at the end of what is live close a tool loop.
 pub(crate) fn n_closing(transcript: &Transcript, live: &Live) -> usize {
-    live.order.iter().rev().take_while(|at| is_closing(&transcript.lines[**at])).count()
+    n_closing_now(transcript, live, &|_| false)
+}
+
+/// As [`n_closing`], those aside that are lines of the session.
+pub(crate) fn n_closing_now(transcript: &Transcript, live: &Live, is_stored: &dyn Fn(&Line) -> bool) -> usize {
+    let lines = live.order.iter().rev().map(|at| &transcript.lines[*at]);
+    lines.take_while(|line| is_closing(line) && !is_stored(line)).count()
 }
 
 /// The tokens of what closes a tool loop at the end.
@@ -53,15 +59,16 @@ pub(crate) fn n_unanswered(entries: &[&Line]) -> usize {
 }
 
 /// Whether the tool loop at the end of what is live is closed as it should be, or not at all. `others` are all lines that
-/// are not ours.
+/// are not ours, and what `is_stored` is of the session though it closed one.
 pub(crate) fn hold_closing<'a>(
     file: &Transcript,
     live: &Live,
     closes: bool,
+    is_stored: &dyn Fn(&Line) -> bool,
     others: impl Iterator<Item = &'a Line>,
 ) -> Result<(), String> {
     let lines: Vec<&Line> = live.order.iter().map(|at| &file.lines[*at]).collect();
-    let (rest, closing) = lines.split_at(lines.len() - n_closing(file, live));
+    let (rest, closing) = lines.split_at(lines.len() - n_closing_now(file, live, is_stored));
     let Some((last, results)) = closing.split_last().filter(|_| closes) else {
         return match (closes, closing.len()) {
             (false, 0) => Ok(()),

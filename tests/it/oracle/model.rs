@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::closing::{hold_closing, is_closing, n_closing, open_loop};
+use super::closing::{hold_closing, is_closing, n_closing_now, open_loop};
 use super::live::Live;
 use super::resume::{Before, problems, seen, thinking};
 use super::transcript::{Line, Transcript, is_thinking};
@@ -142,8 +142,15 @@ impl Document {
     pub(crate) fn grow(&mut self, actual: &Actual) {
         let is_source = !self.is_version;
         let known: HashSet<String> = self.stored.iter().map(|stored| stored.mark.clone()).collect();
+        let marked = || actual.transcript.lines.iter().enumerate().filter_map(|(at, line)| Some((mark(line)?, at)));
+        let last_known = marked().filter(|(mark, _)| known.contains(mark)).map(|(_, at)| at).max();
         for (mark, at) in actual.transcript.lines.iter().enumerate().filter_map(|(at, line)| Some((mark(line)?, at))) {
             let line = &actual.transcript.lines[at];
+            // What closed a loop is of the session once a client has gone on from there; what answers a call within the session
+            // is of the operation that brought the call back.
+            if is_closing(line) && (is_source || Some(at) < last_known) {
+                continue;
+            }
             let line = Line { raw: line.raw.clone(), value: line.value.clone() };
             if !known.contains(&mark) {
                 self.stored.push(Rc::new(Stored { mark, line, is_source }));
@@ -153,8 +160,12 @@ impl Document {
                 *stored = Rc::new(Stored { mark, line, is_source });
             }
         }
-        let chain = actual.chain();
-        if is_source {
+        let chain: Vec<String> = actual.chain().into_iter().filter(|mark| self.find(mark).is_some()).collect();
+        // A boundary ends what was sent before.
+        let first = actual.live.order.first().map(|at| &actual.transcript.lines[*at]);
+        let is_cut_off =
+            first.is_some_and(|line| line.is_compact_boundary() && mark(line).is_some_and(|it| !known.contains(&it)));
+        if is_source || is_cut_off {
             self.active = chain;
         } else {
             self.active.extend(chain.into_iter().filter(|mark| !known.contains(mark)));
@@ -183,6 +194,11 @@ impl Document {
     /// Whether a client has left a call without a result.
     pub(crate) fn lacks_result(&self) -> bool {
         self.problems.iter().any(|problem| problem.starts_with("no result of "))
+    }
+
+    /// Whether the line is of the session.
+    fn has(&self, line: &Line) -> bool {
+        mark(line).is_some_and(|mark| self.find(&mark).is_some())
     }
 
     fn find(&self, mark: &str) -> Option<&Stored> {
@@ -361,8 +377,9 @@ impl Model {
             if verb != "compact" {
                 return Err(format!("{verb} inserted {inserted:?}"));
             }
-            let mut behind = after.live.order.iter().skip_while(|at| **at != *last).skip(1);
-            operation.before = behind.find_map(|at| mark(&after.transcript.lines[*at]));
+            let behind = after.live.order.iter().skip_while(|at| **at != *last).skip(1);
+            operation.before =
+                behind.filter_map(|at| mark(&after.transcript.lines[*at])).find(|mark| document.find(mark).is_some());
             operation.may_stand_on =
                 standing.iter().copied().filter(|earlier| self.operations[*earlier].verb == "compact").collect();
         }
@@ -434,6 +451,9 @@ impl Model {
         let drops = self.drops(standing);
         for line in &actual.transcript.lines {
             let Some(mark) = mark(line) else { continue };
+            if is_closing(line) && document.find(&mark).is_none() {
+                continue;
+            }
             let Some(stored) = left.find(|stored| stored.mark == mark) else {
                 return Err(format!("the line {mark} is out of order, twice there or of another branch"));
             };
@@ -463,7 +483,8 @@ impl Model {
         };
         let expected: Vec<&String> = document.active.iter().filter(|mark| is_firm(mark)).collect();
         let chain = actual.chain();
-        let is: Vec<&String> = chain.iter().filter(|mark| is_firm(mark)).collect();
+        let is_of_session = |mark: &&String| !mark.starts_with("closing ") || document.find(mark).is_some();
+        let is: Vec<&String> = chain.iter().filter(is_of_session).filter(|mark| is_firm(mark)).collect();
         if is == expected {
             return Ok(());
         }
@@ -516,7 +537,7 @@ impl Model {
         let Actual { transcript, live, .. } = actual;
         let lost = lost_in_loop(document, actual);
         let others = document.stored.iter().map(|stored| &stored.line);
-        hold_closing(transcript, live, !lost.is_empty(), others)?;
+        hold_closing(transcript, live, !lost.is_empty(), &|line| document.has(line), others)?;
         // A run takes thinking out wherever it stands, and what a client wrote was written behind another beginning.
         let may_take_all = document.is_grown() || standing.iter().any(|it| self.operations[*it].verb == "run");
         let is_bound = |(signature, seen): &(String, Option<u64>)| {
@@ -534,7 +555,7 @@ impl Model {
 /// stands before its place, if anything of its message is there.
 fn lost_in_loop(document: &Document, actual: &Actual) -> Vec<(String, Option<u64>)> {
     let Actual { transcript, live, .. } = actual;
-    let own = &live.order[..live.order.len() - n_closing(transcript, live)];
+    let own = &live.order[..live.order.len() - n_closing_now(transcript, live, &|line| document.has(line))];
     let lines: Vec<&Line> = own.iter().map(|at| &transcript.lines[*at]).collect();
     if open_loop(&lines).is_none() {
         return Vec::new();
@@ -573,7 +594,7 @@ fn hold_thinking(document: &Document, actual: &Actual) -> Result<(), String> {
 
 /// Without any operation the lines of the source are there byte for byte, and behind them those of clients.
 fn hold_plain(document: &Document, actual: &Actual) -> Result<(), String> {
-    let mut lines = actual.transcript.lines.iter().filter(|line| mark(line).is_some()).peekable();
+    let mut lines = actual.transcript.lines.iter().filter(|line| document.has(line)).peekable();
     for stored in &document.stored {
         let Stored { mark: wanted, line: was, is_source } = &**stored;
         let is = lines.peek().filter(|line| mark(line).as_ref() == Some(wanted));
@@ -622,7 +643,7 @@ impl Item {
                 items.push(Self::Result { id: field("id"), tool: field("name") });
             }
             let first = line.text().lines().next().unwrap_or_default().to_owned();
-            if line.is_message() && !line.is("isCompactSummary") && !first.is_empty() {
+            if line.is_message() && !line.is("isCompactSummary") && !first.is_empty() && !is_closing(line) {
                 items.push(Self::Text { mark: mark.clone(), text: first });
             }
         }

@@ -82,6 +82,8 @@ pub(crate) fn problems(file: &Transcript, chain: &Live) -> BTreeSet<String> {
     let mut results: HashMap<&str, Vec<usize>> = HashMap::new();
     let mut is_first = true;
     let mut n_steps = 0;
+    // After how many steps a person spoke last.
+    let mut n_before_prompt = 0;
     let mut last_id = None;
     for &at in &chain.order {
         let line = &file.lines[at];
@@ -94,6 +96,9 @@ pub(crate) fn problems(file: &Transcript, chain: &Live) -> BTreeSet<String> {
         if line.kind() == "assistant" && last_id != line.message_id() {
             n_steps += 1;
             last_id = line.message_id();
+        }
+        if line.kind() == "user" && !line.has_block("tool_result") {
+            n_before_prompt = n_steps;
         }
         if line.value["message"]["content"].as_str().is_some_and(|text| text.trim().is_empty()) {
             problems.insert(format!("empty content in {}", line.uuid().unwrap_or_default()));
@@ -118,6 +123,8 @@ pub(crate) fn problems(file: &Transcript, chain: &Live) -> BTreeSet<String> {
     }
     for (id, step) in &answers {
         problems.extend(match results.get(id).map(Vec::as_slice) {
+            // The client takes a call at the end as interrupted.
+            None if *step == n_steps && n_before_prompt < n_steps => None,
             None => Some(format!("no result of {id}")),
             Some([one]) if one == step => None,
             Some([_]) => Some(format!("the result of {id} is not in the next message")),

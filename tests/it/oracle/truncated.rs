@@ -66,7 +66,7 @@ pub(crate) fn hold_truncated(truncated: &Truncated<'_>) {
     assert_eq!(report["closed_loop"], closed > 0, "S-09");
     if reason.is_none() {
         let is_due = !flags.iter().any(|it| it.starts_with("--keep")) && thinks_in_loop(&before, &live);
-        hold_closing(&after, &live_after, is_due, before.lines.iter()).unwrap();
+        hold_closing(&after, &live_after, is_due, &|_| false, before.lines.iter()).unwrap();
     }
     assert!(reason.is_some() || report["size"] == new_size, "D-07: size {} is {new_size}", report["size"]);
     assert!(reason.is_some() || left.len() - closed >= 2, "D-05: {} messages are left", left.len());

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::closing::is_closing;
 use super::transcript::{Line, is_thinking};
 
 /// The way to a value in what [`values`] gives.
@@ -12,10 +13,14 @@ pub(crate) fn is_pointer(line: &Line) -> bool {
     matches!(line.kind(), "last-prompt" | "summary" | "file-history-snapshot" | "custom-title")
 }
 
-/// What a line is known by whatever becomes of it: its mark, or its text where it is no object.
+/// What a line is known by whatever becomes of it: its mark, its text where it is no object, or its uuid where it closes a
+/// tool loop.
 pub(crate) fn mark(line: &Line) -> Option<String> {
     if line.value.is_null() {
         return Some(String::from_utf8_lossy(&line.raw).trim_end().to_owned());
+    }
+    if is_closing(line) {
+        return Some(format!("closing {}", line.uuid()?));
     }
     line.value["mark"].as_str().map(str::to_owned)
 }

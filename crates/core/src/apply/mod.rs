@@ -32,7 +32,7 @@ pub use edit::compress::{Tasks, add_edits, read_tasks};
 pub use edit::cut::{BLANK, Label, cut_input, cut_result, cut_text, is_cut, shorten_copy};
 pub use edit::cut_inputs::cut_inputs;
 pub use edit::cut_named::{CutOutcome, Item, Replacement, cut_named};
-pub use edit::own_edits::{Lines, own_edits};
+pub use edit::own_edits::{Lines, leave_derived, own_edits};
 pub use edit::rewrite::Rewrite;
 pub use error::ApplyError;
 pub use find::active::is_active;

@@ -31,10 +31,12 @@ pub enum Appended {
 }
 
 /// Lines at the end of a file that the archive does not have yet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Tail<'a> {
     /// The file.
     pub file: &'a File,
+    /// The entries before them that closed an open tool loop, without their ends.
+    pub closing: Vec<Vec<u8>>,
     /// Where they start.
     pub start: u64,
     /// How many they are.
@@ -52,7 +54,7 @@ impl Base {
         tail: Option<Tail<'_>>,
         active: &[Active<'_>],
     ) -> Result<Self, VersionError> {
-        let n_tail = tail.map_or(0, |tail| tail.n_lines);
+        let n_tail = tail.as_ref().map_or(0, |tail| tail.n_lines + u32::try_from(tail.closing.len()).unwrap_or(0));
         let mut assembly = Assembly::new(Layout::new(state.n_lines() + n_tail, active))?;
         archive.each_line(&state.lines, &mut |_, bytes| {
             let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
@@ -64,6 +66,7 @@ impl Base {
             ends_line = false;
         }
         if let Some(mut tail) = tail.filter(|tail| tail.n_lines > 0) {
+            tail.closing.iter().try_for_each(|line| assembly.line(line))?;
             tail.file.seek(SeekFrom::Start(tail.start))?;
             ends_line = assembly.lines(tail.file)?;
         }

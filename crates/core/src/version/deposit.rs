@@ -23,7 +23,7 @@ pub struct Deposited {
     pub version: Option<Digest>,
     /// The keys of the lines of the file.
     pub keys: Vec<LineKey>,
-    /// How many lines of the file were new.
+    /// How many lines the session has more than before.
     pub n_new: u32,
     /// Their length in bytes.
     pub new_bytes: u64,
@@ -81,22 +81,28 @@ fn deposit_in(
                 let whole = [&state.torn, &b"\n"[..]].concat();
                 putting.add(&whole)?;
                 stored.push(LineKey::scanned(&whole));
-                extend(&mut runs, Run { n_lines: 1, under: None });
+                extend(&mut runs, Run::of_source(1));
             }
         }
     }
     let rendered = known.as_ref().and_then(|known| known.version.as_ref());
+    // A loop that was closed stays closed once a client has gone on from there.
+    let closing = rendered.map(Version::closing_lines).unwrap_or_default();
+    put(&mut putting, file, index, closing.clone(), None)?;
     let ends_line = put(&mut putting, file, index, from..n_whole, is_new.then_some(&mut keys))?;
     let (put, new_bytes) = putting.finish()?;
     if let (true, Some(torn)) = (is_new, &torn) {
         keys.push(key_of(torn, index.record(LineNo(n_whole))));
     }
-    extend(&mut runs, Run { n_lines: n_whole - from, under: rendered.map(Version::key) });
-    let new_keys = keys.get(from as usize..n_whole as usize).unwrap_or_default();
+    match rendered {
+        Some(version) => Run::behind(version, n_whole - from).into_iter().for_each(|run| extend(&mut runs, run)),
+        None => extend(&mut runs, Run::of_source(n_whole - from)),
+    }
+    let keys_of = |lines: Range<u32>| keys.get(lines.start as usize..lines.end as usize).unwrap_or_default();
     let sum: Sum = if rendered.is_none() {
         keys.iter().take(n_whole as usize).copied().collect()
     } else {
-        stored.iter().chain(new_keys).copied().collect()
+        stored.iter().chain(keys_of(closing.clone())).chain(keys_of(from..n_whole)).copied().collect()
     };
     let state = State {
         lines: put.lines.clone(),
@@ -115,18 +121,19 @@ fn deposit_in(
     {
         // Where no operation holds, its lines are those of the state; yet they came of operations.
         let sum: Sum = keys.iter().copied().collect();
-        let steps = known.steps.iter().cloned().chain([Step::Keep(n_whole - from)]).collect();
-        let grown = Version::new(state.key(), known.operations.clone(), steps, &sum, known.saved);
+        let steps = known.steps_going_on().into_iter().chain([Step::Keep(n_whole - from)]).collect();
+        let grown = Version::new(state.key(), known.operations.clone(), steps, &sum, known.saved_going_on());
         archive.put_object(&grown.object())?;
         version = Some(grown.key());
     }
-    Ok(Deposited { state, known, version, keys, n_new: n_whole - from, new_bytes })
+    let n_new = n_whole - from + u32::try_from(closing.len()).unwrap_or_default();
+    Ok(Deposited { state, known, version, keys, n_new, new_bytes })
 }
 
 fn extend(runs: &mut Vec<Run>, run: Run) {
     match runs.last_mut() {
         _ if run.n_lines == 0 => {}
-        Some(last) if last.under == run.under => last.n_lines += run.n_lines,
+        Some(last) if (last.under, last.is_closing) == (run.under, run.is_closing) => last.n_lines += run.n_lines,
         _ => runs.push(run),
     }
 }

@@ -114,6 +114,26 @@ impl History {
         by_line.into_iter().map(|(line, newest)| (line.clone(), newest.into_splices().collect())).collect()
     }
 
+    /// Whether anything of the session is changed by the operations that hold.
+    #[must_use]
+    pub fn changes_something(&self) -> bool {
+        !self.active().is_empty() || self.standing().any(|operation| operation.removes_all_thinking)
+    }
+
+    /// Whether the same edits hold in both, with the same wishes for what follows.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        let edits = |history: &Self| {
+            let active = history.active().into_iter();
+            active.map(|it| (it.operation.operation.clone(), it.at)).collect::<Vec<_>>()
+        };
+        let wishes = |history: &Self| {
+            let standing = history.standing().filter(|it| it.changes_something());
+            standing.map(|it| (it.operation.clone(), it.thinking, it.removes_all_thinking)).collect::<Vec<_>>()
+        };
+        edits(self) == edits(other) && wishes(self) == wishes(other)
+    }
+
     /// The strictest policy for thinking of the operations in effect that change something.
     #[must_use]
     pub fn thinking(&self) -> ThinkingPolicy {

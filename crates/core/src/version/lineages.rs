@@ -80,7 +80,19 @@ pub fn lineages(archive: &dyn Archive) -> Result<Vec<Lineage>, VersionError> {
             ids.insert(id, edits);
         }
     }
-    objects.extend(archive.object_keys(ObjectKind::Edits)?.into_iter().map(|(key, _)| (ObjectKind::Edits, key)));
+    for (key, _) in archive.object_keys(ObjectKind::Edits)? {
+        objects.push((ObjectKind::Edits, key));
+        // An undo that wrote nothing is in no version.
+        let Some(edits) = archive.object(ObjectKind::Edits, key)?.and_then(|it| Edits::unpack(&it.content)) else {
+            continue;
+        };
+        for undone in &edits.undoes {
+            sets.join(key, Edits::key(undone));
+        }
+        if !edits.undoes.is_empty() {
+            ids.insert(edits.operation, key);
+        }
+    }
     let sessions = kept_sessions(archive)?;
     for session in &sessions {
         let key = Digest::of(session.id.as_bytes());

@@ -1,7 +1,7 @@
 //! How a file is rendered, noted while it is written.
 
 use super::key::Sum;
-use super::{Address, Inserted, Layout, LineKey, Step};
+use super::{Address, Edit, Edits, Inserted, Layout, LineKey, StandIns, Step};
 use ctxc_transcript::LineNo;
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::text::Digest;
@@ -12,6 +12,10 @@ pub struct Recorder {
     layout: Layout,
     /// The keys of the stored lines.
     keys: Vec<LineKey>,
+    /// What was purged, which does not come back with what is rendered.
+    stand_ins: StandIns,
+    /// The bytes of splices with purged texts, and their masked forms.
+    masks: Vec<(Vec<u8>, Vec<u8>)>,
     next: u32,
     steps: Vec<Step>,
     sum: Sum,
@@ -27,13 +31,34 @@ pub struct Recorded {
     pub sum: Sum,
     /// The places of the stored lines that were left out, or written otherwise, with the digests of what was written.
     pub changed: Vec<(LineNo, Option<Digest>)>,
+    /// The bytes of splices with purged texts, and their masked forms.
+    masks: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Recorded {
+    /// Masks what was purged in `edits`, of which this is the result (N-12).
+    pub fn mask(&self, edits: &mut Edits) {
+        for edit in &mut edits.edits {
+            if let Edit::Splice { splice, .. } = edit {
+                mask(&mut splice.bytes, &self.masks);
+            }
+        }
+    }
+}
+
+fn mask(bytes: &mut Vec<u8>, masks: &[(Vec<u8>, Vec<u8>)]) {
+    if let Some((_, masked)) = masks.iter().find(|(purged, _)| purged == bytes) {
+        bytes.clone_from(masked);
+    }
 }
 
 impl Recorder {
-    /// A recorder of what is rendered from lines that stand as `layout` says, those that are stored with `keys`.
+    /// A recorder of what is rendered from lines that stand as `layout` says, those that are stored with `keys`, into an
+    /// archive with these stand-ins.
     #[must_use]
-    pub fn new(layout: Layout, keys: Vec<LineKey>) -> Self {
-        Self { layout, keys, next: 0, steps: Vec::new(), sum: Sum::default(), changed: Vec::new() }
+    pub fn new(layout: Layout, keys: Vec<LineKey>, stand_ins: StandIns) -> Self {
+        let (steps, changed, masks) = (Vec::new(), Vec::new(), Vec::new());
+        Self { layout, keys, stand_ins, masks, next: 0, steps, sum: Sum::default(), changed }
     }
 
     /// Notes that the next `n_lines` were written as they are.
@@ -41,7 +66,8 @@ impl Recorder {
         for _ in 0..n_lines {
             match self.layout.address(LineNo(self.next)) {
                 Address::Stored(line) => {
-                    self.sum.push(self.keys.get(line.idx()).copied().unwrap_or_else(LineKey::title));
+                    let key = self.keys.get(line.idx()).copied().unwrap_or_else(LineKey::title);
+                    self.sum.push(self.stand_ins.key(key));
                     match self.steps.last_mut() {
                         Some(Step::Keep(n)) => *n += 1,
                         _ => self.steps.push(Step::Keep(1)),
@@ -68,14 +94,17 @@ impl Recorder {
         self.next += 1;
     }
 
-    /// Notes that the next line was written as `rendered`, with `splices`, its session id aside.
-    pub fn edited(&mut self, splices: &[Splice], rendered: &[u8]) {
+    /// Notes that the next line, which is `line`, was written as `rendered`, with `splices`, its session id aside.
+    pub fn edited(&mut self, line: &[u8], splices: &[Splice], rendered: &[u8]) {
         let mut splices = splices.to_vec();
         splices.sort_by_key(|splice| (splice.span.start, splice.span.end));
+        let masks = self.stand_ins.masked_splices(line, &splices, rendered);
+        splices.iter_mut().for_each(|splice| mask(&mut splice.bytes, &masks));
+        self.masks.extend(masks);
         match self.layout.address(LineNo(self.next)) {
             Address::Stored(_) => {
                 self.steps.push(Step::Edit(splices));
-                self.sum.push(LineKey::scanned(rendered));
+                self.sum.push(self.stand_ins.key(LineKey::scanned(rendered)));
                 self.changed.push((LineNo(self.next), Some(Digest::of(rendered))));
             }
             Address::Inserted { operation, at } => {
@@ -92,13 +121,13 @@ impl Recorder {
     }
 
     fn push_inserted(&mut self, from: Inserted, line: Vec<u8>) {
-        self.sum.push(LineKey::scanned(&line));
+        self.sum.push(self.stand_ins.key(LineKey::scanned(&line)));
         self.steps.push(Step::Insert(from, line));
     }
 
-    /// Unchanged.
+    /// All that was noted.
     #[must_use]
     pub fn finish(self) -> Recorded {
-        Recorded { steps: self.steps, sum: self.sum, changed: self.changed }
+        Recorded { steps: self.steps, sum: self.sum, changed: self.changed, masks: self.masks }
     }
 }

@@ -8,6 +8,7 @@ use super::key::LineKey;
 use super::pack::{Packer, Unpacker};
 use ctxc_store::{Archive, LineId, Object, ObjectKind};
 use ctxc_transcript::Span;
+use ctxc_transcript::edit::Splice;
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::Digest;
 
@@ -76,11 +77,33 @@ impl StandIns {
 
     /// Puts the keys of the masked forms in the place of those of the lines.
     pub(super) fn translate(&self, keys: &mut [LineKey]) {
-        for key in keys {
-            if let Some(stand_in) = self.0.get(key) {
-                *key = stand_in.key;
-            }
+        keys.iter_mut().for_each(|key| *key = self.key(*key));
+    }
+
+    /// The key of the masked form of the line with this key; the same where nothing was purged of it.
+    pub(super) fn key(&self, key: LineKey) -> LineKey {
+        self.0.get(&key).map_or(key, |stand_in| stand_in.key)
+    }
+
+    /// The bytes of each of `splices` in the masked form of `rendered`, which they make of `line`, with those that they had.
+    /// Nothing where nothing was purged of it.
+    pub(super) fn masked_splices(&self, line: &[u8], splices: &[Splice], rendered: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let Some(masked) = self.masked(rendered) else { return Vec::new() };
+        let session = |line| Scan::of(line).session_id.map(Span::range);
+        let (was, is) = (session(line), session(rendered));
+        let mut grown = 0_isize;
+        let mut pairs = Vec::new();
+        for splice in splices {
+            let (start, end) = (splice.span.start as usize, splice.span.end as usize);
+            let moved = was.as_ref().zip(is.as_ref()).filter(|(was, _)| was.start < start);
+            let moved = moved.map_or(0, |(was, is)| is.len().cast_signed() - was.len().cast_signed());
+            let at = start.saturating_add_signed(grown + moved);
+            let bytes = masked.get(at..at + splice.bytes.len());
+            pairs.extend(bytes.map(|bytes| (splice.bytes.clone(), bytes.to_vec())));
+            grown += splice.bytes.len().cast_signed() - (end - start).cast_signed();
         }
+        pairs.retain(|(bytes, masked)| bytes != masked);
+        pairs
     }
 }
 

@@ -1,7 +1,7 @@
 //! The lines that a session had at some time.
 
-use super::VersionError;
 use super::pack::{Packer, Unpacker};
+use super::{Version, VersionError};
 use ctxc_store::{Archive, LineId, Object, ObjectKind};
 use ctxc_transcript::text::Digest;
 
@@ -15,6 +15,25 @@ pub struct Run {
     pub n_lines: u32,
     /// The version behind which a client wrote them; `None` for those of the source.
     pub under: Option<Digest>,
+    /// Whether they are the entries by which that version closed an open tool loop: once a client has gone on from them,
+    /// they are lines of the session.
+    pub is_closing: bool,
+}
+
+impl Run {
+    /// Lines of the source.
+    #[must_use]
+    pub const fn of_source(n_lines: u32) -> Self {
+        Self { n_lines, under: None, is_closing: false }
+    }
+
+    /// Lines that a client wrote behind `version`, after the entries by which that closed a loop.
+    #[must_use]
+    pub fn behind(version: &Version, n_lines: u32) -> [Self; 2] {
+        let under = Some(version.key());
+        let closing = Self { n_lines: version.n_closing(), under, is_closing: true };
+        [closing, Self { n_lines, under, is_closing: false }]
+    }
 }
 
 /// The lines that a session had at some time. States that a client went on from have those lines and more.
@@ -62,6 +81,13 @@ impl State {
         self.runs.iter().flat_map(|run| std::iter::repeat_n(run.under, run.n_lines as usize))
     }
 
+    /// How many lines of the session are entries by which the version `key` closed an open tool loop.
+    #[must_use]
+    pub fn n_closing(&self, key: Digest) -> u32 {
+        let closing = self.runs.iter().filter(|run| run.is_closing && run.under == Some(key));
+        closing.map(|run| run.n_lines).sum()
+    }
+
     /// The object that the archive keeps.
     #[must_use]
     pub fn object(&self) -> Object {
@@ -88,7 +114,7 @@ impl State {
         packer.number(self.runs.len() as u64);
         for run in &self.runs {
             packer.number(run.n_lines.into());
-            packer.optional_digest(run.under);
+            pack_origin(packer, *run);
         }
         packer.number(self.ends_line.into());
         packer.bytes(&self.torn);
@@ -115,7 +141,7 @@ impl State {
         let group = unpacker.optional_digest()?;
         let session = unpacker.text()?;
         let parent = unpacker.optional_digest()?;
-        let runs = unpacker.list(|it| Some(Run { n_lines: it.small()?, under: it.optional_digest()? }))?;
+        let runs = unpacker.list(unpack_run)?;
         let ends_line = unpacker.number()? == 1;
         let torn = unpacker.bytes()?;
         let n_lines: u64 = runs.iter().map(|run| u64::from(run.n_lines)).sum();
@@ -130,6 +156,27 @@ impl State {
             parent,
         })
     }
+}
+
+fn pack_origin(packer: &mut Packer, run: Run) {
+    match run.under.filter(|_| run.is_closing) {
+        Some(closing) => {
+            packer.number(2);
+            packer.digest(closing);
+        }
+        None => packer.optional_digest(run.under),
+    }
+}
+
+fn unpack_run(unpacker: &mut Unpacker<'_>) -> Option<Run> {
+    let n_lines = unpacker.small()?;
+    let origin = unpacker.number()?;
+    let under = match origin {
+        0 => None,
+        1 | 2 => Some(unpacker.digest()?),
+        _ => return None,
+    };
+    Some(Run { n_lines, under, is_closing: origin == 2 })
 }
 
 /// How many lines a state or a version has, and the digest of their keys, from the head of its object.

@@ -1,14 +1,17 @@
 //! Versions: how a file was rendered from the lines of a state.
 
+use std::ops::Range;
+
 use super::key::Sum;
 use super::pack::{Packer, Unpacker};
 use super::state::head;
 use super::title::title_in;
 use super::{Address, VersionError};
 use ctxc_store::{Archive, Object, ObjectKind};
-use ctxc_transcript::LineNo;
 use ctxc_transcript::edit::Splice;
+use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::Digest;
+use ctxc_transcript::{LineNo, Totals};
 
 /// The version of this form.
 const FORM: u64 = 1;
@@ -88,6 +91,48 @@ impl Version {
             Step::Insert(Inserted::Title, line) => title_in(line),
             _ => None,
         })
+    }
+
+    /// The entries at its end that closed an open tool loop.
+    fn closing(&self) -> impl Iterator<Item = &[u8]> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Insert(Inserted::Derived, line) if Scan::of(line).kind.is_message() => Some(line.as_slice()),
+            _ => None,
+        })
+    }
+
+    /// How many entries closed an open tool loop.
+    #[must_use]
+    pub fn n_closing(&self) -> u32 {
+        u32::try_from(self.closing().count()).unwrap_or(u32::MAX)
+    }
+
+    /// The lines of its file that closed an open tool loop: nothing but titles stands after them.
+    #[must_use]
+    pub fn closing_lines(&self) -> Range<u32> {
+        let is_title = |step: &&Step| matches!(step, Step::Insert(Inserted::Title, _));
+        let n_titles = self.steps.iter().rev().take_while(is_title).count();
+        let end = self.n_lines.saturating_sub(u32::try_from(n_titles).unwrap_or(u32::MAX));
+        end.saturating_sub(self.n_closing())..end
+    }
+
+    /// By how much what the model sees is smaller than in the session that goes on from it, of which the entries that closed
+    /// a loop are a part; in `chars4` tokens without signatures.
+    #[must_use]
+    pub fn saved_going_on(&self) -> i64 {
+        let mut closing = Totals::default();
+        self.closing().for_each(|line| closing.add(line));
+        self.saved + closing.messages.0.cast_signed()
+    }
+
+    /// The steps of a session that goes on from it: the entries that closed an open tool loop are lines of the session.
+    #[must_use]
+    pub fn steps_going_on(&self) -> Vec<Step> {
+        let steps = self.steps.iter().map(|step| match step {
+            Step::Insert(Inserted::Derived, line) if Scan::of(line).kind.is_message() => Step::Keep(1),
+            other => other.clone(),
+        });
+        steps.collect()
     }
 
     /// Whether it is the state as it is.

@@ -3,11 +3,14 @@
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 
+use crate::apply::check::index::check;
+use crate::apply::check::problem::{Problem, new_problems};
 use crate::apply::error::ApplyError;
 use crate::apply::write::file::{ends_line, unnamed_file};
 use crate::version::{Appended, Known, State, Version};
 use ctxc_store::{Archive, LineId};
 use ctxc_transcript::text::Digest;
+use ctxc_transcript::{Chain, Index};
 
 /// The transcripts in which the lines of a known session were written: the source first, then each version that a client
 /// went on from, with what it added.
@@ -27,12 +30,33 @@ pub fn as_written(archive: &dyn Archive, known: &Known) -> Result<Vec<File>, App
     keys.dedup();
     for key in keys {
         let version = Version::read(archive, key)?;
-        let n_before = State::read(archive, version.state)?.lines.len();
+        // What closed a loop is in the version already.
+        let n_closing = state.n_closing(key) as usize;
+        let n_before = State::read(archive, version.state)?.lines.len() + n_closing;
         let mut file = unnamed_file()?;
         version.write(archive, None, Appended::UnderIdentity, &mut file)?;
         files.push(with_lines(archive, file, &lines_under(Some(key), n_before))?);
     }
     Ok(files)
+}
+
+/// `now`, the problems of a file that was made of a known session, with those that the session had as clients wrote it: what
+/// was left out may come back with them. What only ctxc made has no part in it.
+///
+/// # Errors
+/// As [`as_written`].
+pub(in crate::apply) fn problems_as_written(
+    archive: &dyn Archive,
+    known: &Known,
+    now: &[Problem],
+) -> Result<Vec<Problem>, ApplyError> {
+    let mut problems = now.to_vec();
+    for file in as_written(archive, known)? {
+        let index = Index::build(&file)?;
+        let found = check(&index, &Chain::find(&index));
+        problems.extend(new_problems(&problems, found));
+    }
+    Ok(problems)
 }
 
 /// `file` with `lines` behind what it has, from its start.

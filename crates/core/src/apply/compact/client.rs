@@ -219,7 +219,10 @@ fn rendered(deposited: &Deposited) -> (Version, Lines) {
         return (Version::new(state.key(), Vec::new(), steps, &Sum::default(), 0), Lines::plain());
     };
     if deposited.n_new > 0 {
-        version.steps.push(Step::Keep(deposited.n_new));
+        let n_behind = deposited.n_new - version.n_closing().min(deposited.n_new);
+        let saved = version.saved_going_on();
+        let steps = version.steps_going_on().into_iter().chain([Step::Keep(n_behind)]).collect();
+        version = Version { steps, saved, ..version };
     }
     let lines = Lines::of(&version, state.n_lines());
     (version, lines)

@@ -41,6 +41,18 @@ impl Lines {
     }
 }
 
+/// Takes out of `rewrite`, a plan for a transcript whose lines are `lines`, what it does to lines that only follow from
+/// edits: they are made anew with the next version, and no edit of them would be in it.
+pub fn leave_derived(rewrite: &mut Rewrite, lines: &Lines) {
+    let derived = (0u32..).map(LineNo).zip(&lines.rendered).filter(|(_, (address, _))| address.is_none());
+    for (line, _) in derived {
+        rewrite.edits.remove(&line);
+        rewrite.cuts.remove(&line);
+        rewrite.saved.remove(&line);
+        rewrite.dropped.remove(line);
+    }
+}
+
 /// The edits of `rewrite` itself, a plan for the transcript of `index` whose lines are `lines`, without consequences such
 /// as changed links.
 #[must_use]

@@ -9,6 +9,7 @@ use super::interim::{InterimResult, answers_behind};
 use super::pointers::uuid_of;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::read::entry_fields::{envelope, field};
+use crate::apply::read::named::OWN_MESSAGE;
 use ctxc_transcript::text::json_string;
 use ctxc_transcript::{LineNo, Transcript, read_line};
 
@@ -17,9 +18,6 @@ const TEXT: &str = "(The session was shortened here. I go on from the results ab
 
 /// What stands for the result of a call that has none.
 const NO_RESULT: &str = "[ctxc: this call had no result yet when the session was shortened]";
-
-/// What the id of a message begins with that ctxc wrote.
-pub(in crate::apply) const ANSWER: &str = "msg_ctxc_";
 
 /// The entries that close the tool loop in which what `rewrite` leaves of `chain` ends: an assistant message of one line of
 /// text, and before it a result for each call that has none, for the API refuses a call without one. They hang on the
@@ -34,7 +32,6 @@ pub(in crate::apply) fn closing_entries(transcript: Transcript<'_>, rewrite: &Re
     // What stands beside the path is found by its message; a client goes on from the end of the path.
     let Some(tip) = chain.path(index).into_iter().rev().find(is_left) else { return Ok(Vec::new()) };
     let mut parent = uuid_of(file, index, tip)?;
-    let no_result = |_: &str| InterimResult::Pending(NO_RESULT.to_owned());
     let mut left = chain.clone();
     left.lines.retain(is_left);
     left.live = left.lines.iter().copied().collect();
@@ -48,10 +45,15 @@ pub(in crate::apply) fn closing_entries(transcript: Transcript<'_>, rewrite: &Re
     Ok(entries)
 }
 
+/// The result of a call that has none.
+pub(in crate::apply) fn no_result(_: &str) -> InterimResult {
+    InterimResult::Pending(NO_RESULT.to_owned())
+}
+
 /// The assistant entry behind the one called `parent`.
 fn closing_entry(parent: &str, envelope: &str, timestamp: &str) -> String {
     let uuid = Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("ctxc close-loop {parent}").as_bytes());
-    let id = format!("{ANSWER}{}", uuid.simple());
+    let id = format!("{OWN_MESSAGE}{}", uuid.simple());
     let parent = json_string::encode(parent);
     let text = json_string::encode(TEXT);
     format!(

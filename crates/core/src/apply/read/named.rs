@@ -39,8 +39,11 @@ pub struct Text {
     pub start: String,
 }
 
+/// What the id of a message begins with that ctxc wrote.
+pub(in crate::apply) const OWN_MESSAGE: &str = "msg_ctxc_";
+
 /// Finds what each of `targets` names, in one pass. Messages are the live ones of `roles`, those aside that the client
-/// wrote: meta entries and compact summaries.
+/// or ctxc wrote: meta entries, compact summaries, and what closes a tool loop.
 ///
 /// # Errors
 /// When the source cannot be read.
@@ -82,7 +85,13 @@ pub fn each_text(transcript: Transcript<'_>, roles: Roles, mut each: impl FnMut(
         roles.are_of(record.kind) && is_typed
     };
     let lines: LineSet = chain.lines.iter().copied().filter(is_wanted).collect();
-    each_page(file, index, &lines, |page| texts(&page).iter().for_each(|text| each(page.line, text)))
+    each_page(file, index, &lines, |page| {
+        let id = page.scan.message.and_then(|message| message.id);
+        // What closes a tool loop is made anew with each version.
+        if id.and_then(|id| id.string(page.bytes)).is_none_or(|id| !id.starts_with(OWN_MESSAGE.as_bytes())) {
+            texts(&page).iter().for_each(|text| each(page.line, text));
+        }
+    })
 }
 
 /// The texts of a message: its string content, or those of its blocks.

@@ -45,6 +45,8 @@ pub(super) fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite
                 }
             }
             let parent = match index.record(place).parent() {
+                // What closed a loop is a line of the session by now.
+                Parent::At(parent) if layout.inserted(parent).is_none() => None,
                 Parent::At(parent) => Some(index.record(parent).uuid),
                 Parent::Missing => {
                     let bytes = read_line(file, index, place, &mut buffer)?;

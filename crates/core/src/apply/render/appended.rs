@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::source::Source;
 use crate::apply::follow::bounds::{AppendedRun, FirstChange};
-use crate::version::{Address, Edit, History, Inserted, Step, ThinkingPolicy, Version};
-use ctxc_transcript::scan::Scan;
+use crate::version::{Address, Edit, History, ThinkingPolicy};
 use ctxc_transcript::{Chain, Flags, Index, LineNo};
 
 /// What clients wrote behind versions, and how far what they read there still stands.
@@ -22,13 +21,14 @@ pub(super) fn appended_runs(source: Source<'_>, index: &Index, chain: &Chain, hi
     for run in source.runs {
         let first = line;
         line = line.saturating_add(run.n_lines);
+        if run.is_closing {
+            continue;
+        }
         let Some((version, then_history)) = run.under.and_then(|key| versions.get(&key)) else { continue };
         // Thinking that comes back is a change, too.
         let comes_back = takes_all_thinking(then_history) && !takes_all_thinking(history);
         let thinking = chain.lines.iter().position(|line| index.record(*line).flags.any(Flags::THINKING));
         let thinking = thinking.filter(|_| comes_back);
-        // What closed a tool loop is not there any more once somebody has gone on behind it.
-        let closed = closed_at(version).and_then(|line| layout.place(&Address::Stored(line))).map(&place_in);
         let change = |strictest| {
             let now = seen_edits(history, strictest);
             let then = seen_edits(then_history, strictest);
@@ -38,12 +38,12 @@ pub(super) fn appended_runs(source: Source<'_>, index: &Index, chain: &Chain, hi
                 .chain(then.iter().filter(|(key, _)| !now.contains_key(*key)))
                 // What it inserted is not there any more.
                 .map(|(_, address)| layout.place(address).map_or(0, &place_in));
-            differing.chain(thinking).chain(closed).min()
+            differing.chain(thinking).min()
         };
         let first_change = FirstChange::of(change);
         let place = |line: u32| layout.place(&Address::Stored(LineNo(line)));
         if let (Some(first), Some(last)) = (place(first), place(line.saturating_sub(1))) {
-            runs.push(AppendedRun { first, end: LineNo(last.0 + 1), first_change, saved: version.saved });
+            runs.push(AppendedRun { first, end: LineNo(last.0 + 1), first_change, saved: version.saved_going_on() });
         }
     }
     runs
@@ -51,20 +51,6 @@ pub(super) fn appended_runs(source: Source<'_>, index: &Index, chain: &Chain, hi
 
 fn takes_all_thinking(history: &History) -> bool {
     history.standing().any(|operation| operation.removes_all_thinking)
-}
-
-/// The stored line before which a version has messages that closed a tool loop, where it has any.
-fn closed_at(version: &Version) -> Option<LineNo> {
-    let mut n_stored = 0_u32;
-    for step in &version.steps {
-        match step {
-            Step::Keep(n) | Step::Drop(n) => n_stored = n_stored.saturating_add(*n),
-            Step::Edit(_) => n_stored = n_stored.saturating_add(1),
-            Step::Insert(Inserted::Derived, line) if Scan::of(line).kind.is_message() => return Some(LineNo(n_stored)),
-            Step::Insert(..) => {}
-        }
-    }
-    None
 }
 
 /// The edits that hold and that the model sees the difference of, with the line that each is about: those of operations that

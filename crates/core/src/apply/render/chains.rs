@@ -14,7 +14,7 @@ pub(super) fn stored_chain(index: &Index, layout: &Layout) -> Chain {
 }
 
 /// The index as it is without the lines that were inserted.
-pub(in crate::apply) fn without_inserted(index: &Index, layout: &Layout) -> Index {
+fn without_inserted(index: &Index, layout: &Layout) -> Index {
     let mut stored = index.clone();
     for line in layout.groups().iter().flat_map(Group::places) {
         stored.drop_line(line);

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use crate::apply::error::ApplyError;
-use crate::apply::follow::close_loop::ANSWER;
+use crate::apply::read::named::OWN_MESSAGE;
 use crate::apply::write::file::unnamed_file;
 use crate::version::{self, Address, Deposited, Edit, Edits, Inserted, LineKey, Run, State, Step, Sum, Version};
 use ctxc_store::{Archive, ObjectKind, Operation, Operations, RecipeStep, lineage};
@@ -217,7 +217,7 @@ impl Session {
         let digested: Vec<(Digest, &[u8])> = whole.iter().map(|line| (Digest::of(line), line.as_slice())).collect();
         let parent = self.state.key();
         self.state.lines.extend(archive.put_lines(&digested)?);
-        self.state.runs.push(Run { n_lines: u32::try_from(new.len()).unwrap_or(u32::MAX), under });
+        self.state.runs.push(Run { n_lines: u32::try_from(new.len()).unwrap_or(u32::MAX), under, is_closing: false });
         for line in whole {
             self.places.push(u32::try_from(self.base.len()).ok());
             self.base.push(line);
@@ -336,7 +336,7 @@ fn inserted(line: &[u8]) -> Inserted {
     }
     let is_boundary = scan.is_compact_boundary(line) || scan.is_compact_summary;
     let id = scan.message.and_then(|message| message.id?.string(line));
-    if !is_boundary || id.is_some_and(|id| id.starts_with(ANSWER.as_bytes())) {
+    if !is_boundary || id.is_some_and(|id| id.starts_with(OWN_MESSAGE.as_bytes())) {
         return Inserted::Derived;
     }
     Inserted::By { operation: String::new(), at: 0, splices: Vec::new() }

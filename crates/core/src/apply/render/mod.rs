@@ -1,6 +1,7 @@
 //! A version as lines: edits put together, with what follows from them.
 
 mod adopt;
+mod answers;
 pub(super) mod appended;
 mod chains;
 pub(super) mod composed;

@@ -4,22 +4,21 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::Seek;
 
-use super::chains::without_inserted;
 use super::composed::{Composed, composed};
 use super::source::Source;
 use crate::apply::check::as_written::with_lines;
 use crate::apply::edit::own_edits::Lines;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::error::ApplyError;
-use crate::apply::write::carry_out::{SourceState, left_of};
+use crate::apply::write::carry_out::left_of;
 use crate::apply::write::file::unnamed_file;
 use crate::apply::write::pass;
 use crate::version::{
-    Appended, Base, History, Inserted, Known, Layout, LineKey, Recorder, Run, State, Step, Sum, Tail, Version,
+    Appended, Base, History, Inserted, Known, Layout, LineKey, Recorder, Run, StandIns, State, Step, Sum, Tail, Version,
 };
 use ctxc_store::{Archive, ObjectKind};
 use ctxc_transcript::text::Digest;
-use ctxc_transcript::{Chain, Index};
+use ctxc_transcript::{Chain, Index, LineNo, read_line};
 
 /// A session with the operations of a history, read from the archive or from the file itself.
 #[derive(Debug)]
@@ -70,32 +69,46 @@ impl Made<'_> {
     #[must_use]
     pub fn n_stored(&self) -> u32 {
         match self.known {
-            Some(Known { state, version: Some(_), n_lines }) => {
-                state.n_lines() + self.index.n_lines().saturating_sub(*n_lines)
-            }
+            Some(Known { state, version: Some(version), .. }) => match self.n_new() {
+                0 => state.n_lines(),
+                n_new => state.n_lines() + version.n_closing() + n_new,
+            },
             _ => self.index.n_lines(),
         }
+    }
+
+    /// How many lines a client has added to what the archive knows.
+    fn n_new(&self) -> u32 {
+        self.index.n_lines().saturating_sub(self.known.map_or(0, |known| known.n_lines))
     }
 
     /// Which lines of the session those of the file are.
     #[must_use]
     pub fn lines(&self) -> Lines {
         match self.known {
-            Some(Known { state, version: Some(version), .. }) => Lines::of(version, state.n_lines()),
+            Some(Known { state, version: Some(version), .. }) if self.n_new() == 0 => {
+                Lines::of(version, state.n_lines())
+            }
+            Some(Known { state, version: Some(version), .. }) => {
+                let going_on = Version { steps: version.steps_going_on(), ..version.clone() };
+                Lines::of(&going_on, state.n_lines() + version.n_closing())
+            }
             _ => Lines::plain(),
         }
     }
 
     /// Where the lines of the session were read, those that are new included.
-    fn runs(&self) -> Vec<Run> {
-        let Some(Known { state, version, n_lines }) = self.known else { return Vec::new() };
+    pub(super) fn runs(&self) -> Vec<Run> {
+        let Some(Known { state, version, .. }) = self.known else { return Vec::new() };
         let mut runs = state.runs.clone();
         if let Some(version) = version {
             if !state.torn.is_empty() {
-                runs.push(Run { n_lines: 1, under: None });
+                runs.push(Run::of_source(1));
             }
-            let n_new = self.index.n_lines().saturating_sub(*n_lines);
-            runs.push(Run { n_lines: n_new, under: Some(version.key()) });
+            let n_new = self.n_new();
+            if n_new > 0 {
+                runs.extend(Run::behind(version, n_new));
+            }
         }
         runs
     }
@@ -108,11 +121,8 @@ impl Made<'_> {
     pub fn rebase(&self, history: &History, identity: Option<&str>) -> Result<Rebased, ApplyError> {
         let active = history.active();
         let base = match (self.archive, self.known) {
-            (Some(archive), Some(Known { state, version: Some(_), n_lines })) => {
-                let n_new = self.index.n_lines().saturating_sub(*n_lines);
-                let start = if n_new > 0 { self.index.offset(ctxc_transcript::LineNo(*n_lines)) } else { 0 };
-                let tail = (n_new > 0).then_some(Tail { file: self.file, start, n_lines: n_new });
-                Base::read(archive, state, tail, &active)?
+            (Some(archive), Some(Known { state, version: Some(version), n_lines })) => {
+                Base::read(archive, state, self.tail(version, *n_lines)?, &active)?
             }
             _ => Base::of_file(self.file, self.index.n_lines(), &active)?,
         };
@@ -121,6 +131,21 @@ impl Made<'_> {
         let source = Source { file: &base.file, layout: &base.layout, runs: &runs, versions: &versions, identity };
         let composed = composed(source, history)?;
         Ok(Rebased { base, composed, recorded: None })
+    }
+
+    /// What a client has added to the file of `version`, which has `n_lines`; `None` where it has added nothing.
+    fn tail(&self, version: &Version, n_lines: u32) -> Result<Option<Tail<'_>>, ApplyError> {
+        let n_new = self.n_new();
+        if n_new == 0 {
+            return Ok(None);
+        }
+        let mut closing = Vec::new();
+        let mut buffer = Vec::new();
+        for line in version.closing_lines().map(LineNo) {
+            let line = read_line(self.file, self.index, line, &mut buffer)?;
+            closing.push(line.strip_suffix(b"\n").unwrap_or(line).to_vec());
+        }
+        Ok(Some(Tail { file: self.file, closing, start: self.index.offset(LineNo(n_lines)), n_lines: n_new }))
     }
 
     /// The session with the operations of `history` as one of `candidates`, which are keys of versions, was rendered with the
@@ -146,19 +171,25 @@ impl Made<'_> {
             let then = History::read(archive, &version.operations)?;
             let earlier = State::read(archive, version.state)?;
             let n_earlier = earlier.lines.len();
+            let n_closing = state.n_closing(key) as usize;
             let rest = state.lines.get(n_earlier..).unwrap_or_default();
             let is_behind = state.read_under().skip(n_earlier).all(|under| under == Some(key));
-            if !is_same(&then, history) || !state.lines.starts_with(&earlier.lines) || !is_behind {
+            if !then.is_same(history) || !state.lines.starts_with(&earlier.lines) || !is_behind {
                 continue;
             }
             let mut file = unnamed_file()?;
             version.write(archive, None, Appended::UnderIdentity, &mut file)?;
-            let file = with_lines(archive, file, rest)?;
+            // What closed a loop is in the version already.
+            let behind = rest.get(n_closing..).unwrap_or_default();
+            let file = with_lines(archive, file, behind)?;
             let index = Index::build(&file)?;
             let chain = Chain::find(&index);
-            let mut steps = version.steps;
-            if !rest.is_empty() {
-                steps.push(Step::Keep(u32::try_from(rest.len()).unwrap_or(u32::MAX)));
+            let (mut steps, mut saved) = (version.steps.clone(), version.saved);
+            if n_closing > 0 {
+                (steps, saved) = (version.steps_going_on(), version.saved_going_on());
+            }
+            if !behind.is_empty() {
+                steps.push(Step::Keep(u32::try_from(behind.len()).unwrap_or(u32::MAX)));
             }
             let composed = Composed {
                 stored: chain.clone(),
@@ -169,7 +200,7 @@ impl Made<'_> {
                 chain,
             };
             let layout = Layout::plain(composed.index.n_lines());
-            let recorded = Some(KnownRendering { steps, saved: version.saved });
+            let recorded = Some(KnownRendering { steps, saved });
             return Ok(Some(Rebased { base: Base { file, layout }, composed, recorded }));
         }
         Ok(None)
@@ -211,7 +242,7 @@ impl Rebased {
     pub fn keys(&self) -> Result<Vec<LineKey>, ApplyError> {
         let keys = crate::version::keys(&self.base.file, &self.composed.index)?;
         let layout = &self.base.layout;
-        let stored = (0u32..).map(ctxc_transcript::LineNo).zip(keys);
+        let stored = (0u32..).map(LineNo).zip(keys);
         Ok(stored.filter(|(line, _)| layout.inserted(*line).is_none()).map(|(_, key)| key).collect())
     }
 
@@ -222,7 +253,7 @@ impl Rebased {
     pub fn draft(&self, stop: &std::sync::atomic::AtomicBool) -> Result<Draft, ApplyError> {
         let mut file = unnamed_file()?;
         let mut written = self.composed.index.clone();
-        let mut recorder = Recorder::new(self.base.layout.clone(), Vec::new());
+        let mut recorder = Recorder::new(self.base.layout.clone(), Vec::new(), StandIns::default());
         let Composed { rewrite, index, chain, .. } = &self.composed;
         let pass = pass::write(&self.base.file, &mut written, rewrite, &mut file, Some(&mut recorder), stop)?;
         if pass.fingerprint != index.fingerprint {
@@ -239,23 +270,4 @@ impl Rebased {
         let lines = Lines::of(&version, self.base.layout.n_stored());
         Ok(Draft { file, index, chain, lines })
     }
-
-    /// The state of the session without any operation, so that its own problems are not blamed on a rendering.
-    #[must_use]
-    pub fn before(&self) -> SourceState {
-        SourceState::of(&without_inserted(&self.composed.index, &self.base.layout), &self.composed.stored)
-    }
-}
-
-/// Whether the same edits hold in both, with the same wishes for what follows.
-fn is_same(one: &History, other: &History) -> bool {
-    let edits = |history: &History| {
-        let active = history.active().into_iter();
-        active.map(|it| (it.operation.operation.clone(), it.at)).collect::<Vec<_>>()
-    };
-    let wishes = |history: &History| {
-        let standing = history.standing().filter(|it| it.changes_something());
-        standing.map(|it| (it.operation.clone(), it.thinking, it.removes_all_thinking)).collect::<Vec<_>>()
-    };
-    edits(one) == edits(other) && wishes(one) == wishes(other)
 }

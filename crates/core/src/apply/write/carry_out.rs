@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use super::in_place;
 use super::pass;
+use crate::apply::check::as_written::problems_as_written;
 use crate::apply::check::index::check;
 use crate::apply::check::problem::{Problem, new_problems};
 use crate::apply::edit::rewrite::Rewrite;
@@ -18,7 +19,7 @@ use crate::apply::read::entry_fields::decoded;
 use crate::apply::write::file::{Existing, Guard, Staged, unnamed_file};
 use crate::apply::write::sidecar::{copy_sidecar, remove_sidecar};
 use crate::version::StandIns;
-use crate::version::{Edits, Inserted, KeptSession, Recorded, Recorder, Step, Version};
+use crate::version::{Edits, Inserted, KeptSession, Known, Recorded, Recorder, Step, Version};
 use ctxc_store::{Archive, FileRef, Operation, Original};
 use ctxc_transcript::scan::{Kind, Scan};
 use ctxc_transcript::text::{Digest, Tokens};
@@ -64,8 +65,10 @@ pub struct BaseFile<'a> {
     pub file: &'a File,
     /// What is known of the transcript whose place it takes.
     pub before: &'a SourceState,
-    /// Problems that the session has without any operation, and may have again.
-    pub own_problems: Vec<Problem>,
+    /// What the archive knows of the session: problems that it had as clients wrote it may come back.
+    pub known: Option<&'a Known>,
+    /// The problems of a file that was there before, where that is written again.
+    pub earlier: Vec<Problem>,
 }
 
 /// The records to store in the archive.
@@ -165,11 +168,11 @@ pub fn carry_out(
     info: &OperationInfo<'_>,
 ) -> Result<CarriedOut, ApplyError> {
     let own;
-    let (file, before, own_problems) = if let Some(BaseFile { file, before, own_problems }) = &origin.base {
-        (*file, *before, own_problems.as_slice())
+    let (file, before, known, earlier) = if let Some(BaseFile { file, before, known, earlier }) = &origin.base {
+        (*file, *before, *known, earlier.as_slice())
     } else {
         own = SourceState::of(index, &chain);
-        (origin.file, &own, &[][..])
+        (origin.file, &own, None, &[][..])
     };
     let live = left_of(chain.live, rewrite);
     let guard = guard_of(origin, &destination, info.now)?;
@@ -195,9 +198,12 @@ pub fn carry_out(
     let is_part = |line: &String| Scan::of(line.as_bytes()).kind != Kind::CustomTitle;
     let goes_on = rewrite.appended.iter().any(is_part);
     let left = if goes_on { check_whole(stage.file())? } else { check(index, &chain) };
-    let mut known = before.problems.clone();
-    known.extend(new_problems(&before.problems, own_problems.to_vec()));
-    let caused = new_problems(&known, left.clone());
+    let mut caused = new_problems(&before.problems, left.clone());
+    if let (Some(known), Some(keeping), [_, ..]) = (known, &keeping, caused.as_slice()) {
+        let mut excused = problems_as_written(&*keeping.archive, known, &before.problems)?;
+        excused.extend(new_problems(&excused, earlier.to_vec()));
+        caused = new_problems(&excused, left.clone());
+    }
     if !caused.is_empty() {
         return Err(ApplyError::NewProblems(caused));
     }
@@ -245,9 +251,13 @@ fn keep(
     tokens: (Tokens, Tokens),
     sizes: (u64, u64),
 ) -> Result<String, ApplyError> {
-    let ArchiveWrite { archive, recorder, steps: known_steps, state, read, earlier, edits, session_ids, saved, result } =
-        keeping;
-    let Recorded { steps: written, sum, changed } = recorder.finish();
+    let ArchiveWrite {
+        archive, recorder, steps: known_steps, state, read, earlier, session_ids, saved, result, ..
+    } = keeping;
+    let mut edits = keeping.edits;
+    let recorded = recorder.finish();
+    recorded.mask(&mut edits);
+    let Recorded { steps: written, sum, changed, .. } = recorded;
     // A title is all that is added to what was rendered before.
     let is_title = |step: &Step| matches!(step, Step::Insert(Inserted::Title, _));
     let steps = match known_steps {

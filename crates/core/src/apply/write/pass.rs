@@ -184,7 +184,7 @@ impl Pass<'_> {
         }
         index.reread(line, &rescanned, &rendered);
         if let Some(recorder) = &mut self.recorder {
-            if own.is_empty() { recorder.kept(1) } else { recorder.edited(&own, &rendered) }
+            if own.is_empty() { recorder.kept(1) } else { recorder.edited(text, &own, &rendered) }
         }
         self.sink.write(&rendered)
     }

@@ -11,7 +11,7 @@ use crate::apply::follow::bounds::Thinking;
 use crate::apply::follow::follow_up::follow_up;
 use crate::apply::write::file::unnamed_file;
 use crate::version::title_line;
-use crate::version::{self, Appended, Deposited, Layout, Recorded, Recorder, State, Step, Version};
+use crate::version::{self, Appended, Deposited, Layout, Recorded, Recorder, StandIns, State, Step, Version};
 use ctxc_store as archive;
 use ctxc_store::ArchiveUrl;
 use ctxc_transcript::edit::replace_text;
@@ -60,7 +60,7 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
     let Deposited { state, keys, .. } = version::deposit(&mut *archive, &file, &source, "s", &stop)?;
     archive.commit()?;
     let mut out = Vec::new();
-    let mut recorder = Recorder::new(Layout::plain(source.n_lines()), keys.clone());
+    let mut recorder = Recorder::new(Layout::plain(source.n_lines()), keys.clone(), StandIns::default());
     let written = pass::write(&file, &mut index, &rewrite, &mut out, Some(&mut recorder), &stop)?;
     let Recorded { steps, sum, .. } = recorder.finish();
     let plain = Version::new(state.key(), Vec::new(), Vec::from_iter(kept(&state)), &keys.into_iter().collect(), 0);

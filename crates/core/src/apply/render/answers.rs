@@ -1,0 +1,96 @@
+//! Results for calls that come back where a client has gone on without them.
+//!
+//! A session may end in a call that has no result yet. Where an operation leaves that call out and a client goes on, undoing
+//! the operation puts the call in front of what the client wrote, and the API refuses a call without a result there. So a
+//! result that says that there is none comes with it, as a part of the operation that brings the call back (L-04).
+
+use std::collections::HashSet;
+
+use super::rebase::{Made, Rebased};
+use crate::apply::check::as_written::problems_as_written;
+use crate::apply::check::index::check;
+use crate::apply::check::pairing::check_pairs;
+use crate::apply::check::problem::{ProblemKind, Severity};
+use crate::apply::error::ApplyError;
+use crate::apply::follow::close_loop::no_result;
+use crate::apply::follow::interim::answers_behind;
+use crate::apply::follow::pointers::uuid_of;
+use crate::version::{Address, Edit};
+use ctxc_transcript::{Chain, IdHash, Index, LineNo, Transcript};
+
+impl Made<'_> {
+    /// The results that the calls of `rebased` lack which were the last of the session before a client went on without them.
+    ///
+    /// # Errors
+    /// When the archive or a file cannot be read.
+    pub fn answers(&self, rebased: &Rebased) -> Result<Vec<Edit>, ApplyError> {
+        let unanswered = self.unanswered(rebased)?;
+        let mut edits = Vec::new();
+        if unanswered.is_empty() {
+            return Ok(edits);
+        }
+        let Rebased { base, composed, .. } = rebased;
+        for end in self.ends() {
+            let before = Address::Stored(LineNo(end));
+            let Some(place) = base.layout.place(&before) else { continue };
+            let chain = left(&composed.chain, |line| line < place && !composed.rewrite.dropped.contains(line));
+            let Some(tip) = chain.lines.last().copied() else { continue };
+            let mut problems = Vec::new();
+            check_pairs(&composed.index, &chain, &mut problems);
+            let is_lost = |kind, call: &IdHash| kind == ProblemKind::InterruptedCall && unanswered.contains(call);
+            if !problems.iter().any(|problem| is_lost(problem.kind, &problem.subject)) {
+                continue;
+            }
+            let mut parent = uuid_of(&base.file, &composed.index, tip)?;
+            let transcript = Transcript { file: &base.file, index: &composed.index, chain: &chain };
+            edits.push(Edit::Insert { before, lines: answers_behind(transcript, &mut parent, &no_result)? });
+        }
+        Ok(edits)
+    }
+
+    /// The calls in the middle of `rebased` that have no result, and had one, or were the last, wherever clients wrote.
+    fn unanswered(&self, rebased: &Rebased) -> Result<HashSet<IdHash>, ApplyError> {
+        let (Some(archive), Some(known)) = (self.archive, self.known) else { return Ok(HashSet::new()) };
+        let composed = &rebased.composed;
+        let chain = left(&composed.chain, |line| !composed.rewrite.dropped.contains(line));
+        let mut found = lacking(&composed.index, &chain);
+        if found.is_empty() {
+            return Ok(found);
+        }
+        let now = check(self.index, &Chain::find(self.index));
+        for problem in problems_as_written(archive, known, &now)? {
+            if problem.kind == ProblemKind::CallWithoutResult && problem.severity == Severity::Error {
+                found.remove(&problem.subject);
+            }
+        }
+        Ok(found)
+    }
+
+    /// How many stored lines the session had whenever a client went on behind a version.
+    fn ends(&self) -> Vec<u32> {
+        let (mut n_lines, mut last, mut ends) = (0, None, Vec::new());
+        for run in self.runs() {
+            if run.under != std::mem::replace(&mut last, run.under) {
+                ends.push(n_lines);
+            }
+            n_lines += run.n_lines;
+        }
+        ends
+    }
+}
+
+/// The calls without a result that others follow.
+fn lacking(index: &Index, chain: &Chain) -> HashSet<IdHash> {
+    let mut problems = Vec::new();
+    check_pairs(index, chain, &mut problems);
+    let lacking = problems.iter().filter(|problem| problem.kind == ProblemKind::CallWithoutResult);
+    lacking.map(|problem| problem.subject).collect()
+}
+
+/// The part of `chain` that stays.
+fn left(chain: &Chain, stays: impl Fn(LineNo) -> bool) -> Chain {
+    let mut left = chain.clone();
+    left.lines.retain(|line| stays(*line));
+    left.live = left.lines.iter().copied().collect();
+    left
+}
