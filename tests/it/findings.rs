@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::oracle::client::Client;
+use crate::oracle::client::{Client, session};
 use crate::oracle::dice::Dice;
 use crate::oracle::model::Actual;
 use crate::stage::{Stage, fixture};
@@ -21,9 +21,9 @@ fn go_on(stage: &Stage, name: &str, client: &mut Client, seed: u64) -> Vec<Strin
 /// As [`go_on`], from the entry `tip`.
 fn go_on_from(stage: &Stage, name: &str, tip: Option<String>, client: &mut Client, seed: u64) -> Vec<String> {
     let actual = Actual::of(stage.bytes(name));
-    let session = actual.session().unwrap().to_owned();
+    let own = actual.session().unwrap().to_owned();
     let mut dice = Dice::new(seed);
-    let mut talk = client.talk(&mut dice, &session, tip);
+    let mut talk = client.talk(&mut dice, &own, tip);
     talk.turn();
     let lines = talk.lines;
     let mut bytes = actual.bytes;
@@ -216,6 +216,25 @@ impl LeftOut {
         assert!(!calls.is_empty());
         Self { stage, truncated, calls }
     }
+}
+
+// N-03: found by random sequences (`CTXC_SEED=5499`). What ctxc inserted is cut off, and no part of the conversation.
+#[test]
+fn n_03_a_session_that_a_client_compacted_behind_a_compaction_of_ours_can_be_edited_on() {
+    let (mut client, mut dice) = (Client::default(), Dice::new(5));
+    let stage = Stage::new().file("in.jsonl", session(&mut client, &mut dice));
+    let id = compact(&stage, "in.jsonl", "1", "1.jsonl");
+    let actual = Actual::of(stage.bytes("1.jsonl"));
+    let mut talk = client.talk(&mut dice, actual.session().unwrap(), actual.tip());
+    talk.compact();
+    talk.turn();
+    let grown = [actual.bytes.clone(), (talk.lines.join("\n") + "\n").into_bytes()].concat();
+    fs::write(stage.path("1.jsonl"), grown).unwrap();
+    let sent = chain(&stage, "1.jsonl");
+    let again = compact(&stage, "1.jsonl", "1", "2.jsonl");
+    undo(&stage, "2.jsonl", &id, "3.jsonl");
+    undo(&stage, "3.jsonl", &again, "4.jsonl");
+    assert_eq!(chain(&stage, "4.jsonl"), sent);
 }
 
 // W-04, N-11

@@ -56,6 +56,8 @@ pub(crate) struct Document {
     written: HashMap<String, Before>,
     /// The operations, oldest first.
     pub(crate) history: Vec<usize>,
+    /// The operations that the session had when a client compacted it: no resume sends what they inserted.
+    covered: Vec<usize>,
     /// What was wrong with what clients wrote.
     problems: BTreeSet<String>,
     /// Whether it is a result.
@@ -130,6 +132,7 @@ impl Document {
             active: Vec::new(),
             written: HashMap::new(),
             history: Vec::new(),
+            covered: Vec::new(),
             problems: BTreeSet::new(),
             is_version: false,
             n_version: 0,
@@ -165,6 +168,9 @@ impl Document {
         let first = actual.live.order.first().map(|at| &actual.transcript.lines[*at]);
         let is_cut_off =
             first.is_some_and(|line| line.is_compact_boundary() && mark(line).is_some_and(|it| !known.contains(&it)));
+        if is_cut_off {
+            self.covered.clone_from(&self.history);
+        }
         if is_source || is_cut_off {
             self.active = chain;
         } else {
@@ -506,7 +512,7 @@ impl Model {
         }
         let order: Vec<(Option<String>, Option<&str>)> =
             actual.live.order.iter().map(|at| &actual.transcript.lines[*at]).map(|it| (mark(it), it.uuid())).collect();
-        for &operation in standing {
+        for &operation in standing.iter().filter(|it| !document.covered.contains(it)) {
             let Operation { id, inserts, before, drops, .. } = &self.operations[operation];
             // Changed since, or all that it stands for is summed up again.
             let is_changed = |later: &&usize| {

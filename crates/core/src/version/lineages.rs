@@ -83,7 +83,9 @@ pub fn lineages(archive: &dyn Archive) -> Result<Vec<Lineage>, VersionError> {
     for (key, _) in archive.object_keys(ObjectKind::Edits)? {
         objects.push((ObjectKind::Edits, key));
         // An undo that wrote nothing is in no version.
-        let Some(edits) = archive.object(ObjectKind::Edits, key)?.and_then(|it| Edits::unpack(&it.content)) else {
+        // One that cannot be read is kept by what refers to it.
+        let object = archive.object(ObjectKind::Edits, key).ok().flatten();
+        let Some(edits) = object.and_then(|object| Edits::unpack(&object.content)) else {
             continue;
         };
         for undone in &edits.undoes {

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 
+use super::chains::live_groups;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::follow::pointers::uuid_of;
 use crate::apply::follow::relink::relinks;
@@ -32,9 +33,10 @@ pub(super) fn link(
     let mut tip = None;
     // The summary of a group before.
     let mut earlier = None;
-    for group in layout.groups().iter().filter(|group| is_boundary(group.first)) {
+    let groups = live_groups(stored, layout);
+    for group in groups.clone().filter(|group| is_boundary(group.first)) {
         let is_left = |other: &Group| other.places().any(|line| !rewrite.dropped.contains(line));
-        let goes_on = layout.groups().iter().any(|other| other.first > group.first && is_left(other));
+        let goes_on = groups.clone().any(|other| other.first > group.first && is_left(other));
         if let Some(head) = link_group(index, stored, group, earlier, goes_on, rewrite) {
             tip = Some(uuid_of(file, index, head)?);
             earlier = Some(head);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 
+use super::chains::live_groups;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::read::entry_fields::decoded;
 use crate::version::{Active, Edit, Group, History, Layout};
@@ -71,7 +72,7 @@ pub(super) fn take_edits(
         }
         rewrite.drop_line(line);
     }
-    for line in layout.groups().iter().flat_map(Group::places) {
+    for line in live_groups(stored, layout).flat_map(Group::places) {
         rewrite.already_saved -= context_tokens(index, line).0.cast_signed();
         if !rewrite.dropped.contains(line) {
             rewrite.added.insert(line);
