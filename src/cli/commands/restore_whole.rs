@@ -123,7 +123,7 @@ fn without(
             report.rewritten.output = Some(path.display().to_string());
             report.is_untouched = true;
             if rewriting.mode == Mode::Do {
-                note_undone(&report, edits, &work.reading, &path, rewriting, context.ui);
+                note_undone(&report, &edits, &work.reading, &path, rewriting, context.ui);
                 return print_untouched(&report, &path, context);
             }
         }
@@ -285,7 +285,7 @@ fn is_result(path: &Path, of: &Reading, result: &History, archive: &dyn Archive,
 
 /// Notes in the archive that operations were undone, though nothing is written: they saved nothing (W-08). An archive that
 /// cannot be written keeps nobody from going on with the source.
-fn note_undone(report: &UndoneReport, edits: Edits, reading: &Reading, source: &Path, rewriting: &Rewriting, ui: &Ui) {
+fn note_undone(report: &UndoneReport, edits: &Edits, reading: &Reading, source: &Path, rewriting: &Rewriting, ui: &Ui) {
     let Keep::In(url) = &rewriting.keep else { return };
     let Some(known) = &reading.past.known else { return };
     let state = known.state.key();

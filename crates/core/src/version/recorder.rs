@@ -99,7 +99,9 @@ impl Recorder {
         let mut splices = splices.to_vec();
         splices.sort_by_key(|splice| (splice.span.start, splice.span.end));
         let masks = self.stand_ins.masked_splices(line, &splices, rendered);
-        splices.iter_mut().for_each(|splice| mask(&mut splice.bytes, &masks));
+        for splice in &mut splices {
+            mask(&mut splice.bytes, &masks);
+        }
         self.masks.extend(masks);
         match self.layout.address(LineNo(self.next)) {
             Address::Stored(_) => {

@@ -77,7 +77,9 @@ impl StandIns {
 
     /// Puts the keys of the masked forms in the place of those of the lines.
     pub(super) fn translate(&self, keys: &mut [LineKey]) {
-        keys.iter_mut().for_each(|key| *key = self.key(*key));
+        for key in keys {
+            *key = self.key(*key);
+        }
     }
 
     /// The key of the masked form of the line with this key; the same where nothing was purged of it.

@@ -89,7 +89,9 @@ pub fn each_text(transcript: Transcript<'_>, roles: Roles, mut each: impl FnMut(
         let id = page.scan.message.and_then(|message| message.id);
         // What closes a tool loop is made anew with each version.
         if id.and_then(|id| id.string(page.bytes)).is_none_or(|id| !id.starts_with(OWN_MESSAGE.as_bytes())) {
-            texts(&page).iter().for_each(|text| each(page.line, text));
+            for text in texts(&page) {
+                each(page.line, &text);
+            }
         }
     })
 }
