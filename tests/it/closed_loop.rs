@@ -41,7 +41,7 @@ fn session(n_turns: usize, n_calls: usize) -> String {
         let input = json!({"command": format!("make upload-{call}")});
         entry("assistant", 1000, json!([{"type": "tool_use", "id": id, "name": "Bash", "input": input}]));
     }
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines.iter().fold(String::new(), |text, line| text + &line.to_string() + "\n")
 }
 
 /// A client goes on in the file `name`.

@@ -95,7 +95,7 @@ fn deposit_in(
         keys.push(key_of(torn, index.record(LineNo(n_whole))));
     }
     match rendered {
-        Some(version) => Run::behind(version, n_whole - from).into_iter().for_each(|run| extend(&mut runs, run)),
+        Some(version) => version.runs_behind(n_whole - from).into_iter().for_each(|run| extend(&mut runs, run)),
         None => extend(&mut runs, Run::of_source(n_whole - from)),
     }
     let keys_of = |lines: Range<u32>| keys.get(lines.start as usize..lines.end as usize).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The lines that a session had at some time.
 
+use super::VersionError;
 use super::pack::{Packer, Unpacker};
-use super::{Version, VersionError};
 use ctxc_store::{Archive, LineId, Object, ObjectKind};
 use ctxc_transcript::text::Digest;
 
@@ -25,14 +25,6 @@ impl Run {
     #[must_use]
     pub const fn of_source(n_lines: u32) -> Self {
         Self { n_lines, under: None, is_closing: false }
-    }
-
-    /// Lines that a client wrote behind `version`, after the entries by which that closed a loop.
-    #[must_use]
-    pub fn behind(version: &Version, n_lines: u32) -> [Self; 2] {
-        let under = Some(version.key());
-        let closing = Self { n_lines: version.n_closing(), under, is_closing: true };
-        [closing, Self { n_lines, under, is_closing: false }]
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::key::Sum;
 use super::pack::{Packer, Unpacker};
-use super::state::head;
+use super::state::{Run, head};
 use super::title::title_in;
 use super::{Address, VersionError};
 use ctxc_store::{Archive, Object, ObjectKind};
@@ -114,6 +114,14 @@ impl Version {
         let n_titles = self.steps.iter().rev().take_while(is_title).count();
         let end = self.n_lines.saturating_sub(u32::try_from(n_titles).unwrap_or(u32::MAX));
         end.saturating_sub(self.n_closing())..end
+    }
+
+    /// The runs of `n_lines` that a client wrote behind it, after the entries by which it closed a loop.
+    #[must_use]
+    pub fn runs_behind(&self, n_lines: u32) -> [Run; 2] {
+        let under = Some(self.key());
+        let closing = Run { n_lines: self.n_closing(), under, is_closing: true };
+        [closing, Run { n_lines, under, is_closing: false }]
     }
 
     /// By how much what the model sees is smaller than in the session that goes on from it, of which the entries that closed

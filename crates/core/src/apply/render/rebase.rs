@@ -107,7 +107,7 @@ impl Made<'_> {
             }
             let n_new = self.n_new();
             if n_new > 0 {
-                runs.extend(Run::behind(version, n_new));
+                runs.extend(version.runs_behind(n_new));
             }
         }
         runs
