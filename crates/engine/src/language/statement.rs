@@ -1,8 +1,6 @@
 //! Statements about the same thing: which of them a later one replaces (K-05).
 
-use std::collections::{HashMap, HashSet};
-
-use super::class::{pairs, vocabulary};
+use super::class::{HashedMap, pairs, vocabulary};
 use super::label::without_label;
 use super::shape::Shape;
 use super::words::{Word, fold_hash, words};
@@ -65,9 +63,13 @@ impl Statement {
         if old.is_empty() || new.is_empty() || old.len() > MOST_TOKENS || new.len() > MOST_TOKENS {
             return false;
         }
+        let n_common = n_common(old, new);
+        // Nearly all pairs end here, before anything is collected.
+        if n_common < 2 && n_common < old.len() {
+            return false;
+        }
         let has = |tokens: &[(u64, Token)], hash| tokens.binary_search_by_key(&hash, |token| token.0).is_ok();
         let only_old: Vec<&(u64, Token)> = old.iter().filter(|token| !has(new, token.0)).collect();
-        let n_common = old.len() - only_old.len();
         let only_new: Vec<&(u64, Token)> = new.iter().filter(|token| !has(old, token.0)).collect();
         if only_old.is_empty() {
             return if self.denies == newer.denies { old.len() >= 3 } else { new.len() <= 2 * old.len() + 4 };
@@ -89,6 +91,23 @@ impl Statement {
         let (fewer, more) = (of_old.min(of_new), of_old.max(of_new));
         n_common >= 2 && n_common * 100 >= fewer * ALIKE && n_common * 100 >= more * ALIKE_BACK
     }
+}
+
+/// How many hashes are in both, each of which is sorted by them.
+fn n_common(old: &[(u64, Token)], new: &[(u64, Token)]) -> usize {
+    let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
+    let mut n_common = 0;
+    while let (Some((a, _)), Some((b, _))) = (old.peek(), new.peek()) {
+        let order = a.cmp(b);
+        n_common += usize::from(order.is_eq());
+        if order.is_le() {
+            old.next();
+        }
+        if order.is_ge() {
+            new.next();
+        }
+    }
+    n_common
 }
 
 /// The word without the mark of the plural: "times" and "time" name the same.
@@ -113,22 +132,30 @@ fn kind_of(word: Word<'_>) -> Token {
 /// Which of `statements`, oldest first, a later one replaces.
 #[must_use]
 pub fn replaced(statements: &[Statement]) -> Vec<bool> {
-    let mut by_word: HashMap<u64, Vec<usize>> = HashMap::new();
+    let mut by_word: HashedMap<Vec<usize>> = HashedMap::default();
     let mut replaced = vec![false; statements.len()];
+    // The newest statement that an older one was compared with.
+    let mut compared = vec![usize::MAX; statements.len()];
+    let is_long = |statement: &Statement| statement.tokens.len() > MOST_TOKENS;
     for (new_idx, newer) in statements.iter().enumerate() {
-        let mut shared: HashSet<usize> = HashSet::new();
+        let mut shared: Vec<usize> = Vec::new();
         for (hash, _) in &newer.tokens {
             let known = by_word.entry(*hash).or_default();
-            shared.extend(known.iter().copied());
+            // One that is too long replaces nothing.
+            shared.extend(known.iter().copied().filter(|_| !is_long(newer)));
             // A word of very many statements tells none of them from the others.
             if known.len() < MOST_OF_A_WORD {
                 known.push(new_idx);
             }
         }
         for old_idx in shared {
-            let is_replaced = statements.get(old_idx).is_some_and(|old| old.is_replaced_by(newer));
-            if let Some(slot) = replaced.get_mut(old_idx) {
-                *slot |= is_replaced;
+            let (Some(old), Some(is_replaced), Some(last)) =
+                (statements.get(old_idx), replaced.get_mut(old_idx), compared.get_mut(old_idx))
+            else {
+                continue;
+            };
+            if !*is_replaced && std::mem::replace(last, new_idx) != new_idx {
+                *is_replaced = old.is_replaced_by(newer);
             }
         }
     }
