@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
+use super::known::Known;
 use super::scan::Scan;
 
 /// What stands between a name and its value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Between {
     /// `=` with nothing around it, as in a shell and in files of variables.
     Tight,
@@ -19,15 +20,33 @@ pub(super) enum Between {
     Markup,
     /// A blank behind an option, `--password ...`, or a name that takes its value so: netrc, Dockerfiles, SQL.
     Blank,
-    /// A blank and no more is known, or the word `is`.
+    /// The word `is` and its kin, a cell of a table, the text of the next element.
     Prose,
+    /// A blank, and no more is known.
+    Word,
 }
 
 /// Moves to where the value begins, and says what lies between.
-pub(super) fn between(scan: &mut Scan<'_>, text: &str, name: &Range<usize>) -> Option<Between> {
+pub(super) fn between(known: &Known, scan: &mut Scan<'_>, text: &str, name: &Range<usize>) -> Option<Between> {
+    if scan.eat("'s ") {
+        return Some(Between::Prose);
+    }
     let is_quoted = matches!(scan.peek(), b'"' | b'\'' | b'\\' | b'`');
     scan.skip(b"\\\"'`]*?!", 10);
-    let n_blanks = scan.blanks();
+    let mut n_blanks = scan.blanks();
+    // `Password ..... x`
+    if scan.rest().starts_with("...") {
+        scan.skip(b". ", 80);
+        return Some(Between::Prose);
+    }
+    // `API key (live)`
+    if n_blanks > 0
+        && scan.peek() == b'('
+        && let Some(n) = scan.line().find(')').filter(|n| *n < 24)
+    {
+        scan.at += n + 1;
+        n_blanks = scan.blanks();
+    }
     let found = match scan.peek() {
         // A cell of a table, or the text of an element that is named so.
         b'|' if n_blanks > 0 && scan.eat("| ") => Between::Prose,
@@ -47,7 +66,8 @@ pub(super) fn between(scan: &mut Scan<'_>, text: &str, name: &Range<usize>) -> O
             Between::Markup
         }
         b'<' if scan.eat("<<<") => Between::Blank,
-        _ if n_blanks > 0 && !is_quoted => blank(scan, text, name)?,
+        b'<' if scan.rest().starts_with("</") => next_element(scan)?,
+        _ if n_blanks > 0 && !is_quoted => blank(known, scan, text, name)?,
         b',' if is_quoted && names_its_value(scan.rest()) => Between::Call,
         _ if is_quoted && scan.rest().starts_with("value") => Between::Call,
         b'\n' if scan.rest().trim_start().starts_with("value:") => Between::Call,
@@ -77,6 +97,17 @@ pub(super) fn between(scan: &mut Scan<'_>, text: &str, name: &Range<usize>) -> O
     Some(if found == Between::Tight && n_behind > 0 { Between::Spaced } else { found })
 }
 
+/// Moves behind the end of an element to the text of the next one.
+fn next_element(scan: &mut Scan<'_>) -> Option<Between> {
+    let mut n_tags = 0;
+    while scan.peek() == b'<' && n_tags < 6 {
+        scan.at += scan.line().find('>').filter(|n| *n < 60)? + 1;
+        n_tags += 1;
+        scan.skip(b" \t\r\n", 40);
+    }
+    (n_tags > 1).then_some(Between::Prose)
+}
+
 /// Whether the value of a list of names and values follows: `, "value": "..."`.
 fn names_its_value(rest: &str) -> bool {
     rest.trim_start_matches([',', ' ', '\t', '\n', '\r', '"', '\'', '\\']).starts_with("value")
@@ -90,6 +121,10 @@ fn operator(scan: &mut Scan<'_>, n_blanks: usize) -> Option<Between> {
     }
     if scan.eat("=") {
         return Some(if is_spaced { Between::Spaced } else { Between::Tight });
+    }
+    // With two colons the value is base64, in LDIF.
+    if scan.eat(":: ") {
+        return Some(Between::Colon);
     }
     if scan.rest().starts_with("::") || !scan.eat(":") {
         return None;
@@ -113,7 +148,7 @@ fn typed(scan: &mut Scan<'_>) {
 }
 
 /// What a blank behind a name means.
-fn blank(scan: &mut Scan<'_>, text: &str, name: &Range<usize>) -> Option<Between> {
+fn blank(known: &Known, scan: &mut Scan<'_>, text: &str, name: &Range<usize>) -> Option<Between> {
     let before = text.get(..name.start)?;
     let word = text.get(name.clone())?;
     if before.ends_with('-') {
@@ -135,11 +170,49 @@ fn blank(scan: &mut Scan<'_>, text: &str, name: &Range<usize>) -> Option<Between
     // `SET PASSWORD FOR 'ann' = '...'`
     if scan.rest().starts_with("FOR ") || scan.rest().starts_with("for ") {
         let line = scan.line();
-        let at = line.find('=').filter(|at| *at < 80)?;
-        let is_string = line.get(at + 1..)?.trim_start().starts_with(['"', '\'']);
-        scan.at += at + 1;
-        return is_string.then_some(Between::Spaced);
+        let at = line.find('=').filter(|at| *at < 80);
+        if let Some(at) = at.filter(|at| line.get(at + 1..).is_some_and(|it| it.trim_start().starts_with(['"', '\''])))
+        {
+            scan.at += at + 1;
+            return Some(Between::Spaced);
+        }
     }
-    let is_said = ["is: ", "is ", "was ", "= ", "to "].into_iter().any(|word| scan.eat(word));
-    (is_said || matches!(scan.peek(), b'`' | b'"' | b'\'')).then_some(Between::Prose)
+    if !may_have_value(scan.rest()) {
+        return None;
+    }
+    if is_said(known, scan) || matches!(scan.peek(), b'`' | b'"' | b'\'') {
+        return Some(Between::Prose);
+    }
+    // `password 0 ...`, in the configuration of routers
+    let is_kind = scan.peek().is_ascii_digit() && scan.rest().as_bytes().get(1) == Some(&b' ');
+    scan.at += if is_kind { 2 } else { 0 };
+    let mut word = scan.rest().bytes().take(64).take_while(|byte| !byte.is_ascii_whitespace());
+    word.any(|byte| byte.is_ascii_digit()).then_some(Between::Word)
+}
+
+/// Whether a sentence that goes on with `rest` may hold a secret soon: no value without a name right before it has no digit.
+fn may_have_value(rest: &str) -> bool {
+    let line = rest.as_bytes().get(..100).unwrap_or(rest.as_bytes()).split(|byte| *byte == b'\n').next();
+    let has = |word: &[u8], is: fn(&u8) -> bool| word.iter().any(is);
+    let is_value = |word: &[u8]| word.len() >= 6 && has(word, u8::is_ascii_digit) && has(word, u8::is_ascii_alphabetic);
+    line.is_some_and(|line| has(line, u8::is_ascii_digit) && line.split(|byte| *byte == b' ').any(is_value))
+}
+
+/// Moves behind the words up to the one that says that a value follows: `for the staging box is`.
+fn is_said(known: &Known, scan: &mut Scan<'_>) -> bool {
+    let mut n = 0;
+    for (nth, word) in scan.line().split(' ').take(8).enumerate() {
+        n += word.len() + 1;
+        let plain = word.trim_end_matches(':');
+        // Later in a sentence it is no value that `to` is followed by.
+        if known.names.copulas.contains(plain) && (nth == 0 || plain != "to") {
+            scan.at += n;
+            scan.blanks();
+            return true;
+        }
+        if !plain.chars().all(|c| c.is_alphabetic() || matches!(c, '-' | '\'' | '(' | ')')) || n > 80 {
+            return false;
+        }
+    }
+    false
 }

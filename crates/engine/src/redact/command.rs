@@ -1,85 +1,74 @@
-//! Commands that take a secret as an option: `curl -u ann:...`, `sshpass -p ...`, `mysql -p...`.
+//! Commands that take a secret as an argument: `curl -u ann:...`, `mysql -p...`, `htpasswd -b FILE USER ...`.
 
 use std::ops::Range;
 
-use super::known::{Command, Finding, Known};
+use super::known::{Finding, Known};
 use super::scan::Scan;
+use super::usage::{Argument, Usage};
 
-/// What a command says within this many bytes is its own.
+/// A longer command is not read to its end.
 const REACH: usize = 2000;
 const FAMILY: &str = "password";
 
-/// The secrets that `command`, whose name stands at `at`, is called with.
-pub(super) fn find(known: &Known, text: &str, at: Range<usize>, command: &Command) -> Vec<Finding> {
-    let before = text.get(..at.start).unwrap_or_default();
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let mut scan = Scan::new(text, at.end);
-    let is_called = matches!(scan.peek(), b' ' | b'\t')
-        && !before.ends_with(is_word)
-        && text.get(at.clone()) == Some(&*command.name);
-    if !is_called {
+/// The secrets among the arguments of the command whose name is at `at`.
+pub(super) fn find(known: &Known, text: &str, at: usize, usage: &Usage) -> Vec<Finding> {
+    let (before, rest) = text.split_at_checked(at).unwrap_or_default();
+    if before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-') || !rest.starts_with(&usage.name) {
         return Vec::new();
     }
+    let mut scan = Scan::new(text, at + usage.name.len());
     let mut found = Vec::new();
-    let mut is_past = command.after.is_none();
-    let mut option: Option<&str> = None;
-    while let Some(range) = argument(&mut scan, at.end + REACH) {
+    let mut subcommands = usage.subcommands.iter().peekable();
+    let mut positional = Vec::new();
+    let mut pending = None;
+    while let Some(range) = argument(&mut scan, at + REACH) {
         let Some(word) = text.get(range.clone()) else { break };
-        if let Some(option) = option.take() {
-            found.extend(value(known, command, option, text, range));
-            continue;
-        }
-        is_past |= command.after.as_deref() == Some(word);
-        if !is_past {
-            continue;
-        }
-        let all = || command.apart.iter().chain(&command.pair);
-        option = all().find(|option| *option == word).map(String::as_str);
-        if option.is_some() {
-            continue;
-        }
-        let long = |option: &&String| {
-            option.starts_with("--") && word.strip_prefix(option.as_str()).is_some_and(|rest| rest.starts_with('='))
-        };
-        let short = |option: &&String| {
-            option.len() == 2 && word.len() > 2 && word.starts_with(option.as_str()) && !word.starts_with("--")
-        };
-        if let Some(option) = all().find(long) {
-            found.extend(value(known, command, option, text, range.start + option.len() + 1..range.end));
-        } else if let Some(option) = command
-            .attached
-            .iter()
-            .chain(command.pair.iter().filter(short))
-            .find(|option| word.starts_with(option.as_str()) && word.len() > option.len())
-        {
-            found.extend(value(known, command, option, text, range.start + option.len()..range.end));
+        let mut options = usage.options.iter();
+        if let Some((option, kind)) = pending.take() {
+            found.extend(value(known, option, kind, text, range));
+        } else if subcommands.peek().is_some() {
+            subcommands.next_if(|subcommand| *subcommand == word);
+        } else if let Some((option, kind)) = options.find(|(it, kind)| it == word && *kind != Argument::Attached) {
+            pending = Some((option.as_str(), *kind));
+        } else if let Some((option, kind, n)) = usage.options.iter().find_map(|(it, kind)| attached(it, *kind, word)) {
+            found.extend(value(known, option, kind, text, range.start + n..range.end));
+        } else if !word.starts_with('-') && (!word.starts_with('/') || word.rfind('/') > Some(0)) {
+            positional.push(range);
         }
     }
+    let last = positional.last().filter(|_| usage.n_positional.is_some_and(|n| positional.len() >= n));
+    found.extend(last.and_then(|range| {
+        let secret = unquoted(text, range)?;
+        known.looks_like_password(text.get(secret.clone())?).then_some(Finding { range: secret, family: FAMILY })
+    }));
     found
 }
 
-/// What `echo` or `printf` pipes into the command at `at`; of `user:password` the password.
-pub(super) fn piped(known: &Known, text: &str, at: usize) -> Option<Finding> {
-    let lead = Scan::new(text, at).line_before();
-    let (line, _) = lead.rsplit_once('|')?;
-    let (_, said) = ["echo ", "printf "].iter().find_map(|word| line.rsplit_once(word))?;
-    let whole = said.trim();
-    let words = whole.trim_start_matches("-n ").trim_start_matches("'%s' ").trim_matches(['\'', '"', ' ']);
-    let secret = words.rsplit(':').next()?;
-    let from = at - lead.len() + line.len() - said.trim_start().len();
-    let start = from + whole.rfind(secret)?;
-    let counts = secret.len() >= 3 && !known.is_placeholder(secret);
-    counts.then(|| Finding { range: start..start + secret.len(), family: FAMILY })
+/// The option that `word` begins with, and the length of what precedes its value.
+fn attached<'o>(option: &'o str, kind: Argument, word: &str) -> Option<(&'o str, Argument, usize)> {
+    let rest = word.strip_prefix(option).filter(|rest| !rest.is_empty())?;
+    let n_sign = usize::from(option.starts_with("--") && rest.starts_with('='));
+    let is_short = option.len() == 2 && !word.starts_with("--");
+    let counts = match kind {
+        Argument::Attached => true,
+        Argument::Apart => n_sign == 1,
+        Argument::Pair => n_sign == 1 || is_short,
+    };
+    counts.then_some((option, kind, option.len() + n_sign))
+}
+
+/// `range` without the quotes around it.
+fn unquoted(text: &str, range: &Range<usize>) -> Option<Range<usize>> {
+    let quotes = ['\'', '"', '\\'];
+    let trimmed = text.get(range.clone())?.trim_start_matches(quotes);
+    let start = range.end - trimmed.len();
+    Some(start..start + trimmed.trim_end_matches(quotes).len())
 }
 
 /// The secret in the value of `option`.
-fn value(known: &Known, command: &Command, option: &str, text: &str, range: Range<usize>) -> Option<Finding> {
-    let whole = text.get(range.clone())?;
-    let trimmed = whole.trim_start_matches(['\'', '"', '\\']);
-    let start = range.start + whole.len() - trimmed.len();
-    let end = start + trimmed.trim_end_matches(['\'', '"', '\\']).len();
-    let mut secret = start..end;
-    if command.pair.iter().any(|pair| pair == option) {
+fn value(known: &Known, option: &str, kind: Argument, text: &str, range: Range<usize>) -> Option<Finding> {
+    let mut secret = unquoted(text, &range)?;
+    if kind == Argument::Pair {
         secret.start += text.get(secret.clone())?.find([':', '%', ','])? + 1;
     }
     let value = text.get(secret.clone())?;

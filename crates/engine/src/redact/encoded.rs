@@ -1,21 +1,26 @@
-//! Secrets in base64, and tokens that no prefix announces: both are long words.
+//! Secrets in long words: in base64 and hexadecimal digits, and tokens whose prefix is not known.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
-use super::known::Finding;
+use super::known::{Finding, Known};
+use super::screen::{is_long_hex, reads_like_words};
 
 /// A shorter word holds nothing that could be told from chance.
 const SHORTEST: usize = 20;
 /// A longer word is a file.
 const LONGEST: usize = 32 * 1024;
-/// Bytes of a word that are looked at first: what is no text shows there.
-const HEAD: usize = 32;
+
+/// Whether a byte is of such a word.
+static OF_WORD: LazyLock<[bool; 256]> = LazyLock::new(|| {
+    std::array::from_fn(|at| u8::try_from(at).is_ok_and(|byte| byte.is_ascii_alphanumeric() || b"+/_-".contains(&byte)))
+});
 
 /// The long words of `text` that hold a secret; `family` says what a decoded text holds.
-pub(super) fn find(text: &str, family: impl Fn(&str) -> Option<&'static str>) -> Vec<Finding> {
+pub(super) fn find(known: &Known, text: &str, family: impl Fn(&str) -> Option<&'static str>) -> Vec<Finding> {
     let bytes = text.as_bytes();
-    let is_of_word =
-        |at: usize| bytes.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || b"+/_-".contains(byte));
+    let of_word = &*OF_WORD;
+    let is_of_word = |at: usize| bytes.get(at).is_some_and(|byte| of_word.get(usize::from(*byte)) == Some(&true));
     let mut found = Vec::new();
     let mut at = SHORTEST - 1;
     // Every word of this length or more covers one of these places.
@@ -28,6 +33,7 @@ pub(super) fn find(text: &str, family: impl Fn(&str) -> Option<&'static str>) ->
         let end = (at..bytes.len()).find(|at| !is_of_word(*at)).unwrap_or(bytes.len());
         if end - start >= SHORTEST && end - start <= LONGEST {
             found.extend(discord(text, start..end));
+            found.extend(minted(known, text, start..end));
             found.extend(decoded(text, start..end, &family));
         }
         at = end + SHORTEST;
@@ -51,39 +57,63 @@ fn discord(text: &str, word: Range<usize>) -> Option<Finding> {
     is_token.then(|| Finding { range: word.start..word.end + n_time + n_signature + 2, family: "Discord token" })
 }
 
-/// `word`, where it is a text in base64 that holds a secret.
-fn decoded(text: &str, word: Range<usize>, family: impl Fn(&str) -> Option<&'static str>) -> Option<Finding> {
-    let bytes = text.as_bytes().get(word.clone())?;
-    let is_text = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t');
-    if !decode(bytes.get(..HEAD.min(bytes.len()))?).iter().all(is_text) {
+/// A token of a provider that is not known: words that say whose it is and what for, and chance.
+fn minted(known: &Known, text: &str, word: Range<usize>) -> Option<Finding> {
+    let whole = text.get(word.clone()).filter(|whole| whole.len() <= 256 && !whole.contains(['/', '+']))?;
+    let (lead, rest) = whole.rsplit_once(['_', '-'])?;
+    let n = |is: fn(&u8) -> bool| rest.bytes().filter(is).count();
+    let is_chance = n(u8::is_ascii_digit) > 1 && n(u8::is_ascii_lowercase) > 1 && n(u8::is_ascii_uppercase) > 1;
+    let is_lower = lead.bytes().all(|byte| byte.is_ascii_lowercase() || b"_-0123456789".contains(&byte));
+    if !is_chance || !is_lower || lead.len() > 24 || reads_like_words(rest) {
         return None;
     }
-    let decoded = decode(bytes);
-    if !decoded.iter().all(is_text) {
-        return None;
+    let says = |part: &str| {
+        ["live", "prod", "test", "api", "key", "sk", "pat", "secret", "token", "tok", "sec", "auth"].contains(&part)
+    };
+    let mut parts = lead.split(['_', '-']);
+    let is_id = parts.clone().any(|part| known.names.ids.contains(part));
+    let is_sure = parts.clone().any(says) && rest.len() >= 20 || parts.next().is_some() && rest.len() >= 36;
+    let ends = !text.get(word.end..)?.starts_with(['.', '=', '(']);
+    (is_sure && !is_id && ends).then_some(Finding { range: word, family: "key or token" })
+}
+
+/// `word`, where it is a text in base64 or hexadecimal digits that holds a secret.
+fn decoded(text: &str, word: Range<usize>, family: impl Fn(&str) -> Option<&'static str>) -> Option<Finding> {
+    let whole = text.get(word.clone())?;
+    let is_hex = whole.len().is_multiple_of(2) && is_long_hex(whole);
+    let (n_bits, is_text) =
+        (if is_hex { 4 } else { 6 }, |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t'));
+    // Most words are no text from their first bytes on.
+    let mut decoded = Vec::new();
+    for byte in decode(whole.as_bytes(), n_bits) {
+        if !is_text(&byte) {
+            return None;
+        }
+        decoded.push(byte);
     }
     let decoded = String::from_utf8(decoded).ok()?;
     Some(Finding { range: word, family: family(&decoded)? })
 }
 
-/// What `text` is in base64 of either alphabet, without its last bits where they make no byte.
-fn decode(text: &[u8]) -> Vec<u8> {
-    let mut decoded = Vec::with_capacity(text.len() * 3 / 4);
-    let (mut bits, mut n_bits) = (0_u32, 0_u32);
-    for byte in text {
+/// The bytes that `text` stands for with `n_bits` a digit: hexadecimal, or base64 of either alphabet. The last bits are left out
+/// where they make no byte.
+fn decode(text: &[u8], n_bits: u32) -> impl Iterator<Item = u8> {
+    let (mut bits, mut n_held) = (0_u32, 0);
+    text.iter().filter_map(move |byte| {
         let value = match byte {
+            b'0'..=b'9' if n_bits == 4 => byte - b'0',
+            _ if n_bits == 4 => (byte | 0x20) - b'a' + 10,
             b'A'..=b'Z' => byte - b'A',
             b'a'..=b'z' => byte - b'a' + 26,
             b'0'..=b'9' => byte - b'0' + 52,
             b'+' | b'-' => 62,
             _ => 63,
         };
-        bits = (bits << 6 | u32::from(value)) & 0xffff;
-        n_bits += 6;
-        if n_bits >= 8 {
-            n_bits -= 8;
-            decoded.push((bits >> n_bits & 0xff) as u8);
-        }
-    }
-    decoded
+        bits = (bits << n_bits | u32::from(value)) & 0xffff;
+        n_held += n_bits;
+        (n_held >= 8).then(|| {
+            n_held -= 8;
+            (bits >> n_held & 0xff) as u8
+        })
+    })
 }

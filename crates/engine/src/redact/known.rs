@@ -8,6 +8,7 @@ use regex::Regex;
 use serde::Deserialize;
 
 use super::name::Names;
+use super::usage::Usage;
 
 /// A secret that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,28 +27,44 @@ pub(super) struct Known {
     pub(super) stopwords: HashSet<String>,
     /// Words of sentences about them.
     pub(super) sentence_words: HashSet<String>,
+    /// Commands by their usage.
+    pub(super) commands: Vec<Usage>,
     pub(super) names: Names,
-    pub(super) command: Vec<Command>,
+    pub(super) shape: Vec<Shape>,
     pub(super) form: Vec<Form>,
-    pub(super) marked: Vec<Marked>,
 }
 
-/// A command that takes a secret.
+/// A form of text around a secret.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Command {
-    pub(super) name: String,
-    /// The subcommand that has to follow.
-    pub(super) after: Option<String>,
-    /// Options whose value is the next word.
+pub(super) struct Shape {
+    pub(super) family: String,
+    /// Literals that lead to it, in any case.
+    pub(super) anchors: Vec<String>,
+    /// Pattern of the text that ends at the anchor.
     #[serde(default)]
-    pub(super) apart: Vec<String>,
-    /// Options with their value in the same word.
+    pub(super) before: String,
+    /// Pattern of the text from the anchor on.
     #[serde(default)]
-    pub(super) attached: Vec<String>,
-    /// Options whose value is a user and a password.
+    pub(super) after: String,
     #[serde(default)]
-    pub(super) pair: Vec<String>,
+    pub(super) screen: Screen,
+    /// Both patterns, compiled when first used.
+    #[serde(skip)]
+    pub(super) patterns: OnceLock<[Regex; 2]>,
+}
+
+/// Which part of the group `s` of a shape is the secret.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Screen {
+    /// The whole group, or without one the whole match.
+    #[default]
+    Any,
+    /// Its first word that looks like a password.
+    Password,
+    /// Its first word that looks like a machine-made token.
+    Token,
 }
 
 /// A token that begins with a prefix.
@@ -68,22 +85,6 @@ pub(super) struct Form {
     pub(super) has: Vec<Kind>,
     #[serde(default)]
     pub(super) screened: bool,
-}
-
-/// A word that holds a mark.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Marked {
-    pub(super) family: String,
-    #[cfg_attr(not(test), expect(dead_code, reason = "for people, and for a test"))]
-    pub(super) source: String,
-    pub(super) mark: String,
-    pub(super) word: String,
-    /// What `word` says, made when first used.
-    #[serde(skip)]
-    pub(super) pattern: OnceLock<Regex>,
-    #[cfg_attr(not(test), expect(dead_code, reason = "for a test"))]
-    pub(super) test: String,
 }
 
 /// A kind of character.

@@ -4,9 +4,10 @@
 //! secrets again. A secret that a rule finds in one text is replaced wherever it stands in any (G-01). What already looks
 //! like a placeholder is replaced as a secret is, so that nothing of a text can be taken for one of ours.
 //!
-//! A secret is found by what its name means, whatever it looks like (`MYSQL_PASS=`, `Cookie:`, `curl -u`), or by its form:
-//! the tokens of providers, PEM blocks, credentials in URLs, also broken over lines and in base64. What has neither, such
-//! as a password in a sentence, is not found.
+//! A secret is found by what its name means, whatever it looks like (`MYSQL_PASS=`, `Cookie:`, the head of a column), by the
+//! command that takes it (`curl -u`), by its form (tokens of providers), or by the text around it (PEM blocks, credentials in
+//! URLs, sentences); also broken over lines, behind escapes, in base64 and in hexadecimal digits. A word that nothing says to be
+//! a secret is not found.
 
 #[cfg(any(test, feature = "fuzzing"))]
 mod any;
@@ -16,17 +17,22 @@ mod encoded;
 mod header;
 mod known;
 mod likely;
+mod lines;
+mod looks;
 mod name;
-mod pem;
 mod redactor;
 mod rules;
 mod scan;
 mod screen;
+mod shape;
 mod split;
+mod table;
 #[cfg(test)]
 mod tests;
 mod url;
+mod usage;
 mod value;
+mod view;
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub use any::redacts_any;

@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde::Deserialize;
 
 /// What the name of a value says of it.
+#[expect(clippy::struct_excessive_bools, reason = "each says something of its own about a name")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Meaning {
     /// What it is, for people.
@@ -17,6 +18,8 @@ pub(super) struct Meaning {
     pub(super) sets: bool,
     /// Whether it is a token, which is long and has digits, as a rule.
     pub(super) is_token: bool,
+    /// Whether the word before it says whose it is: `API key`.
+    pub(super) is_owned: bool,
 }
 
 /// How sure a name is.
@@ -42,6 +45,12 @@ pub(super) struct Names {
     key_owners: HashSet<String>,
     harmless: HashSet<String>,
     about: HashSet<String>,
+    /// Words between a name and its value: `is`, `lautet`.
+    pub(super) copulas: HashSet<String>,
+    /// First parts of ids that are made like tokens and are no secrets.
+    pub(super) ids: HashSet<String>,
+    /// Commands that print a secret and do not name it.
+    pub(super) printers: Vec<String>,
 }
 
 /// No name is longer.
@@ -67,7 +76,7 @@ impl Names {
         let (at, kind) = parts.iter().enumerate().rev().find_map(|(at, part)| Some((at, self.kind(part)?)))?;
         let sets = parts.iter().any(|part| part == "set");
         let is_token = parts.get(at).is_some_and(|part| part == "token");
-        let of = |family, weight| Some(Meaning { family, weight, is_shouted, sets, is_token });
+        let of = |family, weight| Some(Meaning { family, weight, is_shouted, sets, is_token, is_owned: false });
         let (before, behind) = (parts.get(..at)?, parts.get(at + 1..)?);
         if behind.iter().any(|part| self.about.contains(part)) {
             return None;

@@ -6,16 +6,23 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-use super::known::{Command, Finding, Form, Known, Marked, known};
+use super::known::{Finding, Form, Known, Shape, known};
 use super::name::name_at;
-use super::{command, encoded, pem, split, url, value};
+use super::usage::Usage;
+use super::{command, encoded, lines, shape, split, url, value, view};
 use crate::pattern::pattern;
 
 /// What leads to secrets, ready for use.
 #[derive(Debug)]
 struct Rules {
     known: &'static Known,
-    /// Finds what may lead to a secret; each is of the kind that stands at the same place in `anchors`.
+    /// Find what may lead to a secret: anchors in ASCII, which make a smaller table without the others, and these.
+    finders: [Finder; 2],
+}
+
+/// Anchors, each of the kind that stands at the same place in `anchors`.
+#[derive(Debug)]
+struct Finder {
     finder: AhoCorasick,
     anchors: Vec<Anchor>,
 }
@@ -25,30 +32,27 @@ struct Rules {
 enum Anchor {
     /// A prefix of this form.
     Prefix(&'static Form),
-    /// The mark of this word.
-    Mark(&'static Marked),
+    /// An anchor of this shape.
+    Shape(&'static Shape),
     /// A part of a name, in any case.
     Name,
     /// This command.
-    Command(&'static Command),
+    Command(&'static Usage),
     /// Between scheme and server.
     Url,
-    /// The head of a PEM block.
-    Pem,
-    /// What SQL sets a password with.
-    Clause,
-    /// A command that reads a secret from what is piped into it.
-    Reader,
+    /// An escape that may hide one of the others.
+    Escape,
 }
-
-/// No word that holds a mark is longer.
-const LONGEST_MARKED: usize = 128;
 
 /// The secrets of `text` by all rules, also in what it holds in base64, in no order; they may overlap.
 pub(super) fn find(text: &str) -> Vec<Finding> {
     static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::new(known()));
-    let mut found = RULES.find(text);
-    found.extend(encoded::find(text, |decoded| RULES.find(decoded).first().map(|finding| finding.family)));
+    let (mut found, escapes) = RULES.find(text);
+    found.extend(lines::find(RULES.known, text));
+    found.extend(view::find(text, &escapes, |plain| RULES.find(plain).0));
+    found.extend(encoded::find(RULES.known, text, |decoded| {
+        RULES.find(decoded).0.first().map(|finding| finding.family)
+    }));
     found
 }
 
@@ -58,50 +62,64 @@ impl Rules {
         for form in &known.form {
             anchors.extend(form.prefixes.iter().map(|prefix| (prefix.clone(), Anchor::Prefix(form))));
         }
-        anchors.extend(known.marked.iter().map(|word| (word.mark.clone(), Anchor::Mark(word))));
-        anchors.extend(known.command.iter().map(|it| (it.name.clone(), Anchor::Command(it))));
+        for shape in &known.shape {
+            anchors.extend(shape.anchors.iter().map(|anchor| (anchor.clone(), Anchor::Shape(shape))));
+        }
+        anchors.extend(known.commands.iter().map(|it| (format!("{} ", it.name), Anchor::Command(it))));
         anchors.extend(known.names.stems().into_iter().map(|stem| (stem.to_owned(), Anchor::Name)));
+        anchors.extend(view::MARKS.map(|mark| (mark.to_owned(), Anchor::Escape)));
         anchors.push(("://".to_owned(), Anchor::Url));
-        anchors.push(("-----BEGIN ".to_owned(), Anchor::Pem));
-        for clause in ["identified by ", "native_password by ", "sha2_password by "] {
-            anchors.push((clause.to_owned(), Anchor::Clause));
+        let (ascii, others) = anchors.into_iter().partition(|(word, _)| word.is_ascii());
+        Self { known, finders: [Finder::new(ascii), Finder::new(others)] }
+    }
+
+    /// The secrets of `text` as it is, and the places of its escapes.
+    fn find(&'static self, text: &str) -> (Vec<Finding>, Vec<usize>) {
+        let known = self.known;
+        let (mut found, mut escapes) = (Vec::new(), Vec::new());
+        let mut behind_name = 0;
+        let [ascii, others] = &self.finders;
+        // Arrows, dashes and emoji begin none of the others.
+        let has_others =
+            !text.is_ascii() && text.bytes().any(|byte| byte >= 0xc3 && !matches!(byte, 0xe2 | 0xef | 0xf0));
+        let of_others = has_others.then(|| others.find(text));
+        if !text.is_ascii() {
+            escapes.extend(view::INVISIBLE.iter().flat_map(|mark| memchr::memmem::find_iter(text.as_bytes(), mark)));
         }
-        for reader in ["--password-stdin", "chpasswd", "sudo -S", "--with-token"] {
-            anchors.push((reader.to_owned(), Anchor::Reader));
+        for (at, anchor) in ascii.find(text).chain(of_others.into_iter().flatten()) {
+            match anchor {
+                Anchor::Prefix(form) => found.extend(by_form(known, text, at, form)),
+                Anchor::Shape(shape) => found.extend(shape::find(known, text, at.start, shape)),
+                Anchor::Name if at.start >= behind_name => {
+                    let Some(name) = name_at(text, at.start) else { continue };
+                    behind_name = name.end;
+                    found.extend(value::find(known, text, name));
+                }
+                Anchor::Command(command) => found.extend(command::find(known, text, at.start, command)),
+                Anchor::Url => found.extend(url::find(known, text, at)),
+                Anchor::Escape => escapes.push(at.start),
+                Anchor::Name => {}
+            }
         }
+        (found, escapes)
+    }
+}
+
+impl Finder {
+    fn new(anchors: Vec<(String, Anchor)>) -> Self {
         #[expect(clippy::expect_used, reason = "a few hundred short words, and built by a test")]
         let finder = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .kind(Some(AhoCorasickKind::DFA))
             .build(anchors.iter().map(|(word, _)| word))
             .expect("the words are few and short");
-        Self { known, finder, anchors: anchors.into_iter().map(|(_, anchor)| anchor).collect() }
+        Self { finder, anchors: anchors.into_iter().map(|(_, anchor)| anchor).collect() }
     }
 
-    /// The secrets of `text` as it is.
-    fn find(&'static self, text: &str) -> Vec<Finding> {
-        let known = self.known;
-        let mut found = Vec::new();
-        let mut behind_name = 0;
-        for hit in self.finder.find_overlapping_iter(text) {
-            let at = hit.range();
-            match self.anchors.get(hit.pattern().as_usize()) {
-                Some(Anchor::Prefix(form)) => found.extend(by_form(known, text, at, form)),
-                Some(Anchor::Mark(marked)) => found.extend(by_mark(text, at, marked)),
-                Some(Anchor::Name) if at.start >= behind_name => {
-                    let Some(name) = name_at(text, at.start) else { continue };
-                    behind_name = name.end;
-                    found.extend(value::find(known, text, name));
-                }
-                Some(Anchor::Command(command)) => found.extend(command::find(known, text, at, command)),
-                Some(Anchor::Url) => found.extend(url::find(known, text, at)),
-                Some(Anchor::Reader) => found.extend(command::piped(known, text, at.start)),
-                Some(Anchor::Clause) => found.extend(value::clause(known, text, at.end)),
-                Some(Anchor::Pem) => found.extend(pem::find(text, at.start)),
-                Some(Anchor::Name) | None => {}
-            }
-        }
-        found
+    /// The anchors of `text`, and where they are.
+    fn find<'t>(&'t self, text: &'t str) -> impl Iterator<Item = (Range<usize>, Anchor)> + 't {
+        let of_hit = |hit: aho_corasick::Match| Some((hit.range(), *self.anchors.get(hit.pattern().as_usize())?));
+        self.finder.find_overlapping_iter(text).filter_map(of_hit)
     }
 }
 
@@ -127,23 +145,6 @@ fn by_form(known: &Known, text: &str, prefix: Range<usize>, form: &'static Form)
     Some(Finding { range: range.start + lead..range.end, family: &form.family })
 }
 
-/// The word around `mark`, where it has the form of `marked`.
-fn by_mark(text: &str, mark: Range<usize>, marked: &'static Marked) -> Option<Finding> {
-    if text.get(mark.clone())? != marked.mark {
-        return None;
-    }
-    let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_~.+/:-".contains(byte);
-    let before = text.as_bytes().get(..mark.start)?.iter().rev();
-    let n_before = before.take(LONGEST_MARKED).take_while(|byte| is_of_word(byte)).count();
-    let after = text.as_bytes().get(mark.end..)?.iter();
-    let n_after = after.take(LONGEST_MARKED).take_while(|byte| is_of_word(byte) || **byte == b'=').count();
-    let start = mark.start - n_before;
-    let pattern = marked.pattern.get_or_init(|| pattern(&format!("(?-u:{})", marked.word)));
-    let found = pattern.find(text.get(start..mark.end + n_after)?)?;
-    let range = start + found.start()..start + found.end();
-    (range.contains(&mark.start)).then_some(Finding { range, family: &marked.family })
-}
-
 /// Whether `text` is put together of so few characters that it stands for something else, as in `ghp_xxxxxxxx`.
 fn is_uniform(text: &str) -> bool {
     let n_different = text.chars().collect::<HashSet<_>>().len();
@@ -163,8 +164,23 @@ mod tests {
             assert!(!form.prefixes.is_empty() && !form.source.is_empty(), "{}", form.family);
             assert!(Regex::new(&format!(r"\A(?-u:{})", form.rest)).is_ok(), "{}", form.rest);
         }
-        for marked in &known().marked {
-            assert!(!marked.source.is_empty() && Regex::new(&marked.word).is_ok(), "{}", marked.family);
+        for shape in &known().shape {
+            assert!(!shape.anchors.is_empty(), "{}", shape.family);
+            assert!(Regex::new(&shape.before).is_ok() && Regex::new(&shape.after).is_ok(), "{}", shape.family);
         }
+    }
+
+    // L-13: the lines for personal data that docs/security.md shows.
+    #[test]
+    fn l_13_lines_for_personal_data_can_be_added() {
+        let page = include_str!("../../../../docs/security.md");
+        let lines = page.split("```toml").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+        let data = format!("{}\n{lines}", include_str!("../redact.toml"));
+        let rules: &Rules = Box::leak(Box::new(Rules::new(Box::leak(Box::new(toml::from_str(&data).unwrap())))));
+        let text = "ann@example.com, +49 (30) 1234567, 4111 1111 1111 1111, DE89 3704 0044 0532 0130 00; line 4111";
+        let found: Vec<_> = rules.find(text).0.into_iter().map(|finding| &text[finding.range]).collect();
+        let personal = ["ann@example.com", "+49 (30) 1234567", "4111 1111 1111 1111", "DE89 3704 0044 0532 0130 00"];
+        assert_eq!(found, personal);
+        assert_eq!(find(text), []);
     }
 }

@@ -84,7 +84,8 @@ impl<'t> Scan<'t> {
         for (at, byte) in bytes.iter().enumerate().take(LONGEST_VALUE) {
             match byte {
                 b'\\' => n_escapes += 1,
-                b'\n' if !quote.is_triple => return None,
+                // A backslash before the line end says that the string goes on.
+                b'\n' if !quote.is_triple && n_escapes == 0 => return None,
                 byte if *byte == quote.byte && n_escapes <= quote.n_escapes => {
                     return Some((at - n_escapes, n_escapes + if quote.is_triple { 3 } else { 1 }));
                 }

@@ -47,14 +47,26 @@ impl Known {
 
     /// Whether `value` is a sentence about something, rather than a phrase that is the secret.
     pub(super) fn is_sentence(&self, value: &str) -> bool {
-        let mut words = value.split_whitespace();
-        let n_words = words.clone().count();
-        let is_of_sentence = |word: &str| {
-            let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
-            self.sentence_words.contains(&word)
-        };
-        n_words > 12 || (n_words > 1 && words.any(is_of_sentence))
+        let n_words = value.split_whitespace().count();
+        n_words > 12 && !is_mnemonic(value) || n_words > 1 && self.is_prose(value)
     }
+
+    /// Whether `value` has a word that holds sentences together.
+    pub(super) fn is_prose(&self, value: &str) -> bool {
+        let plain = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
+        value.split_whitespace().any(|word| self.sentence_words.contains(&plain(word)))
+    }
+}
+
+/// Whether `value` is a digest or a key in hexadecimal digits, of 128 bits or more.
+pub(super) fn is_long_hex(value: &str) -> bool {
+    value.len() >= 32 && value.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether `value` is a list of words that stands for a key, as BIP 39 describes it: 12 to 24 short words, by threes.
+pub(super) fn is_mnemonic(value: &str) -> bool {
+    let is_word = |word: &str| (3..=8).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    value.split(' ').all(is_word) && matches!(value.split(' ').count(), 12 | 15 | 18 | 21 | 24)
 }
 
 /// Whether `value` is written as the name of a variable is: `ANTHROPIC_API_KEY`.

@@ -76,7 +76,7 @@ pub(super) fn strings(text: &str, range: Range<usize>, n_end: usize) -> Range<us
     let mut end = range.end;
     for _ in 0..MOST_JOINTS {
         let rest = text.get(end..).unwrap_or_default();
-        let Some(joint) = joint(rest).filter(|joint| joint.len() > n_end && joint.contains('+')) else { break };
+        let Some(joint) = joint(rest).filter(|joint| joint.len() > n_end && joint.contains(['+', '\\'])) else { break };
         let n_next = piece(rest.get(joint.len()..).unwrap_or_default());
         let quote = rest.get(..n_end);
         if n_next < 4 || rest.get(joint.len() + n_next..joint.len() + n_next + n_end) != quote {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::known::{Finding, Known};
 use super::screen::looks_like_chance;
+use crate::language::floor;
 
 const FAMILY: &str = "credentials in a URL";
 /// No credentials are longer.
@@ -11,30 +12,21 @@ const LONGEST: usize = 512;
 
 /// The credentials behind `mark`, which is `://`.
 pub(super) fn find(known: &Known, text: &str, mark: Range<usize>) -> Option<Finding> {
-    let rest = text.get(mark.end..)?;
-    let ends = |c: char| c.is_whitespace() || c.is_control() || "/\"'<>`…".contains(c);
-    // A password may hold a slash; a port does not.
-    let is_port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let before = rest.split(ends).next()?;
-    let goes_on = !before.contains('@') && before.split_once(':').is_some_and(|(_, port)| !is_port(port));
-    let ends = |c: char| ends(c) && !(goes_on && c == '/');
-    let n = rest
-        .char_indices()
-        .take_while(|(at, c)| *at < LONGEST && !ends(*c))
-        .last()
-        .map_or(0, |(at, c)| at + c.len_utf8());
-    let n_credentials = rest.get(..n)?.rfind('@')?;
-    let server = rest.get(n_credentials + 1..)?;
-    if !text.get(..mark.start)?.ends_with(|c: char| c.is_ascii_alphanumeric())
-        || !server.starts_with(|c: char| c.is_alphanumeric() || "[$%{<".contains(c))
-    {
+    let rest = text.get(mark.end..floor(text, mark.end + LONGEST))?;
+    let ends = |c: char| c.is_whitespace() || c.is_control() || "\"'<>`…".contains(c);
+    let rest = rest.split(ends).next()?;
+    if !text.get(..mark.start)?.ends_with(|c: char| c.is_ascii_alphanumeric()) {
         return None;
     }
-    let credentials = rest.get(..n_credentials)?;
-    let (lead, secret, counts) = match credentials.split_once(':') {
-        Some((user, password)) => (user.len() + 1, password, password.len() >= 3),
-        None => (0, credentials, credentials.len() >= 16 && looks_like_chance(credentials)),
+    let at = rest.find(['/', '?', '#', '@', ':'])?;
+    let (lead, n_credentials) = match rest.as_bytes().get(at)? {
+        b'@' => (0, at),
+        // A password may hold any of these marks.
+        b':' => (at + 1, at + 1 + end_of_password(rest.get(at + 1..)?)?),
+        _ => return None,
     };
+    let secret = rest.get(lead..n_credentials)?;
+    let counts = if lead > 0 { secret.len() >= 3 } else { secret.len() >= 16 && looks_like_chance(secret) };
     let start = mark.end + lead;
     // A password may start as a template does; one is a template from its start to its end.
     let ends = [("{", "}"), ("(", ")"), ("%(", ")s"), ("%{", "}")];
@@ -43,4 +35,27 @@ pub(super) fn find(known: &Known, text: &str, mark: Range<usize>) -> Option<Find
         || secret.contains("**");
     (counts && !is_template && !known.is_placeholder(secret))
         .then_some(Finding { range: start..start + secret.len(), family: FAMILY })
+}
+
+/// Where the password ends that `rest` begins with: at the first `@` before what can only be a server, else at the last one.
+fn end_of_password(rest: &str) -> Option<usize> {
+    let n_digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    if (2..=5).contains(&n_digits) && rest.get(n_digits..)?.starts_with(['/', '?']) {
+        return None;
+    }
+    let is_server = |at: &usize| {
+        let server = rest.get(at + 1..).unwrap_or_default();
+        let n = server.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(byte)).count();
+        let (name, behind) = server.split_at_checked(n).unwrap_or_default();
+        n > 0
+            && (behind.is_empty()
+                || behind.starts_with(':')
+                || behind.starts_with(['/', '?', '#']) && name.contains('.'))
+    };
+    let opens = |at: &usize| {
+        rest.get(at + 1..)
+            .is_some_and(|server| server.starts_with(|c: char| c.is_alphanumeric() || "[$%{<".contains(c)))
+    };
+    let mut ats = rest.match_indices('@').map(|(at, _)| at);
+    ats.clone().find(is_server).or_else(|| ats.rfind(opens))
 }

@@ -11,26 +11,48 @@ use super::likely::{
 };
 use super::name::{Meaning, Weight};
 use super::scan::{SHORTEST, Scan};
-use super::screen::looks_like_chance;
-use super::split;
+use super::screen::{is_long_hex, looks_like_chance};
+use super::{split, table};
 
-/// The secret that the name at `name` has as its value.
-pub(super) fn find(known: &'static Known, text: &str, name: Range<usize>) -> Option<Finding> {
+/// The secrets that the name at `name` has as its value, or as the head of a column.
+pub(super) fn find(known: &'static Known, text: &str, name: Range<usize>) -> Vec<Finding> {
+    let Some(word) = text.get(name.clone()) else { return Vec::new() };
     let mut scan = Scan::new(text, name.end);
-    let (between, word) = (between(&mut scan, text, &name)?, text.get(name.clone())?);
-    let meaning = known.names.meaning(word)?;
-    let range = match meaning.weight {
-        Weight::Header => header(known, scan, between)?,
-        Weight::Cookies if between != Between::Prose => cookies(known, scan, word)?,
-        Weight::Cookies => return None,
-        Weight::Any | Weight::Chance => plain(known, text, scan, between, meaning, &name)?,
+    let between = between(known, &mut scan, text, &name);
+    let (is_head, is_listed) = (table::may_be_head(text, name.end), table::may_be_listed(text, name.end));
+    let Some(meaning) =
+        (between.is_some() || is_head || is_listed).then(|| meaning(known, text, &name, word)).flatten()
+    else {
+        return Vec::new();
     };
-    Some(Finding { range, family: meaning.family })
+    let mut found = Vec::new();
+    if is_head {
+        found = table::find(known, text, &name, meaning);
+    }
+    if is_listed {
+        found.extend(table::listed(known, text, &name, meaning));
+    }
+    let range = between.and_then(|between| match meaning.weight {
+        Weight::Header => header(known, scan, between),
+        Weight::Cookies if between < Between::Prose => cookies(known, scan, word),
+        Weight::Cookies => None,
+        Weight::Any | Weight::Chance => plain(known, text, scan, between, meaning, &name),
+    });
+    found.extend(range.map(|range| Finding { range, family: meaning.family }));
+    found
 }
 
-/// The password of `IDENTIFIED BY '...'`, which ends at `at`.
-pub(super) fn clause(known: &Known, text: &str, at: usize) -> Option<Finding> {
-    Some(Finding { range: quoted(known, Scan::new(text, at))?, family: "password" })
+/// The meaning of `word`, the name at `name`, with the word before it: of `API key`.
+fn meaning(known: &Known, text: &str, name: &Range<usize>, word: &str) -> Option<Meaning> {
+    let alone = known.names.meaning(word)?;
+    let before = text.get(..name.start)?.strip_suffix(' ').unwrap_or_default();
+    let n = before.bytes().rev().take(24).take_while(u8::is_ascii_alphanumeric).count();
+    let owner = before.get(before.len() - n..).filter(|owner| !owner.is_empty());
+    let is_owned = alone.weight == Weight::Chance
+        && owner
+            .and_then(|owner| known.names.meaning(&format!("{owner} {word}")))
+            .is_some_and(|it| it.weight == Weight::Any);
+    Some(Meaning { is_owned, ..alone })
 }
 
 /// The string in quotes ahead, where it can be a secret.
@@ -67,9 +89,11 @@ fn plain(
     if let Some(quote) = scan.quote() {
         if let Some((n, n_end)) = scan.string(quote) {
             let range = split::strings(text, scan.at..scan.at + n, n_end);
-            let value = text.get(range.clone())?;
+            let (value, first) = (text.get(range.clone())?, scan.rest().get(..n)?);
             let weight = if wrapped == Wrapped::InCall { Weight::Chance } else { meaning.weight };
-            return is_string_secret(known, value, between, Meaning { weight, ..meaning }).then_some(range);
+            let meaning = Meaning { weight, ..meaning };
+            let is_secret = |value: &str| is_string_secret(known, value, between, meaning);
+            return (is_secret(first) || range.len() > n && is_secret(value)).then_some(range);
         }
         // What has no end was cut off.
         let n = scan.word();
@@ -111,7 +135,7 @@ fn wrapper(scan: &mut Scan<'_>) -> Wrapped {
     let word = rest.get(..n).unwrap_or_default();
     let behind = rest.get(n..).unwrap_or_default();
     let is_string = |text: &str| text.starts_with(['"', '\'', '`']) || text.starts_with("\\\"");
-    if n <= 2 && n > 0 && word.bytes().all(|byte| b"bBrRfFuU@&".contains(&byte)) && is_string(behind) {
+    if n <= 2 && n > 0 && word.bytes().all(|byte| b"bBrRfFuUN@&".contains(&byte)) && is_string(behind) {
         scan.at += n;
         return Wrapped::InConstructor;
     }
@@ -132,7 +156,11 @@ fn is_string_secret(known: &Known, value: &str, between: Between, meaning: Meani
     }
     let is_chance = looks_like_chance(value) && !is_code(value);
     match (meaning.weight, between) {
-        (_, Between::Prose) => is_chance && value.bytes().any(|byte| byte.is_ascii_digit()),
+        (_, Between::Word) => false,
+        (_, Between::Prose) => {
+            is_chance && value.bytes().any(|byte| byte.is_ascii_digit())
+                || meaning.family == "password" && known.looks_like_password(value)
+        }
         (Weight::Chance, _) if is_id(value) => meaning.is_token && value.len() >= 16,
         (Weight::Chance, _) => is_chance || meaning.is_token && has_digits_and_letters(value),
         (_, Between::Call) if meaning.is_shouted || meaning.sets => !is_code(value) && !known.is_sentence(value),
@@ -158,6 +186,7 @@ fn bare(text: &str, scan: Scan<'_>, between: Between, name: &Range<usize>) -> us
             ';' => is_connection || is_assignment(behind) || (behind.is_empty() && between != Between::Markup),
             ',' => is_assignment(behind) || behind.is_empty(),
             '<' => between == Between::Markup || behind.starts_with('/'),
+            '.' => behind.is_empty() && between >= Between::Prose,
             ')' | ']' | '}' => behind.is_empty() || behind.bytes().all(|byte| b")]};:,.".contains(&byte)),
             _ => false,
         }
@@ -202,6 +231,13 @@ fn is_bare_secret(
         return false;
     }
     match (meaning.weight, between) {
+        // `a two-pass x86+SSE2 search`
+        (_, Between::Word) if text.get(..name.end).is_some_and(|text| text.ends_with("-pass")) => false,
+        (_, Between::Word) => {
+            known.looks_like_token(value)
+                || (meaning.weight == Weight::Any || meaning.is_owned) && known.looks_like_password(value)
+        }
+        (Weight::Chance, _) if meaning.is_owned && is_long_hex(value) => true,
         (_, Between::Prose) => {
             let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
             has_digit && (is_chance || is_password && value.len() >= 6 && !is_number && !is_id(value))
@@ -221,6 +257,7 @@ fn is_bare_secret(
         (_, Between::Colon) => {
             (ends_line && (has_digit_or_mark || is_chance || is_one_word(value) && !has_capital_first(value)))
                 || is_chance && has_digit_or_mark && !is_name_of_code(value, line)
+                || is_password && known.looks_like_password(value)
         }
         (_, Between::Blank) => {
             let is_followed = line.trim_start().starts_with(['-', '|', '&', ';', '>']);
