@@ -6,8 +6,9 @@ use serde_json::json;
 
 use crate::stage::Stage;
 
-/// A title, a clipboard, a line that is written over, C1 and bidi.
-const NASTY: &str = "\u{1b}]0;owned\u{7}\u{1b}]52;c;ZXZpbA==\u{7}a\rb\u{9b}31m\u{7f}\u{202e}c\u{2066}";
+/// A title, a clipboard, a line that is written over, C1, bidi, separators of lines, and markup.
+const NASTY: &str =
+    "\u{1b}]0;owned\u{7}\u{1b}]52;c;ZXZpbA==\u{7}a\rb\u{9b}31m\u{7f}\u{202e}c\u{2066}\u{2028}d\u{2029}<script>";
 
 /// A transcript of a few steps in which everything that a person may see is nasty.
 fn nasty_transcript() -> String {
@@ -44,7 +45,7 @@ fn nasty_transcript() -> String {
 
 fn is_nasty(c: char) -> bool {
     let is_bidi = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    c.is_control() && !matches!(c, '\n' | '\t') || is_bidi
+    c.is_control() && !matches!(c, '\n' | '\t') || is_bidi || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 // whatever is printed, as text or as JSON, and in reports.
@@ -76,6 +77,10 @@ fn x_01_nothing_of_a_transcript_reaches_a_terminal_as_it_is() {
         &["archive", "search", "line"],
         &["archive", "search", "line", "--json"],
         &["run", "latest", "--preset", "safe", "--dry-run", "--report", "report.json"],
+        &["export", "latest", "--format", "ndjson"],
+        &["export", "latest", "--format", "markdown"],
+        &["export", "latest", "--format", "atif"],
+        &["export", "latest", "--format", "openai"],
         &["buffer", "push", NASTY],
         &["buffer", "list"],
     ];

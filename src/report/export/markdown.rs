@@ -29,7 +29,7 @@ impl Place {
         let name = if goes_on { String::new() } else { format!("**{}**{time}\n\n", capitalized(piece.role.word())) };
         let said = printable(piece.text.trim_end());
         let said = match (piece.kind, piece.tool.as_deref()) {
-            ("prompt" | "answer", _) => format!("{}\n\n", closed(said)),
+            ("prompt" | "answer", _) => format!("{}\n\n", closed(&said)),
             ("call", tool) => format!("`{}`\n\n{}", tool.unwrap_or("tool").replace('`', ""), fenced("json", &said)),
             (kind, _) => folded(&kind.replace('_', " "), &said),
         };
@@ -46,7 +46,7 @@ fn head(session: &SessionRef) -> String {
     let title = session.title.as_deref().unwrap_or("Session");
     let rows = [("Session", &session.id), ("Project", &session.project)];
     let rows = rows.iter().filter_map(|(name, value)| Some(format!("- {name}: `{}`\n", value.as_deref()?)));
-    format!("# {}\n\n{}\n", printable(title).replace('\n', " "), rows.collect::<Vec<_>>().concat())
+    format!("# {}\n\n{}\n", without_markup(&printable(title).replace('\n', " ")), rows.collect::<Vec<_>>().concat())
 }
 
 /// A block that is closed until somebody opens it.
@@ -61,28 +61,54 @@ fn fenced(language: &str, text: &str) -> String {
     format!("{fence}{language}\n{text}\n{fence}\n\n")
 }
 
-/// `text`, with an end for the fenced block that it leaves open, as an answer does that was interrupted: what follows is no
-/// part of it.
-fn closed(mut text: String) -> String {
+/// `text` without markup outside its fenced blocks, and with an end for the block that it leaves open, as an answer does that
+/// was interrupted: what follows is no part of it.
+fn closed(text: &str) -> String {
+    // Of a fence that is indented, only a reader of all of Markdown can say what it belongs to.
+    let is_fence = |line: &str| line.starts_with("```") || line.starts_with("~~~");
+    let is_clear = text.lines().all(|line| is_fence(line) || !is_fence(line.trim_start_matches(' ')));
     let mut open = None;
-    for line in text.lines() {
-        let from_mark = line.trim_start_matches(' ');
-        let Some(mark) = from_mark.chars().next().filter(|c| matches!(c, '`' | '~')) else { continue };
-        let info = from_mark.trim_start_matches(mark);
+    let mut shown = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let from_mark = line.trim_start_matches(' ').trim_end();
+        let mark = from_mark.chars().next().filter(|c| matches!(c, '`' | '~'));
+        let info = mark.map_or(from_mark, |mark| from_mark.trim_start_matches(mark));
         let fence = from_mark.strip_suffix(info).unwrap_or(from_mark);
         // What is indented further is code, or belongs to an item of a list.
-        let may_be_one = line.len() - from_mark.len() <= 3 && fence.len() >= 3;
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        let may_be_one = indent <= 3 && fence.len() >= 3;
         match open {
-            None if may_be_one && !(mark == '`' && info.contains('`')) => open = Some(fence.to_owned()),
-            Some(ref begun) if may_be_one && fence.starts_with(begun) && info.trim().is_empty() => open = None,
-            _ => {}
+            None => {
+                shown.push_str(&without_markup(line));
+                if may_be_one && !(mark == Some('`') && info.contains('`')) {
+                    open = Some(fence.to_owned());
+                }
+            }
+            Some(ref begun) => {
+                shown.push_str(&if is_clear { line.to_owned() } else { without_markup(line) });
+                if may_be_one && fence.starts_with(begun) && info.trim().is_empty() {
+                    open = None;
+                }
+            }
         }
     }
     if let Some(fence) = open {
-        text.push('\n');
-        text.push_str(&fence);
+        shown.push('\n');
+        shown.push_str(&fence);
     }
-    text
+    shown
+}
+
+/// `text` with `&lt;` for each `<` that may begin a tag, in spans of code too: where these begin and end depends on the whole
+/// document.
+fn without_markup(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let is_tag = c == '<' && chars.peek().is_some_and(|next| next.is_ascii_alphabetic() || "/!?".contains(*next));
+        if is_tag { shown.push_str("&lt;") } else { shown.push(c) }
+    }
+    shown
 }
 
 fn capitalized(word: &str) -> String {
@@ -105,10 +131,20 @@ mod tests {
     #[test]
     fn y_03_no_text_leaves_its_block_open() {
         for whole in ["a", "```\na\n```", "~~~ rs\n```\n~~~~", "``` a`b", "    ```\n", "````\n```\n````  \nb"] {
-            assert_eq!(closed(whole.to_owned()), whole);
+            assert_eq!(closed(whole), whole);
         }
-        assert_eq!(closed("a\n```rs\nfn f".to_owned()), "a\n```rs\nfn f\n```");
-        assert_eq!(closed("~~~~\n~~~\n```".to_owned()), "~~~~\n~~~\n```\n~~~~");
-        assert_eq!(closed("```\n```rs".to_owned()), "```\n```rs\n```");
+        assert_eq!(closed("a\n```rs\nfn f"), "a\n```rs\nfn f\n```");
+        assert_eq!(closed("~~~~\n~~~\n```"), "~~~~\n~~~\n```\n~~~~");
+        assert_eq!(closed("```\n```rs"), "```\n```rs\n```");
+    }
+
+    // X-01
+    #[test]
+    fn x_01_no_markup_of_a_session_is_a_tag_on_the_page() {
+        let text = "<script>x</script> a < b, `Vec<T>` <!-- c\n```html\n<p>\n```\n<img src=x>";
+        let shown = "&lt;script>x&lt;/script> a < b, `Vec&lt;T>` &lt;!-- c\n```html\n<p>\n```\n&lt;img src=x>";
+        assert_eq!(closed(text), shown);
+        let moved = "- a\n  ```\n```\n```\n<script>";
+        assert_eq!(closed(moved).matches("<script>").count(), 0);
     }
 }

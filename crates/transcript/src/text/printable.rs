@@ -1,10 +1,11 @@
-//! Text that can be shown on a terminal: what would move its cursor, set its clipboard or turn its text around is escaped.
+//! Text that can be shown on a terminal: what would move its cursor, set its clipboard, turn its text around or end its line
+//! is escaped.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// `text` with an escape as in JSON (`\u001b`) for each control character but newline and tab, and for each that changes
-/// the direction of what follows. A carriage return before a newline is dropped. What is JSON stays the same JSON.
+/// `text` with an escape as in JSON (`\u001b`) for each control character but newline and tab, for each that changes the
+/// direction of what follows, and for the separators of lines and paragraphs. A carriage return before a newline is dropped. What is JSON stays the same JSON.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     let Some(first) = first_unprintable(text) else { return Cow::Borrowed(text) };
@@ -36,7 +37,9 @@ pub fn without_controls(text: &str) -> Cow<'_, str> {
 fn is_printable(c: char) -> bool {
     // Unicode, UAX #9: the explicit directional characters and the implicit marks.
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    matches!(c, '\n' | '\t') || !(c.is_control() || turns)
+    // A newline to some readers of lines, and none to others.
+    let ends = matches!(c, '\u{2028}' | '\u{2029}');
+    matches!(c, '\n' | '\t') || !(c.is_control() || turns || ends)
 }
 
 /// Where the first character stands that is escaped: a quick look at the bytes finds most texts to have none.
@@ -64,6 +67,7 @@ mod tests {
             ("a line\r\n", "a line\n"),
             ("\u{9b}31m \u{7f}", "\\u009b31m \\u007f"),
             ("a\u{202e}b\u{2066}c\u{200f}\u{61c}", "a\\u202eb\\u2066c\\u200f\\u061c"),
+            ("one\u{2028}line\u{2029}", "one\\u2028line\\u2029"),
             ("naïve – “日本” 👩‍💻", "naïve – “日本” 👩‍💻"),
         ] {
             assert_eq!(printable(text), shown);

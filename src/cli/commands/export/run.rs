@@ -19,6 +19,7 @@ use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Existing, Staged};
 use ctxc_engine::redact::Redactor;
 use ctxc_transcript::session::{Found, FoundBy, Places, of_all_projects};
+use ctxc_transcript::text::printable;
 
 pub(crate) const EXAMPLES: &str = "\
 Exports the active entries: what a resume would send. Secrets are replaced by placeholders such as [SECRET-1].
@@ -163,8 +164,10 @@ fn export_one(
         session.title = session.title.map(|title| redactor.redact(&title).text);
     }
     let mut export = Export::new(args.format, &session);
-    let mut write =
-        |text: &str| output.write_all(text.as_bytes()).map_err(|error| anyhow::Error::new(NotWritten(error)));
+    // JSON says the same with these escapes.
+    let mut write = |text: &str| {
+        output.write_all(printable(text).as_bytes()).map_err(|error| anyhow::Error::new(NotWritten(error)))
+    };
     each_piece(&reading, ui, |mut piece| {
         if !args.no_redact {
             piece.text = redactor.redact(&piece.text).text;
