@@ -17,17 +17,19 @@
     box.replaceChildren();
     const steps = data.steps;
     if (steps.length < 2) return;
-    const [width, height, left, bottom, top] = [box.clientWidth, 240, 44, 20, 18];
+    const [width, height, bottom, top] = [box.clientWidth, 240, 20, 18];
     const svg = draw("svg", box, { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": data.caption });
     const sums = steps.map((step) => step.used ? step.used.reduce((sum, n) => sum + n, 0) : 0);
     const most = Math.max(1, ...sums, ...steps.map((step) => step.measured ?? 0));
     const high = most > data.window * 0.5 ? Math.max(most, data.window) * 1.05 : most * 1.1;
+    // The axis is as far from the edge as its longest label needs.
+    const ticks = [0, 0.5, 1].map((part) => [most * part, draw("text", svg, {}, short(Math.round(most * part)))]);
+    const left = 10 + Math.ceil(Math.max(...ticks.map(([, label]) => label.getComputedTextLength())));
     const x = (at) => left + (width - left - 8) * at / (steps.length - 1);
     const y = (tokens) => height - bottom - (height - bottom - top) * tokens / high;
-    for (const part of [0, 0.5, 1]) {
-      const tokens = most * part;
+    for (const [tokens, label] of ticks) {
       draw("line", svg, { class: "grid", x1: left, x2: width - 8, y1: y(tokens), y2: y(tokens) });
-      draw("text", svg, { x: left - 6, y: y(tokens) + 4, "text-anchor": "end" }, short(Math.round(tokens)));
+      for (const [key, value] of [["x", left - 6], ["y", y(tokens) + 4], ["text-anchor", "end"]]) label.setAttribute(key, value);
     }
     const base = steps.map(() => 0);
     const first = steps.findIndex((step) => step.used);
