@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::version::{Group, Layout};
-use ctxc_transcript::{Chain, ChainEnd, Index, LineNo, Parent};
+use ctxc_transcript::{Chain, ChainEnd, Index, LineNo, LineSet, Parent};
 
 /// The live chain of the session without what was inserted.
 pub(super) fn stored_chain(index: &Index, layout: &Layout) -> Chain {
@@ -36,16 +36,22 @@ fn without_inserted(index: &Index, layout: &Layout) -> Index {
     stored
 }
 
-/// The inserted lines that a resume may send: a compaction of the client's own behind them has cut the others off.
-pub(super) fn live_groups<'a>(stored: &Chain, layout: &'a Layout) -> impl Iterator<Item = &'a Group> + Clone {
-    let boundary = stored.lines.first().copied().filter(|_| stored.end == ChainEnd::CompactBoundary);
+/// The inserted lines that a resume may send: a later compaction by the client, unless it is in `dropped`, has cut the others
+/// off.
+pub(super) fn live_groups<'a>(
+    stored: &Chain,
+    layout: &'a Layout,
+    dropped: &LineSet,
+) -> impl Iterator<Item = &'a Group> + Clone + use<'a> {
+    let boundary = stored.lines.first().copied();
+    let boundary = boundary.filter(|line| stored.end == ChainEnd::CompactBoundary && !dropped.contains(*line));
     layout.groups().iter().filter(move |group| boundary.is_none_or(|boundary| boundary < group.first))
 }
 
 /// The chain with the inserted lines in it, each group before the first entry that stands behind it.
-pub(super) fn with_inserted(stored: &Chain, layout: &Layout) -> Chain {
+pub(super) fn with_inserted(stored: &Chain, layout: &Layout, dropped: &LineSet) -> Chain {
     let mut chain = stored.clone();
-    for group in live_groups(stored, layout) {
+    for group in live_groups(stored, layout, dropped) {
         let at = chain.lines.iter().position(|line| *line >= group.first).unwrap_or(chain.lines.len());
         chain.lines.splice(at..at, group.places());
     }

@@ -50,7 +50,7 @@ pub fn composed(source: Source<'_>, history: &History) -> io::Result<Composed> {
     let stored = stored_chain(&index, layout);
     let active = history.active();
     take_edits(file, &index, &stored, layout, history, &active, &mut rewrite)?;
-    let mut chain = with_inserted(&stored, layout);
+    let mut chain = with_inserted(&stored, layout, &rewrite.dropped);
     link(file, &index, &stored, layout, &mut rewrite)?;
     keep_healed(&stored, &mut rewrite);
     drop_revived(file, &index, &mut chain, layout, &mut rewrite)?;

@@ -33,7 +33,7 @@ pub(super) fn link(
     let mut tip = None;
     // The summary of a group before.
     let mut earlier = None;
-    let groups = live_groups(stored, layout);
+    let groups = live_groups(stored, layout, &rewrite.dropped);
     for group in groups.clone().filter(|group| is_boundary(group.first)) {
         let is_left = |other: &Group| other.places().any(|line| !rewrite.dropped.contains(line));
         let goes_on = groups.clone().any(|other| other.first > group.first && is_left(other));
