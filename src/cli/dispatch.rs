@@ -212,7 +212,7 @@ fn dispatch(
         Verb::Log(args) => log::run(&args, &context)?,
         Verb::Completions(args) => completions::run(&args, &context)?,
         Verb::Man(args) => man::run(&args, Args::command(), &context)?,
-        Verb::Archive(args) => archive::run(args, &context)?,
+        Verb::Archive(args) => return archive::run(args, &context),
         Verb::Buffer(args) => return buffer::run(args, &context),
     }
     Ok(Completion::Full)

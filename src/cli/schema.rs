@@ -70,6 +70,7 @@ pub fn schemas() -> Schemas {
     all.add::<report::archive::Shown>(&["archive show"]);
     all.add::<report::archive::Found>(&["archive search"]);
     all.add::<report::archive::Swept>(&["archive gc"]);
+    all.add::<report::damage::DamageReport>(&["archive check"]);
     all.add::<archive::copy::Report<'_>>(&["archive copy"]);
     all.add::<archive::upgrade::Report<'_>>(&["archive upgrade"]);
     all.add::<report::buffer::PushReport>(&["buffer push", "buffer load"]);

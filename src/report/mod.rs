@@ -11,6 +11,7 @@ pub(crate) mod compact;
 pub(crate) mod compress;
 pub(crate) mod cost;
 pub(crate) mod cutting;
+pub(crate) mod damage;
 pub(crate) mod deposit;
 pub(crate) mod diff;
 pub(crate) mod doctor;

@@ -136,6 +136,7 @@ const RUNS: &[&[&str]] = &[
     &["archive", "search", "retry", "--json"],
     &["archive", "show", "!", "--json"],
     &["archive", "copy", "--to", "sqlite:copy.sqlite", "--json"],
+    &["archive", "check", "--json"],
     &["archive", "gc", "--json"],
     &["gain", "--json"],
     &["clean", "--yes", "--json"],

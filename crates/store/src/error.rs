@@ -54,7 +54,7 @@ pub enum ArchiveError {
         known: i64,
     },
     /// The file is no database, or a broken one.
-    #[error("read the archive {}: it is damaged or not a database ({detail}); move it aside, or choose another file with `sqlite:PATH`", path.display())]
+    #[error("read the archive {}: it is damaged or not a database ({detail}); run `ctxc archive check --repair`, or choose another file with `sqlite:PATH`", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,

@@ -59,6 +59,7 @@ pub use query::{Hit, Query, Reader};
 pub use recipe::RecipeStep;
 pub use record::{Record, RecordFilter};
 pub use server_url::{Encryption, ServerUrl, hide_password};
+pub use sqlite::damage::{Damage, DamagedRow, Repair, check, rebuild};
 pub use sqlite::find_index::{FindIndex, FindSource};
 pub use sqlite::find_search::{FindHit, FindQuery, Since};
 pub use sqlite::find_text::{FindPlace, FindText};

@@ -36,6 +36,10 @@ impl OpenPack {
         self.ids.is_empty()
     }
 
+    pub(super) fn ids(&self) -> &[LineId] {
+        &self.ids
+    }
+
     /// Whether with a line of this length it is no longer than a pack ought to be. A longer line has one of its own.
     pub(super) const fn has_room_for(&self, length: usize) -> bool {
         self.bytes.is_empty() || self.bytes.len() + length <= FULL

@@ -1,6 +1,7 @@
 //! The archive in a `SQLite` database: one file, in WAL mode, readable by its owner only.
 
 mod connect;
+pub(super) mod damage;
 mod fault;
 pub(super) mod find_index;
 pub(super) mod find_search;

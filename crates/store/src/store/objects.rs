@@ -9,7 +9,7 @@ use ctxc_transcript::text::Digest;
 
 const LABEL: &str = "SELECT kind, key, \"group\", head, checksum FROM object";
 
-const WHOLE: &str = "SELECT kind, key, \"group\", head, checksum, codec, bytes, content FROM object";
+pub(crate) const WHOLE: &str = "SELECT kind, key, \"group\", head, checksum, codec, bytes, content FROM object";
 
 const INSERT: &str = "INSERT INTO object (kind, key, \"group\", head, checksum, codec, bytes, content)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
@@ -20,7 +20,7 @@ fn label(row: &mut Row) -> Result<Label, Damage> {
     Ok(Label { kind: row.get()?, key: row.get()?, group: row.get()?, head: row.get()?, checksum: row.get()? })
 }
 
-fn object(row: &mut Row, unpacker: &mut Unpacker) -> Result<Object, Damage> {
+pub(crate) fn object(row: &mut Row, unpacker: &mut Unpacker) -> Result<Object, Damage> {
     let label = label(row)?;
     let key = label.key;
     let packed = PackedObject { label, codec: row.get()?, bytes: row.get()?, content: row.get()? };

@@ -13,7 +13,8 @@ use crate::{
 };
 use ctxc_transcript::text::Tokens;
 
-const COLUMNS: &str = "id, verb, command, session, time, source_path, source_digest, source_bytes, output_path,
+pub(crate) const COLUMNS: &str =
+    "id, verb, command, session, time, source_path, source_digest, source_bytes, output_path,
     output_digest, output_bytes, session_ids, report, cuts, tokens_before, tokens_after";
 
 const TYPED: &str = "id text, verb text, command text, session text, time text, source_path bytea, source_digest bytea, \
@@ -38,7 +39,7 @@ pub(crate) const RECIPE: [&str; 2] = [
     "SELECT recipe FROM operation WHERE id = $1",
 ];
 
-fn operation(row: &mut Row) -> Result<Operation, Damage> {
+pub(crate) fn operation(row: &mut Row) -> Result<Operation, Damage> {
     let odd = |error: &dyn std::fmt::Display| error.to_string();
     let file = |row: &mut Row| Ok::<_, Damage>(FileRef { path: row.get()?, digest: row.get()?, bytes: row.get()? });
     let (id, verb, command, session, time) = (row.get()?, row.get()?, row.get()?, row.get()?, row.get()?);

@@ -177,7 +177,7 @@ impl Packing {
     }
 }
 
-fn next_pack(db: &dyn Link) -> Result<u64, ArchiveError> {
+pub(crate) fn next_pack(db: &dyn Link) -> Result<u64, ArchiveError> {
     let id = db.new_ids("pack", 1)?.first().copied();
     id.map(i64::cast_unsigned).ok_or_else(|| db.damaged("no number for a pack".to_owned()))
 }

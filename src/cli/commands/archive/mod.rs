@@ -1,5 +1,6 @@
 //! `ctxc archive`: look into the archive, copy it, clean it up.
 
+mod check;
 pub(crate) mod copy;
 mod gc;
 mod list;

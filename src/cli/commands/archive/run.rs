@@ -3,9 +3,9 @@
 use clap::Subcommand;
 
 use super::opened::{ArchiveArg, OpenArchive};
-use super::{copy, gc, list, search, show, upgrade};
+use super::{check, copy, gc, list, search, show, upgrade};
 use crate::cli::context::Context;
-use crate::session::error::CommandError;
+use crate::session::error::{CommandError, Completion};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -13,6 +13,7 @@ Examples:
   ctxc archive list --size
   ctxc archive search \"connection refused\" --kind tool-result
   ctxc archive show 3f9a1c2b7d4e
+  ctxc archive check --repair
   ctxc archive copy --to sqlite:backup.sqlite
   ctxc archive copy --to postgres://ann@db.example.org/team
   ctxc archive gc --dry-run";
@@ -41,6 +42,17 @@ Examples:
   ctxc archive gc --sessions 180d
   ctxc archive gc --originals --older-than 365d";
 
+const CHECK_EXAMPLES: &str = "\
+Reads everything in the archive and compares it with its checksums. Exits 1 if something is damaged.
+
+--repair puts back lines that sessions, results or backups still have, and drops entries that cannot be read. If the \
+file itself is damaged, a new one takes its place and the old one stays beside it. Sessions that are not whole \
+afterwards are listed.
+
+Examples:
+  ctxc archive check
+  ctxc archive check --repair";
+
 const UPGRADE_EXAMPLES: &str = "\
 Older versions of ctxc cannot use the archive afterwards, so agree on a time with everyone who uses it. Prints \
 the grants for the new tables; the owner of the tables then runs them. Archives in files are upgraded when they \
@@ -66,6 +78,9 @@ enum Verb {
     /// Search entries by words, and by meaning where configured
     #[command(after_help = SEARCH_EXAMPLES)]
     Search(search::Args),
+    /// Find damage, and repair it
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(check::Args),
     /// Copy an archive into another
     Copy(copy::Args),
     /// Upgrade an archive on a server
@@ -76,14 +91,16 @@ enum Verb {
     Gc(gc::Args),
 }
 
-pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     match args.verb {
-        Verb::List(args) => list::run(&args, OpenArchive::open(&args.archive, context)?),
-        Verb::Show(args) => show::run(&args, &OpenArchive::open(&args.archive, context)?),
-        Verb::Search(args) => search::run(args, context),
-        Verb::Copy(args) => copy::run(&args, context),
-        Verb::Gc(args) => gc::run(&args, OpenArchive::open(&args.archive, context)?),
+        Verb::List(args) => list::run(&args, OpenArchive::open(&args.archive, context)?)?,
+        Verb::Show(args) => show::run(&args, &OpenArchive::open(&args.archive, context)?)?,
+        Verb::Search(args) => search::run(args, context)?,
+        Verb::Check(args) => return check::run(&args, context),
+        Verb::Copy(args) => copy::run(&args, context)?,
+        Verb::Gc(args) => gc::run(&args, OpenArchive::open(&args.archive, context)?)?,
         // An older archive on a server is not opened otherwise.
-        Verb::Upgrade(args) => upgrade::run(&args, context),
+        Verb::Upgrade(args) => upgrade::run(&args, context)?,
     }
+    Ok(Completion::Full)
 }

@@ -44,7 +44,7 @@ fn a_02_what_is_no_archive_is_refused_and_left_alone() {
     fs::write(&text, &content).unwrap();
     let error = open(&text).err().unwrap();
     assert!(matches!(error, ArchiveError::Damaged { .. }), "{error}");
-    assert!(error.to_string().contains("move it aside"), "{error}");
+    assert!(error.to_string().contains("archive check --repair"), "{error}");
     assert_eq!(fs::read_to_string(&text).unwrap(), content);
 
     let error = open(folder.path()).err().unwrap();

@@ -1,0 +1,9 @@
+//! Damage of an archive in a file: found, and mended with what others still have (L-14).
+
+mod check;
+mod rebuild;
+mod repair;
+
+pub use check::{Damage, DamagedRow, check};
+pub use rebuild::rebuild;
+pub use repair::Repair;

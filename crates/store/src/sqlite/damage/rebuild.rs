@@ -1,0 +1,116 @@
+//! A new file with the rows that the old one still gives, for a database whose structure is damaged.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, params_from_iter};
+
+use crate::ArchiveError;
+use crate::sqlite::fault::Fault;
+use crate::sqlite::{connect, place};
+
+/// The tables that hold what cannot be made anew. The index of a search is made by the next one.
+const TABLES: [&str; 8] = ["body", "original", "operation", "recipe", "record", "pack", "object", "line_counter"];
+
+/// Puts a new archive in the place of that at `path`, with all rows that can still be read, under their numbers. The old file
+/// stays, under the name that is returned.
+///
+/// # Errors
+/// When the new file cannot be written; the old one is in its place then.
+pub fn rebuild(path: &Path) -> Result<PathBuf, ArchiveError> {
+    let new = place::NewFile::create(path)?;
+    let to = connect::open(&new.path())?;
+    let from = connect::connect(path)?;
+    // Other writers wait; a file that is too damaged for that has none.
+    if let Err(error @ ArchiveError::Locked { .. }) = from.execute_batch("BEGIN IMMEDIATE").fault(path) {
+        return Err(error);
+    }
+    to.execute_batch("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE; DELETE FROM line_counter").fault(path)?;
+    for table in TABLES {
+        copy_table(&from, &to, table).fault(path)?;
+    }
+    copy_numbers(&from, &to).fault(path)?;
+    to.execute_batch("COMMIT").fault(path)?;
+    to.close().map_err(|(_, error)| error).fault(path)?;
+    drop(from);
+    let moved = |source| ArchiveError::Create { path: path.to_owned(), source };
+    let aside = free_name(path).ok_or_else(|| moved(io::ErrorKind::AlreadyExists.into()))?;
+    for (from, to) in place::files(path).into_iter().zip(place::files(&aside)) {
+        if from.exists() {
+            fs::rename(from, to).map_err(moved)?;
+        }
+    }
+    new.settle(path)?;
+    Ok(aside)
+}
+
+/// A name beside `path` that nobody has; `None` where a thousand are taken.
+fn free_name(path: &Path) -> Option<PathBuf> {
+    let name = |n: u32| {
+        let mut name = OsString::from(path);
+        name.push(if n == 0 { ".damaged".to_owned() } else { format!(".damaged-{n}") });
+        PathBuf::from(name)
+    };
+    (0..1000).map(name).find(|name| !name.exists())
+}
+
+/// Copies the rows of a table from both its ends, and what can be read between.
+fn copy_table(from: &Connection, to: &Connection, table: &str) -> rusqlite::Result<()> {
+    let columns: Vec<String> = {
+        let mut statement = to.prepare(&format!("PRAGMA table_info({table})"))?;
+        statement.query_map([], |row| row.get(1))?.collect::<Result<_, _>>()?
+    };
+    let names = columns.iter().map(|column| format!("\"{column}\"")).collect::<Vec<_>>().join(", ");
+    let marks = vec!["?"; columns.len()].join(", ");
+    let mut put = to.prepare(&format!("INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})"))?;
+    let mut take = |order: &str, start: i64| -> (i64, bool) {
+        let sql = format!("SELECT rowid, {names} FROM {table} WHERE rowid {order}");
+        let mut last = start;
+        let Ok(mut statement) = from.prepare(&sql) else { return (last, false) };
+        let Ok(mut rows) = statement.query([start]) else { return (last, false) };
+        loop {
+            match rows.next() {
+                Ok(Some(row)) => {
+                    let values: Result<Vec<Value>, _> = (1..=columns.len()).map(|at| row.get(at)).collect();
+                    last = row.get(0).unwrap_or(last);
+                    // A row that does not fit its table is damaged itself.
+                    let _ = values.map(|values| put.execute(params_from_iter(values)));
+                }
+                Ok(None) => return (last, true),
+                Err(_) => return (last, false),
+            }
+        }
+    };
+    let (mut first, is_whole) = take("> ? ORDER BY rowid", i64::MIN);
+    if is_whole {
+        return Ok(());
+    }
+    let (end, _) = take("< ? ORDER BY rowid DESC", i64::MAX);
+    // Steps over the page that cannot be read.
+    let mut step = 1;
+    first = first.max(0);
+    while first < end {
+        let (last, is_whole) = take("> ? ORDER BY rowid", first);
+        if is_whole {
+            break;
+        }
+        step = if last > first { 1 } else { step * 2 };
+        first = last.saturating_add(step);
+    }
+    Ok(())
+}
+
+/// A number that was given is never given again.
+fn copy_numbers(from: &Connection, to: &Connection) -> rusqlite::Result<()> {
+    let known: Vec<(String, i64)> = from
+        .prepare("SELECT name, seq FROM sqlite_sequence")
+        .and_then(|mut statement| statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect())
+        .unwrap_or_default();
+    for (name, seq) in known {
+        to.execute("UPDATE sqlite_sequence SET seq = max(seq, ?2) WHERE name = ?1", (&name, seq))?;
+    }
+    to.execute_batch("INSERT INTO line_counter SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM line_counter)")
+}

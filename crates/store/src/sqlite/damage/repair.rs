@@ -1,0 +1,123 @@
+//! Lines that are put back under their numbers, and rows that are dropped because nobody can read them.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::check::{Damage, DamagedRow};
+use crate::body::{LEVEL_OF_MERGED, Packer};
+use crate::pack::{OpenPack, place};
+use crate::sqlite::connect;
+use crate::sqlite::link::SqliteLink;
+use crate::store::lines::Lines;
+use crate::store::link::{Hold, Link};
+use crate::store::operations;
+use crate::store::packing::{insert_pack, next_pack};
+use crate::store::value::{Row, values};
+use crate::{ArchiveError, LineId};
+use ctxc_transcript::text::Digest;
+
+/// The repair of an archive, in one transaction. Dropped before its end it changes nothing.
+pub struct Repair {
+    link: SqliteLink,
+    /// The lines that are still lost, by their digests.
+    lost: HashMap<Digest, Vec<LineId>>,
+    open: OpenPack,
+    n_refilled: u64,
+}
+
+impl Repair {
+    /// Begins to repair the archive in the file at `path`, of which [`check`](super::check) found `damage`. Lines that another pack
+    /// still has are back by then.
+    ///
+    /// # Errors
+    /// When the archive cannot be written.
+    pub fn begin(path: &Path, damage: &Damage) -> Result<Self, ArchiveError> {
+        let link = SqliteLink::new(path, Some(connect::open(path)?));
+        link.begin(Hold::All)?;
+        let mut lost: HashMap<LineId, Digest> = damage.lines.iter().copied().collect();
+        let mut n_refilled = 0;
+        for pack in (&link as &dyn Link).all("SELECT id FROM pack", &[], Row::get::<u64>)? {
+            let Some(lines) = Lines::default().pack(&link, pack)? else { continue };
+            for (id, line) in lines.lines() {
+                let has_row = (&link as &dyn Link).number("SELECT count(*) FROM body WHERE id = $1", &values![id])? > 0;
+                if lost.remove(&id).is_some() || !has_row {
+                    let put =
+                        "INSERT OR REPLACE INTO body (id, digest, bytes, codec, content) VALUES ($1, $2, $3, 2, $4)";
+                    link.execute(put, &values![id, Digest::of(line), line.len(), place(pack)])?;
+                    n_refilled += 1;
+                }
+            }
+        }
+        let mut repair = Self { link, lost: HashMap::new(), open: OpenPack::default(), n_refilled };
+        for (id, digest) in lost {
+            repair.lost.entry(digest).or_default().push(id);
+        }
+        for row in &damage.rows {
+            repair.drop_row(*row)?;
+        }
+        Ok(repair)
+    }
+
+    /// Whether a line is still lost.
+    #[must_use]
+    pub fn lacks_lines(&self) -> bool {
+        !self.lost.is_empty()
+    }
+
+    /// Takes `line`, its end included, where it is lost.
+    ///
+    /// # Errors
+    /// When the archive cannot be written.
+    pub fn offer(&mut self, line: &[u8]) -> Result<(), ArchiveError> {
+        for id in self.lost.remove(&Digest::of(line)).unwrap_or_default() {
+            if !self.open.has_room_for(line.len()) {
+                self.close_pack()?;
+            }
+            self.open.add(id, line);
+            self.n_refilled += 1;
+        }
+        Ok(())
+    }
+
+    /// Makes the repair durable; how many lines are there again.
+    ///
+    /// # Errors
+    /// When the archive cannot be written; nothing is repaired then.
+    pub fn finish(mut self) -> Result<u64, ArchiveError> {
+        self.close_pack()?;
+        self.link.commit()?;
+        Ok(self.n_refilled)
+    }
+
+    fn close_pack(&mut self) -> Result<(), ArchiveError> {
+        let open = std::mem::take(&mut self.open);
+        if open.is_empty() {
+            return Ok(());
+        }
+        let db: &dyn Link = &self.link;
+        let pack = next_pack(db)?;
+        for id in open.ids() {
+            db.execute("UPDATE body SET codec = 2, content = $2 WHERE id = $1", &values![*id, place(pack)])?;
+        }
+        insert_pack(db, &mut Packer::new(LEVEL_OF_MERGED), pack, open).map(drop)
+    }
+
+    fn drop_row(&self, row: DamagedRow) -> Result<(), ArchiveError> {
+        let db: &dyn Link = &self.link;
+        match row {
+            DamagedRow::Object(seq) => db.execute("DELETE FROM object WHERE seq = $1", &values![seq])?,
+            DamagedRow::Record(seq) => db.execute("DELETE FROM record WHERE seq = $1", &values![seq])?,
+            DamagedRow::Operation(seq) => {
+                // The names of what it cut are compressed, all else of it is not.
+                db.execute("UPDATE operation SET cuts = NULL WHERE seq = $1", &values![seq])?;
+                let sql = format!("SELECT {} FROM operation WHERE seq = $1", operations::COLUMNS);
+                if db.one(&sql, &values![seq], operations::operation).is_ok() {
+                    return Ok(());
+                }
+                db.execute("DELETE FROM recipe WHERE operation = $1", &values![seq])?;
+                db.execute("DELETE FROM operation WHERE seq = $1", &values![seq])?
+            }
+        };
+        Ok(())
+    }
+}

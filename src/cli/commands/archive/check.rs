@@ -1,0 +1,160 @@
+//! `ctxc archive check`: find damage, and put back what sessions and backups still have (L-14).
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufReader, Seek};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+
+use super::opened::ArchiveArg;
+use crate::cli::context::Context;
+use crate::report::damage::{DamageReport, DamagedSession, RepairReport};
+use crate::session::archives;
+use crate::session::backups::backups_of;
+use crate::session::error::{CommandError, Completion};
+use ctxc_core::version::{damaged_sessions, deposit, files_in, kept_sessions};
+use ctxc_store::{Archive, ArchiveUrl, Damage, Operations, Repair, check, hide_password, rebuild};
+use ctxc_transcript::session::{of_all_projects, sidecar_dir};
+use ctxc_transcript::text::Stopped;
+use ctxc_transcript::{Index, LineReader};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Put back what sessions, results and backups still have
+    #[arg(long)]
+    repair: bool,
+    #[command(flatten)]
+    archive: ArchiveArg,
+}
+
+pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let url = context.environment.archive_url(args.archive.archive.as_deref())?;
+    context.probe_report(None)?;
+    let place: ArchiveUrl = url.parse().map_err(CommandError::usage)?;
+    let ArchiveUrl::Sqlite(path) = place else {
+        return Err(CommandError::usage(anyhow!("only an archive in a file can be checked"))
+            .hint("a server checks its own tables; keep backups of its database"));
+    };
+    if !path.exists() {
+        return Err(anyhow!("no archive at {}", path.display()).into());
+    }
+    let path = std::path::absolute(&path).context("find the archive")?;
+    let mut damage = check(&path).map_err(|error| {
+        let hint = format!("if it cannot be opened at all, move {} aside and run `ctxc keep --all`", path.display());
+        CommandError::from(error).hint(hint)
+    })?;
+    let repair = if args.repair && !damage.is_nothing() {
+        let done = repair(&path, &damage, &url, context)?;
+        damage = check(&path)?;
+        Some(done)
+    } else {
+        None
+    };
+    let report = report(&url, &damage, repair)?;
+    context.print(&report, format_args!("{report}\n"))?;
+    if report.is_damaged() && !args.repair {
+        context.ui.hint("run `ctxc archive check --repair`");
+    }
+    Ok(if report.is_damaged() { Completion::Errors } else { Completion::Full })
+}
+
+fn report(url: &str, damage: &Damage, repair: Option<RepairReport>) -> Result<DamageReport, CommandError> {
+    let archive = archives::open_existing(url)?;
+    let sessions = damaged_sessions(&*archive, &damage.incomplete).into_iter();
+    Ok(DamageReport {
+        archive: hide_password(url),
+        lost_lines: damage.lines.len() as u64,
+        damaged_rows: damage.rows.len() as u64,
+        structure: damage.structure.clone(),
+        sessions: sessions.map(|(id, lost_lines)| DamagedSession { id, lost_lines }).collect(),
+        repair,
+    })
+}
+
+fn repair(path: &Path, damage: &Damage, url: &str, context: &Context<'_>) -> Result<RepairReport, CommandError> {
+    let ui = context.ui;
+    let (related, all) = sources(&*archives::open_existing(url)?, context);
+    let (mut report, mut damage) = (RepairReport::default(), damage.clone());
+    if !damage.structure.is_empty() {
+        report.old_file = Some(rebuild(path)?.display().to_string());
+        damage = check(path)?;
+    }
+    let mut repair = Repair::begin(path, &damage)?;
+    for file in related.iter().chain(&all) {
+        Stopped::check(ui.stop())?;
+        if !repair.lacks_lines() {
+            break;
+        }
+        // One that cannot be read has nothing to give.
+        let Ok(file) = File::open(file) else { continue };
+        let mut lines = LineReader::new(BufReader::new(file));
+        while let Ok(Some(line)) = lines.next_line() {
+            if line.ends_with(b"\n") {
+                repair.offer(line)?;
+            } else {
+                repair.offer(&[line, b"\n"].concat())?;
+            }
+        }
+    }
+    report.lines = repair.finish()?;
+    report.dropped_rows = damage.rows.len() as u64;
+    if report.dropped_rows > 0 || report.old_file.is_some() {
+        let mut archive = archives::open(url)?;
+        for path in related.iter().filter(|path| is_session_file(path)) {
+            report.sessions += u64::from(store_again(&mut *archive, path, context)?);
+        }
+    }
+    Ok(report)
+}
+
+/// The files that the archive names, with their backups, and all other files of the client.
+fn sources(archive: &dyn Archive, context: &Context<'_>) -> (BTreeSet<PathBuf>, BTreeSet<PathBuf>) {
+    let mut related = BTreeSet::new();
+    // What cannot be read of a damaged archive names nothing.
+    for operation in archive.operations(Operations::All).unwrap_or_default() {
+        related.extend(operation.source.path);
+        related.extend(operation.output.path);
+    }
+    related.extend(kept_sessions(archive).unwrap_or_default().into_iter().filter_map(|kept| kept.path));
+    let places = context.environment.places().ok();
+    let sessions = places.and_then(|places| of_all_projects(&places).ok()).unwrap_or_default();
+    let sessions: Vec<PathBuf> = sessions.into_iter().map(|session| session.path).collect();
+    let beside = |path: &PathBuf| {
+        let files = files_in(&sidecar_dir(path)).unwrap_or_default();
+        files.into_iter().chain(backups_of(path)).collect::<Vec<_>>()
+    };
+    let mut all: BTreeSet<PathBuf> = sessions.iter().flat_map(beside).collect();
+    all.extend(sessions);
+    let more: Vec<PathBuf> = related.iter().flat_map(beside).collect();
+    related.extend(more);
+    for files in [&mut related, &mut all] {
+        files.retain(|path| path.is_file());
+    }
+    (related, all)
+}
+
+fn is_session_file(path: &Path) -> bool {
+    path.to_string_lossy().ends_with(".jsonl") || path.extension().is_some_and(|extension| extension == "bak")
+}
+
+/// Stores the session in the file at `path` unless the archive has it; whether something was stored.
+fn store_again(archive: &mut dyn Archive, path: &Path, context: &Context<'_>) -> Result<bool, CommandError> {
+    let stored = (|| {
+        let mut file = File::open(path)?;
+        let index = Index::build(&file)?;
+        file.rewind()?;
+        let id = archives::own_id(Some(path), &file);
+        let deposited = deposit(archive, &file, &index, &id, context.ui.stop())?;
+        archive.commit()?;
+        Ok::<_, anyhow::Error>(deposited.n_new > 0)
+    })();
+    match stored {
+        Ok(is_new) => Ok(is_new),
+        Err(error) => {
+            archive.rollback()?;
+            context.ui.warning(format_args!("{} was not stored: {error:#}", path.display()));
+            Ok(false)
+        }
+    }
+}
