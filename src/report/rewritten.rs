@@ -65,6 +65,8 @@ pub(crate) struct Rewritten {
     pub(crate) deposit: Option<DepositSize>,
     /// The backup of a source that was replaced in place.
     pub(crate) backup: Option<String>,
+    /// Why the archive does not give back the source that was replaced, so that the backup is its only copy.
+    pub(crate) not_read_back: Option<String>,
     /// What was asked of servers.
     #[serde(skip)]
     calls: OperationCost,

@@ -270,6 +270,13 @@ impl<'a> OpenSession<'a> {
             ui.detail(format_args!("archived  {deposit}"));
         }
         rewritten.backup = done.backup.map(|path| path.display().to_string());
+        if let (Some(reason), Some(backup)) = (done.not_read_back, &rewritten.backup) {
+            ui.warning(format_args!(
+                "the archive does not give back the session that was replaced ({reason}); keep {backup}"
+            ));
+            ui.hint("run `ctxc archive check --repair`");
+            rewritten.not_read_back = Some(reason);
+        }
         rewritten.resume = fresh.as_ref().map(|fresh| resume_words(&fresh.id.to_string(), &fresh.path));
         rewritten.undo = rewritten.operation.is_some().then(|| undo_words(settings, rewritten)).flatten();
         Ok(())

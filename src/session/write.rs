@@ -18,7 +18,8 @@ use crate::terminal::ui::Ui;
 use ctxc_core::apply;
 use ctxc_core::apply::shell_word;
 use ctxc_core::apply::{
-    ArchiveWrite, BaseFile, CarriedOut, Destination, OperationInfo, Rebased, Rewrite, SourceState, carry_out,
+    ArchiveWrite, BaseFile, CarriedOut, Destination, OperationInfo, Rebased, ReplacedSession, Rewrite, SourceState,
+    carry_out,
 };
 use ctxc_core::version;
 use ctxc_core::version::{Deposited, Edits, KeptSession, Layout, Recorder, StandIns};
@@ -180,7 +181,7 @@ impl WriteJob<'_> {
     ) -> Result<(ArchiveWrite<'a>, DepositSize), CommandError> {
         let own_id = own_id(reading);
         let made = reading.made(None);
-        let Deposited { state, version, keys, n_new, new_bytes, .. } =
+        let Deposited { state, version, keys, n_new, new_bytes, all_new, .. } =
             version::deposit(archive, made.file, made.index, &own_id, ui.stop())?;
         let mut size = DepositSize { lines: n_new.into(), files: 0, bytes: new_bytes };
         if sidecar.is_dir() {
@@ -215,6 +216,9 @@ impl WriteJob<'_> {
             ..source.clone()
         });
         let replaced = changes.rewrite.session.as_ref().filter(|session| **session != state.session);
+        let is_replaced = matches!(self.output, Output::InPlace(_));
+        let read_back =
+            is_replaced.then(|| ReplacedSession { kept: source.clone(), all_new, fingerprint: made.index.fingerprint });
         let keeping = ArchiveWrite {
             archive,
             recorder,
@@ -225,7 +229,8 @@ impl WriteJob<'_> {
             edits: std::mem::take(&mut changes.edits),
             session_ids: replaced.map(|_| [state.session.clone(), own_id].into()).unwrap_or_default(),
             saved: changes.saved,
-            result: result.or(Some(source).filter(|_| matches!(self.output, Output::InPlace(_)))),
+            result: result.or(Some(source).filter(|_| is_replaced)),
+            read_back,
         };
         Ok((keeping, size))
     }

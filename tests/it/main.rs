@@ -20,6 +20,7 @@ mod compact;
 mod config;
 mod context;
 mod crash;
+mod damage;
 mod diff;
 mod docs;
 mod export;

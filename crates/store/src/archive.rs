@@ -6,8 +6,8 @@ use std::ops::{ControlFlow, RangeInclusive};
 use std::path::Path;
 
 use super::{
-    ArchiveError, Cleanup, Contents, DocumentId, Dropped, EachLine, Hit, Kind, LineId, Object, ObjectKind, Operation,
-    Original, Query, Reader, RecipeStep, Record, RecordFilter, StoredOriginal, Sweep, Vector,
+    ArchiveError, Cleanup, Contents, DocumentId, Dropped, EachDigest, EachLine, Hit, Kind, LineId, Object, ObjectKind,
+    Operation, Original, Query, Reader, RecipeStep, Record, RecordFilter, StoredOriginal, Sweep, Vector,
 };
 use ctxc_transcript::text::Digest;
 
@@ -74,6 +74,13 @@ pub trait Archive: Send {
     /// [`ArchiveError::NoSuchLine`] when one of them is not there; when the store cannot be read, or what it holds is
     /// damaged; or that of `each`, which ends it.
     fn each_line(&self, ids: &[LineId], each: &mut EachLine<'_>) -> Result<(), ArchiveError>;
+
+    /// Calls `each` with the digests and lengths of the lines of these ids, in their order, each once the line was read
+    /// back: a pack that this archive wrote itself by the digest of its compressed bytes, any other by unpacking it.
+    ///
+    /// # Errors
+    /// As [`each_line`](Archive::each_line).
+    fn each_digest(&self, ids: &[LineId], each: &mut EachDigest<'_>) -> Result<(), ArchiveError>;
 
     /// The object of this kind with this key; `None` where there is none.
     ///

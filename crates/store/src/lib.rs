@@ -51,7 +51,7 @@ pub use document::{Document, DocumentId, Kind, NotAKind};
 pub use embed::{EMBEDDED, Vector, fuse};
 pub use error::ArchiveError;
 pub use lineage::{ancestors, lineage};
-pub use object::{EachLine, LineId, NotAnObjectKind, Object, ObjectKind};
+pub use object::{EachDigest, EachLine, LineId, NotAnObjectKind, Object, ObjectKind};
 pub use open::{open, open_existing, stored_bytes, upgrade};
 pub use operation::{Cut, FileRef, Operation, operation_id};
 pub use original::{Original, StoredOriginal};

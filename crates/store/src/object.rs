@@ -17,6 +17,9 @@ pub struct LineId(pub u64);
 /// A callback that takes the requested lines, one after the other.
 pub type EachLine<'a> = dyn FnMut(LineId, &[u8]) -> Result<(), ArchiveError> + 'a;
 
+/// A callback that takes the digests and the lengths of the requested lines, one after the other.
+pub type EachDigest<'a> = dyn FnMut(Digest, u64) -> Result<(), ArchiveError> + 'a;
+
 named! {
     /// The kinds of objects, those first that others refer to.
     enum ObjectKind: "the kinds of objects are" or

@@ -13,14 +13,16 @@ use crate::cli::context::Context;
 use crate::report::clean::{CleanReport, What};
 use crate::session::archives;
 use crate::session::backups::backups_of;
-use crate::session::error::CommandError;
+use crate::session::error::{CommandError, Kind};
 use crate::session::options::Mode;
 use crate::session::quantity::age;
+use crate::session::reading::Reading;
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::remove_made;
-use ctxc_core::version::recognise;
-use ctxc_store::{Archive, Operations};
+use ctxc_core::version::{KeptSession, Known, read_back};
+use ctxc_store::{Archive, Operation, Operations};
 use ctxc_transcript::Index;
-use ctxc_transcript::session::{session_id, sidecar_dir};
+use ctxc_transcript::session::{Found, FoundBy, session_id, sidecar_dir};
 use ctxc_transcript::text::Stopped;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -48,13 +50,29 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let archive = archives::open_existing(&url)?;
     let before = Timestamp::now().checked_sub(args.older_than).unwrap_or(Timestamp::MIN);
     let mut report = CleanReport::new(true);
-    for (path, what) in candidates(&*archive)? {
+    let mut is_damaged = false;
+    for (path, candidate) in candidates(&*archive)? {
         Stopped::check(ui.stop())?;
         let metadata = fs::metadata(&path).with_context(|| format!("read {}", path.display()))?;
-        let is_old = metadata.modified().is_ok_and(|modified| modified < SystemTime::from(before));
-        if is_old && archive_has(&*archive, &path)? {
-            report.add(&path, what, metadata.len());
+        if metadata.modified().is_ok_and(|modified| modified >= SystemTime::from(before)) {
+            continue;
         }
+        let what = match candidate {
+            Candidate::Version => What::Version,
+            Candidate::Backup(_) => What::Backup,
+        };
+        match can_go(&*archive, &path, &candidate, ui) {
+            Ok(true) => report.add(&path, what, metadata.len()),
+            Ok(false) => {}
+            Err(error) if error.kind() == Kind::Interrupted => return Err(error),
+            Err(error) => {
+                ui.warning(format_args!("{} stays: {}", path.display(), error.sentence()));
+                is_damaged = true;
+            }
+        }
+    }
+    if is_damaged {
+        ui.hint("run `ctxc archive check --repair`");
     }
     if args.removal.mode() == Mode::Show || report.files.is_empty() {
         return context.print(&report, format_args!("{report}\n"));
@@ -76,8 +94,16 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     context.print(&report, format_args!("{report}\n"))
 }
 
+/// The reasons why a file may go.
+enum Candidate {
+    /// A session that ctxc named and wrote, and that the archive keeps under its id.
+    Version,
+    /// A backup of the session at this path.
+    Backup(PathBuf),
+}
+
 /// The files that ctxc made: sessions that are not the only one of their conversation, and backups beside what it replaced.
-fn candidates(archive: &dyn Archive) -> Result<BTreeMap<PathBuf, What>, CommandError> {
+fn candidates(archive: &dyn Archive) -> Result<BTreeMap<PathBuf, Candidate>, CommandError> {
     let operations = archive.operations(Operations::All)?;
     // What something else was made from is part of how that came to be.
     let sources: BTreeSet<&Path> = operations.iter().filter_map(|it| it.source.path.as_deref()).collect();
@@ -85,9 +111,14 @@ fn candidates(archive: &dyn Archive) -> Result<BTreeMap<PathBuf, What>, CommandE
     for operation in &operations {
         let (Some(source), Some(output)) = (&operation.source.path, &operation.output.path) else { continue };
         if source == output {
-            found.extend(backups_of(output).into_iter().map(|path| (path, What::Backup)));
-        } else if output.is_file() && source.is_file() && !sources.contains(output.as_path()) {
-            found.insert(output.clone(), What::Version);
+            let backups = backups_of(output).into_iter();
+            found.extend(backups.map(|path| (path, Candidate::Backup(output.clone()))));
+        } else if output.is_file()
+            && source.is_file()
+            && !sources.contains(output.as_path())
+            && is_named_by_ctxc(operation, source, output)
+        {
+            found.insert(output.clone(), Candidate::Version);
         }
     }
     // A link is its user's.
@@ -95,10 +126,36 @@ fn candidates(archive: &dyn Archive) -> Result<BTreeMap<PathBuf, What>, CommandE
     Ok(found)
 }
 
-/// Whether the archive recognises the whole file, so that nobody went on in it and everything in it can be restored.
-fn archive_has(archive: &dyn Archive, path: &Path) -> Result<bool, CommandError> {
+/// Whether ctxc chose the name of what the operation wrote: a new session stands beside its source, under its own id.
+fn is_named_by_ctxc(operation: &Operation, source: &Path, output: &Path) -> bool {
+    let names_output = |word: &str| word == "--output" || word.starts_with("--output=") || word.starts_with("-o");
+    session_id(output).is_some_and(|id| id == operation.session)
+        && output.parent() == source.parent()
+        && !operation.command.split_whitespace().any(names_output)
+}
+
+/// Whether the archive gives the file back byte for byte, and the way to it is there without the file (L-14).
+fn can_go(archive: &dyn Archive, path: &Path, candidate: &Candidate, ui: &Ui) -> Result<bool, CommandError> {
     let file = File::open(path).with_context(|| format!("read {}", path.display()))?;
     let index = Index::build(&file).with_context(|| format!("read {}", path.display()))?;
-    let (_, known) = recognise(archive, &file, &index)?;
-    Ok(known.is_some_and(|known| known.n_lines == index.n_lines()))
+    match candidate {
+        Candidate::Version => {
+            let kept = session_id(path).map(|id| KeptSession::read(archive, id)).transpose()?.flatten();
+            Ok(kept.map(|kept| kept.gives(archive, index.fingerprint)).transpose()? == Some(true))
+        }
+        Candidate::Backup(session) => {
+            let ids = [archives::own_id(Some(session), &file)];
+            let Some(stored) = read_back(archive, &file, &index, &ids)? else { return Ok(false) };
+            // The session leads back to it, by undoing what was done since.
+            let found = Found::File { path: session.clone(), by: FoundBy::Path };
+            let mut reading = if session.is_file() { Reading::of(&found, ui)? } else { return Ok(false) };
+            reading.recognise(archive)?;
+            let operations = reading.past.history.ids();
+            let leads_back = |known: &Known| {
+                stored.operations.iter().all(|id| operations.contains(id))
+                    && known.state.lines.starts_with(&stored.lines)
+            };
+            Ok(reading.past.known.as_ref().is_some_and(leads_back))
+        }
+    }
 }

@@ -6,11 +6,12 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use super::key::key_of;
+use super::line_sum::LineSum;
 use super::putting::{PORTION, Putting};
 use super::{Known, LineKey, Run, StandIns, State, Step, Sum, Version, VersionError, recognise};
 use ctxc_store::Archive;
 use ctxc_transcript::text::Digest;
-use ctxc_transcript::{Flags, Index, LineNo, LineReader};
+use ctxc_transcript::{Fingerprinter, Flags, Index, LineNo, LineReader};
 
 /// A session that the archive has whole.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ pub struct Deposited {
     pub n_new: u32,
     /// Their length in bytes.
     pub new_bytes: u64,
+    /// By which the session is read back, where all its lines were put just now.
+    pub all_new: Option<LineSum>,
 }
 
 /// Puts every line of `file`, which `index` was built from, into the archive, but for those that it has. The state itself
@@ -66,7 +69,15 @@ fn deposit_in(
     {
         let version = known.version.as_ref().map(Version::key);
         let state = known.state.clone();
-        return Ok(Deposited { state, known: Some(known.clone()), version, keys, n_new: 0, new_bytes: 0 });
+        return Ok(Deposited {
+            state,
+            known: Some(known.clone()),
+            version,
+            keys,
+            n_new: 0,
+            new_bytes: 0,
+            all_new: None,
+        });
     }
     let mut runs = Vec::new();
     let mut stored: Vec<LineKey> = Vec::new();
@@ -86,11 +97,19 @@ fn deposit_in(
         }
     }
     let rendered = known.as_ref().and_then(|known| known.version.as_ref());
+    let mut fingerprinter = Fingerprinter::default();
     // A loop that was closed stays closed once a client has gone on from there.
     let closing = rendered.map(Version::closing_lines).unwrap_or_default();
-    put(&mut putting, file, index, closing.clone(), None)?;
-    let ends_line = put(&mut putting, file, index, from..n_whole, is_new.then_some(&mut keys))?;
+    put(&mut putting, file, index, closing.clone(), None, &mut fingerprinter)?;
+    let ends_line = put(&mut putting, file, index, from..n_whole, is_new.then_some(&mut keys), &mut fingerprinter)?;
+    // A masked line is not what the file has.
+    let is_all_new = known.is_none() && !putting.masks();
     let (put, new_bytes) = putting.finish()?;
+    fingerprinter.update(torn.as_deref().unwrap_or_default());
+    if is_all_new && fingerprinter.finish() != index.fingerprint {
+        return Err(VersionError::Changed);
+    }
+    let all_new = is_all_new.then(|| put.sum.clone());
     if let (true, Some(torn)) = (is_new, &torn) {
         keys.push(key_of(torn, index.record(LineNo(n_whole))));
     }
@@ -127,7 +146,7 @@ fn deposit_in(
         version = Some(grown.key());
     }
     let n_new = n_whole - from + u32::try_from(closing.len()).unwrap_or_default();
-    Ok(Deposited { state, known, version, keys, n_new, new_bytes })
+    Ok(Deposited { state, known, version, keys, n_new, new_bytes, all_new })
 }
 
 fn extend(runs: &mut Vec<Run>, run: Run) {
@@ -159,13 +178,14 @@ fn stored_keys(archive: &dyn Archive, state: &State) -> Result<Vec<LineKey>, Ver
     Ok(keys)
 }
 
-/// Puts the lines of `range`, and their keys into `keys`; whether the last of them has an end.
+/// Puts the lines of `range`, their keys into `keys` and their bytes into `fingerprinter`; whether the last of them has an end.
 fn put(
     putting: &mut Putting<'_>,
     mut file: &File,
     index: &Index,
     range: Range<u32>,
     mut keys: Option<&mut Vec<LineKey>>,
+    fingerprinter: &mut Fingerprinter,
 ) -> Result<bool, VersionError> {
     let mut ends_line = true;
     if range.is_empty() {
@@ -181,6 +201,7 @@ fn put(
         if let Some(keys) = &mut keys {
             keys.push(key_of(&putting.as_put(line), record));
         }
+        fingerprinter.update(line);
         putting.add(line)?;
     }
     Ok(ends_line)
@@ -215,7 +236,7 @@ mod tests {
             let (file, index) = session(40);
             let stop = AtomicBool::new(false);
             let mut putting = Putting::behind(Vec::new(), archive, BATCH, &stop).unwrap();
-            put(&mut putting, &file, &index, 0..40, None).unwrap();
+            put(&mut putting, &file, &index, 0..40, None, &mut Fingerprinter::default()).unwrap();
             archive.rollback().unwrap();
             let n_committed = archive.contents().unwrap().lines;
             assert!(n_committed > 20, "{n_committed}");

@@ -17,11 +17,13 @@ mod effective;
 mod error;
 mod key;
 mod layout;
+mod line_sum;
 mod lineages;
 mod newest;
 mod pack;
 mod purge;
 mod putting;
+mod read_back;
 #[cfg(any(test, feature = "fuzzing"))]
 mod reads_any;
 mod recognise;
@@ -47,9 +49,11 @@ pub use effective::{Active, Dependency, History};
 pub use error::VersionError;
 pub use key::{LineKey, Sum, keys};
 pub use layout::{Group, Layout};
+pub use line_sum::LineSum;
 pub use lineages::{Lineage, lineages};
 pub use newest::Newest;
 pub use purge::{Mask, Purge, Purged, purge};
+pub use read_back::{ReadBack, read_back};
 #[cfg(any(test, feature = "fuzzing"))]
 pub use reads_any::{masks_any, reads_any_object};
 pub use recognise::{Known, recognise};

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
 
+use super::line_sum::LineSum;
 use super::pack::object_of;
 use super::{StandIns, VersionError};
 use ctxc_store::{Archive, LineId, Object, ObjectKind};
@@ -26,6 +27,8 @@ pub(super) struct Putting<'a> {
     /// How many bytes were put since the last commit.
     n_pending: usize,
     n_bytes: u64,
+    /// By which the lines are read back.
+    sum: LineSum,
     batch: Vec<u8>,
     ends: Vec<usize>,
 }
@@ -37,6 +40,8 @@ pub(super) struct Put {
     pub(super) lines: Vec<LineId>,
     /// The keys of the objects that name those which were committed.
     portions: Vec<Digest>,
+    /// By which those that were put are read back.
+    pub(super) sum: LineSum,
 }
 
 impl<'a> Putting<'a> {
@@ -49,14 +54,20 @@ impl<'a> Putting<'a> {
     ) -> Result<Self, VersionError> {
         let stand_ins = StandIns::load(archive)?;
         let n_named = lines.len();
-        let put = Put { lines, portions: Vec::new() };
+        let put = Put { lines, ..Put::default() };
+        let sum = LineSum::default();
         let (batch, ends) = (Vec::new(), Vec::new());
-        Ok(Self { archive, stop, stand_ins, portion, put, n_named, n_pending: 0, n_bytes: 0, batch, ends })
+        Ok(Self { archive, stop, stand_ins, portion, put, n_named, n_pending: 0, n_bytes: 0, sum, batch, ends })
     }
 
     /// `line` as it is put: masked where something was purged of it.
     pub(super) fn as_put<'l>(&self, line: &'l [u8]) -> Cow<'l, [u8]> {
         self.stand_ins.of(line)
+    }
+
+    /// Whether lines may be put masked.
+    pub(super) fn masks(&self) -> bool {
+        !self.stand_ins.is_empty()
     }
 
     /// The archive, to be read.
@@ -79,6 +90,7 @@ impl<'a> Putting<'a> {
     /// Puts what is left; gives the lines, and how many bytes were added.
     pub(super) fn finish(mut self) -> Result<(Put, u64), VersionError> {
         self.put_batch()?;
+        self.put.sum = self.sum;
         Ok((self.put, self.n_bytes))
     }
 
@@ -95,6 +107,9 @@ impl<'a> Putting<'a> {
             .collect();
         if lines.is_empty() {
             return Ok(());
+        }
+        for (digest, line) in &lines {
+            self.sum.push(*digest, line.len() as u64);
         }
         self.put.lines.extend(self.archive.put_lines(&lines)?);
         self.n_pending += self.batch.len();

@@ -4,10 +4,11 @@ use std::ops::ControlFlow;
 
 use super::deposit::Store;
 use super::hits::hits;
-use super::{index, lines, objects, operations, packing, records, replace, search, sweep, vectors};
+use super::{index, lines, objects, operations, packing, read_back, records, replace, search, sweep, vectors};
 use crate::{
-    Archive, ArchiveError, Cleanup, Contents, Digests, Dropped, EachLine, EachRecord, Entry, Hit, LineId, Name, Object,
-    ObjectKind, Operation, Operations, Originals, Reader, RecipeStep, Records, Rewrite, Search, StoredOriginal, Sweep,
+    Archive, ArchiveError, Cleanup, Contents, Digests, Dropped, EachDigest, EachLine, EachRecord, Entry, Hit, LineId,
+    Name, Object, ObjectKind, Operation, Operations, Originals, Reader, RecipeStep, Records, Rewrite, Search,
+    StoredOriginal, Sweep,
 };
 use ctxc_transcript::text::Digest;
 
@@ -46,6 +47,11 @@ impl Archive for Store {
 
     fn each_line(&self, ids: &[LineId], each: &mut EachLine<'_>) -> Result<(), ArchiveError> {
         self.reader.at_once(&mut || self.lines.borrow_mut().each(&*self.reader, ids, each))
+    }
+
+    fn each_digest(&self, ids: &[LineId], each: &mut EachDigest<'_>) -> Result<(), ArchiveError> {
+        let mut lines = self.lines.borrow_mut();
+        self.reader.at_once(&mut || read_back::each(&*self.reader, &mut lines, &self.written, ids, each))
     }
 
     fn object(&self, kind: ObjectKind, key: Digest) -> Result<Option<Object>, ArchiveError> {

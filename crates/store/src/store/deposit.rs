@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use super::lines::Lines;
 use super::link::{Hold, Link};
 use super::packing::{Packing, put_alone};
+use super::read_back::WrittenPacks;
 use super::value::Value;
 use super::{objects, operations, records, replace, vectors};
 use crate::body::{LEVEL, Packer};
@@ -30,6 +31,8 @@ pub(crate) struct Store {
     part: Option<(i64, i64)>,
     /// The pack that lines go into.
     packing: Option<Packing>,
+    /// The packs that this store has written.
+    pub(super) written: WrittenPacks,
 }
 
 /// What has been put since the last commit.
@@ -64,6 +67,7 @@ impl Store {
             packer: Packer::new(LEVEL),
             part: None,
             packing: None,
+            written: WrittenPacks::default(),
         }
     }
 
@@ -163,7 +167,10 @@ impl Store {
 
     /// Stores the pack that is open, so that it can be changed where it lies.
     pub(super) fn close_pack(&mut self) -> Result<(), ArchiveError> {
-        self.packing.take().map_or(Ok(0), |mut packing| packing.close(&*self.writer)).map(drop)
+        let Some(mut packing) = self.packing.take() else { return Ok(()) };
+        packing.close(&*self.writer)?;
+        self.written.add(packing.written);
+        Ok(())
     }
 
     pub(super) fn end(&mut self) -> Result<(), ArchiveError> {

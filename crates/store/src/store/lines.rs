@@ -38,8 +38,8 @@ const AT_A_TIME: usize = 500;
 pub(crate) struct Body {
     pub(crate) id: LineId,
     pub(crate) digest: Digest,
-    codec: i64,
-    content: Vec<u8>,
+    pub(super) codec: i64,
+    pub(super) content: Vec<u8>,
     pub(crate) bytes: u64,
 }
 

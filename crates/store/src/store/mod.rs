@@ -10,6 +10,7 @@ pub(crate) mod link;
 pub(crate) mod objects;
 pub(crate) mod operations;
 pub(crate) mod packing;
+mod read_back;
 pub(crate) mod records;
 mod replace;
 mod search;

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use super::lines::{KNOWN, Lines};
 use super::link::{Hold, Insert, Link};
+use super::read_back::{PackRow, WrittenPacks};
 use super::transaction::alone;
 use super::value::{Row, Value, values};
 use crate::body::{LEVEL, LEVEL_OF_MERGED, PACKED, Packer};
@@ -116,6 +117,8 @@ pub(crate) struct Packing {
     id: u64,
     open: OpenPack,
     packer: Packer,
+    /// The packs that were stored so far.
+    pub(crate) written: WrittenPacks,
 }
 
 impl Packing {
@@ -124,9 +127,9 @@ impl Packing {
     pub(crate) fn begin(db: &dyn Link) -> Result<Self, ArchiveError> {
         let packer = Packer::new(LEVEL);
         if let Some((id, open)) = db.dialect().pick(true, false).then(|| newest_small(db)).transpose()?.flatten() {
-            return Ok(Self { id, open, packer });
+            return Ok(Self { id, open, packer, written: WrittenPacks::default() });
         }
-        Ok(Self { id: next_pack(db)?, open: OpenPack::default(), packer })
+        Ok(Self { id: next_pack(db)?, open: OpenPack::default(), packer, written: WrittenPacks::default() })
     }
 
     /// Stores lines, and moves those here that lie alone; their numbers.
@@ -170,10 +173,16 @@ impl Packing {
         Ok(())
     }
 
-    /// Stores the pack, where it holds anything; the length that it takes up.
-    pub(crate) fn close(&mut self, db: &dyn Link) -> Result<u64, ArchiveError> {
+    /// Stores the pack, where it holds anything.
+    pub(crate) fn close(&mut self, db: &dyn Link) -> Result<(), ArchiveError> {
         let open = std::mem::take(&mut self.open);
-        if open.is_empty() { Ok(0) } else { insert_pack(db, &mut self.packer, self.id, open) }
+        if open.is_empty() {
+            return Ok(());
+        }
+        let ids = open.ids().to_vec();
+        let row = insert_pack(db, &mut self.packer, self.id, open)?;
+        self.written.insert(self.id, row.digest, ids);
+        Ok(())
     }
 }
 
@@ -193,12 +202,27 @@ fn newest_small(db: &dyn Link) -> Result<Option<(u64, OpenPack)>, ArchiveError> 
     Ok(Some((id, open)))
 }
 
-/// Stores a pack; the length that it takes up.
-pub(crate) fn insert_pack(db: &dyn Link, packer: &mut Packer, id: u64, pack: OpenPack) -> Result<u64, ArchiveError> {
+/// A pack as it was stored.
+pub(crate) struct StoredPack {
+    /// The length that it takes up, in bytes.
+    bytes: u64,
+    /// The digest of its row.
+    digest: Digest,
+}
+
+/// Stores a pack.
+pub(crate) fn insert_pack(
+    db: &dyn Link,
+    packer: &mut Packer,
+    id: u64,
+    pack: OpenPack,
+) -> Result<StoredPack, ArchiveError> {
     let (pack, checksum) = pack.close();
     let (codec, content) = packer.pack(&pack)?;
+    let digest = PackRow { codec, content, bytes: pack.len() as u64, checksum: &checksum }.digest();
+    let bytes = content.len() as u64;
     db.execute(INSERT_PACK, &values![id, pack.len(), codec, checksum, content])?;
-    Ok(content.len() as u64)
+    Ok(StoredPack { bytes, digest })
 }
 
 /// Lines in their order, each portion no longer than half a pack unless it is one line.
@@ -274,7 +298,7 @@ pub(crate) fn rewrite<C>(
         if left.is_empty() {
             db.execute(DROP_PACK, &values![*id])?;
         } else {
-            after += insert_pack(db, &mut packer, *id, left)?;
+            after += insert_pack(db, &mut packer, *id, left)?.bytes;
         }
     }
     Ok(before.saturating_sub(after))

@@ -16,7 +16,7 @@ use crate::apply::write::pass;
 use crate::version::{
     Appended, Base, History, Inserted, Known, Layout, LineKey, Recorder, Run, StandIns, State, Step, Sum, Tail, Version,
 };
-use ctxc_store::{Archive, ObjectKind};
+use ctxc_store::Archive;
 use ctxc_transcript::text::Digest;
 use ctxc_transcript::{Chain, Index, LineNo, read_line};
 
@@ -162,10 +162,8 @@ impl Made<'_> {
         }
         let under = state.runs.iter().filter_map(|run| run.under);
         for key in candidates.iter().copied().chain(under) {
-            if archive.object(ObjectKind::Version, key)?.is_none() {
-                continue;
-            }
-            let mut version = Version::read(archive, key)?;
+            // One that is missing or damaged is rendered anew from the edits.
+            let Ok(mut version) = Version::read(archive, key) else { continue };
             // As which session the result stands, and what it is called there, is asked anew.
             version.steps.retain(|step| !matches!(step, Step::Insert(Inserted::Title, _)));
             let then = History::read(archive, &version.operations)?;

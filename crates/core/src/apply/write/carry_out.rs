@@ -1,5 +1,6 @@
 //! The last steps of every rewriting verb: write, check, archive, swap (S-02, V-02, A-03).
 
+use std::error::Error;
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -19,8 +20,10 @@ use crate::apply::read::entry_fields::decoded;
 use crate::apply::write::file::{Existing, Guard, Staged, unnamed_file};
 use crate::apply::write::sidecar::{copy_sidecar, remove_sidecar};
 use crate::version::StandIns;
-use crate::version::{Edits, Inserted, KeptSession, Known, Recorded, Recorder, Step, Version};
-use ctxc_store::{Archive, FileRef, Operation, Original};
+use crate::version::{
+    Edits, History, Inserted, KeptSession, Known, LineSum, Recorded, Recorder, Step, Version, VersionError,
+};
+use ctxc_store::{Archive, FileRef, ObjectKind, Operation, Original};
 use ctxc_transcript::scan::{Kind, Scan};
 use ctxc_transcript::text::{Digest, Tokens};
 use ctxc_transcript::{Chain, Fingerprint, Index, LineNo, LineSet, Totals, revisit};
@@ -93,6 +96,19 @@ pub struct ArchiveWrite<'a> {
     pub saved: i64,
     /// The session that the result is, where it is one.
     pub result: Option<KeptSession>,
+    /// The session that was read, where its file is replaced and so is read back from the archive first.
+    pub read_back: Option<ReplacedSession>,
+}
+
+/// A session whose file is replaced by a result.
+#[derive(Clone, Debug)]
+pub struct ReplacedSession {
+    /// The session as it is kept.
+    pub kept: KeptSession,
+    /// By which its lines are read back, where all of them were put just now.
+    pub all_new: Option<LineSum>,
+    /// The fingerprint of its file.
+    pub fingerprint: Fingerprint,
 }
 
 /// The state of a transcript before it is rewritten.
@@ -151,6 +167,8 @@ pub struct CarriedOut {
     pub operation: Option<String>,
     /// The problems that the result has, all of which the source has too.
     pub problems: Vec<Problem>,
+    /// Why the archive does not give back the source that was replaced; its backup is the only copy then.
+    pub not_read_back: Option<String>,
 }
 
 /// Carries `rewrite` out. `index` tells of the source and, afterwards, of the result; `chain` is the live chain with what
@@ -208,11 +226,12 @@ pub fn carry_out(
         return Err(ApplyError::NewProblems(caused));
     }
     stage.sync()?;
-    let mut operation = None;
+    let (mut operation, mut not_read_back) = (None, None);
     if let Some(keeping) = keeping {
         let tokens = (before.tokens, tokens_after(index, &chain, rewrite));
         let sizes = (before.fingerprint.len, written.len);
-        operation = Some(keep(keeping, file, index, rewrite, info, origin.path, stage.target(), tokens, sizes)?);
+        let (id, unread) = keep(keeping, file, index, rewrite, info, origin.path, stage.target(), tokens, sizes)?;
+        (operation, not_read_back) = (Some(id), unread);
     }
     if let Some(guard) = &guard {
         guard.verify()?;
@@ -226,6 +245,7 @@ pub fn carry_out(
         bytes_after: written.len,
         operation,
         problems: left,
+        not_read_back,
     };
     stage.swap(destination, origin, guard.as_ref(), done)
 }
@@ -238,7 +258,7 @@ fn check_whole(file: &mut File) -> Result<Vec<Problem>, ApplyError> {
 }
 
 /// Commits what was done to the archive: the operation with its edits, and how the result is rendered. Gives the id of the
-/// operation.
+/// operation, and why the archive does not give back the session that was read, where it does not.
 #[expect(clippy::too_many_arguments, reason = "all of it is what the archive tells of an operation")]
 fn keep(
     keeping: ArchiveWrite<'_>,
@@ -250,11 +270,9 @@ fn keep(
     target: Option<&Path>,
     tokens: (Tokens, Tokens),
     sizes: (u64, u64),
-) -> Result<String, ApplyError> {
-    let ArchiveWrite {
-        archive, recorder, steps: known_steps, state, read, earlier, session_ids, saved, result, ..
-    } = keeping;
-    let mut edits = keeping.edits;
+) -> Result<(String, Option<String>), ApplyError> {
+    let ArchiveWrite { archive, recorder, state, read, earlier, session_ids, saved, result, .. } = keeping;
+    let (known_steps, read_back, mut edits) = (keeping.steps, keeping.read_back, keeping.edits);
     let recorded = recorder.finish();
     recorded.mask(&mut edits);
     let Recorded { steps: written, sum, changed, .. } = recorded;
@@ -294,7 +312,41 @@ fn keep(
     };
     archive.put_operation(&record, &[])?;
     archive.commit()?;
-    Ok(id)
+    let not_read_back = read_back.and_then(|replaced| match reads_back(archive, &replaced, &edits, key) {
+        Ok(true) => None,
+        Ok(false) => Some("it gives back other bytes".to_owned()),
+        Err(error) => Some(with_causes(&error)),
+    });
+    Ok((id, not_read_back))
+}
+
+/// An error with its causes, on one line.
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+/// Whether the archive gives back the session that is replaced, byte for byte, and what undoes the operation.
+fn reads_back(
+    archive: &dyn Archive,
+    replaced: &ReplacedSession,
+    edits: &Edits,
+    version: Digest,
+) -> Result<bool, VersionError> {
+    let ReplacedSession { kept, all_new, fingerprint } = replaced;
+    let rendered = Version::read(archive, version)?;
+    let history = History::read(archive, &rendered.operations)?;
+    // The result is recognised by what starts with the same line.
+    let group = rendered.group;
+    for kind in [ObjectKind::State, ObjectKind::Version] {
+        archive.objects(kind, group)?;
+    }
+    Ok(history.get(&edits.operation) == Some(edits) && kept.reads_back(archive, all_new.as_ref(), *fingerprint)?)
 }
 
 /// Notes which stored lines were left out, or written otherwise, so that a search tells which operation took them out.

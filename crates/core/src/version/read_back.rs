@@ -1,0 +1,78 @@
+//! Sessions that are read back from the archive before anybody relies on it (L-14).
+
+use std::fs::File;
+use std::io;
+
+use super::line_sum::LineSum;
+use super::{KeptSession, VersionError, recognise};
+use ctxc_store::{Archive, LineId};
+use ctxc_transcript::{Fingerprint, Index};
+
+impl KeptSession {
+    /// Whether the archive gives back the file with this fingerprint, of which `all_new` is the sum where all its lines were
+    /// put just now: these are not unpacked again.
+    ///
+    /// # Errors
+    /// When the archive cannot be read, or what it holds is damaged.
+    pub fn reads_back(
+        &self,
+        archive: &dyn Archive,
+        all_new: Option<&LineSum>,
+        fingerprint: Fingerprint,
+    ) -> Result<bool, VersionError> {
+        let state = self.state(archive)?;
+        let is_plain = self.version.is_none() && !self.is_exact && self.id == state.session;
+        let Some(all_new) = all_new.filter(|_| is_plain) else { return self.gives(archive, fingerprint) };
+        let mut sum = LineSum::default();
+        archive.each_digest(&state.lines, &mut |digest, bytes| {
+            sum.push(digest, bytes);
+            Ok(())
+        })?;
+        Ok(sum.digest() == all_new.digest())
+    }
+}
+
+/// The version of a session that the archive gives back byte for byte.
+#[derive(Debug)]
+pub struct ReadBack {
+    /// The operations that hold in it, oldest first.
+    pub operations: Vec<String>,
+    /// The lines of its state.
+    pub lines: Vec<LineId>,
+}
+
+/// Reads the session in `file`, which `index` was built from, back from the archive, under one of the session ids `ids`;
+/// `None` where what the archive has is not this file, byte for byte.
+///
+/// # Errors
+/// When the file or the archive cannot be read, or what it holds is damaged.
+pub fn read_back(
+    archive: &dyn Archive,
+    file: &File,
+    index: &Index,
+    ids: &[String],
+) -> Result<Option<ReadBack>, VersionError> {
+    let (_, known) = recognise(archive, file, index)?;
+    let Some(known) = known.filter(|known| known.n_lines == index.n_lines()) else { return Ok(None) };
+    let ids = std::iter::once(&known.state.session).chain(ids);
+    for (at, id) in ids.clone().enumerate() {
+        if ids.clone().take(at).any(|earlier| earlier == id) {
+            continue;
+        }
+        let kept = KeptSession {
+            id: id.clone(),
+            path: None,
+            title: String::new(),
+            state: known.state.key().to_string(),
+            version: known.version.as_ref().map(|version| version.key().to_string()),
+            time: jiff::Timestamp::UNIX_EPOCH,
+            bytes: index.fingerprint.len,
+            is_exact: false,
+        };
+        if kept.write(archive, &mut io::sink())? == index.fingerprint {
+            let operations = known.version.map(|version| version.operations).unwrap_or_default();
+            return Ok(Some(ReadBack { operations, lines: known.state.lines }));
+        }
+    }
+    Ok(None)
+}
