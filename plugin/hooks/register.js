@@ -47,6 +47,14 @@ export function register(on) {
     return { text: 'compacting with ctxc' }
   })
 
+  // The words are one argument of a process: no shell reads them.
+  on('command.run', { command: 'ctxc:find' }, async ($, e) => {
+    const session = await $.session.id()
+    const search = [CTXC, 'archive', 'search', '--session', session, '--', e.args ?? '']
+    const ran = await $.process.run(search, { timeoutMs: 20000 })
+    return { text: ran.exitCode === 0 && ran.stdout ? ran.stdout : ran.stderr }
+  })
+
   on('session.measure', async ($, e, next) => {
     contextWindow = e.context?.window ?? contextWindow
     const now = Math.round(e.context?.percent ?? 0)
