@@ -1,16 +1,12 @@
 //! What is known of a transcript after its first pass: a small record for each line, and the links between them.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
 
-use super::chain::Chain;
 use super::lines::Fingerprint;
-use super::links::Links;
 use super::preserved::PreservedSegment;
 use super::reading::{Pointer, Reading, Thinking, preserved};
 use super::record::{Flags, IdHash, LineNo, MessageIdx, PackedParent, Parent, Record};
 use super::scan::Scan;
-use super::times::Times;
 use super::tools::Tools;
 use crate::text::Tokens;
 
@@ -42,10 +38,6 @@ pub struct Index {
     /// What the file was when it was read.
     pub fingerprint: Fingerprint,
     pub(super) offsets: Vec<u64>,
-    /// The times of entries, where parents are missing or circular.
-    pub(super) times: Option<Arc<Times>>,
-    /// The active lines whose records have the parent that a client continues at, each with the parent that the file says.
-    healed: BTreeMap<LineNo, Parent>,
 }
 
 /// How many lines lie between two offsets that are kept.
@@ -118,52 +110,7 @@ impl Index {
 
     /// Hangs `line` on another parent; `None` makes it a root.
     pub fn relink(&mut self, line: LineNo, parent: Option<LineNo>) {
-        self.healed.remove(&line);
         self.record_mut(line).parent = PackedParent::pack(parent.map_or(Parent::Root, Parent::At));
-    }
-
-    /// The parent of `line` as the file says, whatever clients make of it.
-    #[must_use]
-    pub fn named_parent(&self, line: LineNo) -> Parent {
-        self.healed.get(&line).copied().unwrap_or_else(|| self.record(line).parent())
-    }
-
-    /// The lines whose parents clients find themselves, and these parents. A result that says so is the same to all clients.
-    pub fn healed(&self) -> impl Iterator<Item = (LineNo, LineNo)> {
-        self.healed.keys().filter_map(|&line| match self.record(line).parent() {
-            Parent::At(parent) => Some((line, parent)),
-            Parent::Root | Parent::Missing => None,
-        })
-    }
-
-    /// Gives the active entries the parents that clients continue at.
-    pub(super) fn heal(&mut self) {
-        self.heal_as(&Chain::find(self));
-    }
-
-    /// Gives entries the parents that clients continue at in `chain`, a view of the same lines, and no others.
-    pub fn heal_as(&mut self, chain: &Chain) {
-        for (line, parent) in std::mem::take(&mut self.healed) {
-            self.record_mut(line).parent = PackedParent::pack(parent);
-        }
-        for &(line, parent) in &chain.healed {
-            self.healed.insert(line, self.record(line).parent());
-            self.record_mut(line).parent = PackedParent::pack(Parent::At(parent));
-        }
-    }
-
-    /// Whether any entry may be one whose parent clients look for: by a cycle, which needs a parent after its child, or
-    /// because the parent is not in the file, or not looked at.
-    pub(super) fn may_need_times(&self) -> bool {
-        let links = Links::new(self);
-        self.lines().any(|line| {
-            let is_open = match links.parent(line) {
-                Parent::Missing => true,
-                Parent::At(parent) => parent >= line,
-                Parent::Root => false,
-            };
-            is_open && self.record(line).is_chained()
-        })
     }
 
     /// Brings the record of `line` up to the text that it has after an edit. Its links and its uuid stay, and its

@@ -1,8 +1,5 @@
 //! What is in a transcript, without loss.
 
-/// The newest version of Claude Code that the reader was compared with; its rules are those that hold.
-pub const PROVEN_CLIENT: &str = "2.1.330";
-
 mod builder;
 mod calibration;
 mod chain;
@@ -28,7 +25,6 @@ pub mod scan;
 pub mod session;
 mod span;
 pub mod text;
-mod times;
 mod tools;
 mod totals;
 mod transcript;
