@@ -110,7 +110,7 @@ impl Row {
     fn new(problem: Problem, origin: Origin) -> Self {
         let (other_line, entries) = match problem.detail {
             Detail::None => (None, None),
-            Detail::Line(line) => (Some(line.number()), None),
+            Detail::Line(line) | Detail::ContinuesAt(line) => (Some(line.number()), None),
             Detail::Entries(n_entries) => (None, Some(n_entries)),
         };
         let Problem { severity, kind, .. } = problem;

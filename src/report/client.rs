@@ -69,6 +69,8 @@ pub(crate) struct ClientStatus {
     pub(crate) version: Option<String>,
     /// The version of this program.
     pub(crate) program_version: &'static str,
+    /// The newest version of Claude Code that this program was proven with.
+    pub(crate) proven_client: &'static str,
     /// The path of the program that the plugin runs.
     pub(crate) program: Option<PathBuf>,
     /// Whether that program exists.
@@ -104,6 +106,7 @@ impl fmt::Display for ClientStatus {
             writeln!(f, "in client    {on}")?;
         }
         writeln!(f, "status line  {}", if self.status_line { "installed" } else { "not installed" })?;
+        writeln!(f, "proven with  Claude Code {}", self.proven_client)?;
         match &self.kept_in {
             Some(place) => write!(f, "sessions     stored in {place} when they end"),
             None => write!(f, "sessions     not stored when they end"),

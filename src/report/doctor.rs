@@ -9,6 +9,7 @@ use super::look::Look;
 use super::session::short_id;
 use super::size::{bytes, counted};
 use super::table::{Cell, Table};
+use ctxc_transcript::PROVEN_CLIENT;
 
 /// The setup, and what needs attention.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
@@ -37,6 +38,8 @@ pub(crate) struct Client {
     pub(crate) is_found: bool,
     /// The version that wrote the newest session of this project.
     pub(crate) version: Option<String>,
+    /// The newest version that this ctxc was proven with.
+    pub(crate) proven_version: &'static str,
     /// After how many days it deletes sessions.
     pub(crate) cleanup_days: i64,
 }
@@ -85,7 +88,8 @@ pub(crate) struct Finding {
 impl Doctor {
     /// Nothing found yet.
     pub(crate) fn new(version: &'static str, look: Look) -> Self {
-        Self { version, look, ..Self::default() }
+        let client = Client { proven_version: PROVEN_CLIENT, ..Client::default() };
+        Self { version, client, look, ..Self::default() }
     }
 
     /// Notes what needs attention.
@@ -107,6 +111,7 @@ impl fmt::Display for Doctor {
             (Some(folder), false) => writeln!(f, "client    not found: no folder {folder}")?,
             (None, _) => writeln!(f, "client    not found: no home folder")?,
         }
+        writeln!(f, "          proven with Claude Code {}", client.proven_version)?;
         match &archive.url {
             Some(url) if archive.is_there => {
                 write!(f, "archive   {url}")?;

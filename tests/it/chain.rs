@@ -229,13 +229,16 @@ fn compacted(metadata: &str) -> Vec<String> {
     ]
 }
 
+/// The lines, one second after the other.
 fn text(lines: &[String]) -> Vec<u8> {
-    (lines.join("\n") + "\n").into_bytes()
+    let timed =
+        lines.iter().enumerate().map(|(at, line)| line.replace("00:00.000Z", &format!("00:{at:02}.000Z")) + "\n");
+    timed.collect::<String>().into_bytes()
 }
 
 const KEEPS_NOTHING: &str = r#""preservedMessages":{"anchorUuid":"u2","uuids":[],"allUuids":[]}"#;
 
-// C-09: a boundary that keeps nothing; what names an entry before it hangs on what stands before it in the file.
+// C-09: a boundary that keeps nothing; an entry that names one before it continues at the latest entry behind the boundary.
 #[test]
 fn c_09_nothing_stands_before_a_boundary_that_keeps_nothing() {
     let (numbers, _) = live(&text(&compacted(r#""trigger":"manual""#)));

@@ -64,7 +64,7 @@ fn turns(first: usize, n_turns: usize, parent: Option<&str>) -> String {
 
 /// The live entries of a transcript, in the order of the conversation.
 fn live(bytes: &[u8]) -> Vec<Value> {
-    let index = Index::build(bytes).unwrap();
+    let index = Index::build(std::io::Cursor::new(bytes)).unwrap();
     let chain = Chain::find(&index);
     let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     // Fixtures have half a surrogate here and there, which is no text to serde.

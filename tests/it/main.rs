@@ -48,6 +48,7 @@ mod old_sessions;
 mod oracle;
 mod overview;
 mod packages;
+mod parents;
 mod postgres;
 mod promise;
 mod proxy;

@@ -1,6 +1,6 @@
 //! Pass one: lines come in one by one, and links are resolved.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 
 use hashbrown::HashTable;
 
@@ -8,7 +8,7 @@ use super::index::{Index, STRIDE};
 use super::lines::LineReader;
 use super::reading::{Pointer, Reading, preserved};
 use super::record::{Flags, IdHash, LineNo, PackedParent, Parent, Record};
-use super::scan::{BlockKind, Kind, Scan};
+use super::scan::{BlockKind, Kind, Message, Scan, Usage};
 use super::tools::Tools;
 
 /// How many lines are searched for a parent one by one.
@@ -18,12 +18,13 @@ const NEAR: usize = 6;
 const LARGE_WINDOW: &[u8] = b"[1m]";
 
 impl Index {
-    /// Reads a transcript to its end.
+    /// Reads a transcript to its end. Where a parent is missing, or parents form a cycle, it is read once more, for the times
+    /// by which clients continue there.
     ///
     /// # Errors
     /// Only when reading fails; whatever the lines hold, they are indexed.
-    pub fn build(reader: impl Read) -> io::Result<Self> {
-        let mut lines = LineReader::new(reader);
+    pub fn build(mut reader: impl Read + Seek) -> io::Result<Self> {
+        let mut lines = LineReader::new(&mut reader);
         let mut builder = Builder::default();
         let mut scan = Scan::default();
         let mut offset = 0;
@@ -41,8 +42,17 @@ impl Index {
         let mut index = builder.finish();
         index.fingerprint = lines.fingerprint();
         index.n_bytes = index.fingerprint.len;
+        index.heal(reader)?;
         Ok(index)
     }
+}
+
+/// The counts of `message` that the client takes as the size of the context. Those of one request are those of all.
+fn context_counts(message: Message, line: &[u8]) -> Usage {
+    let usage = message.usage.map_or(&[][..], |it| it.of(line));
+    let iterations = memchr::memmem::find(usage, br#""iterations":[{"#).and_then(|at| usage.get(at..));
+    let has_several = iterations.is_some_and(|iterations| memchr::memmem::find(iterations, b"},{").is_some());
+    if has_several { Usage::recorded(usage) } else { message.counts }
 }
 
 #[derive(Default)]
@@ -93,8 +103,12 @@ impl Builder {
     }
 
     fn parent(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) -> Parent {
-        let Some(id) = scan.parent_uuid.and_then(|it| it.string(line)) else { return Parent::Root };
-        let id = IdHash::of(id);
+        let id = match scan.parent_uuid.map(|it| (it.string(line), it.of(line))) {
+            Some((Some(id), _)) if !id.is_empty() => IdHash::of(id),
+            None | Some((Some(_), _) | (None, b"null" | b"false" | b"0")) => return Parent::Root,
+            // Clients look for an entry by whatever it is.
+            Some((None, _)) => return Parent::Missing,
+        };
         // The parent is mostly one of the lines just read, which need no look into a table of all.
         let latest = self.index.records.iter().rev().take(NEAR).position(|near| near.uuid == id && near.is_chained());
         if let Some(back) = latest.and_then(|back| u32::try_from(back).ok()) {
@@ -151,12 +165,13 @@ impl Builder {
             }
             at
         });
-        let prompt = message.counts.prompt();
+        let counts = context_counts(message, line);
+        let prompt = counts.prompt();
         if let (Some(known), Some(reply)) = (index.prompts.get_mut(at as usize), index.replies.get_mut(at as usize))
             && prompt > 0
         {
             *known = u32::try_from(prompt).unwrap_or(u32::MAX);
-            *reply = u32::try_from(message.counts.output).unwrap_or(u32::MAX);
+            *reply = u32::try_from(counts.output).unwrap_or(u32::MAX);
         }
         index.has_large_window |=
             message.model.and_then(|it| it.string(line)).is_some_and(|it| it.ends_with(LARGE_WINDOW));

@@ -1,11 +1,12 @@
 //! The live chain: the entries that a resume would send, found as the real client finds them
 //! (format: "How resume rebuilds"; T-04).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::links::Links;
-use super::record::{Flags, LineNo, Parent};
+use super::record::{Flags, IdHash, LineNo, Parent};
 use super::scan::Kind;
+use super::times::Latest;
 use super::{Index, LineSet};
 
 /// The live entries of a transcript.
@@ -23,7 +24,7 @@ pub struct Chain {
     pub newest_elsewhere: Option<LineNo>,
     /// Whether this is the chain of a subagent's own file, all sidechain (T-08).
     pub is_sidechain: bool,
-    /// The live lines that hang on something that a resume skips, each with what it hangs on instead (C-09).
+    /// The active lines whose parent is missing, skipped or part of a cycle, each with the entry at which clients continue.
     pub healed: Vec<(LineNo, LineNo)>,
 }
 
@@ -52,15 +53,14 @@ impl Chain {
         let is_sidechain = index.lines().any(|line| is_message(&line))
             && !index.lines().any(|line| is_message(&line) && is_main(&line));
         let parents = Links::new(index);
-        let Some(leaf) = find_leaf(index, &parents, is_sidechain) else {
+        let Some((tip, leaf)) = find_tip(index, &parents, is_sidechain) else {
             return Self { is_sidechain, ..Self::default() };
         };
-        let (path, end) = walk(index, &parents, tip(index, &parents, leaf, is_sidechain));
-        let lines = with_siblings(index, &parents, path);
+        let Path { lines, end, healed } = Path::walk(index, &parents, tip, is_sidechain);
+        let lines = with_siblings(index, &parents, lines);
         let live: LineSet = lines.iter().copied().collect();
         let is_elsewhere = |line: &LineNo| !is_sidechain && !live.contains(*line) && !parents.is_skipped(*line);
         let newest_elsewhere = index.newest.filter(is_elsewhere);
-        let healed = lines.iter().filter_map(|line| Some((*line, parents.healed(*line)?))).collect();
         Self { lines, live, leaf: Some(leaf), end, newest_elsewhere, is_sidechain, healed }
     }
 
@@ -74,9 +74,9 @@ impl Chain {
     /// beside them.
     #[must_use]
     pub fn path(&self, index: &Index) -> Vec<LineNo> {
-        let Some(leaf) = self.leaf else { return Vec::new() };
-        let links = Links::new(index);
-        walk(index, &links, tip(index, &links, leaf, self.is_sidechain)).0
+        let parents = Links::new(index);
+        let tip = find_tip(index, &parents, self.is_sidechain);
+        tip.map_or_else(Vec::new, |(tip, _)| Path::walk(index, &parents, tip, self.is_sidechain).lines)
     }
 
     /// The live messages with their places in the chain, system entries and attachments left out.
@@ -86,95 +86,132 @@ impl Chain {
     }
 }
 
-/// The leaf: where the last prompt led that the client noted, else the last message of the file.
-fn find_leaf(index: &Index, links: &Links<'_>, is_sidechain: bool) -> Option<LineNo> {
-    let is_candidate = |index: &Index, line: LineNo| {
-        let record = index.record(line);
-        record.is_message() && !record.flags.any(Flags::TEAM) && (is_sidechain || !record.flags.any(Flags::SIDECHAIN))
+/// The entry that a resume goes on from, and the message at or above it: the last of the file, unless it does not descend from
+/// the entry that the last prompt noted. Parents that clients find themselves do not count here.
+fn find_tip(index: &Index, parents: &Links<'_>, is_sidechain: bool) -> Option<(LineNo, LineNo)> {
+    let is_candidate = |line: &LineNo| {
+        let record = index.record(*line);
+        let is_main = is_sidechain || !record.flags.any(Flags::SIDECHAIN);
+        record.is_chained() && record.kind != Kind::Progress && is_main && !parents.is_skipped(*line)
     };
-    let noted = index.pointers.iter().filter(|pointer| {
-        let record = index.record(pointer.line);
-        record.kind == Kind::LastPrompt && !record.flags.any(Flags::DROPPED)
-    });
-    let targets = index.lines_of(noted.clone().map(|pointer| pointer.target));
-    let is_there = |line: &LineNo| !links.is_skipped(*line);
-    let noted = noted.rev().find_map(|pointer| targets.get(&pointer.target).copied().filter(is_there));
-    if let Some(noted) = noted {
-        let newest = newest_descendant(index, links, noted, is_sidechain, is_candidate);
-        return newest.or_else(|| message_at_or_above(index, links, noted));
-    }
-    index.lines().rev().filter(is_there).find(|&line| is_candidate(index, line))
-}
-
-/// The last entry that hangs on the leaf.
-fn tip(index: &Index, links: &Links<'_>, leaf: LineNo, is_sidechain: bool) -> LineNo {
-    newest_descendant(index, links, leaf, is_sidechain, |index, line| index.record(line).is_chained()).unwrap_or(leaf)
-}
-
-/// The first message on the way from `line` to the root.
-fn message_at_or_above(index: &Index, links: &Links<'_>, line: LineNo) -> Option<LineNo> {
-    walk(index, links, line).0.into_iter().rev().find(|&line| index.record(line).is_message())
-}
-
-/// The last line of the file, `ancestor` included, that descends from it and that `is_wanted`.
-fn newest_descendant(
-    index: &Index,
-    links: &Links<'_>,
-    ancestor: LineNo,
-    is_sidechain: bool,
-    is_wanted: impl Fn(&Index, LineNo) -> bool,
-) -> Option<LineNo> {
-    let mut seen = LineSet::default();
-    let mut descends = LineSet::default();
-    descends.insert(ancestor);
-    let is_main = |line| is_sidechain || !index.record(line).flags.any(Flags::SIDECHAIN);
-    let candidates =
-        index.lines().rev().filter(|&line| is_wanted(index, line) && is_main(line) && !links.is_skipped(line));
-    for line in candidates {
-        let mut path = Vec::new();
+    // What is known to lead to no message.
+    let mut barren = LineSet::default();
+    let mut with_message = |line: LineNo| {
         let mut at = line;
         loop {
-            if descends.contains(at) {
-                return Some(line);
+            if index.record(at).is_message() {
+                return Some((line, at));
             }
-            if !seen.insert(at) {
-                break;
+            match parents.parent(at) {
+                Parent::At(parent) if barren.insert(at) => at = parent,
+                _ => return None,
             }
-            path.push(at);
-            match links.parent(at) {
-                Parent::At(parent) => at = parent,
-                Parent::Root | Parent::Missing => break,
-            }
-        }
-    }
-    None
-}
-
-/// The path from the root to `tip`, progress entries left out, and where it ended.
-fn walk(index: &Index, links: &Links<'_>, tip: LineNo) -> (Vec<LineNo>, ChainEnd) {
-    let mut path = Vec::new();
-    let mut seen = LineSet::default();
-    let mut at = tip;
-    let end = loop {
-        if !seen.insert(at) {
-            break ChainEnd::Cycle(path.last().copied().unwrap_or(tip));
-        }
-        if index.record(at).kind != Kind::Progress {
-            path.push(at);
-        }
-        match links.parent(at) {
-            Parent::At(parent) => at = parent,
-            Parent::Root if index.record(at).flags.any(Flags::COMPACT_BOUNDARY) => break ChainEnd::CompactBoundary,
-            Parent::Root => break ChainEnd::Root,
-            Parent::Missing => break ChainEnd::MissingParent(at),
         }
     };
-    path.reverse();
-    (path, end)
+    if let Some(noted) = noted_leaf(index, parents)
+        && !index.lines().rev().find(is_candidate).is_some_and(|last| descends(parents, last, noted))
+        && let Some((noted, leaf)) = with_message(noted)
+    {
+        return Some((end_of_message(index, parents, noted), leaf));
+    }
+    index.lines().rev().filter(is_candidate).find_map(with_message)
 }
 
-/// Adds to the path what parallel tool calls leave beside it: the other lines of its assistant messages, and
-/// the results that hang on any of them. They follow the last line that their message has on the path.
+/// The last entry of the message of `line` that descends from it, results included: they are active whichever of them is noted.
+fn end_of_message(index: &Index, parents: &Links<'_>, line: LineNo) -> LineNo {
+    let Some(message) = index.record(line).message() else { return line };
+    let is_of = |line: LineNo| index.record(line).message() == Some(message);
+    let belongs = |other: &LineNo| {
+        let is_result = || index.record(*other).flags.any(Flags::TOOL_RESULT);
+        let hangs = || matches!(parents.bridged(*other), Parent::At(parent) if is_of(parent));
+        index.record(*other).is_message() && !parents.is_skipped(*other) && (is_of(*other) || is_result() && hangs())
+    };
+    index.lines().rev().filter(belongs).find(|other| descends(parents, *other, line)).unwrap_or(line)
+}
+
+/// The entry that the last prompt noted, of those whose entry is there. What was noted before a compaction does not count.
+fn noted_leaf(index: &Index, parents: &Links<'_>) -> Option<LineNo> {
+    let is_boundary = |line: &LineNo| {
+        let record = index.record(*line);
+        record.is_chained() && record.flags.any(Flags::COMPACT_BOUNDARY)
+    };
+    let boundary = index.lines().rev().find(is_boundary);
+    let noted = index.pointers.iter().filter(|pointer| {
+        let record = index.record(pointer.line);
+        record.kind == Kind::LastPrompt && !record.flags.any(Flags::DROPPED) && Some(pointer.line) > boundary
+    });
+    let targets = index.lines_of(noted.clone().map(|pointer| pointer.target));
+    noted.rev().find_map(|pointer| targets.get(&pointer.target).copied().filter(|line| !parents.is_skipped(*line)))
+}
+
+/// Whether `line` is `ancestor`, or descends from it.
+fn descends(parents: &Links<'_>, line: LineNo, ancestor: LineNo) -> bool {
+    let mut seen = LineSet::default();
+    let mut at = line;
+    while at != ancestor {
+        match parents.parent(at) {
+            Parent::At(parent) if seen.insert(at) => at = parent,
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// The way from the root to an entry.
+struct Path {
+    /// The lines, progress entries left out.
+    lines: Vec<LineNo>,
+    /// The reason why it starts there.
+    end: ChainEnd,
+    /// The lines whose parents clients find themselves, with these.
+    healed: Vec<(LineNo, LineNo)>,
+}
+
+impl Path {
+    /// Walks from `tip` to the root. Where a parent is missing or has been passed already, the way continues at the entry with
+    /// the latest time.
+    fn walk(index: &Index, parents: &Links<'_>, tip: LineNo, is_sidechain: bool) -> Self {
+        let (mut lines, mut healed) = (Vec::new(), Vec::new());
+        let mut seen = LineSet::default();
+        let mut latest = Latest::default();
+        let is_of_side = |line: LineNo| index.record(line).flags.any(Flags::SIDECHAIN) == is_sidechain;
+        let mut at = tip;
+        let end = loop {
+            seen.insert(at);
+            let record = index.record(at);
+            if record.kind != Kind::Progress {
+                lines.push(at);
+            }
+            // Progress entries are passed over first: it is the entry after them that is healed.
+            let child = lines.last().copied().unwrap_or(tip);
+            let end = match parents.parent(at) {
+                Parent::At(parent) if !seen.contains(parent) => {
+                    at = parent;
+                    continue;
+                }
+                Parent::At(_) => ChainEnd::Cycle(child),
+                Parent::Missing => ChainEnd::MissingParent(at),
+                Parent::Root if record.flags.any(Flags::COMPACT_BOUNDARY) => break ChainEnd::CompactBoundary,
+                Parent::Root => break ChainEnd::Root,
+            };
+            let is_free = |line: LineNo| {
+                let is_there = index.record(line).is_chained() && !parents.is_skipped(line);
+                is_there && is_of_side(line) && !seen.contains(line)
+            };
+            let times = index.times.as_ref().filter(|_| is_of_side(child));
+            let Some(parent) = times.and_then(|times| latest.before(times, child, is_free)) else { break end };
+            healed.push((child, parent));
+            at = parent;
+        };
+        lines.reverse();
+        healed.reverse();
+        Self { lines, end, healed }
+    }
+}
+
+/// Adds to the path what parallel tool calls leave beside it: the other lines of its assistant messages, the results that hang
+/// on any of them, and the results of their calls that hang on no message of the path. They follow the last line that their
+/// message has on the path.
 fn with_siblings(index: &Index, parents: &Links<'_>, path: Vec<LineNo>) -> Vec<LineNo> {
     let on_path: LineSet = path.iter().copied().collect();
     // By message; places on the path count from 1, and 0 is none.
@@ -191,15 +228,27 @@ fn with_siblings(index: &Index, parents: &Links<'_>, path: Vec<LineNo>) -> Vec<L
     };
     let mut calls: BTreeMap<usize, Vec<LineNo>> = BTreeMap::new();
     let mut results: BTreeMap<usize, Vec<LineNo>> = BTreeMap::new();
+    let mut strays = Vec::new();
     let is_beside = |line: LineNo| !on_path.contains(line) && !parents.is_skipped(line);
     for line in index.lines().filter(|&line| index.record(line).is_message() && is_beside(line)) {
         let record = index.record(line);
         if let Some(place) = place_of(line) {
             calls.entry(place).or_default().push(line);
-        } else if let (true, Parent::At(parent)) = (record.flags.any(Flags::TOOL_RESULT), parents.bridged(line))
-            && let Some(place) = place_of(parent)
-        {
-            results.entry(place).or_default().push(line);
+        } else if record.flags.any(Flags::TOOL_RESULT) {
+            let parent = if let Parent::At(parent) = parents.bridged(line) { place_of(parent) } else { None };
+            match parent {
+                Some(place) => results.entry(place).or_default().push(line),
+                None if !parents.is_moved(line) => strays.push(line),
+                None => {}
+            }
+        }
+    }
+    if !strays.is_empty() {
+        let known = path.iter().chain(calls.values().flatten()).chain(results.values().flatten()).copied().collect();
+        for (line, call) in answers(index, &known, &strays) {
+            if let Some(place) = place_of(call) {
+                results.entry(place).or_default().push(line);
+            }
         }
     }
     if calls.is_empty() && results.is_empty() {
@@ -212,4 +261,23 @@ fn with_siblings(index: &Index, parents: &Links<'_>, path: Vec<LineNo>) -> Vec<L
         lines.extend(results.remove(&place).into_iter().flatten());
     }
     lines
+}
+
+/// The lines of `strays` that hold the result of a call of the lines `known` that has none there, with the line of the call.
+fn answers(index: &Index, known: &LineSet, strays: &[LineNo]) -> Vec<(LineNo, LineNo)> {
+    let mut open: HashMap<IdHash, LineNo> = HashMap::new();
+    for end in index.tools.iter().filter(|end| !end.is_result && end.id != IdHash::NONE && known.contains(end.line)) {
+        open.insert(end.id, end.line);
+    }
+    for end in index.tools.iter().filter(|end| end.is_result && known.contains(end.line)) {
+        open.remove(&end.id);
+    }
+    if open.is_empty() {
+        return Vec::new();
+    }
+    let strays: LineSet = strays.iter().copied().collect();
+    let results = index.tools.iter().filter(|end| end.is_result && strays.contains(end.line));
+    let mut found: Vec<(LineNo, LineNo)> = results.filter_map(|end| Some((end.line, open.remove(&end.id)?))).collect();
+    found.dedup_by_key(|(line, _)| *line);
+    found
 }

@@ -1,12 +1,14 @@
 //! What is known of a transcript after its first pass: a small record for each line, and the links between them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use super::lines::Fingerprint;
 use super::preserved::PreservedSegment;
 use super::reading::{Pointer, Reading, Thinking, preserved};
 use super::record::{Flags, IdHash, LineNo, MessageIdx, PackedParent, Parent, Record};
 use super::scan::Scan;
+use super::times::Times;
 use super::tools::Tools;
 use crate::text::Tokens;
 
@@ -38,6 +40,10 @@ pub struct Index {
     /// What the file was when it was read.
     pub fingerprint: Fingerprint,
     pub(super) offsets: Vec<u64>,
+    /// The times of entries, where parents are missing or circular.
+    pub(super) times: Option<Arc<Times>>,
+    /// The active lines whose records have the parent that a client continues at, each with the parent that the file says.
+    healed: BTreeMap<LineNo, Parent>,
 }
 
 /// How many lines lie between two offsets that are kept.
@@ -110,7 +116,33 @@ impl Index {
 
     /// Hangs `line` on another parent; `None` makes it a root.
     pub fn relink(&mut self, line: LineNo, parent: Option<LineNo>) {
+        self.healed.remove(&line);
         self.record_mut(line).parent = PackedParent::pack(parent.map_or(Parent::Root, Parent::At));
+    }
+
+    /// The parent of `line` as the file says, whatever clients make of it.
+    #[must_use]
+    pub fn named_parent(&self, line: LineNo) -> Parent {
+        self.healed.get(&line).copied().unwrap_or_else(|| self.record(line).parent())
+    }
+
+    /// The lines whose parents clients find themselves, and these parents. A result that says so is the same to all clients.
+    pub fn healed(&self) -> impl Iterator<Item = (LineNo, LineNo)> {
+        self.healed.keys().filter_map(|&line| match self.record(line).parent() {
+            Parent::At(parent) => Some((line, parent)),
+            Parent::Root | Parent::Missing => None,
+        })
+    }
+
+    /// Gives `lines` these parents, which clients find themselves, and no others.
+    pub(super) fn set_healed(&mut self, lines: &[(LineNo, LineNo)]) {
+        for (line, parent) in std::mem::take(&mut self.healed) {
+            self.record_mut(line).parent = PackedParent::pack(parent);
+        }
+        for &(line, parent) in lines {
+            self.healed.insert(line, self.record(line).parent());
+            self.record_mut(line).parent = PackedParent::pack(Parent::At(parent));
+        }
     }
 
     /// Brings the record of `line` up to the text that it has after an edit. Its links and its uuid stay, and its

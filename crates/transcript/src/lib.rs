@@ -1,5 +1,8 @@
 //! What is in a transcript, without loss.
 
+/// The newest version of Claude Code that the reader was compared with; its rules are those that hold.
+pub const PROVEN_CLIENT: &str = "2.1.330";
+
 mod builder;
 mod calibration;
 mod chain;
@@ -7,6 +10,7 @@ pub mod edit;
 pub mod entry;
 pub mod foreign;
 mod group;
+mod heal;
 mod image;
 mod index;
 mod line_set;
@@ -25,6 +29,7 @@ pub mod scan;
 pub mod session;
 mod span;
 pub mod text;
+mod times;
 mod tools;
 mod totals;
 mod transcript;

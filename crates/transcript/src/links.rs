@@ -1,4 +1,4 @@
-//! What entries hang on as the client sees it: progress passed over, preserved segments hung in, and what it skips left out
+//! The parents of entries as the client sees them: progress passed over, preserved segments linked in, and what it skips missing
 //! (format: "How resume rebuilds"; T-04, C-09).
 
 use std::collections::HashMap;
@@ -14,43 +14,31 @@ pub const WHOLE_LIMIT: u64 = 5 * 1024 * 1024;
 pub(super) struct Links<'a> {
     index: &'a Index,
     rehung: HashMap<LineNo, LineNo>,
-    skip: Option<Skip>,
+    first_read: Option<LineNo>,
 }
 
-/// What a resume does not even look at.
-#[derive(Clone, Copy)]
-struct Skip {
-    /// The first line that it looks at: the boundary as it was first written.
-    first: LineNo,
-    /// The boundary that counts: a later line with the same uuid stands for an earlier one.
-    boundary: LineNo,
-}
-
-impl Skip {
-    /// What is skipped by the last of the boundaries that keep nothing of what stands before them: those that say so, and in
-    /// a file over [`WHOLE_LIMIT`] those that do not speak of it (plain ones).
-    fn of(index: &Index) -> Option<Self> {
-        let is_boundary = |line: &LineNo| {
-            let flags = index.record(*line).flags;
-            flags.any(Flags::COMPACT_BOUNDARY) && !flags.any(Flags::DROPPED)
-        };
-        let keeps_nothing = |line: &LineNo| {
-            let flags = index.record(*line).flags;
-            flags.any(Flags::KEEPS_NOTHING) && !flags.any(Flags::SUPERSEDED)
-        };
-        let is_plain = |line: &LineNo| index.n_bytes > WHOLE_LIMIT && !index.record(*line).flags.any(Flags::PRESERVES);
-        let boundaries = || index.lines().filter(is_boundary);
-        let alike =
-            |line: LineNo| boundaries().filter(move |other| index.record(*other).uuid == index.record(line).uuid);
-        let said = boundaries().rfind(keeps_nothing).and_then(|line| alike(line).next());
-        let first = said.max(boundaries().rfind(is_plain))?;
-        Some(Self { first, boundary: alike(first).next_back().unwrap_or(first) })
-    }
+/// The first line that a resume looks at, where it skips any: the last of the boundaries that keep nothing of what precedes
+/// them, as it was first written. These are the boundaries that say so, and in a file over [`WHOLE_LIMIT`] those that do not
+/// speak of it (plain ones).
+fn first_read(index: &Index) -> Option<LineNo> {
+    let is_boundary = |line: &LineNo| {
+        let flags = index.record(*line).flags;
+        flags.any(Flags::COMPACT_BOUNDARY) && !flags.any(Flags::DROPPED)
+    };
+    let keeps_nothing = |line: &LineNo| {
+        let flags = index.record(*line).flags;
+        flags.any(Flags::KEEPS_NOTHING) && !flags.any(Flags::SUPERSEDED)
+    };
+    let is_plain = |line: &LineNo| index.n_bytes > WHOLE_LIMIT && !index.record(*line).flags.any(Flags::PRESERVES);
+    let boundaries = || index.lines().filter(is_boundary);
+    let first_alike = |line: LineNo| boundaries().find(|other| index.record(*other).uuid == index.record(line).uuid);
+    let said = boundaries().rfind(keeps_nothing).and_then(first_alike);
+    said.max(boundaries().rfind(is_plain))
 }
 
 impl<'a> Links<'a> {
     pub(super) fn new(index: &'a Index) -> Self {
-        let mut links = Self { index, rehung: HashMap::new(), skip: Skip::of(index) };
+        let mut links = Self { index, rehung: HashMap::new(), first_read: first_read(index) };
         let ids = index.lines_of(index.preserved.iter().flat_map(PreservedSegment::ids));
         let is_there = |boundary: LineNo| {
             let flags = index.record(boundary).flags;
@@ -65,7 +53,7 @@ impl<'a> Links<'a> {
             };
             let entries: Vec<LineNo> = segment.entries.iter().filter_map(|&id| at(id)).collect();
             let is_inside = |line| line == head || line == tail || entries.contains(&line);
-            let children = index.lines().filter(|&line| index.record(line).parent() == Parent::At(anchor));
+            let children = index.lines().filter(|&line| index.named_parent(line) == Parent::At(anchor));
             for child in children.filter(|&line| !is_inside(line) && index.record(line).is_chained()) {
                 rehung.insert(child, tail);
             }
@@ -78,28 +66,12 @@ impl<'a> Links<'a> {
 
     /// Whether a resume does not even look at `line`.
     pub(super) fn is_skipped(&self, line: LineNo) -> bool {
-        self.skip.is_some_and(|skip| line < skip.first)
+        self.first_read.is_some_and(|first| line < first)
     }
 
-    /// What `line` hangs on where the entry that it names is skipped: what stands before it, the boundary at last. That is how
-    /// clients go on where a parent is not there.
-    pub(super) fn healed(&self, line: LineNo) -> Option<LineNo> {
-        let skip = self.skip.filter(|_| !self.rehung.contains_key(&line) && !self.is_skipped(line))?;
-        let record = self.index.record(line);
-        let Parent::At(parent) = record.parent() else { return None };
-        if !self.is_skipped(parent) || record.flags.any(Flags::COMPACT_BOUNDARY) {
-            return None;
-        }
-        let is_linked = |before: &LineNo| {
-            let other = self.index.record(*before);
-            let is_same_side = other.flags.and(Flags::SIDECHAIN) == record.flags.and(Flags::SIDECHAIN);
-            other.is_chained()
-                && other.kind != Kind::Progress
-                && is_same_side
-                && *before != skip.boundary
-                && !other.flags.any(Flags::SUPERSEDED.with(Flags::DROPPED))
-        };
-        Some((skip.first.0..line.0).rev().map(LineNo).find(is_linked).unwrap_or(skip.boundary))
+    /// Whether `line` is linked anew because a boundary keeps a segment.
+    pub(super) fn is_moved(&self, line: LineNo) -> bool {
+        self.rehung.contains_key(&line)
     }
 
     /// The parent with progress entries passed over.
@@ -119,7 +91,10 @@ impl<'a> Links<'a> {
         match self.rehung.get(&line) {
             Some(&parent) => Parent::At(parent),
             None if self.index.record(line).flags.any(Flags::COMPACT_BOUNDARY) => Parent::Root,
-            None => self.healed(line).map_or_else(|| self.index.record(line).parent(), Parent::At),
+            None => match self.index.named_parent(line) {
+                Parent::At(parent) if self.is_skipped(parent) => Parent::Missing,
+                parent => parent,
+            },
         }
     }
 }

@@ -64,7 +64,7 @@ pub fn measure(scan: &Scan, line: &[u8], mut each: impl FnMut(Part, Tokens)) {
         }
         Kind::Attachment => {
             let mut tokens = Tokens::ZERO;
-            let text = scan.attachment.map_or(&[][..], |it| it.of(line));
+            let text = scan.sent_attachment(line).map_or(&[][..], |it| it.of(line));
             let mut is_sent = true;
             each_string(text, |key, string| {
                 if key != Some(b"type") {

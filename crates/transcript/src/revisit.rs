@@ -86,7 +86,7 @@ mod tests {
     fn gives_the_lines_that_are_asked_for_however_they_lie() {
         let long = "x".repeat(3 * CHUNK);
         let file = format!("a\n{long}\n\n{{}}\n{long}{long}\nlast");
-        let index = Index::build(file.as_bytes()).unwrap();
+        let index = Index::build(Cursor::new(file.as_bytes())).unwrap();
         let all: Vec<&str> = file.split_inclusive('\n').collect();
         for bits in 0..1 << all.len() {
             let wanted: LineSet = index.lines().filter(|line| bits >> line.0 & 1 == 1).collect();
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_file_that_has_become_shorter_is_an_error() {
-        let index = Index::build(&b"one\ntwo\n"[..]).unwrap();
+        let index = Index::build(Cursor::new(&b"one\ntwo\n"[..])).unwrap();
         let result = revisit(Cursor::new(b"one\n"), &index, &index.lines().collect(), |_, _| io::Result::Ok(()));
         assert_eq!(result.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }

@@ -18,6 +18,7 @@ use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Severity, check};
 use ctxc_core::version::{KeptSession, kept_sessions, session_sizes};
 use ctxc_store::{Archive, ArchiveUrl, SCHEMA, hide_password, schema_of, stored_bytes};
+use ctxc_transcript::PROVEN_CLIENT;
 use ctxc_transcript::session::{Candidate, Found, FoundBy, Places, of_project, session_id};
 use ctxc_transcript::text::Stopped;
 
@@ -165,7 +166,7 @@ fn look_at_client(places: &Places, doctor: &mut Doctor) {
         None => {}
     }
     let folder = Some(folder.display().to_string());
-    doctor.client = Client { folder, is_found, version: None, cleanup_days };
+    doctor.client = Client { folder, is_found, version: None, proven_version: PROVEN_CLIENT, cleanup_days };
     if !is_found {
         doctor.find("client", "no folder with sessions", "set CLAUDE_CONFIG_DIR, or start the client once");
     }

@@ -27,42 +27,84 @@ impl Live {
         let messages: Vec<usize> = (0..lines.len()).filter(|at| lines[*at].is_message() && wins(at)).collect();
         let is_sidechain = !messages.is_empty() && messages.iter().all(|at| lines[*at].is("isSidechain"));
         let is_main = |at: &usize| is_sidechain || !lines[*at].is("isSidechain");
-        let mut parents = parents(lines, &by_uuid);
-        heal(transcript, n_skipped, &by_uuid, &mut parents);
-        let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
-        for (child, parent) in &parents {
-            children.entry(*parent).or_default().push(*child);
-        }
-
-        let is_leaf = |at: &usize| is_main(at) && lines[*at].value["teamName"].is_null();
-        let mut noted = lines.iter().rev().filter(|line| line.kind() == "last-prompt");
+        let parents = parents(lines, &by_uuid);
+        let is_there =
+            |at: &usize| lines[*at].is_chained() && lines[*at].kind() != "progress" && wins(at) && is_main(at);
+        let message_above = |at: usize| walk(&parents, at).into_iter().find(|at| lines[*at].is_message());
+        let since = |line: &&Line| !line.is_compact_boundary() || line.uuid().is_none();
+        let mut noted = lines.iter().rev().take_while(since).filter(|line| line.kind() == "last-prompt");
         let noted = noted.find_map(|line| by_uuid.get(line.value["leafUuid"].as_str()?)).copied();
-        let below = |root: usize| {
-            let mut found = HashSet::from([root]);
-            let mut left = vec![root];
-            while let Some(at) = left.pop() {
-                left.extend(children.get(&at).into_iter().flatten().filter(|child| found.insert(**child)));
-            }
-            found
+        let last = (0..lines.len()).rev().filter(is_there).find(|at| message_above(*at).is_some());
+        let newest = (0..lines.len()).rev().find(is_there);
+        let is_behind = |noted: usize| newest.is_some_and(|newest| walk(&parents, newest).contains(&noted));
+        let tip = noted.filter(|noted| !is_behind(*noted) && message_above(*noted).is_some()).or(last);
+        // The rest of a message is sent with any part of it, and so are its results.
+        let end_of_message = |noted: usize| {
+            let id = lines[noted].message_id();
+            let belongs = |at: &usize| {
+                let parent = || walk(&parents, *at).into_iter().skip(1).find(|at| lines[*at].kind() != "progress");
+                let is_result = || {
+                    lines[*at].has_block("tool_result")
+                        && parent().is_some_and(|parent| lines[parent].message_id() == id)
+                };
+                wins(at) && (lines[*at].message_id() == id || is_result()) && walk(&parents, *at).contains(&noted)
+            };
+            id.and_then(|_| messages.iter().rev().copied().find(belongs)).unwrap_or(noted)
         };
-        let leaf = match noted {
-            None => messages.iter().rev().copied().find(is_leaf),
-            Some(noted) => {
-                let below = below(noted);
-                let newest = messages.iter().rev().copied().find(|at| is_leaf(at) && below.contains(at));
-                newest.or_else(|| walk(&parents, noted).into_iter().find(|at| lines[*at].is_message()))
-            }
-        };
-        let Some(leaf) = leaf else { return Self { order: Vec::new(), is_sidechain, is_cut_off: false } };
-        let below = below(leaf);
-        let tip =
-            (0..lines.len()).rev().find(|at| lines[*at].is_chained() && wins(at) && is_main(at) && below.contains(at));
-        let mut path = walk(&parents, tip.unwrap_or(leaf));
+        let tip = tip.map(|tip| if noted == Some(tip) && !is_behind(tip) { end_of_message(tip) } else { tip });
+        let Some(tip) = tip else { return Self { order: Vec::new(), is_sidechain, is_cut_off: false } };
+        let candidates: Vec<usize> = (0..lines.len()).filter(is_there).collect();
+        let mut path = healed_walk(lines, &parents, &candidates, tip, is_main);
         let root = &lines[path[path.len() - 1]];
-        let is_cut_off = root.value["parentUuid"].is_string() && !root.is_compact_boundary();
+        let is_cut_off = is_named(&root.value["parentUuid"]) && !root.is_compact_boundary();
         path.retain(|at| lines[*at].kind() != "progress");
         path.reverse();
         Self { order: with_siblings(lines, &messages, &parents, &path), is_sidechain, is_cut_off }
+    }
+}
+
+/// Whether JavaScript takes it for the name of a parent.
+fn is_named(value: &Value) -> bool {
+    !matches!(value, Value::Null | Value::Bool(false)) && value != "" && value != 0
+}
+
+/// Up from `tip`. Where the parent is missing, or has been passed, at most 5 seconds back, to the latest of `candidates` (L-02).
+fn healed_walk(
+    lines: &[Line],
+    parents: &HashMap<usize, usize>,
+    candidates: &[usize],
+    tip: usize,
+    is_main: impl Fn(&usize) -> bool,
+) -> Vec<usize> {
+    let time = |at: usize| {
+        let time: jiff::Timestamp = lines[at].value["timestamp"].as_str()?.parse().ok()?;
+        Some(time.as_millisecond())
+    };
+    let (mut path, mut seen, mut child) = (Vec::new(), HashSet::new(), tip);
+    let mut at = tip;
+    loop {
+        seen.insert(at);
+        path.push(at);
+        if lines[at].kind() != "progress" {
+            child = at;
+        }
+        let is_end = lines[at].is_compact_boundary() || !is_named(&lines[at].value["parentUuid"]);
+        match parents.get(&at) {
+            Some(parent) if !seen.contains(parent) => at = *parent,
+            None if is_end => return path,
+            _ => {
+                let Some(now) = time(child).filter(|_| is_main(&child)) else { return path };
+                let mut found = None;
+                for &other in candidates.iter().filter(|other| !seen.contains(other)) {
+                    let Some(then) = time(other).filter(|then| (now - 5_000..=now).contains(then)) else { continue };
+                    if found.is_none_or(|(best, _)| then > best) {
+                        found = Some((then, other));
+                    }
+                }
+                let Some((_, found)) = found else { return path };
+                at = found;
+            }
+        }
     }
 }
 
@@ -88,36 +130,6 @@ fn n_skipped(transcript: &Transcript, by_uuid: &HashMap<&str, usize>) -> usize {
         }
     }
     first
-}
-
-/// What names an entry that a client does not look at hangs on the entry before it, and at last on the boundary.
-fn heal(
-    transcript: &Transcript,
-    n_skipped: usize,
-    by_uuid: &HashMap<&str, usize>,
-    parents: &mut HashMap<usize, usize>,
-) {
-    let lines = &transcript.lines;
-    let all = transcript.by_uuid();
-    let boundary = lines.get(n_skipped).and_then(|line| by_uuid.get(line.uuid()?)).copied();
-    let mut last: [Option<usize>; 2] = [None; 2];
-    for (at, line) in lines.iter().enumerate().skip(n_skipped).filter(|_| n_skipped > 0) {
-        let counts = line.is_chained() && line.uuid().and_then(|uuid| by_uuid.get(uuid)) == Some(&at);
-        if !counts || Some(at) == boundary {
-            continue;
-        }
-        let last = &mut last[usize::from(line.is("isSidechain"))];
-        let is_skipped = |uuid: &str| all.get(uuid).is_some_and(|at| *at < n_skipped);
-        if line.value["parentUuid"].as_str().is_some_and(is_skipped)
-            && !line.is_compact_boundary()
-            && let (false, Some(parent)) = (parents.contains_key(&at), last.or(boundary))
-        {
-            parents.insert(at, parent);
-        }
-        if line.kind() != "progress" {
-            *last = Some(at);
-        }
-    }
 }
 
 fn parents(lines: &[Line], by_uuid: &HashMap<&str, usize>) -> HashMap<usize, usize> {
@@ -160,6 +172,10 @@ fn walk(parents: &HashMap<usize, usize>, tip: usize) -> Vec<usize> {
 fn with_siblings(lines: &[Line], messages: &[usize], parents: &HashMap<usize, usize>, path: &[usize]) -> Vec<usize> {
     let last: HashMap<&str, usize> = path.iter().filter_map(|at| Some((lines[*at].message_id()?, *at))).collect();
     let on_path: HashSet<usize> = path.iter().copied().collect();
+    let mut strays: Vec<usize> = Vec::new();
+    // What a segment that is kept links anew says where it belongs.
+    let uuid_of_parent = |at: usize| parents.get(&at).and_then(|parent| lines[*parent].uuid());
+    let is_moved = |at: usize| uuid_of_parent(at).is_some_and(|uuid| lines[at].value["parentUuid"] != uuid);
     let mut beside: BTreeMap<(usize, bool), Vec<usize>> = BTreeMap::new();
     for &at in messages.iter().filter(|at| !on_path.contains(at)) {
         let line = &lines[at];
@@ -175,8 +191,35 @@ fn with_siblings(lines: &[Line], messages: &[usize], parents: &HashMap<usize, us
                 }
                 last.get(call.message_id()?).copied()
             });
-            if let Some(behind) = behind {
-                beside.entry((behind, true)).or_default().push(at);
+            match behind {
+                Some(behind) => beside.entry((behind, true)).or_default().push(at),
+                None if !is_moved(at) => strays.push(at),
+                None => {}
+            }
+        }
+    }
+    // Results that hang elsewhere belong to the calls that have none.
+    let ids = |at: usize, kind: &'static str, name: &'static str| {
+        let blocks = lines[at].blocks().iter().filter(move |block| block["type"] == kind);
+        blocks.filter_map(move |block| block[name].as_str().filter(|id| !id.is_empty()))
+    };
+    let known: Vec<usize> = path.iter().copied().chain(beside.values().flatten().copied()).collect();
+    let calls = known.iter().filter(|at| lines[**at].kind() == "assistant");
+    let mut open: HashMap<&str, usize> = calls.flat_map(|at| ids(*at, "tool_use", "id").map(|id| (id, *at))).collect();
+    let answered = known.iter().filter(|at| lines[**at].kind() == "user");
+    answered.flat_map(|at| ids(*at, "tool_result", "tool_use_id")).for_each(|id| {
+        open.remove(id);
+    });
+    for stray in strays {
+        for id in ids(stray, "tool_result", "tool_use_id") {
+            let Some(call) = open.remove(id) else { continue };
+            // A call without a message is a place of its own.
+            let own = Some(&call).filter(|call| on_path.contains(call));
+            if let Some(&place) = lines[call].message_id().map_or(own, |id| last.get(id)) {
+                let found = beside.entry((place, true)).or_default();
+                if !found.contains(&stray) {
+                    found.push(stray);
+                }
             }
         }
     }

@@ -27,7 +27,7 @@ pub struct Scan {
     pub kind: Kind,
     /// `uuid`.
     pub uuid: Option<Span>,
-    /// `parentUuid`, a string or `null`.
+    /// `parentUuid`, of any type.
     pub parent_uuid: Option<Span>,
     /// `sessionId`.
     pub session_id: Option<Span>,
@@ -43,6 +43,8 @@ pub struct Scan {
     pub compact_metadata: Option<Span>,
     /// `attachment`.
     pub attachment: Option<Span>,
+    /// `rendered` of an attachment: its text as the client sends it.
+    pub rendered: Option<Span>,
     /// `toolUseResult`.
     pub tool_use_result: Option<Span>,
     /// `origin`, of newer user entries.
@@ -114,6 +116,15 @@ impl Scan {
         self.kind == Kind::System && self.subtype.and_then(|it| it.string(line)) == Some(b"compact_boundary")
     }
 
+    /// The part of an attachment that is sent: its rendered text where there is one, else its fields, of which the client
+    /// makes the text anew (tried on 2.1.330).
+    #[must_use]
+    pub fn sent_attachment(&self, line: &[u8]) -> Option<Span> {
+        let is_text =
+            |span: &Span| matches!(span.of(line), [b'[', rest @ ..] if rest.trim_ascii_start().first() != Some(&b']'));
+        self.attachment.map(|attachment| self.rendered.filter(is_text).unwrap_or(attachment))
+    }
+
     /// `message.content` when it is a string: the inside of it.
     #[must_use]
     pub fn string_content<'a>(&self, line: &'a [u8]) -> Option<&'a [u8]> {
@@ -138,7 +149,7 @@ impl Scan {
         match key {
             b"type" => self.kind = value.string(line).map_or(Kind::Other, Kind::named),
             b"uuid" => self.uuid = string(),
-            b"parentUuid" => self.parent_uuid = Some(value).filter(|value| matches!(value.of(line), [b'"' | b'n', ..])),
+            b"parentUuid" => self.parent_uuid = Some(value),
             b"sessionId" => self.session_id = string(),
             b"timestamp" => self.timestamp = string(),
             b"subtype" => self.subtype = string(),
@@ -146,6 +157,7 @@ impl Scan {
             b"messageId" => self.snapshot_of = string(),
             b"compactMetadata" => self.compact_metadata = Some(value),
             b"attachment" => self.attachment = Some(value),
+            b"rendered" => self.rendered = Some(value),
             b"toolUseResult" => self.tool_use_result = Some(value),
             b"origin" => self.origin = Some(value),
             b"isSidechain" => self.is_sidechain = is_true(),

@@ -7,6 +7,7 @@
 mod bits;
 mod fallback;
 mod fields;
+mod iterations;
 mod kind;
 mod known;
 mod nest;
@@ -16,6 +17,7 @@ mod usage;
 mod walk;
 
 pub use fields::{Block, Form, Message, Scan};
+pub use iterations::Iteration;
 pub use kind::{BlockKind, Kind};
 pub use read::each_count;
 pub use usage::Usage;

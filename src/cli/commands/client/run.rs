@@ -185,6 +185,7 @@ fn status(place: &Place, context: &Context<'_>) -> Result<(), CommandError> {
         folder: place.folder.clone(),
         version: version_in(&place.folder),
         program_version: env!("CARGO_PKG_VERSION"),
+        proven_client: ctxc_transcript::PROVEN_CLIENT,
         program_is_there: program.as_ref().is_some_and(|program| program.is_file()),
         program,
         hooks_disabled: client_settings.get("disableAllHooks").and_then(Value::as_bool) == Some(true),

@@ -48,7 +48,7 @@ impl Visible {
             scan.read(line);
             let content = match scan.kind {
                 Kind::User | Kind::Assistant => scan.message.and_then(|message| message.content),
-                Kind::Attachment => scan.attachment,
+                Kind::Attachment => scan.sent_attachment(line),
                 _ => None,
             };
             if let Some(content) = content.map(|it| it.of(line)) {
@@ -259,7 +259,7 @@ mod tests {
     fn expect(output: &[String], problems: &[(ProblemKind, u32, u32)]) {
         let read = |lines: &[String]| {
             let file = lines.join("\n");
-            let index = Index::build(file.as_bytes()).unwrap();
+            let index = Index::build(Cursor::new(file.as_bytes())).unwrap();
             let chain = Chain::find(&index);
             let visible = Visible::read(Cursor::new(file), &index, &chain, Some("old-id")).unwrap();
             (index, chain, visible)

@@ -2,7 +2,7 @@
 
 use super::problem::{Detail, Problem, ProblemKind};
 use ctxc_transcript::scan::Kind;
-use ctxc_transcript::{Chain, ChainEnd, Flags, IdHash, Index, LineNo};
+use ctxc_transcript::{Chain, ChainEnd, Flags, IdHash, Index, LineNo, Parent};
 
 /// Finds what is wrong with the start of the live chain.
 ///
@@ -14,6 +14,7 @@ pub(in crate::apply) fn check_head(index: &Index, chain: &Chain, problems: &mut 
         problems.push(Problem::new(ProblemKind::NoMessages, LineNo(0), IdHash::NONE));
         return;
     };
+    check_healed(index, chain, problems);
     let n_cut_off = n_cut_off(index, chain, head);
     match chain.end {
         ChainEnd::MissingParent(line) if !index.is_dropped(line) => {
@@ -35,6 +36,19 @@ pub(in crate::apply) fn check_head(index: &Index, chain: &Chain, problems: &mut 
         let kind = if n_cut_off == 0 { ProblemKind::AssistantFirst } else { ProblemKind::AssistantAfterCut };
         // It is the conversation that has the problem, whichever message it starts with.
         problems.push(Problem::new(kind, first, IdHash::NONE));
+    }
+}
+
+/// Finds the active entries whose parents only newer clients find.
+fn check_healed(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
+    for &(line, continues_at) in chain.healed.iter().filter(|(line, _)| !index.is_dropped(*line)) {
+        let kind = match index.named_parent(line) {
+            Parent::At(parent) if !chain.is_live(parent) && index.record(parent).kind != Kind::Progress => continue,
+            Parent::At(_) => ProblemKind::HealedCycle,
+            Parent::Missing | Parent::Root => ProblemKind::HealedParent,
+        };
+        let problem = Problem::new(kind, line, index.record(line).uuid);
+        problems.push(problem.with(Detail::ContinuesAt(continues_at)));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use ctxc_transcript::{IdHash, LineNo};
+use ctxc_transcript::{IdHash, LineNo, PROVEN_CLIENT};
 
 /// The severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, schemars::JsonSchema, serde::Serialize)]
@@ -73,6 +73,10 @@ kinds! {
     DanglingParent: Error, "the parent is not in the file: everything before is cut off";
     /// The parents form a cycle.
     Cycle: Error, "the parents form a cycle: everything before is cut off";
+    /// The parent of an active entry is not in the file, and newer clients continue at another entry.
+    HealedParent: Warning, "the parent is missing";
+    /// The parents form a cycle, and newer clients continue at another entry.
+    HealedCycle: Warning, "the parents form a cycle";
     /// The first active message is the model's, at the start of the file.
     AssistantFirst: Warning, "the conversation starts with an assistant message: the API may reject it";
     /// The first active message is the model's, and inactive messages come before it.
@@ -142,6 +146,8 @@ pub enum Detail {
     Line(LineNo),
     /// How many entries it concerns, this one included.
     Entries(u32),
+    /// The line at which newer clients continue.
+    ContinuesAt(LineNo),
 }
 
 /// One problem.
@@ -196,6 +202,9 @@ impl fmt::Display for Problem {
             Detail::None | Detail::Entries(0 | 1) => Ok(()),
             Detail::Line(line) => write!(f, " (line {})", line.number()),
             Detail::Entries(n_entries) => write!(f, " ({n_entries} entries)"),
+            Detail::ContinuesAt(line) => {
+                write!(f, "; Claude Code {PROVEN_CLIENT} continues at line {}, older versions stop here", line.number())
+            }
         }
     }
 }

@@ -118,7 +118,7 @@ fn hangs_on_old(index: &Index, boundary: LineNo) -> bool {
     index.lines().filter(|line| *line > boundary).any(|line| {
         let record = index.record(line);
         let is_boundary = record.flags.any(Flags::COMPACT_BOUNDARY);
-        !is_boundary && matches!(record.parent(), Parent::At(parent) if parent < boundary)
+        !is_boundary && matches!(index.named_parent(line), Parent::At(parent) if parent < boundary)
             || record.kind == Kind::Assistant && record.message().is_some_and(|message| messages.contains(&message))
     })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -117,7 +117,7 @@ fn take_up(
     let tools = tools(&transcript.tools);
     let mut texts = Indexer { index, project, source: number, tools, scan: Scan::default() };
     let mut at = indexed.finish().len;
-    (&file).seek(io::SeekFrom::Start(at))?;
+    (&file).seek(SeekFrom::Start(at))?;
     let mut lines = LineReader::new(Watched { file: &file, stop });
     let mut n_portion = 0;
     let mut line_no = u32::try_from(n_lines).unwrap_or(u32::MAX);
@@ -183,6 +183,12 @@ fn tools(tools: &Tools) -> HashMap<IdHash, String> {
 struct Watched<'a> {
     file: &'a File,
     stop: &'a AtomicBool,
+}
+
+impl Seek for Watched<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
 }
 
 impl Read for Watched<'_> {

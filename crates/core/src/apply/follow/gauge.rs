@@ -4,9 +4,8 @@
 use std::io;
 
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::read::entry_fields::field_at;
 use ctxc_transcript::edit::Splice;
-use ctxc_transcript::scan::{Scan, each_element};
+use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Flags, Span, Transcript, Usage, each_count, read_line};
 
@@ -30,7 +29,7 @@ pub fn recorded_context(transcript: Transcript<'_>) -> io::Result<Option<Tokens>
     let mut buffer = Vec::new();
     let bytes = read_line(file, index, last, &mut buffer)?;
     let usage = Scan::of(bytes).message.and_then(|message| message.usage);
-    Ok(usage.map(|usage| Tokens(Usage::of(usage.of(bytes)).context())))
+    Ok(usage.map(|usage| Tokens(Usage::recorded(usage.of(bytes)).context())))
 }
 
 /// By how much the gauge moves.
@@ -79,7 +78,7 @@ pub(in crate::apply) fn move_gauge(
     for line in lines {
         let bytes = read_line(file, index, line, &mut buffer)?;
         let Some(usage) = Scan::of(bytes).message.and_then(|message| message.usage) else { continue };
-        let before = Usage::of(usage.of(bytes)).context();
+        let before = Usage::recorded(usage.of(bytes)).context();
         let wanted = before.cast_signed() - change.after(Tokens(before)).0.cast_signed();
         let (splices, lowered) = lowered(usage, bytes, wanted);
         rewrite.edit_unseen(line, splices);
@@ -89,15 +88,14 @@ pub(in crate::apply) fn move_gauge(
 }
 
 /// The splices that take `saved` from the counts of the prompt, and how much they take: from the cache first, and no
-/// count goes below zero. What is given back is added to the first of them. Newer clients repeat the counts of the last request in `iterations`.
+/// count goes below zero. What is given back is added to the first of them. The client reads the counts of the last request in
+/// `iterations` before those of all.
 fn lowered(usage: Span, line: &[u8], saved: i64) -> (Vec<Splice>, i64) {
-    let (mut splices, lowered) = lowered_counts(usage, line, saved);
-    let mut last = None;
-    if let Some(iterations) = field_at(usage.of(line), b"iterations").map(|value| value.shifted(usage.start)) {
-        each_element(iterations.of(line), |element| last = Some(element.shifted(iterations.start)));
-    }
-    splices.extend(last.into_iter().flat_map(|last| lowered_counts(last, line, saved).0));
-    (splices, lowered)
+    let (mut splices, of_all) = lowered_counts(usage, line, saved);
+    let Some(last) = Usage::last_iteration(usage.of(line)) else { return (splices, of_all) };
+    let (of_last, lowered) = lowered_counts(last.span.shifted(usage.start), line, saved);
+    splices.extend(of_last);
+    (splices, if last.is_read { lowered } else { of_all })
 }
 
 fn lowered_counts(object: Span, line: &[u8], saved: i64) -> (Vec<Splice>, i64) {
@@ -140,6 +138,42 @@ mod tests {
         ];
         for (change, expected) in cases {
             assert_eq!(change.after(Tokens(100)), Tokens(expected), "{change:?}");
+        }
+    }
+
+    // L-08
+    #[test]
+    fn l_08_the_figure_is_lowered_where_the_client_reads_it() {
+        let it =
+            |kind: &str, read: u32| format!(r#"{{"type":"{kind}","input_tokens":1,"cache_read_input_tokens":{read}}}"#);
+        let of = |top: u32, iterations: &[String]| {
+            format!(r#"{{"input_tokens":2,"cache_read_input_tokens":{top},"iterations":[{}]}}"#, iterations.join(","))
+        };
+        let cases = [
+            (
+                of(900, &[it("message", 300), it("message", 900)]),
+                of(800, &[it("message", 300), it("message", 800)]),
+                901,
+            ),
+            (
+                of(900, &[it("message", 400), it("advisor_message", 500)]),
+                of(800, &[it("message", 300), it("advisor_message", 500)]),
+                401,
+            ),
+            (
+                of(900, &[it("fallback_message", 400), it("compaction", 500)]),
+                of(800, &[it("fallback_message", 300), it("compaction", 500)]),
+                401,
+            ),
+            (of(900, &[it("advisor_message", 500)]), of(800, &[it("advisor_message", 500)]), 902),
+            (of(900, &[it("later-kind", 500)]), of(800, &[it("later-kind", 400)]), 902),
+            (of(900, &[]), of(800, &[]), 902),
+        ];
+        for (usage, expected, recorded) in cases {
+            let (splices, lowered) = lowered(Span::new(0, usage.len()), usage.as_bytes(), 100);
+            let after = String::from_utf8(render(usage.as_bytes(), &splices).unwrap()).unwrap();
+            assert_eq!((after, lowered), (expected, 100));
+            assert_eq!(Usage::recorded(usage.as_bytes()).context(), recorded, "{usage}");
         }
     }
 

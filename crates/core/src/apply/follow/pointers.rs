@@ -10,10 +10,10 @@ use crate::apply::read::entry_fields::decoded;
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::scan::{Kind, Scan, each_field};
 use ctxc_transcript::text::json_string;
-use ctxc_transcript::{IdHash, Index, LineNo, Parent, Pointer, PreservedSegment, read_line};
+use ctxc_transcript::{IdHash, Index, LineNo, MessageIdx, Parent, Pointer, PreservedSegment, read_line};
 
-/// Mends every reference to a line that `rewrite` drops: titles and last prompts move to the nearest ancestor that
-/// stays, or go where there is none; snapshots of files go with their message; compact boundaries forget the entry.
+/// Mends every reference to a line that `rewrite` drops: titles and last prompts move to the next line of the same message
+/// that stays, else to the nearest ancestor, or go where there is none; snapshots of files go with their message; compact boundaries forget the entry.
 /// What has an edit already stays as that has it.
 ///
 /// # Errors
@@ -26,11 +26,14 @@ pub(in crate::apply) fn mend_pointers(file: &File, index: &Index, rewrite: &mut 
     if dropped.is_empty() {
         return Ok(());
     }
+    let rests = rests(index, rewrite, &dropped);
     let mut survivors = Survivors::new(index, rewrite);
     let mut heir = |pointer: &Pointer| {
         let target = *dropped.get(&pointer.target)?;
         let goes = index.record(pointer.line).kind == Kind::FileHistorySnapshot;
-        Some((pointer.line, if goes { None } else { survivors.ancestor(target) }))
+        let rest = index.record(target).message().and_then(|message| rests.get(&message));
+        let rest = rest.into_iter().flatten().copied().find(|line| *line > target);
+        Some((pointer.line, if goes { None } else { rest.or_else(|| survivors.ancestor(target)) }))
     };
     let heirs: Vec<(LineNo, Option<LineNo>)> = index.pointers.iter().filter_map(&mut heir).collect();
     for (line, heir) in heirs {
@@ -47,6 +50,23 @@ pub(in crate::apply) fn mend_pointers(file: &File, index: &Index, rewrite: &mut 
         }
     }
     Ok(())
+}
+
+/// The lines that stay of each message of which a pointer names a line that goes: a resume goes on no further than the
+/// entry that the last prompt names, and the rest of its message.
+fn rests(index: &Index, rewrite: &Rewrite, dropped: &HashMap<IdHash, LineNo>) -> HashMap<MessageIdx, Vec<LineNo>> {
+    let targets = index.pointers.iter().filter_map(|pointer| dropped.get(&pointer.target));
+    let wanted: HashSet<MessageIdx> = targets.filter_map(|line| index.record(*line).message()).collect();
+    if wanted.is_empty() {
+        return HashMap::new();
+    }
+    let left = index.lines().filter(|line| index.record(*line).is_chained() && !rewrite.dropped.contains(*line));
+    let of_message = left.filter_map(|line| Some((index.record(line).message()?, line)));
+    let mut rests: HashMap<MessageIdx, Vec<LineNo>> = HashMap::new();
+    for (message, line) in of_message.filter(|(message, _)| wanted.contains(message)) {
+        rests.entry(message).or_default().push(line);
+    }
+    rests
 }
 
 /// Lets the title or last prompt at `line` name the entry `uuid`.

@@ -10,8 +10,13 @@ use ctxc_transcript::{Index, LineNo, MessageIdx, Parent};
 #[must_use]
 pub(in crate::apply) fn relinks(index: &Index, rewrite: &Rewrite) -> BTreeMap<LineNo, Option<LineNo>> {
     let Rewrite { dropped, parents, .. } = rewrite;
-    let rehung = parents.iter().filter(|(line, _)| !dropped.contains(**line)).map(|(line, parent)| (*line, *parent));
-    let mut relinks: BTreeMap<LineNo, Option<LineNo>> = rehung.collect();
+    if rewrite.is_nothing() {
+        return BTreeMap::new();
+    }
+    // Older clients do not find these parents themselves.
+    let healed = index.healed().map(|(line, parent)| (line, Some(parent)));
+    let rehung = healed.chain(parents.iter().map(|(line, parent)| (*line, *parent)));
+    let mut relinks: BTreeMap<LineNo, Option<LineNo>> = rehung.filter(|(line, _)| !dropped.contains(*line)).collect();
     if dropped.is_empty() {
         return relinks;
     }
@@ -158,7 +163,7 @@ mod tests {
             )
         });
         let file = lines.collect::<Vec<_>>().join("\n");
-        let index = Index::build(file.as_bytes()).unwrap();
+        let index = Index::build(std::io::Cursor::new(file.as_bytes())).unwrap();
         for stays in [0, 1, 7, 90, 399] {
             let mut rewrite = Rewrite::default();
             index

@@ -23,19 +23,8 @@ pub(in crate::apply) fn keep_skipped(transcript: Transcript<'_>, rewrite: &mut R
     if rewrite.is_nothing() || !(index.n_bytes > WHOLE_LIMIT && hangs_on_skipped(index, chain)) {
         return Ok(());
     }
-    keep_healed(chain, rewrite);
     settle(file, index, rewrite)?;
     drop_others(file, index, &mut chain.clone(), rewrite)
-}
-
-/// Writes out the links that a resume makes anew.
-pub(in crate::apply) fn keep_healed(chain: &Chain, rewrite: &mut Rewrite) {
-    if rewrite.is_nothing() {
-        return;
-    }
-    for (line, parent) in chain.healed.iter().filter(|(line, _)| !rewrite.dropped.contains(*line)) {
-        rewrite.parents.entry(*line).or_insert(Some(*parent));
-    }
 }
 
 /// Whether a part of a live message, or what it hangs on, stands before the boundary at which a resume starts.

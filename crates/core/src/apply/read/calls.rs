@@ -283,7 +283,7 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         let text = lines.join("\n") + "\n";
         file.write_all(text.as_bytes()).unwrap();
-        let index = Index::build(text.as_bytes()).unwrap();
+        let index = Index::build(io::Cursor::new(text.as_bytes())).unwrap();
         let chain = Chain::find(&index);
         (file, index, chain)
     }

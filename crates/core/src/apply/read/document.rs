@@ -80,7 +80,7 @@ pub(in crate::apply) fn texts_of(scan: &Scan, line: &[u8]) -> Vec<EntryText> {
 /// The strings of an attachment, which is context that the client adds to a message.
 fn attachment(scan: &Scan, line: &[u8]) -> Option<EntryText> {
     let mut strings = Vec::new();
-    each_string(scan.attachment?.of(line), |key, string| {
+    each_string(scan.sent_attachment(line)?.of(line), |key, string| {
         if key != Some(b"type") {
             strings.push(json_string::decode(string).into_owned());
         }

@@ -59,7 +59,7 @@ mod tests {
     pub(in crate::apply) fn file_of(text: &str) -> (File, Index, Vec<LineNo>) {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(text.as_bytes()).unwrap();
-        let index = Index::build(text.as_bytes()).unwrap();
+        let index = Index::build(io::Cursor::new(text.as_bytes())).unwrap();
         let lines = Chain::find(&index).lines;
         (file, index, lines)
     }

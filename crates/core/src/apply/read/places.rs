@@ -32,7 +32,7 @@ mod tests {
     use ctxc_transcript::{Index, LineNo};
 
     fn record(line: &str) -> Record {
-        *Index::build(line.as_bytes()).unwrap().record(LineNo(0))
+        *Index::build(std::io::Cursor::new(line.as_bytes())).unwrap().record(LineNo(0))
     }
 
     #[test]

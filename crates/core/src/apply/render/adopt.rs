@@ -44,7 +44,8 @@ pub(super) fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite
                     identities.push((place, Splice::new(span, json_string::encode(identity))));
                 }
             }
-            let parent = match index.record(place).parent() {
+            let named = index.named_parent(place);
+            let parent = match named {
                 // What closed a loop is a line of the session by now.
                 Parent::At(parent) if layout.inserted(parent).is_none() => None,
                 Parent::At(parent) => Some(index.record(parent).uuid),
@@ -56,7 +57,7 @@ pub(super) fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite
             };
             // Behind an inserted line, and behind the last entry of the session, may stand again what was dropped there.
             let at = parent.and_then(|parent| stood.inserted.get(&parent));
-            let chain = match (at, index.record(place).parent()) {
+            let chain = match (at, named) {
                 (Some(at), _) => {
                     let end = stood.next(*at, index, layout).unwrap_or_else(|| place_of(stood.end));
                     Some(chain_before(index, end))

@@ -14,7 +14,7 @@ use super::source::Source;
 use super::take_edits::take_edits;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::follow::bounds::AppendedRun;
-use crate::apply::follow::revived::{drop_revived, keep_healed};
+use crate::apply::follow::revived::drop_revived;
 use crate::version::History;
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::{Chain, Index, LineNo};
@@ -48,11 +48,11 @@ pub fn composed(source: Source<'_>, history: &History) -> io::Result<Composed> {
     let mut rewrite = Rewrite::default();
     let identities = adopt(source, &mut index, &mut rewrite)?;
     let stored = stored_chain(&index, layout);
+    index.heal_as(&stored);
     let active = history.active();
     take_edits(file, &index, &stored, layout, history, &active, &mut rewrite)?;
     let mut chain = with_inserted(&stored, layout, &rewrite.dropped);
     link(file, &index, &stored, layout, &mut rewrite)?;
-    keep_healed(&stored, &mut rewrite);
     drop_revived(file, &index, &mut chain, layout, &mut rewrite)?;
     let runs = appended_runs(source, &index, &chain, history);
     Ok(Composed { index, chain, stored, rewrite, runs, identities })

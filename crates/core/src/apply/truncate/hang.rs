@@ -112,16 +112,12 @@ pub(in crate::apply) fn mend_tips(
     Ok(())
 }
 
-/// The last message of the conversation that stays even where thinking goes.
+/// The last message of the conversation that has more than thinking, if it stays.
 fn tip(index: &Index, chain: &Chain, rewrite: &Rewrite) -> Option<LineNo> {
-    let mut at = chain.leaf?;
-    for _ in 0..chain.lines.len() {
-        let record = index.record(at);
-        if record.is_message() && (record.kind == Kind::User || record.flags.any(Flags::BEYOND_THINKING)) {
-            return Some(at).filter(|&at| !rewrite.dropped.contains(at));
-        }
-        let Parent::At(parent) = record.parent() else { return None };
-        at = parent;
-    }
-    None
+    let has_more = |line: &LineNo| {
+        let record = index.record(*line);
+        record.kind == Kind::User || record.flags.any(Flags::BEYOND_THINKING)
+    };
+    let tip = chain.messages(index).rev().map(|(_, line)| line).find(has_more);
+    tip.filter(|&tip| !rewrite.dropped.contains(tip))
 }

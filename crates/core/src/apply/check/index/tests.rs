@@ -15,7 +15,7 @@ fn found(index: &Index) -> Vec<(u32, ProblemKind)> {
 
 fn expect(lines: &[String], problems: &[(u32, ProblemKind)]) {
     let file = lines.join("\n");
-    let index = Index::build(file.as_bytes()).unwrap();
+    let index = Index::build(std::io::Cursor::new(file.as_bytes())).unwrap();
     assert_eq!(found(&index), problems, "\n{file}");
 }
 
@@ -121,9 +121,12 @@ fn the_chain_starts_soundly() {
         (vec![user("u1", "gone", "\"Fix it\"")], &[(1, ProblemKind::DanglingHead)]),
         (vec![answer("a", "")], &[(1, ProblemKind::AssistantFirst)]),
         (
-            vec![user("u1", "", "\"Fix it\""), answer("a", "gone")],
+            vec![user("u1", "", "\"Fix it\"").replace("T09:", "T08:"), answer("a", "gone")],
             &[(2, ProblemKind::DanglingParent), (2, ProblemKind::AssistantAfterCut)],
         ),
+        // L-02
+        (vec![user("u1", "", "\"Fix it\""), answer("a", "gone")], &[(2, ProblemKind::HealedParent)]),
+        (vec![user("u1", "", "\"Fix it\""), answer("a", "a")], &[(2, ProblemKind::HealedCycle)]),
         (vec![user("u1", "a", "\"Fix it\""), answer("a", "u1")], &[(1, ProblemKind::Cycle)]),
         // A dead branch may dangle.
         (vec![user("u1", "gone", "\"No\""), user("u2", "", "\"Fix it\""), answer("a", "u2")], &[]),
@@ -188,7 +191,7 @@ fn dropped_entries_are_not_there() {
         r#"{"type":"summary","summary":"Fix","leafUuid":"a"}"#.to_owned(),
         assistant("z", "r", "m2", &text("Done")),
     ];
-    let mut index = Index::build(lines.join("\n").as_bytes()).unwrap();
+    let mut index = Index::build(std::io::Cursor::new(lines.join("\n").as_bytes())).unwrap();
     index.record_mut(LineNo(1)).flags.set(Flags::DROPPED);
     assert_eq!(
         found(&index),
@@ -224,7 +227,7 @@ proptest! {
         lines in prop::collection::vec(any_line(), 0..12),
         dropped in prop::collection::vec(any::<bool>(), 12),
     ) {
-        let mut index = Index::build(lines.join("\n").as_bytes()).unwrap();
+        let mut index = Index::build(std::io::Cursor::new(lines.join("\n").as_bytes())).unwrap();
         let problems = check(&index, &Chain::find(&index));
         prop_assert!(problems.is_sorted_by_key(|problem| problem.line));
         prop_assert!(problems.iter().all(|problem| problem.line.0 < index.n_lines().max(1)));
