@@ -1,9 +1,9 @@
 //! The conversation of a session with inserted lines: with them, without them, and up to a line.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use crate::version::{Group, Layout};
-use ctxc_transcript::{Chain, ChainEnd, Index, LineNo, LineSet, Parent};
+use crate::version::{Active, Edit, Group, Layout};
+use ctxc_transcript::{Chain, ChainEnd, Index, LineNo, Parent};
 
 /// The live chain of the session without what was inserted.
 pub(super) fn stored_chain(index: &Index, layout: &Layout) -> Chain {
@@ -36,22 +36,22 @@ fn without_inserted(index: &Index, layout: &Layout) -> Index {
     stored
 }
 
-/// The inserted lines that a resume may send: a later compaction by the client, unless it is in `dropped`, has cut the others
-/// off.
-pub(super) fn live_groups<'a>(
-    stored: &Chain,
-    layout: &'a Layout,
-    dropped: &LineSet,
-) -> impl Iterator<Item = &'a Group> + Clone + use<'a> {
-    let boundary = stored.lines.first().copied();
-    let boundary = boundary.filter(|line| stored.end == ChainEnd::CompactBoundary && !dropped.contains(*line));
-    layout.groups().iter().filter(move |group| boundary.is_none_or(|boundary| boundary < group.first))
+/// The inserted lines that a resume may send. A later compaction by the client has cut off the others: those of operations from
+/// before its boundary was dropped, if it was.
+pub(super) fn live_groups<'a>(stored: &Chain, layout: &'a Layout, active: &[Active<'_>]) -> Vec<&'a Group> {
+    let boundary = stored.lines.first().copied().filter(|_| stored.end == ChainEnd::CompactBoundary);
+    let Some(boundary) = boundary else { return layout.groups().iter().collect() };
+    let drops_it = |it: &&Active<'_>| matches!(it.edit, Edit::Drop(line) if layout.place(line) == Some(boundary));
+    let later = active.iter().skip_while(|it| !drops_it(it));
+    let later: HashSet<&str> = later.map(|it| it.operation.operation.as_str()).collect();
+    let is_live = |group: &&Group| boundary < group.first || later.contains(group.operation.as_str());
+    layout.groups().iter().filter(is_live).collect()
 }
 
-/// The chain with the inserted lines in it, each group before the first entry that stands behind it.
-pub(super) fn with_inserted(stored: &Chain, layout: &Layout, dropped: &LineSet) -> Chain {
+/// The chain with the inserted lines of `groups` in it, each group before the first entry that stands behind it.
+pub(super) fn with_inserted(stored: &Chain, groups: &[&Group]) -> Chain {
     let mut chain = stored.clone();
-    for group in live_groups(stored, layout, dropped) {
+    for group in groups {
         let at = chain.lines.iter().position(|line| *line >= group.first).unwrap_or(chain.lines.len());
         chain.lines.splice(at..at, group.places());
     }

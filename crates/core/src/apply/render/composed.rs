@@ -8,7 +8,7 @@ use std::io;
 
 use super::adopt::adopt;
 use super::appended::appended_runs;
-use super::chains::{stored_chain, with_inserted};
+use super::chains::{live_groups, stored_chain, with_inserted};
 use super::link::link;
 use super::source::Source;
 use super::take_edits::take_edits;
@@ -51,8 +51,9 @@ pub fn composed(source: Source<'_>, history: &History) -> io::Result<Composed> {
     index.heal_as(&stored);
     let active = history.active();
     take_edits(file, &index, &stored, layout, history, &active, &mut rewrite)?;
-    let mut chain = with_inserted(&stored, layout, &rewrite.dropped);
-    link(file, &index, &stored, layout, &mut rewrite)?;
+    let groups = live_groups(&stored, layout, &active);
+    let mut chain = with_inserted(&stored, &groups);
+    link(file, &index, &stored, &groups, &mut rewrite)?;
     drop_revived(file, &index, &mut chain, layout, &mut rewrite)?;
     let runs = appended_runs(source, &index, &chain, history);
     Ok(Composed { index, chain, stored, rewrite, runs, identities })

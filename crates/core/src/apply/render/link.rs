@@ -3,12 +3,11 @@
 use std::fs::File;
 use std::io;
 
-use super::chains::live_groups;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::follow::pointers::uuid_of;
 use crate::apply::follow::relink::relinks;
 use crate::apply::truncate::hang::{hang, hang_on, mend_tips};
-use crate::version::{Group, Layout};
+use crate::version::Group;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, Parent, Transcript, context_tokens};
 
 /// Links what is left: around what goes, and to what was inserted.
@@ -16,7 +15,7 @@ pub(super) fn link(
     file: &File,
     index: &Index,
     stored: &Chain,
-    layout: &Layout,
+    groups: &[&Group],
     rewrite: &mut Rewrite,
 ) -> io::Result<()> {
     let is_boundary = |line: LineNo| index.record(line).flags.any(Flags::COMPACT_BOUNDARY);
@@ -33,10 +32,9 @@ pub(super) fn link(
     let mut tip = None;
     // The summary of a group before.
     let mut earlier = None;
-    let groups = live_groups(stored, layout, &rewrite.dropped);
-    for group in groups.clone().filter(|group| is_boundary(group.first)) {
+    for group in groups.iter().filter(|group| is_boundary(group.first)) {
         let is_left = |other: &Group| other.places().any(|line| !rewrite.dropped.contains(line));
-        let goes_on = groups.clone().any(|other| other.first > group.first && is_left(other));
+        let goes_on = groups.iter().any(|other| other.first > group.first && is_left(other));
         if let Some(head) = link_group(index, stored, group, earlier, goes_on, rewrite) {
             tip = Some(uuid_of(file, index, head)?);
             earlier = Some(head);

@@ -72,7 +72,7 @@ pub(super) fn take_edits(
         }
         rewrite.drop_line(line);
     }
-    for line in live_groups(stored, layout, &dropped).flat_map(Group::places) {
+    for line in live_groups(stored, layout, active).into_iter().flat_map(Group::places) {
         rewrite.already_saved -= context_tokens(index, line).0.cast_signed();
         if !rewrite.dropped.contains(line) {
             rewrite.added.insert(line);
