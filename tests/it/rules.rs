@@ -82,9 +82,9 @@ fn pointers_to_thinking_that_goes_are_mended() {
     ]);
     let (after, report) = heavy(&source, &[]);
     assert_eq!(after.lines.len(), 6);
-    assert_eq!(after.lines[0].value["leafUuid"], "u1");
+    assert_eq!(after.lines[0].value["leafUuid"], "a3");
     assert_eq!(after.lines[1].value["messageId"], "u1");
-    assert_eq!(after.lines[3].value["leafUuid"], "u1");
+    assert_eq!(after.lines[3].value["leafUuid"], "a3");
     assert_eq!(after.lines[5].value["leafUuid"], "a3");
     // The text that goes with it keeps its message, its uuid and its time.
     let answer = find(&after, "a3");

@@ -217,12 +217,22 @@ impl<'a> Expected<'a> {
             };
             let target = line.value[field].as_str().and_then(|uuid| by_uuid.get(uuid));
             if let Some(target) = target.filter(|target| self.dropped.contains(target))
-                && (field == "messageId" || self.heir(before, *target).is_none())
+                && (field == "messageId" || self.pointer_heir(before, *target).is_none())
             {
                 lost.push(at);
             }
         }
         self.dropped.extend(lost);
+    }
+
+    /// The entry that a title or last prompt names where its own goes: the next one of its message, else the nearest ancestor.
+    fn pointer_heir(&self, before: &Transcript, of: usize) -> Option<usize> {
+        let id = before.lines[of].message_id();
+        let is_rest = |at: &usize| {
+            let line = &before.lines[*at];
+            id.is_some() && line.is_chained() && line.message_id() == id && !self.dropped.contains(at)
+        };
+        (of + 1..before.lines.len()).find(is_rest).or_else(|| self.heir(before, of))
     }
 
     /// The nearest ancestor that stays.
@@ -331,7 +341,7 @@ impl<'a> Expected<'a> {
         if matches!(before.lines[at].kind(), "last-prompt" | "summary")
             && let Some(target) = due.get("leafUuid").and_then(goes)
         {
-            let heir = self.heir(before, target).unwrap();
+            let heir = self.pointer_heir(before, target).unwrap();
             due["leafUuid"] = before.lines[heir].value["uuid"].clone();
         }
         if let Some(session) = self.session
