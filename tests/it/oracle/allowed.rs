@@ -235,12 +235,17 @@ impl<'a> Expected<'a> {
         (of + 1..before.lines.len()).find(is_rest).or_else(|| self.heir(before, of))
     }
 
+    /// The parent that a client continues at.
+    fn parent(&self, before: &Transcript, of: usize) -> Option<usize> {
+        let named = || before.by_uuid().get(before.lines[of].value["parentUuid"].as_str()?).copied();
+        self.live.healed.get(&of).copied().or_else(named)
+    }
+
     /// The nearest ancestor that stays.
     fn heir(&self, before: &Transcript, of: usize) -> Option<usize> {
-        let by_uuid = before.by_uuid();
         let mut at = of;
         for _ in 0..=self.dropped.len() {
-            at = *by_uuid.get(before.lines[at].value["parentUuid"].as_str()?)?;
+            at = self.parent(before, at)?;
             if !self.dropped.contains(&at) {
                 return Some(at);
             }
@@ -251,7 +256,7 @@ impl<'a> Expected<'a> {
     /// What stays of the message that the line's parent is of, where none of it is above the line.
     fn rest_of_message(&self, before: &Transcript, at: usize) -> Option<usize> {
         let by_uuid = before.by_uuid();
-        let parent = |at: usize| by_uuid.get(before.lines[at].value["parentUuid"].as_str()?).copied();
+        let parent = |at: usize| self.parent(before, at);
         let id_of = |at: usize| before.lines[at].message_id();
         let id = id_of(parent(at)?)?;
         if id_of(at) == Some(id) || self.heir(before, at).and_then(id_of) == Some(id) {
@@ -334,7 +339,9 @@ impl<'a> Expected<'a> {
     fn fix_links(&self, before: &Transcript, at: usize, due: &mut Map<String, Value>) {
         let by_uuid = before.by_uuid();
         let goes = |value: &Value| by_uuid.get(value.as_str()?).copied().filter(|at| self.dropped.contains(at));
-        if due.get("parentUuid").and_then(goes).is_some() {
+        let is_rewritten = self.session.is_some() || !self.compressed.is_empty();
+        let is_healed = is_rewritten && self.live.healed.contains_key(&at);
+        if is_healed || due.get("parentUuid").and_then(goes).is_some() {
             let heir = self.rest_of_message(before, at).or_else(|| self.heir(before, at));
             due["parentUuid"] = heir.map(|heir| before.lines[heir].value["uuid"].clone()).unwrap_or_default();
         }

@@ -14,6 +14,8 @@ pub(crate) struct Live {
     pub(crate) is_sidechain: bool,
     /// Whether the walk ended at a parent that is not there, or in a circle.
     pub(crate) is_cut_off: bool,
+    /// The lines whose parents clients find themselves, and these parents (L-02).
+    pub(crate) healed: BTreeMap<usize, usize>,
 }
 
 impl Live {
@@ -52,14 +54,16 @@ impl Live {
             id.and_then(|_| messages.iter().rev().copied().find(belongs)).unwrap_or(noted)
         };
         let tip = tip.map(|tip| if noted == Some(tip) && !is_behind(tip) { end_of_message(tip) } else { tip });
-        let Some(tip) = tip else { return Self { order: Vec::new(), is_sidechain, is_cut_off: false } };
+        let Some(tip) = tip else {
+            return Self { order: Vec::new(), is_sidechain, is_cut_off: false, healed: BTreeMap::new() };
+        };
         let candidates: Vec<usize> = (0..lines.len()).filter(is_there).collect();
-        let mut path = healed_walk(lines, &parents, &candidates, tip, is_main);
+        let (mut path, healed) = healed_walk(lines, &parents, &candidates, tip, is_main);
         let root = &lines[path[path.len() - 1]];
         let is_cut_off = is_named(&root.value["parentUuid"]) && !root.is_compact_boundary();
         path.retain(|at| lines[*at].kind() != "progress");
         path.reverse();
-        Self { order: with_siblings(lines, &messages, &parents, &path), is_sidechain, is_cut_off }
+        Self { order: with_siblings(lines, &messages, &parents, &path), is_sidechain, is_cut_off, healed }
     }
 }
 
@@ -68,19 +72,20 @@ fn is_named(value: &Value) -> bool {
     !matches!(value, Value::Null | Value::Bool(false)) && value != "" && value != 0
 }
 
-/// Up from `tip`. Where the parent is missing, or has been passed, at most 5 seconds back, to the latest of `candidates` (L-02).
+/// Up from `tip`. Where the parent is missing, or has been passed, at most 5 seconds back, to the latest of `candidates`, which
+/// is noted (L-02).
 fn healed_walk(
     lines: &[Line],
     parents: &HashMap<usize, usize>,
     candidates: &[usize],
     tip: usize,
     is_main: impl Fn(&usize) -> bool,
-) -> Vec<usize> {
+) -> (Vec<usize>, BTreeMap<usize, usize>) {
     let time = |at: usize| {
         let time: jiff::Timestamp = lines[at].value["timestamp"].as_str()?.parse().ok()?;
         Some(time.as_millisecond())
     };
-    let (mut path, mut seen, mut child) = (Vec::new(), HashSet::new(), tip);
+    let (mut path, mut healed, mut seen, mut child) = (Vec::new(), BTreeMap::new(), HashSet::new(), tip);
     let mut at = tip;
     loop {
         seen.insert(at);
@@ -91,9 +96,9 @@ fn healed_walk(
         let is_end = lines[at].is_compact_boundary() || !is_named(&lines[at].value["parentUuid"]);
         match parents.get(&at) {
             Some(parent) if !seen.contains(parent) => at = *parent,
-            None if is_end => return path,
+            None if is_end => return (path, healed),
             _ => {
-                let Some(now) = time(child).filter(|_| is_main(&child)) else { return path };
+                let Some(now) = time(child).filter(|_| is_main(&child)) else { return (path, healed) };
                 let mut found = None;
                 for &other in candidates.iter().filter(|other| !seen.contains(other)) {
                     let Some(then) = time(other).filter(|then| (now - 5_000..=now).contains(then)) else { continue };
@@ -101,7 +106,8 @@ fn healed_walk(
                         found = Some((then, other));
                     }
                 }
-                let Some((_, found)) = found else { return path };
+                let Some((_, found)) = found else { return (path, healed) };
+                healed.insert(child, found);
                 at = found;
             }
         }

@@ -48,8 +48,10 @@ pub fn composed(source: Source<'_>, history: &History) -> io::Result<Composed> {
     let mut rewrite = Rewrite::default();
     let identities = adopt(source, &mut index, &mut rewrite)?;
     let stored = stored_chain(&index, layout);
-    index.heal_as(&stored);
     let active = history.active();
+    // A session without operations keeps the parents that it names.
+    let healed = if active.is_empty() { &Chain::default() } else { &stored };
+    index.heal_as(healed);
     take_edits(file, &index, &stored, layout, history, &active, &mut rewrite)?;
     let groups = live_groups(&stored, layout, &active);
     let mut chain = with_inserted(&stored, &groups);
