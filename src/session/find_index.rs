@@ -40,7 +40,13 @@ type Known = HashMap<String, (i64, FindSource)>;
 pub(crate) fn take_up(sessions: Sessions<'_>, ui: &Ui) -> Result<(FindIndex, Option<Box<dyn Archive>>), CommandError> {
     let url: ArchiveUrl = sessions.archive.parse().map_err(CommandError::usage)?;
     let mut index = match index_path(&url, sessions.data_dir) {
-        Some(path) => FindIndex::open(&std::path::absolute(path)?)?,
+        Some(path) => match FindIndex::open(&std::path::absolute(path)?) {
+            Err(error) if error.is_of_writing() => {
+                ui.detail(format_args!("the sessions are indexed in memory: cannot {error}"));
+                FindIndex::in_memory()?
+            }
+            index => index?,
+        },
         None => FindIndex::in_memory()?,
     };
     let known = index.sources()?;

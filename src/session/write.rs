@@ -239,6 +239,8 @@ impl WriteJob<'_> {
         match self.keep {
             Keep::In(url) => archives::open(url).map(Some),
             Keep::Nowhere if rewrite.is_nothing() => Ok(None),
+            // What an undo brings back is not removed.
+            Keep::Nowhere if matches!(self.verb, "restore" | "undo") => Ok(None),
             Keep::Nowhere => {
                 ui.warning("without an archive, removed content cannot be restored");
                 Ok(None)

@@ -355,6 +355,40 @@ fn a_read_only_folder_is_said_to_be_one() {
     assert_eq!(stage.names(), ["disk", "in.jsonl"]);
 }
 
+// L-14 (finding 55): the archive of a disk that nobody can write, or that is full, gives everything back to another.
+#[cfg(target_os = "linux")]
+#[test]
+fn l_14_whatever_only_reads_works_on_a_disk_that_cannot_be_written() {
+    let stage = Stage::new().file("in.jsonl", fixture("session-small"));
+    fs::create_dir(stage.path("disk")).unwrap();
+    let script = r#"
+        mount -t tmpfs -o size=4m tmpfs disk || exit 9
+        export CTXC_ARCHIVE=sqlite:disk/a.sqlite
+        id=0b5e55ed-0000-4000-8000-000000000001
+        cp in.jsonl disk/$id.jsonl && touch -d '2000-01-01' disk/$id.jsonl
+        $CTXC compress disk/$id.jsonl --bands 0-50:heavy -q -o disk/out.jsonl > output.txt
+        kept=0b5e55ed-0000-4000-8000-000000000002
+        cp in.jsonl $kept.jsonl && $CTXC keep $kept.jsonl -q > output.txt && rm $kept.jsonl
+        all() {
+            for args in "restore -s disk/out.jsonl --all -o $1.jsonl" "restore $kept --all -o $1-kept.jsonl" \
+                "undo disk/out.jsonl -o $1-undone.jsonl" \
+                "log disk/out.jsonl" "archive list" "archive list --size" "archive search webhook" "archive check" \
+                "stats disk/out.jsonl" "show disk/out.jsonl" "check disk/out.jsonl" "refs disk/out.jsonl" "list --kept" \
+                "find --all-projects webhook" "gain" "map disk/out.jsonl -o $1.html" "diff disk/out.jsonl"
+            do
+                $CTXC $args > output.txt 2>&1 || { echo "$1: $args: code $?"; cat output.txt; }
+            done
+            cmp in.jsonl $1.jsonl && cmp in.jsonl $1-kept.jsonl
+        }
+        dd if=/dev/zero of=disk/fill bs=64k 2>/dev/null
+        all full
+        mount -o remount,ro disk
+        all read-only
+    "#;
+    let Some(text) = with_mounts(&stage, script) else { return };
+    assert_snapshot!(text, @"");
+}
+
 /// So many messages by turns, each hanging on the one before it.
 fn talked(n_messages: usize) -> Vec<String> {
     let role = |n: usize| if n.is_multiple_of(2) { "user" } else { "assistant" };

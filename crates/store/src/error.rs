@@ -244,3 +244,11 @@ pub enum ArchiveError {
     #[error("index or clean up the archive during a write")]
     OpenDeposit,
 }
+
+impl ArchiveError {
+    /// Whether the disk cannot be written, so that reading may still work.
+    #[must_use]
+    pub const fn is_of_writing(&self) -> bool {
+        matches!(self, Self::NotWritable { .. } | Self::DiskFull { .. } | Self::Create { .. })
+    }
+}

@@ -101,8 +101,11 @@ fn write(
         }
     }
     if gone.output.is_none() && kept.path.as_ref() != Some(&path) {
-        archive.put_object(&KeptSession { path: Some(path), ..kept.clone() }.object())?;
-        archive.commit()?;
+        let moved = KeptSession { path: Some(path), ..kept.clone() };
+        // The session is back, whether that can be noted or not.
+        if let Err(error) = archive.put_object(&moved.object()).and_then(|()| archive.commit()) {
+            ui.warning(format_args!("the archive does not note where the session is now: cannot {error}"));
+        }
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ use crate::session::write::{command_line, refuse_unless_file, say_resume};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{ApplyError, Existing, OpenCut, Rewrite, Staged, open_cuts, state_has_placeholder};
 use ctxc_core::version::{Edits, History, Known, Version};
-use ctxc_store::{Archive, FileRef, Operation};
+use ctxc_store::{Archive, ArchiveError, FileRef, Operation};
 use ctxc_transcript::session::{Found, FoundBy, session_id};
 
 /// Which operations are undone.
@@ -70,6 +70,12 @@ pub(crate) fn run(
             .warning(format_args!("{}: {LOST_PAST}; restored to the oldest state in the archive", work.reading.name));
     }
     match without(verb, work, archive, which, &ids, context) {
+        Err(error) if is_of_writing(&error) && !matches!(rewriting.output, Output::InPlace(_)) => {
+            context.ui.warning(format_args!("the {verb} is not recorded: {}", error.sentence()));
+            let unrecorded = Rewriting { keep: Keep::Nowhere, ..rewriting.clone() };
+            let work = OpenSession { settings: &unrecorded, ..context.open(rewriting)? };
+            without(verb, work, archives::open_existing(url)?, which, &ids, context)
+        }
         Err(error) if error.cause().is_some_and(ApplyError::starts_with_reply) => {
             // What comes back answers something that a later operation left out, or summarized.
             let removing = history.removing_after(&ids);
@@ -88,6 +94,11 @@ pub(crate) fn run(
         }
         done => done,
     }
+}
+
+/// Whether the archive cannot be written, which keeps nobody from taking out of it what it has.
+fn is_of_writing(error: &CommandError) -> bool {
+    error.cause().is_some_and(ArchiveError::is_of_writing)
 }
 
 /// Writes the session of `work` without the operations `ids`.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use rusqlite::{Connection, OpenFlags};
 
 use super::fault::{Fault, WAIT_SECONDS};
@@ -18,16 +19,33 @@ const MOST_STATEMENTS: usize = 64;
 const IN_MEMORY: &str = "file:/ctxc-";
 
 /// Makes the database where there is none, checks that it is an archive that this version knows, and brings
-/// it up to date. `path` is absolute.
+/// it up to date. On a disk that cannot be written it is opened to be read. `path` is absolute.
 pub(super) fn open(path: &Path) -> Result<Connection, ArchiveError> {
     // `symlink_metadata`: a db that leads nowhere is for SQLite to complain of.
     if path.symlink_metadata().is_err() {
         create(path)?;
     }
-    let connection = connect(path)?;
-    prepare(&connection, path)?;
-    place::tighten(path);
-    Ok(connection)
+    or_read_only(path, || {
+        let connection = connect(path)?;
+        prepare(&connection, path)?;
+        place::tighten(path);
+        Ok(connection)
+    })
+}
+
+/// The connection that `open` makes; where the database cannot be written, one that only reads. An older archive, which
+/// has to be written to be read, keeps the error.
+fn or_read_only(
+    path: &Path,
+    open: impl FnOnce() -> Result<Connection, ArchiveError>,
+) -> Result<Connection, ArchiveError> {
+    match open() {
+        Err(error) if error.is_of_writing() => {
+            let connection = connect_read_only(path)?;
+            if is_newest(&connection, path)? { Ok(connection) } else { Err(error) }
+        }
+        opened => opened,
+    }
 }
 
 /// Makes an archive in memory, which lasts as long as a connection to it; what other connections find it by, and the first
@@ -79,20 +97,43 @@ pub(super) fn connect(path: &Path) -> Result<Connection, ArchiveError> {
     Ok(connection)
 }
 
+/// A connection that only reads, to a database in a place where no lock can be taken and no file made beside it.
+///
+/// `immutable` leaves the write-ahead log aside. Where one was left, by a process that was killed, it is read without
+/// locks, and its index lies in memory instead of a file.
+pub(super) fn connect_read_only(path: &Path) -> Result<Connection, ArchiveError> {
+    const NO_LOCKS: &str = if cfg!(windows) { "vfs=win32-none" } else { "vfs=unix-none" };
+    let [_, log, _] = place::files(path);
+    let has_log = log.metadata().is_ok_and(|log| log.len() > 0);
+    let escaped = percent_encode(path.as_os_str().as_encoded_bytes(), NON_ALPHANUMERIC);
+    let uri = format!("file:{escaped}?mode=ro&{}", if has_log { NO_LOCKS } else { "immutable=1" });
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(uri, flags).fault(path)?;
+    connection.set_prepared_statement_cache_capacity(MOST_STATEMENTS);
+    if has_log {
+        connection.pragma_update(None, "locking_mode", "EXCLUSIVE").fault(path)?;
+    }
+    Ok(connection)
+}
+
 fn prepare(connection: &Connection, path: &Path) -> Result<(), ArchiveError> {
-    let path_buf = || path.to_owned();
+    if is_newest(connection, path)? {
+        return Ok(());
+    }
+    // Both last. Lines lie in packs, each of which leaves half a page empty, and each of some forty trees takes one
+    // page at least.
+    connection.pragma_update(None, "page_size", 4096).fault(path)?;
+    connection.pragma_update(None, "journal_mode", "WAL").fault(path)?;
+    migrate(connection).fault(path)
+}
+
+/// Whether the archive has the newest schema; `false` for an older one.
+fn is_newest(connection: &Connection, path: &Path) -> Result<bool, ArchiveError> {
     match age(connection, APPLICATION_ID).fault(path)? {
-        SchemaState::Foreign => Err(ArchiveError::Foreign { path: path_buf() }),
+        SchemaState::Foreign => Err(ArchiveError::Foreign { path: path.to_owned() }),
         SchemaState::Schema(found) if found > NEWEST => {
-            Err(ArchiveError::NewerSchema { path: path_buf(), found, known: NEWEST })
+            Err(ArchiveError::NewerSchema { path: path.to_owned(), found, known: NEWEST })
         }
-        SchemaState::Schema(NEWEST) => Ok(()),
-        SchemaState::Schema(_) => {
-            // Both last. Lines lie in packs, each of which leaves half a page empty, and each of some forty trees takes one
-            // page at least.
-            connection.pragma_update(None, "page_size", 4096).fault(path)?;
-            connection.pragma_update(None, "journal_mode", "WAL").fault(path)?;
-            migrate(connection).fault(path)
-        }
+        SchemaState::Schema(found) => Ok(found == NEWEST),
     }
 }

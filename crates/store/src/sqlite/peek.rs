@@ -4,6 +4,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::connect::connect_read_only;
 use super::fault::Fault;
 use super::schema::{APPLICATION_ID, SchemaState, age};
 use crate::ArchiveError;
@@ -16,8 +17,13 @@ pub fn schema_of(path: &Path) -> Result<Option<i64>, ArchiveError> {
     if !path.exists() {
         return Ok(None);
     }
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).fault(path)?;
-    match age(&connection, APPLICATION_ID).fault(path)? {
+    let look = |connection: Connection| age(&connection, APPLICATION_ID).fault(path);
+    let shared = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).fault(path).and_then(look);
+    let state = match shared {
+        Err(error) if error.is_of_writing() => connect_read_only(path).and_then(look)?,
+        state => state?,
+    };
+    match state {
         SchemaState::Foreign => Err(ArchiveError::Foreign { path: path.to_owned() }),
         SchemaState::Schema(schema) => Ok(Some(schema)),
     }

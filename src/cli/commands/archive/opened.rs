@@ -75,12 +75,20 @@ impl OpenArchive<'_> {
         let ui = self.context.ui;
         let mut bar: Option<Progress> = None;
         let mut n_known = 0;
-        self.archive.index(&document, &mut |n_done, total| {
+        let indexed = self.archive.index(&document, &mut |n_done, total| {
             bar.get_or_insert_with(|| Progress::start(ui, "indexing", total)).advance(n_done - n_known);
             n_known = n_done;
             if Stopped::check(ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        })?;
+        });
         drop(bar);
+        match indexed {
+            Err(error) if error.is_of_writing() => {
+                ui.warning(format_args!("what was stored since the last search is not searched: cannot {error}"));
+            }
+            done => {
+                done?;
+            }
+        }
         Ok(Stopped::check(ui.stop())?)
     }
 

@@ -1,6 +1,7 @@
 //! Disks that are full or read-only.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::place::folder;
@@ -30,6 +31,12 @@ impl Mount {
         let status = Command::new("mount").args(["-o", "remount,ro"]).arg(self.0.path()).status();
         assert!(status.unwrap().success());
     }
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
 }
 
 impl Drop for Mount {
@@ -78,13 +85,51 @@ fn a_03_a_disk_without_room_for_an_archive_is_said() {
     assert_eq!(fs::read_dir(mount.0.path()).unwrap().count(), 0, "nothing is left behind");
 }
 
+// Finding 55: all that was stored is read, from a log that was left behind too.
+#[test]
+fn l_14_an_archive_is_read_where_nothing_can_be_written() {
+    let Some(mount) = Mount::tmpfs("2m") else { return };
+    let path = mount.0.path().join("a.sqlite");
+    let mut archive = open(&path).unwrap();
+    let first = archive.put_original(&removed(b"in the file", "u")).unwrap();
+    archive.commit().unwrap();
+    drop(archive);
+    assert!(open(&path).unwrap().line(first).unwrap().is_some(), "a log of no length");
+
+    // A process that was killed leaves its log, and no memory that is shared.
+    let mut archive = open(&path).unwrap();
+    let second = archive.put_original(&removed(b"in the log", "u")).unwrap();
+    archive.commit().unwrap();
+    let left = mount.0.path().join("l\u{e4}ft ?#.sqlite");
+    fs::copy(&path, &left).unwrap();
+    fs::copy(with_suffix(&path, "-wal"), with_suffix(&left, "-wal")).unwrap();
+    drop(archive);
+
+    fs::write(mount.0.path().join("fill"), vec![0; 4 << 20]).unwrap_err();
+    let read = |path: &Path| {
+        let archive = open(path).unwrap();
+        [first, second].map(|line| archive.line(line).unwrap().is_some())
+    };
+    for state in ["full", "read-only"] {
+        assert_eq!([&path, &left].map(|path| read(path)), [[true; 2]; 2], "{state}");
+        assert_eq!(crate::schema_of(&path).unwrap(), Some(crate::SCHEMA), "{state}");
+        if state == "full" {
+            mount.make_read_only();
+        }
+    }
+    let mut archive = open(&path).unwrap();
+    let error = archive.put_original(&removed(b"", "u")).and_then(|_| archive.commit()).unwrap_err();
+    assert!(matches!(error, ArchiveError::NotWritable { .. }), "{error:?}");
+}
+
 #[test]
 fn a_03_a_read_only_folder_is_said() {
     let Some(mount) = Mount::tmpfs("2m") else { return };
     let path = mount.0.path().join("a.sqlite");
     drop(open(&path).unwrap());
     mount.make_read_only();
-    let error = open(&path).and_then(|mut archive| archive.put_original(&removed(b"", "u"))).unwrap_err();
+    let mut archive = open(&path).unwrap();
+    let error = archive.put_original(&removed(b"", "u")).and_then(|_| archive.commit()).unwrap_err();
     assert!(matches!(error, ArchiveError::NotWritable { .. }), "{error:?}");
     let error = open(&mount.0.path().join("new.sqlite")).err().unwrap();
     assert!(matches!(error, ArchiveError::Create { .. }), "{error:?}");
