@@ -17,7 +17,7 @@ use super::commands::{
     stats, truncate, undo,
 };
 use super::context::{Context, Form, Reporting};
-use super::root::{Args, Verb};
+use super::root::{Args, Configured, Verb};
 use crate::cli::environment::Environment;
 use crate::report::envelope::{ErrorReport, failure_to_json};
 use crate::session::error::{CommandError, Completion, Kind};
@@ -176,6 +176,15 @@ fn dispatch(
     environment: &Environment,
     ui: &Ui,
 ) -> Result<Completion, CommandError> {
+    if let Some(error) = &environment.ignored_project {
+        match verb.as_ref().map_or(Configured::Barely, Verb::configured) {
+            Configured::Fully => return Err(error.usage_again()),
+            Configured::Barely => {
+                ui.warning(format_args!("the configuration of this project is ignored: {}", error.sentence()));
+            }
+            Configured::Elsewhere => {}
+        }
+    }
     let context = Context { environment, ui, reporting };
     let Some(verb) = verb else { return overview::run(&context).map(|()| Completion::Full) };
     match verb {
@@ -205,7 +214,7 @@ fn dispatch(
         Verb::Restore(args) => return restore::run(args, &context),
         Verb::Undo(args) => undo::run(args, &context)?,
         Verb::Gain(args) => gain::run(&args, &context)?,
-        Verb::Doctor(args) => return doctor::run(&args, &context, None),
+        Verb::Doctor(args) => return doctor::run(&args, &context, environment.ignored_project.as_deref()),
         Verb::Keep(args) => return keep::run(&args, &context),
         Verb::Forget(args) => return forget::run(&args, &context),
         Verb::Clean(args) => clean::run(&args, &context)?,

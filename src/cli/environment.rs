@@ -2,12 +2,13 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::{env, fmt};
 
 use anyhow::Context;
 use etcetera::BaseStrategy;
 
-use super::config::{Config, Layer, Source, lower_only};
+use super::config::{Config, Layer, Source, keep_careful};
 use crate::session::error::CommandError;
 use crate::session::options::{Consent, Keep};
 use ctxc_core::apply::ArchiveRef;
@@ -31,6 +32,8 @@ pub(crate) struct Environment {
     pub(crate) layers: Vec<Layer>,
     /// What they come to.
     pub(crate) config: Config,
+    /// The error of the project's file, where it has one; then none of its keys counts.
+    pub(crate) ignored_project: Option<Arc<CommandError>>,
     /// `OPENROUTER_API_KEY`.
     openrouter_key: Option<Key>,
     /// `PGPASSWORD`, as other clients of PostgreSQL take it.
@@ -89,9 +92,18 @@ impl Environment {
         cwd: PathBuf,
         user_folder: Option<&Path>,
     ) -> Result<Self, CommandError> {
-        let mut layers = Layer::all(&set, &cwd, user_folder)?;
-        lower_only(&mut layers);
-        let config = Config::of(&layers)?;
+        let layers = Layer::of_user(&set, user_folder)?;
+        let with_project = Layer::of_project(&set, &cwd, user_folder).and_then(|project| {
+            let mut all = layers.clone();
+            // Weaker than the environment alone.
+            all.splice(1..1, project);
+            keep_careful(&mut all);
+            Ok((Config::of(&all)?, all))
+        });
+        let (config, layers, ignored_project) = match with_project {
+            Ok((config, layers)) => (config, layers, None),
+            Err(error) => (Config::of(&layers)?, layers, Some(Arc::new(error))),
+        };
         let openrouter_key = set(OPENROUTER_API_KEY).map(|value| value.to_string_lossy().parse()).transpose();
         let openrouter_key =
             openrouter_key.context(format!("read {OPENROUTER_API_KEY}")).map_err(CommandError::usage)?;
@@ -105,6 +117,7 @@ impl Environment {
             cwd,
             layers,
             config,
+            ignored_project,
             openrouter_key,
             postgres_password,
             project_dir,

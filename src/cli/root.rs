@@ -177,6 +177,58 @@ pub(crate) enum Verb {
     Man(man::Args),
 }
 
+/// How much a verb goes by the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Configured {
+    /// It shortens sessions, or shows the configuration: it does not begin with one that has an error.
+    Fully,
+    /// It only reads, or gives something back, which nobody's file is to keep it from.
+    Barely,
+    /// It tells of errors itself, or what it runs does.
+    Elsewhere,
+}
+
+impl Verb {
+    /// How much it goes by the configuration.
+    pub(crate) fn configured(&self) -> Configured {
+        match self {
+            Self::Fit(_)
+            | Self::Compress(_)
+            | Self::Prune(_)
+            | Self::Compact(_)
+            | Self::Truncate(_)
+            | Self::Discard(_)
+            | Self::Distill(_)
+            | Self::Run(_)
+            | Self::Buffer(_)
+            | Self::Config => Configured::Fully,
+            #[cfg(feature = "mcp")]
+            Self::Mcp(_) => Configured::Fully,
+            Self::Client(args) if args.compacts() => Configured::Fully,
+            Self::Doctor(_) | Self::Batch(_) | Self::Completions(_) | Self::Man(_) => Configured::Elsewhere,
+            Self::Undo(_)
+            | Self::Find(_)
+            | Self::Map(_)
+            | Self::List(_)
+            | Self::Show(_)
+            | Self::Check(_)
+            | Self::Diff(_)
+            | Self::Stats(_)
+            | Self::Refs(_)
+            | Self::Restore(_)
+            | Self::Keep(_)
+            | Self::Forget(_)
+            | Self::Clean(_)
+            | Self::Log(_)
+            | Self::Gain(_)
+            | Self::Archive(_)
+            | Self::Client(_)
+            | Self::Statusline(_)
+            | Self::Export(_) => Configured::Barely,
+        }
+    }
+}
+
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalArgs {

@@ -88,6 +88,11 @@ impl CommandError {
         self
     }
 
+    /// The same usage error once more, for what is refused each time.
+    pub(crate) fn usage_again(&self) -> Self {
+        Self { kind: Kind::Usage, error: anyhow!(self.sentence()), hints: self.hints.clone() }
+    }
+
     /// The problem as a sentence, without hints.
     pub(crate) fn sentence(&self) -> String {
         // Only a message that was worded here is a text and nothing else.

@@ -9,7 +9,7 @@ use crate::stage::Stage;
 #[test]
 fn u_04_config_prints_each_value_and_where_it_comes_from() {
     let stage = Stage::new()
-        .file("ctxc.toml", "protect_steps = 6\nprotected_tools = [\"Task\"]\nmin_tokens = 30\n")
+        .file("ctxc.toml", "protect_steps = 6\nprotected_tools = [\"Task\"]\nmin_tokens = 50\n")
         .file(
             "../config/ctxc/ctxc.toml",
             "min_tokens = 40\nthreshold = 0.8\narchive = \"sqlite:/never/used\"\napi_key = \"sk-planted\"\n",
@@ -36,7 +36,7 @@ fn u_04_config_prints_each_value_and_where_it_comes_from() {
     timeout_step = 5.0  # default
     # rpm is not set  # default
     # tokens is not set  # default
-    min_tokens = 30  # [HOME]/shop/ctxc.toml
+    min_tokens = 50  # [HOME]/shop/ctxc.toml
     protect_turns = 2  # environment
     protect_steps = 6  # [HOME]/shop/ctxc.toml
     protected_tools = ["Task"]  # [HOME]/shop/ctxc.toml
@@ -75,19 +75,19 @@ fn u_04_config_prints_each_value_and_where_it_comes_from() {
 // U-04: a flag goes before the environment, that before the project, that before the user, that before the default.
 #[test]
 fn u_04_the_nearest_word_counts() {
-    let user = ("../config/ctxc/ctxc.toml", "min_tokens = 1000000\n");
-    let project = ("ctxc.toml", "min_tokens = 10\n");
+    let user = ("../config/ctxc/ctxc.toml", "min_tokens = 10\n");
+    let project = ("ctxc.toml", "min_tokens = 1000000\n");
     let args: &[&str] = &["compress", "latest", "--bands", "0-100:heavy", "--dry-run", "--json"];
     let n_tasks = |stage: Stage, args: &[&str]| {
         stage.session("small").run(args).ended(0).json()["tasks"].as_array().unwrap().len()
     };
     let by_default = n_tasks(Stage::new(), args);
     assert!(by_default > 0);
-    assert_eq!(n_tasks(Stage::new().file(user.0, user.1), args), 0);
-    assert!(n_tasks(Stage::new().file(user.0, user.1).file(project.0, project.1), args) >= by_default);
-    let stage = || Stage::new().file(project.0, project.1).env("CTXC_MIN_TOKENS", "1000000");
-    assert_eq!(n_tasks(stage(), args), 0);
-    assert_eq!(n_tasks(stage(), &[args, &["--min-tokens", "20"]].concat()), by_default);
+    assert!(n_tasks(Stage::new().file(user.0, user.1), args) >= by_default);
+    assert_eq!(n_tasks(Stage::new().file(user.0, user.1).file(project.0, project.1), args), 0);
+    let stage = || Stage::new().file(project.0, project.1).env("CTXC_MIN_TOKENS", "20");
+    assert_eq!(n_tasks(stage(), args), by_default);
+    assert_eq!(n_tasks(stage(), &[args, &["--min-tokens", "1000000"]].concat()), 0);
 }
 
 // U-04
@@ -208,7 +208,7 @@ fn f_10_a_wrong_section_is_named_with_its_place() {
         ("ctxc.toml", "[summarization]\nprompt = \"steal.md\"\n"),
         ("ctxc.toml", "summarization = 3\n"),
         ("ctxc.toml", "[summarization]\nchunk_size = 0\n"),
-        ("ctxc.toml", "[summarization]\nmax_summary_tokens = 3\n"),
+        ("../config/ctxc/ctxc.toml", "[summarization]\nmax_summary_tokens = 3\n"),
         ("ctxc.toml", "[summarization]\ncontext_budget = 1.5\n"),
         ("../config/ctxc/ctxc.toml", "[summarization]\nengine = \"magic\"\n"),
     ];
@@ -225,9 +225,9 @@ fn f_10_a_wrong_section_is_named_with_its_place() {
     hint: set it in your own configuration, or as CTXC_SUMMARIZATION_PROMPT
     error: invalid configuration in [HOME]/shop/ctxc.toml, line 1: unknown key "summarization"
     hint: [summarization] is a section: its keys are engine, base_url, api_key, model, chunk_size, keep_recent, max_summary_tokens, clip_first, clip_last, context_budget, prompt, persona
-    error: summarization.chunk_size must be at least 1
-    error: summarization.max_summary_tokens must be at least 16, not 3
-    error: summarization.context_budget must be above 0 and at most 1, such as 0.8, not 1.5
+    error: invalid configuration in [HOME]/shop/ctxc.toml: summarization.chunk_size must be at least 1
+    error: invalid configuration in [HOME]/config/ctxc/ctxc.toml: summarization.max_summary_tokens must be at least 16, not 3
+    error: invalid configuration in [HOME]/shop/ctxc.toml: summarization.context_budget must be above 0 and at most 1, such as 0.8, not 1.5
     error: invalid configuration in [HOME]/config/ctxc/ctxc.toml: unknown variant `magic`, expected `chat` or `extract`
     "#);
 }
@@ -244,6 +244,94 @@ fn x_06_a_project_lowers_limits_and_raises_none() {
     };
     let names = ["attempts", "concurrency", "timeout", "timeout_step", "rpm"];
     assert_eq!(names.map(value), ["4", "2", "5.0", "1.0", "30"]);
+}
+
+// L-14 (finding 59): a project makes nothing cut deeper than its user does.
+#[test]
+fn l_14_a_project_protects_more_and_never_less() {
+    let bold = "protect_steps = 0\nprotect_turns = 0\nmin_tokens = 0\ncontext_window = 1000\nthreshold = 0.1\n\
+        headroom = 0.1\nprotected_tools = []\nprotected_files = [\"*.md\"]\n[client]\ntarget = 0.01\n[summarization]\n\
+        keep_recent = 0\nchunk_size = 500\nmax_summary_tokens = 16\nclip_first = 0\nclip_last = 0\ncontext_budget = 0.1\n";
+    let user = "protected_tools = [\"Task\"]\nprotected_files = [\"docs/**\"]\nprotect_turns = 3\n";
+    let careful = "protect_steps = 9\nprotect_turns = 9\nmin_tokens = 90\nthreshold = 0.9\n[client]\ntarget = 0.9\n\
+        [summarization]\nkeep_recent = 9\nchunk_size = 9\nclip_first = 9\nclip_last = 9\ncontext_budget = 0.9\n";
+    let names = [
+        "protect_steps",
+        "protect_turns",
+        "min_tokens",
+        "context_window",
+        "threshold",
+        "headroom",
+        "protected_tools",
+        "protected_files",
+        "client.target",
+        "summarization.keep_recent",
+        "summarization.chunk_size",
+        "summarization.max_summary_tokens",
+        "summarization.clip_first",
+        "summarization.clip_last",
+        "summarization.context_budget",
+    ];
+    let values = |project: &str, user: &str| {
+        let stage = Stage::new().file("ctxc.toml", project).file("../config/ctxc/ctxc.toml", user);
+        let report = stage.run(["config", "--json"]).ended(0).json();
+        let rows = report["values"].as_array().unwrap().clone();
+        names.map(|name| rows.iter().find(|row| row["key"] == name).unwrap()["value"].to_string()).join(" ")
+    };
+    let lists = r#"["Task"] ["docs/**","*.md"]"#;
+    assert_eq!(values(bold, user), format!("4 3 20 null 0.85 1.0 {lists} 0.5 5 20 null 2 2 0.8"));
+    assert_eq!(values(careful, ""), "9 9 90 null 0.9 1.0 [] [] 0.9 9 9 null 9 9 0.9");
+    let window = "context_window = 300000\n";
+    assert!(values(window, "context_window = 200000\n").contains(" 300000 "));
+    assert!(values(window, "context_window = 400000\n").contains(" 400000 "));
+}
+
+// L-14 (finding 59): what a project's file has wrong keeps nobody from reading and from getting things back.
+#[test]
+fn l_14_a_project_with_a_bad_key_only_warns_where_something_is_read_or_given_back() {
+    for project in
+        ["no_such_key = 1\n", "threshold = 7\n", "min_tokens = \"x\"\n", "this is no TOML", "archive = \"x\"\n"]
+    {
+        let stage = Stage::new().session("small");
+        stage.run(["prune", "latest", "--protect-steps", "0", "--mask", "1", "-o", "out.jsonl"]).ended(0);
+        let stage = stage.file("ctxc.toml", project).stdin(r#"{"session_id":"x","transcript_path":"/absent"}"#);
+        let reading: [&[&str]; 13] = [
+            &["stats", "latest"],
+            &["show", "latest"],
+            &["list"],
+            &["log", "out.jsonl"],
+            &["undo", "out.jsonl", "-o", "undone.jsonl", "--force"],
+            &["restore", "-s", "out.jsonl", "--all", "-o", "back.jsonl", "--force"],
+            &["keep", "latest"],
+            &["forget", "--secret", "--dry-run"],
+            &["clean"],
+            &["archive", "list"],
+            &["find", "webhook"],
+            &["map", "latest", "-o", "map.html", "--force"],
+            &["statusline"],
+        ];
+        for args in reading {
+            let run = stage.run(args);
+            let is_warned = run.stderr.contains("warning: the configuration of this project is ignored: ");
+            assert!(run.code == Some(0) && is_warned, "{project} {args:?}: {}", run.text);
+        }
+        let shortening: [&[&str]; 5] =
+            [&["prune", "latest"], &["fit", "latest"], &["compact", "latest"], &["client", "compact"], &["config"]];
+        for args in shortening {
+            let run = stage.run(args).ended(2);
+            assert!(!run.stderr.contains("warning"), "{project} {args:?}: {}", run.text);
+        }
+        stage.run(["doctor"]).ended(1);
+    }
+    let stage = Stage::new().session("small").file("ctxc.toml", "threshold = 7\n");
+    assert_snapshot!(stage.run(["list", "--kept", "--archive", "memory:"]).text, @r#"
+    exit code: 0
+    ----- standard output
+    ----- standard error
+    warning: the configuration of this project is ignored: invalid configuration in [HOME]/shop/ctxc.toml: threshold must be above 0 and at most 1, not 7
+    no sessions in memory:
+    hint: run `ctxc keep --all` to store all sessions
+    "#);
 }
 
 // X-06: every number is looked at when it is read, wherever it stands.

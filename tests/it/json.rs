@@ -214,7 +214,7 @@ fn errors_are_results_too() {
         (&plain, &["stats", "latest", "--report", "/absent/folder/r.json", "--json"], "stats", 1),
         (&plain, &["prune", "latest", "--json", "-o", "absent/out.jsonl"], "prune", 1),
         (&plain, &["diff", "-", "-", "--json"], "diff", 2),
-        (&stage, &["stats", "latest", "--json"], "stats", 2),
+        (&stage, &["prune", "latest", "--json"], "prune", 2),
         (&plain, &["stats", "--josn", "--json"], "stats", 2),
         (&plain, &["truncate", "latest", "--target-tokens", "x", "--json"], "truncate", 2),
     ];

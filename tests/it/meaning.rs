@@ -150,7 +150,7 @@ fn a_05_what_may_pass_is_asked_again() {
 #[test]
 fn a_05_a_project_names_no_server_for_embeddings() {
     let stage = Stage::new().file("ctxc.toml", "[embeddings]\nbase_url = \"http://evil.example/v1\"\n");
-    let run = stage.run(["archive", "search", "word"]).ended(2);
+    let run = stage.run(["config"]).ended(2);
     assert!(run.stderr.contains("a project cannot set \"embeddings.base_url\""), "{}", run.stderr);
     let stage = Stage::new().env("CTXC_EMBEDDINGS_BASE_URL", "http://127.0.0.1:9/v1");
     let run = stage.run(["archive", "search", "word"]).ended(2);

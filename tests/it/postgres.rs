@@ -248,8 +248,9 @@ fn n_09_whole_sessions_go_to_a_server_only_where_the_user_says_so() {
     let listed = stage.run(["archive", "list", "--json"]).ended(0).json();
     assert_eq!(listed["counts"]["lines"], 0);
     let project = stage.file("ctxc.toml", "keep_on_server = true\n");
-    let refused = project.run(["keep", "a.jsonl"]).ended(2);
+    let refused = project.run(["keep", "a.jsonl"]).ended(1);
     assert!(refused.stderr.contains("a project cannot set"), "{}", refused.text);
+    assert!(refused.stderr.contains("keep_on_server = true"), "{}", refused.text);
     let project = project.file("ctxc.toml", "").file("../config/ctxc/ctxc.toml", "keep_on_server = true\n");
     project.run(["keep", "a.jsonl"]).ended(0);
     // A look, and a plan, take nothing there.

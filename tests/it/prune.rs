@@ -223,7 +223,7 @@ fn test_17_no_supersede_for_protected_tools() {
         assert!(!pruned.is_cut("toolu_0_0") && !pruned.is_cut("toolu_1_0"));
     }
     let config = "protected_tools = [\"Read\"]\nprotect_steps = 0\n";
-    let stage = stage().file("in.jsonl", talk.bytes()).file("ctxc.toml", config);
+    let stage = stage().file("in.jsonl", talk.bytes()).file("../config/ctxc/ctxc.toml", config);
     let run = stage.run(["prune", "in.jsonl", "-o", "out.jsonl", "--json"]).ended(0);
     assert_eq!(run.json()["rules"][0]["count"], 0);
 }

@@ -91,7 +91,7 @@ fn w_04_the_context_window_is_named_configured_or_told_by_the_session() {
     for (session, config, expected) in
         [(&small, "", 200_000), (&large, "", 1_000_000), (&large, "context_window = 50000\n", 50_000)]
     {
-        let stage = Stage::new().file("in.jsonl", session).file("ctxc.toml", config);
+        let stage = Stage::new().file("in.jsonl", session).file("../config/ctxc/ctxc.toml", config);
         for verb in verbs {
             let run = stage.run([verb, &["--json"]].concat()).ended(0);
             assert_eq!(window(&run), expected, "{}", run.text);

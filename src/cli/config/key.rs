@@ -8,6 +8,11 @@ pub(super) enum Scope {
     /// Anybody, and a project only to less than the user has or would have by default: a repository that was cloned must
     /// not make calls by the hundred.
     Lowers,
+    /// Anybody, and a project only to more than the user has or would have by default, where there is either: a repository
+    /// that was cloned must not make anything cut deeper than its user wants (L-14).
+    Raises,
+    /// Anybody, and what a project lists is added to what the user lists.
+    Adds,
     /// The user alone: a repository that was cloned must not decide where a transcript goes.
     Personal,
 }
@@ -54,33 +59,33 @@ pub(super) const KEYS: [Key; 42] = [
     Key { name: "timeout_step", scope: Scope::Lowers, form: Form::Number },
     Key { name: "rpm", scope: Scope::Lowers, form: Form::Number },
     Key { name: "tokens", scope: Scope::Anywhere, form: Form::Text },
-    Key { name: "min_tokens", scope: Scope::Anywhere, form: Form::Number },
-    Key { name: "protect_turns", scope: Scope::Anywhere, form: Form::Number },
-    Key { name: "protect_steps", scope: Scope::Anywhere, form: Form::Number },
-    Key { name: "protected_tools", scope: Scope::Anywhere, form: Form::List },
-    Key { name: "protected_files", scope: Scope::Anywhere, form: Form::List },
-    Key { name: "context_window", scope: Scope::Anywhere, form: Form::Number },
-    Key { name: "threshold", scope: Scope::Anywhere, form: Form::Number },
-    Key { name: "headroom", scope: Scope::Anywhere, form: Form::Number },
+    Key { name: "min_tokens", scope: Scope::Raises, form: Form::Number },
+    Key { name: "protect_turns", scope: Scope::Raises, form: Form::Number },
+    Key { name: "protect_steps", scope: Scope::Raises, form: Form::Number },
+    Key { name: "protected_tools", scope: Scope::Adds, form: Form::List },
+    Key { name: "protected_files", scope: Scope::Adds, form: Form::List },
+    Key { name: "context_window", scope: Scope::Raises, form: Form::Number },
+    Key { name: "threshold", scope: Scope::Raises, form: Form::Number },
+    Key { name: "headroom", scope: Scope::Raises, form: Form::Number },
     // Who sets a price moves the limit of costs.
     Key { name: "prices", scope: Scope::Personal, form: Form::FileOnly },
     Key { name: "summarization.engine", scope: Scope::Personal, form: Form::Text },
     Key { name: "summarization.base_url", scope: Scope::Personal, form: Form::Text },
     Key { name: "summarization.api_key", scope: Scope::Personal, form: Form::Secret },
     Key { name: "summarization.model", scope: Scope::Personal, form: Form::Text },
-    Key { name: "summarization.chunk_size", scope: Scope::Anywhere, form: Form::Number },
-    Key { name: "summarization.keep_recent", scope: Scope::Anywhere, form: Form::Number },
-    Key { name: "summarization.max_summary_tokens", scope: Scope::Anywhere, form: Form::Number },
-    Key { name: "summarization.clip_first", scope: Scope::Anywhere, form: Form::Number },
-    Key { name: "summarization.clip_last", scope: Scope::Anywhere, form: Form::Number },
-    Key { name: "summarization.context_budget", scope: Scope::Anywhere, form: Form::Number },
+    Key { name: "summarization.chunk_size", scope: Scope::Lowers, form: Form::Number },
+    Key { name: "summarization.keep_recent", scope: Scope::Raises, form: Form::Number },
+    Key { name: "summarization.max_summary_tokens", scope: Scope::Raises, form: Form::Number },
+    Key { name: "summarization.clip_first", scope: Scope::Raises, form: Form::Number },
+    Key { name: "summarization.clip_last", scope: Scope::Raises, form: Form::Number },
+    Key { name: "summarization.context_budget", scope: Scope::Raises, form: Form::Number },
     // What a model is told decides what it does with a transcript.
     Key { name: "summarization.prompt", scope: Scope::Personal, form: Form::Path },
     Key { name: "summarization.persona", scope: Scope::Personal, form: Form::Text },
     Key { name: "embeddings.base_url", scope: Scope::Personal, form: Form::Text },
     Key { name: "embeddings.model", scope: Scope::Personal, form: Form::Text },
     Key { name: "embeddings.api_key", scope: Scope::Personal, form: Form::Secret },
-    Key { name: "client.target", scope: Scope::Anywhere, form: Form::Number },
+    Key { name: "client.target", scope: Scope::Raises, form: Form::Number },
     // Whether something is done unasked is for the user to say.
     Key { name: "client.auto", scope: Scope::Personal, form: Form::Text },
     // Whether whole sessions are stored is for the user to say.

@@ -56,26 +56,34 @@ pub(crate) struct Layer {
 }
 
 impl Layer {
-    /// All layers, the strongest first: the environment by `variable`, the project's file in `cwd` or the nearest folder
-    /// above it, the user's in `user_folder`.
+    /// The layers of the user, the strongest first: the environment by `variable`, and the file in `user_folder`.
     ///
     /// # Errors
-    /// When a file cannot be read, or sets a key that there is not or that it may not set.
-    pub(crate) fn all(
-        variable: impl Fn(&str) -> Option<OsString>,
-        cwd: &Path,
+    /// When the file cannot be read, or one of them sets a key that there is not.
+    pub(crate) fn of_user(
+        variable: &impl Fn(&str) -> Option<OsString>,
         user_folder: Option<&Path>,
     ) -> Result<Vec<Self>, CommandError> {
-        let user = user_folder.map(|folder| folder.join(FILE));
-        let project = cwd.ancestors().map(|folder| folder.join(FILE)).find(|path| path.is_file());
-        let mut layers = vec![Self::of_environment(&variable)?];
-        if let Some(path) = project.filter(|path| Some(path) != user.as_ref()) {
-            layers.extend(Self::of_file(Source::Project(path.clone()), &path, &variable)?);
-        }
-        if let Some(path) = user {
-            layers.extend(Self::of_file(Source::User(path.clone()), &path, &variable)?);
+        let mut layers = vec![Self::of_environment(variable)?];
+        if let Some(path) = user_folder.map(|folder| folder.join(FILE)) {
+            layers.extend(Self::of_file(Source::User(path.clone()), &path, variable)?);
         }
         Ok(layers)
+    }
+
+    /// The layer of the project: its file in `cwd` or the nearest folder above it; `None` where there is none but the user's.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or sets a key that there is not or that it may not set.
+    pub(crate) fn of_project(
+        variable: &impl Fn(&str) -> Option<OsString>,
+        cwd: &Path,
+        user_folder: Option<&Path>,
+    ) -> Result<Option<Self>, CommandError> {
+        let user = user_folder.map(|folder| folder.join(FILE));
+        let project = cwd.ancestors().map(|folder| folder.join(FILE)).find(|path| path.is_file());
+        let Some(path) = project.filter(|path| Some(path) != user.as_ref()) else { return Ok(None) };
+        Self::of_file(Source::Project(path.clone()), &path, variable)
     }
 
     fn empty(source: Source) -> Self {
@@ -208,9 +216,9 @@ impl Layer {
         self.table.get(name).and_then(Value::as_bool) == Some(true)
     }
 
-    /// The error of a value that has the wrong form.
-    pub(super) fn wrong(&self, error: &toml::de::Error) -> CommandError {
-        CommandError::usage(anyhow!("invalid configuration in {}: {}", self.source, error.message()))
+    /// The error of a value that it has wrong.
+    pub(super) fn wrong(&self, problem: &str) -> CommandError {
+        CommandError::usage(anyhow!("invalid configuration in {}: {problem}", self.source))
     }
 }
 

@@ -10,4 +10,4 @@ mod values;
 
 pub(super) use layer::{Layer, SET, Source};
 pub(super) use summarization::LEAST_TOKENS as LEAST_SUMMARY_TOKENS;
-pub(super) use values::{Config, Row, lower_only};
+pub(super) use values::{Config, Row, keep_careful};

@@ -132,15 +132,13 @@ impl Config {
         for layer in layers.iter().rev() {
             layer.table.iter().for_each(|(name, value)| set(&mut table, name, value.clone()));
             let so_far: Result<Self, _> = Value::Table(table.clone()).try_into();
-            if let Err(error) = so_far {
-                return Err(layer.wrong(&error));
-            }
+            let so_far = so_far.map_err(|error| layer.wrong(error.message()))?;
+            so_far.validate().map_err(|error| layer.wrong(&error.sentence()))?;
         }
-        let config: Self = Value::Table(table).try_into().map_err(CommandError::usage)?;
-        config.validate()
+        Value::Table(table).try_into().map_err(CommandError::usage)
     }
 
-    fn validate(self) -> Result<Self, CommandError> {
+    fn validate(&self) -> Result<(), CommandError> {
         for (name, part) in [("threshold", self.threshold), ("headroom", self.headroom)] {
             if !(part > 0.0 && part <= 1.0) {
                 return Err(CommandError::usage(anyhow!("{name} must be above 0 and at most 1, not {part}")));
@@ -175,8 +173,7 @@ impl Config {
             quantity::size(text).map_err(|error| CommandError::usage(anyhow!("keep_max: {error}")))?;
         }
         self.summarization.validate()?;
-        self.client.validate()?;
-        Ok(self)
+        self.client.validate()
     }
 
     /// The context window that is configured; without it what the session tells (W-04).
@@ -204,18 +201,30 @@ impl Config {
     }
 }
 
-/// Takes out of a project's layer the limits that it would raise.
-pub(crate) fn lower_only(layers: &mut [Layer]) {
+/// Leaves in a project's layer only what is more careful than what the layers below it say: its limits where they are
+/// lower, what stays where it is more, and its lists together with theirs.
+pub(crate) fn keep_careful(layers: &mut [Layer]) {
     let Some(at) = layers.iter().position(|layer| matches!(layer.source, Source::Project(_))) else { return };
     let Some((project, weaker)) = layers.get_mut(at..).and_then(<[Layer]>::split_first_mut) else { return };
     // A default that is no table has no keys.
     let defaults = Table::try_from(Config::default()).unwrap_or_default();
-    for key in KEYS.into_iter().filter(|key| key.scope == Scope::Lowers) {
-        let otherwise = weaker.iter().find_map(|layer| layer.table.get(key.name)).or_else(|| defaults.get(key.name));
+    for key in KEYS {
+        let Some(value) = project.table.get(key.name) else { continue };
+        let otherwise = weaker.iter().find_map(|layer| layer.table.get(key.name)).or_else(|| get(&defaults, key.name));
         // What is no number at all is refused later, with its layer.
-        let raises = |value: &Value| amount(value).zip(otherwise.and_then(amount)).is_some_and(|(new, old)| new > old);
-        if project.table.get(key.name).is_some_and(raises) {
+        let numbers = amount(value).zip(otherwise.and_then(amount));
+        let is_careful = match key.scope {
+            Scope::Anywhere | Scope::Personal | Scope::Adds => true,
+            Scope::Lowers => numbers.is_none_or(|(new, old)| new <= old),
+            Scope::Raises => otherwise.is_some() && numbers.is_none_or(|(new, old)| new >= old),
+        };
+        if !is_careful {
             project.table.remove(key.name);
+        } else if let (Scope::Adds, Some(Value::Array(known)), Some(Value::Array(values))) =
+            (key.scope, otherwise.cloned(), project.table.get_mut(key.name))
+        {
+            let added: Vec<Value> = values.drain(..).filter(|value| !known.contains(value)).collect();
+            values.extend(known.into_iter().chain(added));
         }
     }
 }

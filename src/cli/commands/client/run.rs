@@ -83,6 +83,22 @@ enum Action {
     },
 }
 
+impl Args {
+    /// Whether it compacts, or says whether to.
+    pub(crate) fn compacts(&self) -> bool {
+        match self.action {
+            Action::Compact | Action::Measure { .. } => true,
+            #[cfg(feature = "mcp")]
+            Action::Ask(_) => true,
+            Action::Install { .. }
+            | Action::Uninstall { .. }
+            | Action::PluginDir
+            | Action::Status
+            | Action::Repair { .. } => false,
+        }
+    }
+}
+
 /// The arguments of `ctxc statusline`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StatusLineArgs {
