@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
+use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -13,6 +14,8 @@ use super::size::{bytes, counted};
 pub(crate) struct CleanReport {
     /// Whether this is a dry run.
     pub(crate) dry_run: bool,
+    /// How many days old versions and backups have to be, rounded down.
+    older_than_days: i64,
     /// The files.
     pub(crate) files: Vec<File>,
     bytes: u64,
@@ -36,12 +39,14 @@ pub(crate) enum What {
     Version,
     /// A backup of a session that was replaced in place.
     Backup,
+    /// What a command that was killed left.
+    Leftover,
 }
 
 impl CleanReport {
-    /// A report of nothing yet.
-    pub(crate) fn new(dry_run: bool) -> Self {
-        Self { dry_run, files: Vec::new(), bytes: 0 }
+    /// A report of nothing yet, of files that are `older_than` so much.
+    pub(crate) fn new(dry_run: bool, older_than: SignedDuration) -> Self {
+        Self { dry_run, older_than_days: older_than.as_hours() / 24, files: Vec::new(), bytes: 0 }
     }
 
     /// Adds a file of so many bytes.
@@ -56,11 +61,16 @@ impl fmt::Display for CleanReport {
         let done = if self.dry_run { "would remove" } else { "removed" };
         for File { path, what, bytes: n_bytes } in &self.files {
             let what = match what {
-                What::Version => "version",
-                What::Backup => "backup ",
+                What::Version => "version ",
+                What::Backup => "backup  ",
+                What::Leftover => "leftover",
             };
             writeln!(f, "{what}  {}  {path}", bytes(*n_bytes))?;
         }
-        write!(f, "{done} {}, {}", counted(self.files.len() as u64, "file"), bytes(self.bytes))
+        write!(f, "{done} {}, {}", counted(self.files.len() as u64, "file"), bytes(self.bytes))?;
+        match self.older_than_days {
+            0 => Ok(()),
+            days => write!(f, " (versions and backups older than {})", counted(days.unsigned_abs(), "day")),
+        }
     }
 }

@@ -21,6 +21,8 @@ pub(crate) struct ForgetReport {
     records: u64,
     /// Results and backups that ctxc wrote.
     pub(crate) files: Vec<File>,
+    /// Temporary files of commands that were killed; they are removed.
+    pub(crate) leftovers: Vec<String>,
     /// Files of the client that contain the text; they are not changed.
     pub(crate) left: Vec<File>,
     /// Entries that masking would turn into others, so that they were not masked.
@@ -47,13 +49,15 @@ impl ForgetReport {
     /// The report of what was `purged` from the archive at the URL `archive`.
     pub(crate) fn new(archive: String, purged: Purged, dry_run: bool) -> Self {
         let Purged { lines, objects, operations, records } = purged;
-        let (files, left) = (Vec::new(), Vec::new());
-        Self { archive, dry_run, lines, objects, operations, records, files, left, unmasked: 0 }
+        let (files, leftovers, left) = (Vec::new(), Vec::new(), Vec::new());
+        Self { archive, dry_run, lines, objects, operations, records, files, leftovers, left, unmasked: 0 }
     }
 
     /// Whether there is nothing to purge.
     pub(crate) fn is_nothing(&self) -> bool {
-        self.lines + self.objects + self.operations + self.records == 0 && self.files.is_empty()
+        self.lines + self.objects + self.operations + self.records == 0
+            && self.files.is_empty()
+            && self.leftovers.is_empty()
     }
 }
 
@@ -71,6 +75,9 @@ impl fmt::Display for ForgetReport {
         )?;
         for File { path, lines } in &self.files {
             write!(f, "\n{done}    {} in {path}", counted(*lines, "line"))?;
+        }
+        for path in &self.leftovers {
+            write!(f, "\n{}   {path}", if self.dry_run { "would remove" } else { "removed" })?;
         }
         for File { path, lines } in &self.left {
             write!(f, "\nunchanged {} in {path}", counted(*lines, "line"))?;

@@ -36,6 +36,7 @@ mod generate;
 mod health;
 mod json;
 mod keep;
+mod leftovers;
 mod list;
 mod log;
 mod lost_past;

@@ -64,6 +64,7 @@ pub use sqlite::find_index::{FindIndex, FindSource};
 pub use sqlite::find_search::{FindHit, FindQuery, Since};
 pub use sqlite::find_text::{FindPlace, FindText};
 pub use sqlite::peek::schema_of;
+pub use sqlite::place::leftover_folders;
 pub use sqlite::schema::NEWEST as SCHEMA;
 pub use terms::find;
 pub use upgraded::Upgraded;

@@ -14,11 +14,12 @@ use crate::report::clean::{CleanReport, What};
 use crate::session::archives;
 use crate::session::backups::backups_of;
 use crate::session::error::{CommandError, Kind};
+use crate::session::leftovers::{bytes_of, leftovers};
 use crate::session::options::Mode;
 use crate::session::quantity::age;
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::remove_made;
+use ctxc_core::apply::{remove_leftover, remove_made};
 use ctxc_core::version::{KeptSession, Known, read_back};
 use ctxc_store::{Archive, Operation, Operations};
 use ctxc_transcript::Index;
@@ -27,7 +28,8 @@ use ctxc_transcript::text::Stopped;
 
 pub(crate) const EXAMPLES: &str = "\
 Removes sessions that ctxc wrote, and backups of those it replaced, if the archive has their full content. Keeps \
-sessions that were continued, sources of other sessions, and the only file of a conversation.
+sessions that were continued, sources of other sessions, and the only file of a conversation. Files younger than 30 days stay unless --older-than \
+says otherwise. Temporary files of commands that were killed are removed whatever their age.
 
 Examples:
   ctxc clean --dry-run
@@ -49,7 +51,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     context.probe_report(None)?;
     let archive = archives::open_existing(&url)?;
     let before = Timestamp::now().checked_sub(args.older_than).unwrap_or(Timestamp::MIN);
-    let mut report = CleanReport::new(true);
+    let mut report = CleanReport::new(true, args.older_than);
+    for path in leftovers(Some(&*archive), &url, context.environment.places().ok().as_ref())? {
+        report.add(&path, What::Leftover, bytes_of(&path));
+    }
     let mut is_damaged = false;
     for (path, candidate) in candidates(&*archive)? {
         Stopped::check(ui.stop())?;
@@ -88,6 +93,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     report.dry_run = false;
     for file in &report.files {
         let path = Path::new(&file.path);
+        if file.what == What::Leftover {
+            remove_leftover(path).with_context(|| format!("remove {}", path.display()))?;
+            continue;
+        }
         let folder = (file.what == What::Version && session_id(path).is_some()).then(|| sidecar_dir(path));
         remove_made(path, folder.as_deref()).with_context(|| format!("remove {}", path.display()))?;
     }

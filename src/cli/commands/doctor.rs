@@ -13,6 +13,7 @@ use crate::report::doctor::{Client, Doctor, SessionBytes};
 use crate::report::size::{bytes, counted};
 use crate::session::archives;
 use crate::session::error::{CommandError, Completion, Kind};
+use crate::session::leftovers::leftovers;
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Severity, check};
@@ -59,7 +60,9 @@ pub(crate) fn run(
     let mut doctor = Doctor::new(env!("CARGO_PKG_VERSION"), ui.look());
     look_at_configuration(broken, environment.missing_variable(), &mut doctor);
     let keep_max = environment.config.keep_max();
-    let archive = args.archive.url(environment).ok().and_then(|url| look_at_archive(&url, keep_max, &mut doctor));
+    let url = args.archive.url(environment).ok();
+    let archive = url.as_ref().and_then(|url| look_at_archive(url, keep_max, &mut doctor));
+    look_for_leftovers(archive.as_deref(), &url.unwrap_or_default(), environment.places().ok().as_ref(), &mut doctor);
     if let Ok(places) = &environment.places() {
         look_at_client(places, &mut doctor);
         let kept = archive.as_deref().map(kept_sessions).and_then(Result::ok).unwrap_or_default();
@@ -147,6 +150,16 @@ fn note_archive(archive: &dyn Archive, place: &ArchiveUrl, doctor: &mut Doctor) 
     });
     state.largest = largest.collect();
     Ok(())
+}
+
+fn look_for_leftovers(archive: Option<&dyn Archive>, url: &str, places: Option<&Places>, doctor: &mut Doctor) {
+    // An archive that cannot be read is a finding of its own.
+    let left = leftovers(archive, url, places).unwrap_or_default();
+    if let Some(first) = left.first() {
+        let n_left = counted(left.len() as u64, "temporary file");
+        let problem = format!("{n_left} of commands that were killed, with text of sessions: {}", first.display());
+        doctor.find("files", problem, "ctxc clean");
+    }
 }
 
 fn look_at_client(places: &Places, doctor: &mut Doctor) {

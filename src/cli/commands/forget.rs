@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::builder::NonEmptyStringValueParser;
@@ -16,10 +16,11 @@ use crate::session::archives;
 use crate::session::backups::backups_of;
 use crate::session::error::{CommandError, Completion};
 use crate::session::find_index::index_path;
+use crate::session::leftovers::leftovers;
 use crate::session::options::Mode;
 use crate::terminal::interrupt::while_waiting;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Masked, n_masked, overwrite, shell_word};
+use ctxc_core::apply::{Masked, n_masked, overwrite, remove_leftover, shell_word};
 use ctxc_core::version::{Purge, Purged, Secret, files_in, kept_sessions, purge, taken_out};
 use ctxc_store::{Archive, ArchiveUrl, FindIndex, Rewrite, hide_password};
 use ctxc_transcript::session::{Places, sidecar_dir};
@@ -78,6 +79,11 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         let is_session = path.extension().is_some_and(|extension| extension == "jsonl");
         bound.extend((is_session && masked.has_thinking_behind).then(|| path.display().to_string()));
     }
+    // What they hold may be half a line, or compressed.
+    report.leftovers = leftovers(Some(&*archive), &place, environment.places().ok().as_ref())?
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
     for path in &files.clients {
         Stopped::check(ui.stop())?;
         // One that cannot be read is not ours to complain of.
@@ -98,13 +104,16 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     }
     let purged = purge(&mut *archive, &mask, Purge::Mask, ui.stop())?;
     let mut done = ForgetReport::new(url, purged, false);
-    (done.files, done.left) = (report.files, report.left);
+    (done.files, done.left, done.leftovers) = (report.files, report.left, report.leftovers);
     let report = done;
     for File { path, .. } in &report.files {
         let path = files.ours.iter().find(|ours| ours.display().to_string() == *path);
         if let Some(path) = path {
             overwrite(path, &|line| secret.mask(line, 0)).with_context(|| format!("write {}", path.display()))?;
         }
+    }
+    for path in &report.leftovers {
+        remove_leftover(Path::new(path)).with_context(|| format!("remove {path}"))?;
     }
     archive.rewrite(Rewrite::Everything)?;
     let done = finish(&place, report, &mut *archive, &secret, context)?;

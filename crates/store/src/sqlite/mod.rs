@@ -9,7 +9,7 @@ pub(super) mod find_text;
 mod find_words;
 mod link;
 pub(super) mod peek;
-mod place;
+pub(super) mod place;
 pub(super) mod schema;
 pub(super) mod search;
 mod store;

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use crate::ArchiveError;
 
@@ -34,8 +35,34 @@ fn create_private_folder(folder: &Path) -> io::Result<()> {
     folder.parent().map_or(Ok(()), sync_folder)
 }
 
+/// What the names of folders begin with in which new files are made.
+const NEW: &str = ".ctxc-archive-";
+/// The file in such a folder whose lock says that it is in use.
+const LOCK: &str = "lock";
+/// A younger folder may be one that is not locked yet.
+const LEAST_AGE: Duration = Duration::from_secs(60);
+
+/// The folders in `folder` that were left by processes which were killed while they made a new archive.
+#[must_use]
+pub fn leftover_folders(folder: &Path, now: SystemTime) -> Vec<PathBuf> {
+    let is_ours = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|name| name.starts_with(NEW));
+    let is_old = |metadata: fs::Metadata| {
+        let age = metadata.modified().ok().and_then(|modified| now.duration_since(modified).ok());
+        metadata.is_dir() && age.is_some_and(|age| age >= LEAST_AGE)
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let left = entries.filter(|entry| is_ours(entry) && entry.metadata().is_ok_and(is_old));
+    let is_free = |path: &PathBuf| match fs::File::open(path.join(LOCK)) {
+        Ok(lock) => lock.try_lock().is_ok(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    };
+    left.map(|entry| entry.path()).filter(is_free).collect()
+}
+
 /// A new file on its way to its place.
 pub(super) struct NewFile {
+    /// Says that the folder is in use; closed before it is removed.
+    _lock: fs::File,
     /// Holds the file and whatever `SQLite` lays beside it; removed when dropped.
     folder: tempfile::TempDir,
 }
@@ -45,8 +72,14 @@ impl NewFile {
     pub(super) fn create(path: &Path) -> Result<Self, ArchiveError> {
         let beside = path.parent().unwrap_or(path);
         let create = || {
-            let folder = tempfile::Builder::new().prefix(".ctxc-archive-").tempdir_in(beside)?;
-            let new = Self { folder };
+            let folder = tempfile::Builder::new().prefix(NEW).tempdir_in(beside)?;
+            let lock = fs::File::create_new(folder.path().join(LOCK))?;
+            // Where files cannot be locked, none is removed either.
+            if lock.try_lock().is_ok() {
+                let left = leftover_folders(beside, SystemTime::now());
+                left.iter().for_each(|path| drop(fs::remove_dir_all(path)));
+            }
+            let new = Self { _lock: lock, folder };
             fs::File::create_new(new.path())?;
             set_mode(&new.path(), 0o600)?;
             Ok(new)

@@ -42,7 +42,12 @@ impl<'a> Results<'a> {
     pub(super) fn open(path: Option<&Path>, ui: &'a Ui) -> Result<(Self, HashSet<String>), CommandError> {
         let Some(path) = path else { return Ok((Self::Printed(ui), HashSet::new())) };
         let place = || format!("use the results in {}", path.display());
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).with_context(place)?;
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true);
+        // They hold texts of sessions.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(path).with_context(place)?;
         // A device could be read without an end.
         if !file.metadata().with_context(place)?.is_file() {
             return Err(CommandError::usage(anyhow!("{} is not a regular file", path.display()))

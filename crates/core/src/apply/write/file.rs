@@ -3,14 +3,14 @@
 //! A result is written to a temporary file in the folder where it will stand, synced, and renamed. A crash at any
 //! moment leaves the old file or the new one.
 
-use std::ffi::OsStr;
 use std::fs::{self, File, Permissions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use tempfile::{Builder, NamedTempFile};
+use tempfile::NamedTempFile;
 
+use super::leftover::temporary_in;
 use crate::apply::error::ApplyError;
 
 /// The policy for a file that exists.
@@ -27,10 +27,13 @@ pub enum Existing {
 pub struct Staged {
     temporary: NamedTempFile,
     target: PathBuf,
+    /// Those that the result has once it has its place.
+    permissions: Option<Permissions>,
 }
 
 impl Staged {
-    /// A temporary file beside `target`, which is followed if it is a link, with `permissions` from the start.
+    /// A temporary file beside `target`, which is followed if it is a link. Its owner alone can read it until it has its place
+    /// and `permissions`.
     ///
     /// # Errors
     /// When `target` is there and is to be respected, or the folder cannot be written to.
@@ -41,10 +44,7 @@ impl Staged {
         }
         let target = followed(target).map_err(cannot_write)?;
         let temporary = temporary_in(folder_of(&target)).map_err(cannot_write)?;
-        if let Some(permissions) = permissions {
-            temporary.as_file().set_permissions(permissions).map_err(cannot_write)?;
-        }
-        Ok(Self { temporary, target })
+        Ok(Self { temporary, target, permissions })
     }
 
     /// The file to write to.
@@ -79,7 +79,11 @@ impl Staged {
     /// # Errors
     /// When the place was taken meanwhile and is to be respected, or the rename fails.
     pub fn commit(self, existing: Existing) -> Result<PathBuf, ApplyError> {
-        let Self { temporary, target } = self;
+        let Self { temporary, target, permissions } = self;
+        if let Some(permissions) = permissions {
+            let set = temporary.as_file().set_permissions(permissions);
+            set.map_err(|error| ApplyError::Write(target.clone(), error))?;
+        }
         let persisted = match existing {
             Existing::Respect => temporary.persist_noclobber(&target),
             Existing::Overwrite => temporary.persist(&target),
@@ -119,41 +123,6 @@ impl Drop for FileLock<'_> {
 /// When the folder for temporary files cannot be written to.
 pub fn unnamed_file() -> Result<File, ApplyError> {
     tempfile::tempfile().map_err(ApplyError::WriteResult)
-}
-
-/// A temporary file in `folder`, whose lock says that it is in use. Those that runs left behind that were killed go.
-pub(in crate::apply) fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
-    let temporary = Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(folder)?;
-    // Where files cannot be locked, none is swept either.
-    let is_locked = temporary.as_file().try_lock().is_ok();
-    if let Some(now) = temporary.as_file().metadata()?.modified().ok().filter(|_| is_locked) {
-        sweep(folder, now);
-    }
-    Ok(temporary)
-}
-
-/// What the names of temporary files begin with.
-const PREFIX: &str = ".ctxc-";
-/// What they end with.
-const SUFFIX: &str = ".tmp";
-/// A younger one may belong to a run that has not locked it yet.
-const LEAST_AGE: Duration = Duration::from_secs(60);
-
-/// Removes the temporary files of dead runs from `folder`: nobody holds their lock any more. What cannot be removed stays.
-fn sweep(folder: &Path, now: SystemTime) {
-    let is_ours = |name: &OsStr| name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let is_old = |metadata: fs::Metadata| {
-            let age = metadata.modified().ok().and_then(|modified| now.duration_since(modified).ok());
-            metadata.is_file() && age.is_some_and(|age| age >= LEAST_AGE)
-        };
-        if is_ours(&entry.file_name()) && entry.metadata().is_ok_and(is_old) {
-            let is_free = File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
-            if is_free {
-                let _ = fs::remove_file(entry.path());
-            }
-        }
-    }
 }
 
 /// `path` with its links followed, whether or not there is a file at the end of them.
@@ -293,6 +262,7 @@ fn back_up_by(source: &Path, link: impl Fn(&Path, &Path) -> io::Result<()>) -> R
 mod tests {
     use super::*;
     use std::io::Write;
+    use std::time::Duration;
 
     fn folder() -> tempfile::TempDir {
         tempfile::tempdir().unwrap()
@@ -381,6 +351,20 @@ mod tests {
         let _copy = staged.temporary.as_file().try_clone().unwrap();
         staged.commit(Existing::Respect).unwrap();
         assert!(FileLock::lock(&File::open(path).unwrap()).is_some());
+    }
+
+    // L-14 (finding 56): a run that is killed leaves no text that others can read.
+    #[cfg(unix)]
+    #[test]
+    fn l_14_a_result_is_its_owners_alone_until_it_has_its_place() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = folder();
+        let target = folder.path().join("out.jsonl");
+        let staged = Staged::beside(&target, Existing::Respect, Some(Permissions::from_mode(0o644))).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(staged.temporary.path()), 0o600);
+        staged.commit(Existing::Respect).unwrap();
+        assert_eq!(mode(&target), 0o644);
     }
 
     //

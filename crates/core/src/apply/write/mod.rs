@@ -3,6 +3,7 @@
 pub(super) mod carry_out;
 pub(super) mod file;
 mod in_place;
+pub(super) mod leftover;
 pub(super) mod made;
 pub(super) mod new_session;
 pub(super) mod overwrite;

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use crate::apply::write::file::{folder_of, temporary_in};
+use crate::apply::write::file::folder_of;
+use crate::apply::write::leftover::temporary_in;
 
 /// Whether a report could be written to `path`: asked before the work, so that none is done without its report.
 ///

@@ -1,0 +1,53 @@
+//! What commands that were killed left beside sessions and the archive.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::error::CommandError;
+use ctxc_core::apply::leftover_files;
+use ctxc_core::version::kept_sessions;
+use ctxc_store::{Archive, ArchiveUrl, Operations, leftover_folders};
+use ctxc_transcript::session::Places;
+
+/// The files and folders that killed commands left: beside the sessions that `archive` knows, in the folders of all
+/// projects, in the current folder, and beside the archive at `url`. What another process uses is not among them.
+///
+/// # Errors
+/// When the archive cannot be read.
+pub(crate) fn leftovers(
+    archive: Option<&dyn Archive>,
+    url: &str,
+    places: Option<&Places>,
+) -> Result<Vec<PathBuf>, CommandError> {
+    let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
+    let mut add = |path: Option<&Path>| folders.extend(path.and_then(Path::parent).map(Path::to_owned));
+    if let Some(archive) = archive {
+        for operation in archive.operations(Operations::All)? {
+            add(operation.source.path.as_deref());
+            add(operation.output.path.as_deref());
+        }
+        kept_sessions(archive)?.iter().for_each(|session| add(session.path.as_deref()));
+    }
+    if let Ok(ArchiveUrl::Sqlite(path)) = url.parse() {
+        add(Some(&path));
+    }
+    if let Some(places) = places {
+        folders.insert(places.cwd.clone());
+        folders.extend(fs::read_dir(&places.projects).into_iter().flatten().flatten().map(|entry| entry.path()));
+    }
+    let now = SystemTime::now();
+    let left = folders.iter().flat_map(|folder| [leftover_files(folder, now), leftover_folders(folder, now)].concat());
+    Ok(left.collect::<BTreeSet<_>>().into_iter().collect())
+}
+
+/// How many bytes the file at `path` has, or the files in that folder.
+pub(crate) fn bytes_of(path: &Path) -> u64 {
+    let files = if path.is_dir() {
+        fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+    } else {
+        vec![path.to_owned()]
+    };
+    files.iter().filter_map(|file| file.metadata().ok()).map(|metadata| metadata.len()).sum()
+}
