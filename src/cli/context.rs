@@ -119,7 +119,11 @@ impl Context<'_> {
             (None, _) => None,
         };
         let line = path.map(|path| format!("{path}\n")).unwrap_or_default();
-        self.print_data(about, report, line, Paths::Short)?;
+        // What is done is done: whoever does not get its place learns it from standard error.
+        let printed = self.print_data(about, report, line, Paths::Short).map_err(|error| match &rewritten.output {
+            Some(path) => error.hint(format!("the result was written to {path}")),
+            None => error,
+        });
         self.ui.status(text);
         if rewritten.unchanged.is_none() {
             self.ui.detail(rewritten.estimates());
@@ -128,7 +132,7 @@ impl Context<'_> {
         if let Err(error) = self.write_report(about, report) {
             self.ui.warning(format_args!("the report was not written: {}", error.sentence()));
         }
-        Ok(())
+        printed
     }
 
     /// Reads the session that `rewriting` names, once it is sure that the report can be written.

@@ -4,6 +4,10 @@ use serde_json::Value;
 
 use crate::report::rewritten::Rewritten;
 use crate::session::error::CommandError;
+use ctxc_transcript::text::clipped;
+
+/// The longest text of an error, in characters: one may repeat what was asked for, which may have megabytes.
+const LONGEST_ERROR: usize = 2_000;
 
 /// What a tool answers: text for the model, and data where a program may want it.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +36,7 @@ impl Answer {
     pub(super) fn of_error(error: &CommandError) -> Self {
         // What only the command line can be told helps nobody here.
         let text = error.explained().replace(", or --all-matches for all of them", "");
-        Self { text, data: None, outcome: Outcome::Failed }
+        Self { text: clipped(&text, LONGEST_ERROR), data: None, outcome: Outcome::Failed }
     }
 
     /// The same with what the model is warned of.

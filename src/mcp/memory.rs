@@ -23,8 +23,10 @@ use crate::terminal::ui::Ui;
 use ctxc_core::apply::document as document_of;
 use ctxc_core::version::kept_sessions;
 use ctxc_store::{Archive, Document, DocumentId, Hit, Kind, LineId, Operation, Operations, Query, ancestors, find};
-use ctxc_transcript::text::Stopped;
+use ctxc_transcript::text::{Stopped, clipped};
 
+/// How much of a query or an id is repeated, in characters.
+const QUERY: usize = 100;
 /// How much of one entry is shown, in characters.
 const ENTRY: usize = 1_500;
 /// How much of an entry that was asked for by its id is shown at once, in characters.
@@ -50,7 +52,7 @@ pub(super) fn answer(
 /// The entry that a placeholder names by `id`, page by page.
 fn show(id: &str, page: usize, subject: &mut Subject, settings: &ServerSettings) -> Result<Answer, CommandError> {
     let not_here = || {
-        CommandError::from(anyhow!("nothing with the id {id} was removed from this session"))
+        CommandError::from(anyhow!("nothing with the id {} was removed from this session", clipped(id, QUERY)))
             .hint("give words to search for as `query`")
     };
     // A bare digest, or a placeholder as it stands.
@@ -84,7 +86,7 @@ fn search(
 ) -> Result<Answer, CommandError> {
     let asked = Query { text: query, kind: None, speaker: None, sessions: &[], limit: limit.saturating_mul(SPARE) };
     if !asked.has_words() {
-        return Err(CommandError::usage(anyhow!("the query {query:?} has no letters or digits"))
+        return Err(CommandError::usage(anyhow!("the query {:?} has no letters or digits", clipped(query, QUERY)))
             .hint("use a word or a part of one"));
     }
     let Ok(mut archive) = archives::open_existing(&settings.archive) else { return Ok(Answer::text(NOTHING_YET)) };
@@ -113,6 +115,7 @@ fn search(
     let said = said.filter(|hit| texts.insert((hit.document.kind, hit.document.text.clone()))).take(limit as usize);
     let said: Vec<Hit> = said.collect();
     if said.is_empty() {
+        let query = clipped(query, QUERY);
         return Ok(Answer::text(format!("no match for {query:?} in what was removed from this session")));
     }
     let mut text = format!("{}, best first", counted(said.len() as u64, "entry").replace("entrys", "entries"));

@@ -12,6 +12,7 @@ mod caller;
 mod compaction;
 mod context;
 mod handler;
+mod lines;
 mod memory;
 mod refs;
 mod running;

@@ -16,19 +16,28 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::{Transport, stdio};
 use rmcp::{RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Map, Value};
-use tokio::sync::Notify;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::{Notify, mpsc};
 
 use super::answer::{Answer, Outcome};
 use super::call::Request;
 use super::handler::Handler;
+use super::lines::{BadLine, pass_on};
 use super::settings::ServerSettings;
 use super::tools::{INSTRUCTIONS, Tool};
 use crate::session::error::CommandError;
 use crate::terminal::interrupt;
 use crate::terminal::ui::{Ui, Verbosity};
+use ctxc_transcript::text::clipped;
 
 /// Where newer clients say under which id they have written a call down.
 const CALL_ID: &str = "claudecode/toolUseId";
+
+/// How much of the name of a tool that there is not is repeated, in characters.
+const LONGEST_NAME: usize = 100;
+
+/// How many bytes of lines wait to be taken.
+const PIPE: usize = 64 << 10;
 
 /// How often a call that is under way asks whether somebody wants the program to stop.
 const WATCH: Duration = Duration::from_millis(50);
@@ -53,7 +62,10 @@ pub(crate) fn serve(settings: ServerSettings, ui: &Ui) -> Result<(), CommandErro
     let stop = Arc::clone(&handler.call_ui.stop);
     let served = runtime.block_on(async {
         let (input, output) = stdio();
-        let transport = SkipToRequest { inner: AsyncRwTransport::new(input, output), has_begun: false };
+        let (lines, read) = tokio::io::duplex(PIPE);
+        let (sender, bad_lines) = mpsc::unbounded_channel();
+        tokio::spawn(pass_on(input, lines, sender));
+        let transport = CheckedTransport { inner: AsyncRwTransport::new(read, output), bad_lines, has_begun: false };
         let running = match handler.serve(transport).await {
             Ok(running) => running,
             // The input ended before anything was asked.
@@ -156,7 +168,8 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = Tool::named(&request.name) else {
             let known = Tool::ALL.map(Tool::name).join(", ");
-            let message = format!("there is no tool {:?}; the tools are {known}", request.name);
+            let name = clipped(&request.name, LONGEST_NAME);
+            let message = format!("there is no tool {name:?}; the tools are {known}");
             return Err(ErrorData::invalid_params(message, None));
         };
         let meta = |name| context.meta.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -191,14 +204,15 @@ fn listed(tool: Tool) -> rmcp::model::Tool {
     }
 }
 
-/// A transport that passes over whatever comes before the first request, by which the library would be put off: nothing
-/// that is said before can mean anything.
-struct SkipToRequest<T> {
+/// A transport that answers lines which are no messages with an error of the protocol, and passes over messages before the
+/// first request, by which the library would be put off: nothing that is said before can mean anything.
+struct CheckedTransport<T> {
     inner: T,
+    bad_lines: UnboundedReceiver<BadLine>,
     has_begun: bool,
 }
 
-impl<T: Transport<RoleServer>> Transport<RoleServer> for SkipToRequest<T> {
+impl<T: Transport<RoleServer>> Transport<RoleServer> for CheckedTransport<T> {
     type Error = T::Error;
 
     fn send(&mut self, item: ServerJsonRpcMessage) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
@@ -207,10 +221,19 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for SkipToRequest<T> {
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            let message = self.inner.receive().await?;
-            self.has_begun |= matches!(message, JsonRpcMessage::Request(_));
-            if self.has_begun {
-                return Some(message);
+            tokio::select! {
+                biased;
+                Some(bad) = self.bad_lines.recv() => {
+                    let error = ErrorData::parse_error(bad.reason(), None);
+                    self.inner.send(ServerJsonRpcMessage::error(error, None)).await.ok()?;
+                }
+                message = self.inner.receive() => {
+                    let message = message?;
+                    self.has_begun |= matches!(message, JsonRpcMessage::Request(_));
+                    if self.has_begun {
+                        return Some(message);
+                    }
+                }
             }
         }
     }

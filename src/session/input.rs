@@ -3,7 +3,7 @@
 //! The reader takes two passes (T-02), so what comes in has to be a regular file that can seek.
 
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
@@ -39,6 +39,10 @@ pub(crate) fn open(found: &Found) -> Result<Input, CommandError> {
         Found::StandardInput => None,
         Found::File { path, .. } => Some(path.clone()),
     };
+    if let Some(path) = path.as_deref().filter(|path| is_device(path)) {
+        return Err(CommandError::from(anyhow!("{} is a device, not a session", path.display()))
+            .hint("name a file, or pipe the session to `-`"));
+    }
     let (mut file, is_spooled) =
         open_file(path.as_deref()).with_context(|| format!("read {}", name_of(path.as_deref())))?;
     let owner = owner(&mut file).with_context(|| format!("read {}", name_of(path.as_deref())))?;
@@ -66,12 +70,100 @@ fn open_file(path: Option<&Path>) -> io::Result<(File, bool)> {
     Ok((while_waiting(|| spool(File::open(path)?))?, true))
 }
 
+/// Whether `path` is a device, which may give bytes without an end.
+#[cfg(unix)]
+fn is_device(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    std::fs::metadata(path).is_ok_and(|metadata| {
+        let kind = metadata.file_type();
+        kind.is_char_device() || kind.is_block_device()
+    })
+}
+
+/// Elsewhere devices have no paths.
+#[cfg(not(unix))]
+fn is_device(_path: &Path) -> bool {
+    false
+}
+
+/// What may come through a pipe, which may have no end.
+#[derive(Clone, Copy)]
+struct PipeLimits {
+    /// Within how many bytes the first entry begins.
+    first_entry: u64,
+    /// The longest line, in bytes.
+    line: u64,
+    /// The most bytes in all.
+    total: u64,
+}
+
+const LIMITS: PipeLimits = PipeLimits { first_entry: 16 << 20, line: 1 << 30, total: 64 << 30 };
+
 /// All of `input` in a file that has no name and goes when it is closed.
 fn spool(mut input: impl Read) -> io::Result<File> {
     let mut file = tempfile::tempfile()?;
-    io::copy(&mut input, &mut file)?;
+    let mut watch = PipeWatch::new(LIMITS);
+    let mut buffer = vec![0; 256 << 10];
+    loop {
+        let n_bytes = match input.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n_bytes) => n_bytes,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let bytes = buffer.get(..n_bytes).unwrap_or_default();
+        watch.look_at(bytes).map_err(io::Error::other)?;
+        file.write_all(bytes)?;
+    }
     file.rewind()?;
     Ok(file)
+}
+
+/// How much came through a pipe.
+struct PipeWatch {
+    limits: PipeLimits,
+    total: u64,
+    /// The length of the last line so far.
+    line: u64,
+    /// Whether a line began as an entry does.
+    has_entry: bool,
+}
+
+impl PipeWatch {
+    const fn new(limits: PipeLimits) -> Self {
+        Self { limits, total: 0, line: 0, has_entry: false }
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// When what comes is no session, or has no end.
+    fn look_at(&mut self, bytes: &[u8]) -> Result<(), &'static str> {
+        if !self.has_entry {
+            let mut pieces = bytes.split(|byte| *byte == b'\n');
+            let starts_line = self.line == 0 && pieces.next().is_some_and(|piece| piece.starts_with(b"{"));
+            self.has_entry = starts_line || pieces.any(|piece| piece.starts_with(b"{"));
+        }
+        self.total += bytes.len() as u64;
+        let mut lines = bytes.split(|byte| *byte == b'\n');
+        let last = lines.next_back().unwrap_or_default().len() as u64;
+        let longest = if let Some(first) = lines.next() {
+            let within = lines.map(<[u8]>::len).max().unwrap_or(0) as u64;
+            let longest = within.max(self.line + first.len() as u64);
+            self.line = last;
+            longest
+        } else {
+            self.line += last;
+            self.line
+        };
+        if !self.has_entry && self.total > self.limits.first_entry {
+            return Err("it is no session: it has no entry in its first 16 MiB");
+        }
+        if longest.max(self.line) > self.limits.line {
+            return Err("it has a line of more than 1 GiB");
+        }
+        if self.total > self.limits.total { Err("it has more than 64 GiB") } else { Ok(()) }
+    }
 }
 
 /// Whose session `file` is, if another agent's. Leaves the file at its beginning.
@@ -81,4 +173,33 @@ fn owner(file: &mut File) -> io::Result<Option<Foreign>> {
     file.take(foreign::HEAD as u64).read_to_end(&mut head)?;
     file.rewind()?;
     Ok(foreign::recognise(&head))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // L-14 (finding 60)
+    #[test]
+    fn l_14_a_pipe_without_an_end_is_no_session() {
+        const SMALL: PipeLimits = PipeLimits { first_entry: 100, line: 50, total: 1000 };
+        let pieces = |piece: &'static [u8], n: usize| {
+            let mut watch = PipeWatch::new(SMALL);
+            (0..n).try_for_each(|_| watch.look_at(piece))
+        };
+        for (piece, n, is_session) in [
+            (&b"{\"a\":1}\n"[..], 20, true),
+            (b"{\"a\":1}\n", 200, false),
+            (b"no entry\n", 11, true),
+            (b"no entry\n", 12, false),
+            (b"no entry\n{}\n", 50, true),
+            (b"{ a line", 6, true),
+            (b"{ a line", 7, false),
+            (b"\0\0\0\0", 26, false),
+            (b"\n", 100, true),
+            (b"", 5000, true),
+        ] {
+            assert_eq!(pieces(piece, n).is_ok(), is_session, "{:?} {n}", String::from_utf8_lossy(piece));
+        }
+    }
 }

@@ -355,6 +355,47 @@ fn a_read_only_folder_is_said_to_be_one() {
     assert_eq!(stage.names(), ["disk", "in.jsonl"]);
 }
 
+// Finding 85: what is written though standard output is full is said, and documented for the exit code.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_is_written_with_standard_output_full_is_named() {
+    let stage = Stage::new().file("in.jsonl", fixture("session-small"));
+    let mut command = stage.process();
+    command.args(["prune", "in.jsonl", "--protect-steps", "0", "-o", "out.jsonl", "-q"]);
+    command.stdout(fs::File::options().write(true).open("/dev/full").unwrap());
+    let output = command.output().unwrap();
+    assert_eq!((output.status.code(), stage.path("out.jsonl").exists()), (Some(1), true));
+    assert_snapshot!(String::from_utf8_lossy(&output.stderr), @"
+    error: cannot write to standard output: No space left on device (os error 28)
+    hint: the result was written to out.jsonl
+    ");
+}
+
+// L-14 (finding 60)
+#[cfg(unix)]
+#[test]
+fn l_14_what_has_no_end_is_no_session() {
+    let stage = Stage::new();
+    assert_snapshot!(stage.run(["show", "/dev/zero"]).text, @"
+    exit code: 1
+    ----- standard output
+    ----- standard error
+    error: /dev/zero is a device, not a session
+    hint: name a file, or pipe the session to `-`
+    ");
+    for source in ["yes", "cat /dev/zero", "yes | tr -d '\\n'"] {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &format!("{source} | $CTXC show -")]).current_dir(stage.path(""));
+        command.env("CTXC", assert_cmd::cargo::cargo_bin!("ctxc")).env("HOME", stage.path(""));
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(
+            String::from_utf8_lossy(&output.stderr),
+            "error: cannot read standard input: it is no session: it has no entry in its first 16 MiB\n"
+        );
+    }
+}
+
 // L-14 (finding 55): the archive of a disk that nobody can write, or that is full, gives everything back to another.
 #[cfg(target_os = "linux")]
 #[test]

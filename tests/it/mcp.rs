@@ -625,6 +625,9 @@ fn m_01_broken_and_huge_messages_are_survived() {
     // Before anything has begun.
     wire.send("");
     wire.send("not JSON");
+    // Finding 85: a line that is no JSON has no id by which a reply could be known, but it has a reply.
+    let bad = |reply: &Value| (reply["id"].clone(), reply["error"]["code"].clone());
+    assert_eq!(bad(&wire.next()), (Value::Null, json!(-32700)));
     wire.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     wire.send(r#"{"jsonrpc":"2.0","id":7,"result":{}}"#);
     wire.initialize();
@@ -634,6 +637,9 @@ fn m_01_broken_and_huge_messages_are_survived() {
     wire.send(&format!("{{\"jsonrpc\":\"2.0\",\"junk\":\"{}\"", "x".repeat(10_000_000)));
     // Larger than any message may be.
     wire.send(&"y".repeat(20_000_000));
+    for _ in 0..5 {
+        assert_eq!(bad(&wire.next()), (Value::Null, json!(-32700)));
+    }
     let still_there = wire.ask(2, "ping", &json!({}));
     assert_eq!(still_there["result"], json!({}));
     // JSON that is no message is told so.
@@ -647,6 +653,18 @@ fn m_01_broken_and_huge_messages_are_survived() {
     let call = json!({"name": "context", "arguments": {"action": "discard", "targets": [[format!("{huge}...end")]]}});
     let reply = wire.ask(5, "tools/call", &call);
     assert_eq!(reply["result"]["isError"], false, "a pattern may be long");
+    // Finding 60: what was asked for is not repeated.
+    for (name, arguments) in [
+        ("memory_read", json!({"query": huge})),
+        ("memory_read", json!({"id": huge})),
+        ("memory_read", json!({"query": "?".repeat(10_000_000)})),
+        ("context", json!({"action": huge})),
+        ("context_refs", json!({"list": huge})),
+        (huge.as_str(), json!({})),
+    ] {
+        let reply = wire.ask(7, "tools/call", &json!({"name": name, "arguments": arguments})).to_string();
+        assert!(reply.len() < 10_000, "{}", &reply[..1000]);
+    }
     let call = json!({"name": "memory_read", "arguments": {"query": {"a": [1, null]}}});
     assert_eq!(wire.ask(6, "tools/call", &call)["result"]["isError"], true);
     assert_eq!(wire.end().code(), Some(0));

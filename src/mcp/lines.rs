@@ -1,0 +1,71 @@
+//! The lines that come in, of which the library gets only those that are JSON: it leaves all others without a reply.
+
+use serde::de::IgnoredAny;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
+use tokio::sync::mpsc::UnboundedSender;
+
+/// The longest line that is read, in bytes: the library takes none that is longer.
+const LONGEST: u64 = rmcp::transport::async_rw::DEFAULT_MAX_LINE_LENGTH as u64;
+
+/// Why a line could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BadLine {
+    /// It is not JSON.
+    NoJson,
+    /// It has more than 16 MiB.
+    TooLong,
+}
+
+impl BadLine {
+    /// The reason in words.
+    pub(super) const fn reason(self) -> &'static str {
+        match self {
+            Self::NoJson => "parse error: the line is not JSON",
+            Self::TooLong => "parse error: the line has more than 16 MiB",
+        }
+    }
+}
+
+/// Passes the lines of `input` that are JSON on to `lines`, and says of each other one what is wrong with it. Ends with the
+/// input, and when nobody takes lines any more.
+pub(super) async fn pass_on(input: impl AsyncRead + Unpin, mut lines: DuplexStream, bad: UnboundedSender<BadLine>) {
+    let mut input = BufReader::new(input);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match (&mut input).take(LONGEST).read_until(b'\n', &mut line).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let is_whole = line.ends_with(b"\n");
+        let passed = if !is_whole && line.len() as u64 == LONGEST {
+            skip_line(&mut input).await;
+            bad.send(BadLine::TooLong).is_ok()
+        } else if is_json(&line) {
+            lines.write_all(&line).await.is_ok()
+        } else {
+            bad.send(BadLine::NoJson).is_ok()
+        };
+        if !passed {
+            return;
+        }
+    }
+}
+
+/// Whether a line is JSON, or empty.
+fn is_json(line: &[u8]) -> bool {
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
+    line.is_empty() || serde_json::from_slice::<IgnoredAny>(line).is_ok()
+}
+
+/// Reads to the end of the line.
+async fn skip_line(input: &mut (impl AsyncBufReadExt + Unpin)) {
+    while let Ok(buffer) = input.fill_buf().await {
+        let end = memchr::memchr(b'\n', buffer);
+        let n_bytes = end.map_or(buffer.len(), |end| end + 1);
+        input.consume(n_bytes);
+        if end.is_some() || n_bytes == 0 {
+            return;
+        }
+    }
+}
