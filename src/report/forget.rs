@@ -25,6 +25,8 @@ pub(crate) struct ForgetReport {
     pub(crate) leftovers: Vec<String>,
     /// Files of the client that contain the text; they are not changed.
     pub(crate) left: Vec<File>,
+    /// Archives that a repair put aside; they may contain the text, and are not changed.
+    pub(crate) damaged_archives: Vec<String>,
     /// Entries that masking would turn into others, so that they were not masked.
     pub(crate) unmasked: u64,
 }
@@ -49,8 +51,19 @@ impl ForgetReport {
     /// The report of what was `purged` from the archive at the URL `archive`.
     pub(crate) fn new(archive: String, purged: Purged, dry_run: bool) -> Self {
         let Purged { lines, objects, operations, records } = purged;
-        let (files, leftovers, left) = (Vec::new(), Vec::new(), Vec::new());
-        Self { archive, dry_run, lines, objects, operations, records, files, leftovers, left, unmasked: 0 }
+        Self {
+            archive,
+            dry_run,
+            lines,
+            objects,
+            operations,
+            records,
+            files: Vec::new(),
+            leftovers: Vec::new(),
+            left: Vec::new(),
+            damaged_archives: Vec::new(),
+            unmasked: 0,
+        }
     }
 
     /// Whether there is nothing to purge.
@@ -81,6 +94,9 @@ impl fmt::Display for ForgetReport {
         }
         for File { path, lines } in &self.left {
             write!(f, "\nunchanged {} in {path}", counted(*lines, "line"))?;
+        }
+        for path in &self.damaged_archives {
+            write!(f, "\nunchanged {path}")?;
         }
         Ok(())
     }

@@ -317,6 +317,21 @@ fn n_12_clean_removes_only_what_ctxc_made_and_the_archive_has() {
     assert!(folder.join("notes.jsonl.bak").exists());
 }
 
+// L-14 (finding 57)
+#[test]
+fn l_14_forget_names_what_it_cannot_reach() {
+    let stage = Stage::new().session("session-small");
+    stage.run(["keep", "latest"]).ended(0);
+    let stage = stage.file("../archive.sqlite.damaged", "").stdin("lease_owner");
+    for args in [&["forget", "--secret", "--dry-run"][..], &["forget", "--secret", "--yes"]] {
+        let run = stage.run(args).ended(0);
+        let named = [
+            "archive.sqlite.damaged", "--no-redact", "--report", "batch --results", "copies of the archive", "backups",
+        ];
+        assert!(named.iter().all(|name| run.text.contains(name)), "{}", run.text);
+    }
+}
+
 // N-12, W-06: the index of a search holds texts of sessions in the clear.
 #[test]
 fn n_12_the_index_of_a_search_is_purged_too() {

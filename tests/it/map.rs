@@ -102,6 +102,41 @@ fn w_07_a_page_runs_nothing_of_a_session_and_shows_no_secret() {
     assert!(Regex::new("script-src 'sha256-[A-Za-z0-9+/]{43}='").unwrap().is_match(&html));
 }
 
+// L-14 (finding 57): a secret is not seen in part because a label ends within it.
+#[test]
+fn l_14_labels_are_redacted_before_they_are_cut() {
+    let secret = "ghp_0123456789abcdefghijABCDEFGHIJ456789";
+    let entry = |uuid: &str, parent: Value, role: &str, content: Value| {
+        let message = json!({"role": role, "id": format!("msg_{uuid}"), "content": content});
+        json!({"parentUuid": parent, "isSidechain": false, "type": role, "uuid": uuid, "sessionId": "s", "cwd": "/", "message": message,
+            "timestamp": "2026-03-02T09:00:00.000Z"})
+    };
+    // Wherever a label or a title ends.
+    for n_before in (0..200).step_by(3) {
+        let words = "w".repeat(n_before);
+        let command = format!("{words} {secret} {}", "more ".repeat(40));
+        let path = format!("/srv/{secret}/{words}");
+        let calls = json!([{"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": command}},
+            {"type": "tool_use", "id": "u", "name": "Read", "input": {"file_path": path}}]);
+        let results = json!([{"type": "tool_result", "tool_use_id": "t", "content": command},
+            {"type": "tool_result", "tool_use_id": "u", "content": command}]);
+        let lines = [
+            entry("a", Value::Null, "user", json!(command)),
+            entry("b", json!("a"), "assistant", calls),
+            entry("c", json!("b"), "user", results),
+        ];
+        let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+        let stage = Stage::new().file("s.jsonl", lines.join("\n") + "\n");
+        let parts = ["ghp_01234", "CDEFGHIJ456789"];
+        let html = page(&stage, &["s.jsonl"]);
+        let exported = stage.run(["export", "s.jsonl", "--format", "markdown"]).ended(0).text;
+        for (text, part) in [html, exported].iter().flat_map(|text| parts.map(|part| (text, part))) {
+            let seen = text.find(part).map(|at| text[..at + part.len()].chars().rev().take(120).collect::<String>());
+            assert_eq!(seen.map(|seen| seen.chars().rev().collect::<String>()), None, "{n_before}");
+        }
+    }
+}
+
 // W-07: no session and no other file is overwritten.
 #[test]
 fn w_07_a_map_overwrites_maps_alone() {

@@ -31,7 +31,8 @@ Replaces a text with a mask of the same length in everything that ctxc stores: t
 results, and backups. The text stays masked if a file with it is stored again, and restored sessions show the \
 mask. It is also found escaped, percent-encoded, in base64 and in hexadecimal.
 
-Lists files of the client that still contain the text, and leaves them unchanged. It cannot reach copies made \
+Lists files of the client that still contain the text, and leaves them unchanged. It cannot reach maps and exports \
+made with --no-redact, files of --report and `batch --results`, copies of the archive or of sessions, backups \
 elsewhere, nor the log, the replicas and the backups of a PostgreSQL server. Revoke the secret as well.
 
 Examples:
@@ -50,6 +51,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     removal: RemovalArgs,
 }
+
+/// The files that are not known, and those out of reach.
+const NOT_REACHED: &str = "not reached: maps and exports made with --no-redact, files of --report and `batch --results`, \
+    copies of the archive or of sessions, and backups elsewhere; delete those that hold the text yourself";
 
 /// A secret is no longer; who pipes a whole file in has made a mistake.
 const LONGEST: u64 = 1 << 20;
@@ -90,8 +95,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         let n_lines = n_masked(path, &|line| secret.mask(line, 0)).unwrap_or(0);
         report.left.extend((n_lines > 0).then(|| File::new(path, n_lines)));
     }
+    report.damaged_archives = damaged_archives(&place);
     if mode == Mode::Show || report.is_nothing() {
         context.print(&report, format_args!("{report}\n"))?;
+        ui.status(NOT_REACHED);
         return Ok(Completion::Full);
     }
     if !args.removal.yes {
@@ -105,6 +112,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     let purged = purge(&mut *archive, &mask, Purge::Mask, ui.stop())?;
     let mut done = ForgetReport::new(url, purged, false);
     (done.files, done.left, done.leftovers) = (report.files, report.left, report.leftovers);
+    done.damaged_archives = report.damaged_archives;
     let report = done;
     for File { path, .. } in &report.files {
         let path = files.ours.iter().find(|ours| ours.display().to_string() == *path);
@@ -146,6 +154,9 @@ fn finish(
             report.unmasked
         ));
     }
+    if !report.damaged_archives.is_empty() {
+        ui.warning("archives that a repair put aside may hold the text; delete them yourself");
+    }
     if !report.left.is_empty() {
         ui.warning("files of the client still hold the text; delete them, or the text in them, yourself");
     }
@@ -155,6 +166,7 @@ fn finish(
              FULL, where you may not run it",
         );
     }
+    ui.status(NOT_REACHED);
     Ok(if report.unmasked > 0 { Completion::Partial } else { Completion::Full })
 }
 
@@ -183,6 +195,18 @@ fn secret(operation: Option<&str>, archive: &dyn Archive, ui: &Ui) -> Result<Sec
                 .ok_or_else(|| anyhow!("operation {} removed no text of at least 16 bytes", operation.id).into())
         }
     }
+}
+
+/// The files that a repair put aside beside the archive at `url`.
+fn damaged_archives(url: &str) -> Vec<String> {
+    let Ok(ArchiveUrl::Sqlite(path)) = url.parse() else { return Vec::new() };
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
+    let begins = format!("{}.damaged", name.to_string_lossy());
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let aside = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&begins));
+    let mut paths: Vec<String> = aside.map(|entry| entry.path().display().to_string()).collect();
+    paths.sort();
+    paths
 }
 
 /// Files that may hold the text.

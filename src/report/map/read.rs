@@ -7,7 +7,9 @@ use std::io;
 use super::data::{Group, Item, Kind, Line, Map, OperationRow, Smaller, Source, State, Used};
 use super::steps::steps;
 use crate::report::session::{ContextUsage, SessionRef};
-use ctxc_core::apply::{Calls, Described, describe, is_placeholder, read_calls, recorded_context, shortened};
+use ctxc_core::apply::{
+    Calls, Described, TITLE_LEN, describe, is_placeholder, read_calls, recorded_context, shortened, whole_title_of,
+};
 use ctxc_core::plan::{Access, Call, Horizon, Place, Protected, Rule, supersede};
 use ctxc_engine::redact::Redactor;
 use ctxc_transcript::scan::{BlockKind, Scan};
@@ -21,6 +23,8 @@ use ctxc_transcript::{
 const ITEMS_LIMIT: usize = 1200;
 /// The longest beginning of a text, in characters.
 const BEGINNING_LEN: usize = 160;
+/// The longest secret that is looked for where a beginning is cut, in characters: a private key has some 3,300.
+const SECRET_LEN: usize = 8192;
 /// The longest name of an item, in characters.
 const NAME_LEN: usize = 80;
 
@@ -61,7 +65,8 @@ impl Map {
         })?;
         pass.add_calls(&calls, &described);
         let (steps, n_steps) = steps(from, &pass.lines, &calibration, &operations);
-        read.title = read.title.map(|title| pass.redacted(&title));
+        // A secret that was cut in the middle is not found.
+        read.title = Some(clipped(&pass.redacted(&whole_title_of(transcript)?), TITLE_LEN));
         let mut kinds = pass.kinds(&calibration);
         kinds.retain(|group| group.tokens > 0);
         let superseded = pass.items.iter().filter(|item| item.state == State::Superseded).map(|item| item.tokens).sum();
@@ -113,7 +118,7 @@ impl<'a> Pass<'a> {
     /// How `text` begins, on one line.
     fn beginning(&mut self, text: &str) -> String {
         // Enough for white space to be folded and for a secret at the end to be whole.
-        let head: String = text.chars().take(BEGINNING_LEN * 4).collect();
+        let head: String = text.chars().take(SECRET_LEN).collect();
         clipped(&on_one_line(&self.redacted(&head)), BEGINNING_LEN)
     }
 
@@ -177,7 +182,16 @@ impl<'a> Pass<'a> {
             return None;
         }
         let pattern = Pattern::of(text)?.to_string();
-        let is_secret = self.redacted(&pattern) != pattern;
+        // The pattern has the ends of the text, which may be ends of a secret.
+        let n_chars = text.chars().count();
+        let ends: String = if n_chars > 2 * SECRET_LEN {
+            let tail = text.chars().skip(n_chars - SECRET_LEN);
+            text.chars().take(SECRET_LEN).chain([' ']).chain(tail).collect()
+        } else {
+            text.to_owned()
+        };
+        let redacted = Pattern::of(&self.redacted(&ends));
+        let is_secret = redacted.is_none_or(|redacted| redacted.to_string() != pattern);
         (!is_secret).then(|| format!("ctxc discard {} {}", self.from.session, ctxc_core::apply::shell_word(&pattern)))
     }
 
@@ -207,7 +221,7 @@ impl<'a> Pass<'a> {
                 _ if call.result.is_none() => String::new(),
                 _ => format!("ctxc discard {session} {handle}"),
             };
-            let name = self.redacted(&shortened(&on_one_line(&known.argument), NAME_LEN));
+            let name = shortened(&self.redacted(&on_one_line(&known.argument)), NAME_LEN);
             let item = Item {
                 kind: Kind::Tool,
                 group: known.tool.to_string(),

@@ -16,10 +16,10 @@ use crate::session::error::{CommandError, Completion, Kind};
 use crate::session::reading::Reading;
 use crate::session::write::refuse_unless_file;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Existing, Staged};
+use ctxc_core::apply::{Existing, Staged, TITLE_LEN, whole_title_of};
 use ctxc_engine::redact::Redactor;
 use ctxc_transcript::session::{Found, FoundBy, Places, of_all_projects};
-use ctxc_transcript::text::printable;
+use ctxc_transcript::text::{clipped, printable};
 
 pub(crate) const EXAMPLES: &str = "\
 Exports the active entries: what a resume would send. Secrets are replaced by placeholders such as [SECRET-1].
@@ -161,7 +161,9 @@ fn export_one(
             redactor.learn(&piece.text);
             Ok(())
         })?;
-        session.title = session.title.map(|title| redactor.redact(&title).text);
+        // A secret that was cut in the middle is not found.
+        let title = reading.named(whole_title_of(reading.transcript()))?;
+        session.title = Some(clipped(&redactor.redact(&title).text, TITLE_LEN));
     }
     let mut export = Export::new(args.format, &session);
     // JSON says the same with these escapes.

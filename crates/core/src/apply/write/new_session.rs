@@ -20,14 +20,22 @@ pub fn with_session(entry: &str, id: &str) -> String {
 }
 
 /// The longest title that is taken from a prompt, in characters: what the picker shows on a line.
-const TITLE_LEN: usize = 60;
+pub const TITLE_LEN: usize = 60;
 
-/// What the picker calls the session, in its own order: the title that the user gave last, that of the client, the last
-/// prompt, the summary, or the first prompt that is no command, also from before a boundary (K-08).
+/// The title of the session, as [`whole_title_of`] has it, in as many characters as the picker shows.
 ///
 /// # Errors
 /// When the source cannot be read.
 pub fn title_of(transcript: Transcript<'_>) -> io::Result<String> {
+    whole_title_of(transcript).map(|title| clipped(&title, TITLE_LEN))
+}
+
+/// What the picker calls the session, on one line, however long, in its own order: the title that the user gave last, that of the client, the last
+/// prompt, the summary, or the first prompt that is no command, also from before a boundary (K-08).
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn whole_title_of(transcript: Transcript<'_>) -> io::Result<String> {
     const FIELDS: [(Kind, &[u8]); 4] = [
         (Kind::CustomTitle, b"customTitle"),
         (Kind::AiTitle, b"aiTitle"),
@@ -41,7 +49,7 @@ pub fn title_of(transcript: Transcript<'_>) -> io::Result<String> {
         let bytes = read_line(file, index, line, &mut buffer)?;
         let title = decoded(field_at(bytes, name), bytes);
         if let Some(title) = title.filter(|title| !title.trim().is_empty() && !title.starts_with('<')) {
-            return Ok(clipped(&on_one_line(without_suffix(&title)), TITLE_LEN));
+            return Ok(on_one_line(without_suffix(&title)));
         }
     }
     let flags = |line: LineNo| index.record(line).flags;
@@ -59,7 +67,7 @@ pub fn title_of(transcript: Transcript<'_>) -> io::Result<String> {
             let text = read_line(file, index, line, &mut buffer).map(|bytes| entry::text(&Scan::of(bytes), bytes));
             let is_summary = flags(line).any(Flags::COMPACT_SUMMARY);
             let title = |text: String| if is_summary { first_asked(&text) } else { Some(readable(&text)) };
-            text.map(|text| title(text).map(|title| clipped(&on_one_line(&title), TITLE_LEN))).transpose()
+            text.map(|text| title(text).map(|title| on_one_line(&title))).transpose()
         })
         .unwrap_or_else(|| Ok("session".to_owned()))
 }
