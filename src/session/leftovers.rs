@@ -28,7 +28,9 @@ pub(crate) fn leftovers(
             add(operation.source.path.as_deref());
             add(operation.output.path.as_deref());
         }
-        kept_sessions(archive)?.iter().for_each(|session| add(session.path.as_deref()));
+        for session in kept_sessions(archive)? {
+            add(session.path.as_deref());
+        }
     }
     if let Ok(ArchiveUrl::Sqlite(path)) = url.parse() {
         add(Some(&path));

@@ -74,6 +74,16 @@ fn l_14_what_killed_commands_left_is_named_by_doctor_and_removed_by_clean() {
     ");
 }
 
+// Finding 85: a first command that is killed leaves no archive.
+#[test]
+fn l_14_leftovers_are_removed_where_there_is_no_archive() {
+    let (stage, dead, others, _lock) = left();
+    fs::remove_file(stage.path("../archive.sqlite")).unwrap();
+    stage.run(["clean", "--yes"]).ended(0);
+    assert_eq!((are_there(&dead), are_there(&others)), ([false; 3], [true; 4]));
+    stage.run(["clean", "--yes"]).ended(1);
+}
+
 // Finding 56
 #[test]
 fn l_14_what_killed_commands_left_is_removed_by_forget() {

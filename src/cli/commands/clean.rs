@@ -49,14 +49,19 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let ui = context.ui;
     let url = args.removal.archive.url(context.environment)?;
     context.probe_report(None)?;
-    let archive = archives::open_existing(&url)?;
+    let archive = archives::open_if_there(&url)?;
     let before = Timestamp::now().checked_sub(args.older_than).unwrap_or(Timestamp::MIN);
     let mut report = CleanReport::new(true, args.older_than);
-    for path in leftovers(Some(&*archive), &url, context.environment.places().ok().as_ref())? {
+    for path in leftovers(archive.as_deref(), &url, context.environment.places().ok().as_ref())? {
         report.add(&path, What::Leftover, bytes_of(&path));
     }
+    // A first command that was killed left no archive.
+    let archive = match archive {
+        None if report.files.is_empty() => Some(archives::open_existing(&url)?),
+        archive => archive,
+    };
     let mut is_damaged = false;
-    for (path, candidate) in candidates(&*archive)? {
+    for (path, candidate) in archive.as_deref().map(candidates).transpose()?.unwrap_or_default() {
         Stopped::check(ui.stop())?;
         let metadata = fs::metadata(&path).with_context(|| format!("read {}", path.display()))?;
         if metadata.modified().is_ok_and(|modified| modified >= SystemTime::from(before)) {
@@ -66,7 +71,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
             Candidate::Version => What::Version,
             Candidate::Backup(_) => What::Backup,
         };
-        match can_go(&*archive, &path, &candidate, ui) {
+        let Some(archive) = archive.as_deref() else { continue };
+        match can_go(archive, &path, &candidate, ui) {
             Ok(true) => report.add(&path, what, metadata.len()),
             Ok(false) => {}
             Err(error) if error.kind() == Kind::Interrupted => return Err(error),

@@ -76,8 +76,10 @@ impl NewFile {
             let lock = fs::File::create_new(folder.path().join(LOCK))?;
             // Where files cannot be locked, none is removed either.
             if lock.try_lock().is_ok() {
-                let left = leftover_folders(beside, SystemTime::now());
-                left.iter().for_each(|path| drop(fs::remove_dir_all(path)));
+                for path in leftover_folders(beside, SystemTime::now()) {
+                    // What cannot be removed stays.
+                    let _ = fs::remove_dir_all(path);
+                }
             }
             let new = Self { _lock: lock, folder };
             fs::File::create_new(new.path())?;

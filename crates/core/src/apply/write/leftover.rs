@@ -22,8 +22,10 @@ pub(in crate::apply) fn temporary_in(folder: &Path) -> io::Result<NamedTempFile>
     // Where files cannot be locked, none is removed either.
     let is_locked = temporary.as_file().try_lock().is_ok();
     if let Some(now) = temporary.as_file().metadata()?.modified().ok().filter(|_| is_locked) {
-        // What cannot be removed stays.
-        leftover_files(folder, now).iter().for_each(|path| drop(fs::remove_file(path)));
+        for path in leftover_files(folder, now) {
+            // What cannot be removed stays.
+            let _ = fs::remove_file(path);
+        }
     }
     Ok(temporary)
 }
