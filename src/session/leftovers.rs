@@ -20,6 +20,7 @@ pub(crate) fn leftovers(
     archive: Option<&dyn Archive>,
     url: &str,
     places: Option<&Places>,
+    now: SystemTime,
 ) -> Result<Vec<PathBuf>, CommandError> {
     let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
     let mut add = |path: Option<&Path>| folders.extend(path.and_then(Path::parent).map(Path::to_owned));
@@ -39,7 +40,6 @@ pub(crate) fn leftovers(
         folders.insert(places.cwd.clone());
         folders.extend(fs::read_dir(&places.projects).into_iter().flatten().flatten().map(|entry| entry.path()));
     }
-    let now = SystemTime::now();
     let left = folders.iter().flat_map(|folder| [leftover_files(folder, now), leftover_folders(folder, now)].concat());
     Ok(left.collect::<BTreeSet<_>>().into_iter().collect())
 }

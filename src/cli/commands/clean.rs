@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let archive = archives::open_if_there(&url)?;
     let before = Timestamp::now().checked_sub(args.older_than).unwrap_or(Timestamp::MIN);
     let mut report = CleanReport::new(true, args.older_than);
-    for path in leftovers(archive.as_deref(), &url, context.environment.places().ok().as_ref())? {
+    for path in leftovers(archive.as_deref(), &url, context.environment.places().ok().as_ref(), SystemTime::now())? {
         report.add(&path, What::Leftover, bytes_of(&path));
     }
     // A first command that was killed left no archive.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
+use std::time::SystemTime;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -154,7 +155,7 @@ fn note_archive(archive: &dyn Archive, place: &ArchiveUrl, doctor: &mut Doctor) 
 
 fn look_for_leftovers(archive: Option<&dyn Archive>, url: &str, places: Option<&Places>, doctor: &mut Doctor) {
     // An archive that cannot be read is a finding of its own.
-    let left = leftovers(archive, url, places).unwrap_or_default();
+    let left = leftovers(archive, url, places, SystemTime::now()).unwrap_or_default();
     if let Some(first) = left.first() {
         let n_left = counted(left.len() as u64, "temporary file");
         let problem = format!("{n_left} of commands that were killed, with text of sessions: {}", first.display());

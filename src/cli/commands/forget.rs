@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
 use clap::builder::NonEmptyStringValueParser;
@@ -85,7 +86,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         bound.extend((is_session && masked.has_thinking_behind).then(|| path.display().to_string()));
     }
     // What they hold may be half a line, or compressed.
-    report.leftovers = leftovers(Some(&*archive), &place, environment.places().ok().as_ref())?
+    report.leftovers = leftovers(Some(&*archive), &place, environment.places().ok().as_ref(), SystemTime::now())?
         .iter()
         .map(|path| path.display().to_string())
         .collect();

@@ -75,11 +75,10 @@ impl NewFile {
             let folder = tempfile::Builder::new().prefix(NEW).tempdir_in(beside)?;
             let lock = fs::File::create_new(folder.path().join(LOCK))?;
             // Where files cannot be locked, none is removed either.
-            if lock.try_lock().is_ok() {
-                for path in leftover_folders(beside, SystemTime::now()) {
-                    // What cannot be removed stays.
-                    let _ = fs::remove_dir_all(path);
-                }
+            let now = lock.metadata()?.modified().ok().filter(|_| lock.try_lock().is_ok());
+            for path in now.map(|now| leftover_folders(beside, now)).unwrap_or_default() {
+                // What cannot be removed stays.
+                let _ = fs::remove_dir_all(path);
             }
             let new = Self { _lock: lock, folder };
             fs::File::create_new(new.path())?;

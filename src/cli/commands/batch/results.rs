@@ -12,6 +12,19 @@ use crate::session::error::CommandError;
 use crate::terminal::ui::Ui;
 use ctxc_transcript::text::printable;
 
+/// The same for a file that its owner alone can read, if it is made.
+#[cfg(unix)]
+fn for_owner_alone(options: &mut OpenOptions) -> &mut OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
+    options.mode(0o600)
+}
+
+/// Elsewhere a file has the rights of its folder.
+#[cfg(not(unix))]
+fn for_owner_alone(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
 /// What stands in front of each result.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(super) struct BatchKey {
@@ -45,9 +58,7 @@ impl<'a> Results<'a> {
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
         // They hold texts of sessions.
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(path).with_context(place)?;
+        let mut file = for_owner_alone(&mut options).open(path).with_context(place)?;
         // A device could be read without an end.
         if !file.metadata().with_context(place)?.is_file() {
             return Err(CommandError::usage(anyhow!("{} is not a regular file", path.display()))
