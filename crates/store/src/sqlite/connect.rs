@@ -41,8 +41,17 @@ fn or_read_only(
 ) -> Result<Connection, ArchiveError> {
     match open() {
         Err(error) if error.is_of_writing() => {
-            let connection = connect_read_only(path)?;
-            if is_newest(&connection, path)? { Ok(connection) } else { Err(error) }
+            let read_only =
+                connect_read_only(path).and_then(|connection| Ok((is_newest(&connection, path)?, connection)));
+            match read_only {
+                Ok((true, connection)) => Ok(connection),
+                Err(
+                    unknown @ (ArchiveError::Foreign { .. }
+                    | ArchiveError::NewerSchema { .. }
+                    | ArchiveError::Damaged { .. }),
+                ) => Err(unknown),
+                Ok((false, _)) | Err(_) => Err(error),
+            }
         }
         opened => opened,
     }
