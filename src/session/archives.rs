@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::anyhow;
 
@@ -22,6 +23,12 @@ use ctxc_transcript::session::session_id;
 pub(crate) fn open(url: &str) -> Result<Box<dyn Archive>, CommandError> {
     let url: ArchiveUrl = url.parse().map_err(CommandError::usage)?;
     Ok(archive::open(&url)?)
+}
+
+/// The same, where a person waits: another process is waited for no longer than `wait`.
+pub(crate) fn open_within(url: &str, wait: Duration) -> Result<Box<dyn Archive>, CommandError> {
+    let url: ArchiveUrl = url.parse().map_err(CommandError::usage)?;
+    Ok(archive::open_within(&url, wait)?)
 }
 
 /// Opens the archive at `url` to read from it: looking makes none.

@@ -62,12 +62,10 @@ pub enum ArchiveError {
         detail: String,
     },
     /// Another process held the archive for too long.
-    #[error("lock the archive {}: another process has been writing to it for over {seconds} s; wait for it to finish, then try again", path.display())]
+    #[error("lock the archive {}: another process is writing to it; wait for it to finish, then try again", path.display())]
     Locked {
         /// The file.
         path: PathBuf,
-        /// How long was waited.
-        seconds: u64,
     },
     /// The file or its folder may not be written.
     #[error("write the archive {}: the file or its folder is read-only or unreachable; check the permissions, or choose another file with `sqlite:PATH`", path.display())]

@@ -52,7 +52,7 @@ pub use embed::{EMBEDDED, Vector, fuse};
 pub use error::ArchiveError;
 pub use lineage::{ancestors, lineage};
 pub use object::{EachDigest, EachLine, LineId, NotAnObjectKind, Object, ObjectKind};
-pub use open::{open, open_existing, stored_bytes, upgrade};
+pub use open::{open, open_existing, open_within, stored_bytes, upgrade};
 pub use operation::{Cut, FileRef, Operation, operation_id};
 pub use original::{Original, StoredOriginal};
 pub use query::{Hit, Query, Reader};

@@ -1,17 +1,30 @@
 //! Opening an archive by its URL.
 
+use std::time::Duration;
+
 #[cfg(feature = "postgres")]
 use super::postgres;
 use super::{Archive, ArchiveError, ArchiveUrl, Upgraded, sqlite};
+
+/// How long a statement waits for another process to let go of a file, where nothing else is asked for.
+pub(crate) const WAIT: Duration = Duration::from_secs(30);
 
 /// The archive at `url`, made where there is none yet.
 ///
 /// # Errors
 /// When it cannot be made or opened, or is no archive of this version.
 pub fn open(url: &ArchiveUrl) -> Result<Box<dyn Archive>, ArchiveError> {
+    open_within(url, WAIT)
+}
+
+/// The same, for those who cannot wait: a statement on an archive in a file waits for `wait` for another process to let go.
+///
+/// # Errors
+/// When it cannot be made or opened, or is no archive of this version.
+pub fn open_within(url: &ArchiveUrl, wait: Duration) -> Result<Box<dyn Archive>, ArchiveError> {
     match url {
         ArchiveUrl::Memory => Ok(Box::new(sqlite::in_memory()?)),
-        ArchiveUrl::Sqlite(path) => Ok(Box::new(sqlite::open(path)?)),
+        ArchiveUrl::Sqlite(path) => Ok(Box::new(sqlite::open_within(path, wait)?)),
         #[cfg(feature = "postgres")]
         ArchiveUrl::Postgres(url) => Ok(Box::new(postgres::open(url)?)),
         #[cfg(not(feature = "postgres"))]

@@ -20,5 +20,5 @@ pub(crate) use plugin::{
     Mode, Touched, add_status_line, is_own_status_line, program_in, remove, remove_status_line, settings,
     skills_folder, version_in, write,
 };
-pub(crate) use repair::{Hook, archive, archive_first, repair};
+pub(crate) use repair::{ARCHIVE_WAIT, Hook, archive, archive_first, repair};
 pub(crate) use status_line::{Status, status_line};

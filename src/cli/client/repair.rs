@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use jiff::Timestamp;
@@ -43,6 +44,9 @@ pub(crate) struct Hook {
     pub(crate) estimated_cache_write_usd: f64,
 }
 
+/// How long an archive that another process holds is waited for while a person waits for the client. What could not be
+/// stored is stored by the next hook.
+pub(crate) const ARCHIVE_WAIT: Duration = Duration::from_secs(3);
 /// How often a file is read again that changed meanwhile.
 const ATTEMPTS: usize = 3;
 
@@ -101,7 +105,7 @@ pub(crate) fn archive(
     ui: &Ui,
 ) -> Result<(), CommandError> {
     allow_on_server(url, on_server, false, ui)?;
-    take(&mut *archives::open(url)?, session, reading, found, ui)
+    take(&mut *archives::open_within(url, ARCHIVE_WAIT)?, session, reading, found, ui)
 }
 
 /// Takes the last compaction of `reading` up into `archive`, where ctxc made it: what is stored with it could not be undone.

@@ -7,10 +7,11 @@ use std::time::Duration;
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use rusqlite::{Connection, OpenFlags};
 
-use super::fault::{Fault, WAIT_SECONDS};
+use super::fault::Fault;
 use super::place;
 use super::schema::{APPLICATION_ID, NEWEST, SchemaState, age, migrate};
 use crate::ArchiveError;
+use crate::open::WAIT;
 
 /// How many statements are held.
 const MOST_STATEMENTS: usize = 64;
@@ -21,12 +22,17 @@ const IN_MEMORY: &str = "file:/ctxc-";
 /// Makes the database where there is none, checks that it is an archive that this version knows, and brings
 /// it up to date. On a disk that cannot be written it is opened to be read. `path` is absolute.
 pub(super) fn open(path: &Path) -> Result<Connection, ArchiveError> {
+    open_within(path, WAIT)
+}
+
+/// The same, with a connection whose statements wait for `wait` for another process to let go.
+pub(super) fn open_within(path: &Path, wait: Duration) -> Result<Connection, ArchiveError> {
     // `symlink_metadata`: a db that leads nowhere is for SQLite to complain of.
     if path.symlink_metadata().is_err() {
         create(path)?;
     }
     or_read_only(path, || {
-        let connection = connect(path)?;
+        let connection = connect_within(path, wait)?;
         prepare(&connection, path)?;
         place::tighten(path);
         Ok(connection)
@@ -85,6 +91,11 @@ fn create(path: &Path) -> Result<(), ArchiveError> {
 
 /// A connection with the settings that last as long as it does.
 pub(super) fn connect(path: &Path) -> Result<Connection, ArchiveError> {
+    connect_within(path, WAIT)
+}
+
+/// The same, whose statements wait for `wait` for another process to let go.
+pub(super) fn connect_within(path: &Path, wait: Duration) -> Result<Connection, ArchiveError> {
     // No CREATE flag: SQLite would make the file readable by others.
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     if is_in_memory(path) {
@@ -93,7 +104,7 @@ pub(super) fn connect(path: &Path) -> Result<Connection, ArchiveError> {
     let connection = Connection::open_with_flags(path, flags).fault(path)?;
     connection.set_prepared_statement_cache_capacity(MOST_STATEMENTS);
     let settings = || {
-        connection.busy_timeout(Duration::from_secs(WAIT_SECONDS))?;
+        connection.busy_timeout(wait)?;
         connection.pragma_update(None, "foreign_keys", true)?;
         // In WAL mode only FULL syncs the log at each commit.
         connection.pragma_update(None, "synchronous", "FULL")?;

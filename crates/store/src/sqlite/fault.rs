@@ -6,9 +6,6 @@ use rusqlite::ffi;
 
 use crate::ArchiveError;
 
-/// How long a connection waits for another process to let go.
-pub(super) const WAIT_SECONDS: u64 = 30;
-
 /// A result of `SQLite`'s that can tell which archive it is about.
 pub(super) trait Fault<T> {
     /// The same result, its error made one about the archive at `path`.
@@ -29,7 +26,7 @@ fn archive_error(path: std::path::PathBuf, error: rusqlite::Error) -> ArchiveErr
         }
         SqliteFailure(failure, _) => match (failure.extended_code & 0xff, failure.extended_code) {
             (ffi::SQLITE_NOTADB | ffi::SQLITE_CORRUPT, _) => ArchiveError::Damaged { path, detail: error.to_string() },
-            (ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED, _) => ArchiveError::Locked { path, seconds: WAIT_SECONDS },
+            (ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED, _) => ArchiveError::Locked { path },
             (ffi::SQLITE_READONLY | ffi::SQLITE_CANTOPEN | ffi::SQLITE_PERM, _) => ArchiveError::NotWritable { path },
             // The second: the memory that the processes share lies in a file too, and cannot grow.
             (ffi::SQLITE_FULL, _) | (_, ffi::SQLITE_IOERR_SHMSIZE) => ArchiveError::DiskFull { path },

@@ -4,13 +4,15 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, ToSql, params_from_iter};
 
 use super::connect;
-use super::fault::{Fault, WAIT_SECONDS};
+use super::fault::Fault;
 use crate::ArchiveError;
+use crate::open::WAIT;
 use crate::store::link::{Dialect, Hold, Insert, Link};
 use crate::store::value::{Damage, Row, Value};
 
@@ -21,6 +23,8 @@ type Run<'a> = dyn FnMut(&mut CachedStatement<'_>, &mut dyn Iterator<Item = &Val
 #[derive(Debug)]
 pub(super) struct SqliteLink {
     path: PathBuf,
+    /// How long a statement waits for another process to let go.
+    wait: Duration,
     connection: OnceCell<Connection>,
     /// The statements that were carried out, as this database reads them.
     translated: RefCell<HashMap<String, Arc<str>>>,
@@ -30,16 +34,22 @@ impl SqliteLink {
     pub(super) fn new(path: &Path, connection: Option<Connection>) -> Self {
         Self {
             path: path.to_owned(),
+            wait: WAIT,
             connection: connection.map_or_else(OnceCell::new, OnceCell::from),
             translated: RefCell::default(),
         }
+    }
+
+    /// The same link, whose statements wait for `wait`.
+    pub(super) fn waiting(self, wait: Duration) -> Self {
+        Self { wait, ..self }
     }
 
     pub(super) fn connection(&self) -> Result<&Connection, ArchiveError> {
         if let Some(connection) = self.connection.get() {
             return Ok(connection);
         }
-        let connection = connect::connect(&self.path)?;
+        let connection = connect::connect_within(&self.path, self.wait)?;
         // Holds the random pages of some 100,000 lines' indexes; twice as much saved 4 % more.
         connection.pragma_update(None, "cache_size", -4000).fault(&self.path)?;
         Ok(self.connection.get_or_init(|| connection))
@@ -162,7 +172,7 @@ impl Link for SqliteLink {
     }
 
     fn locked(&self) -> ArchiveError {
-        ArchiveError::Locked { path: self.path.clone(), seconds: WAIT_SECONDS }
+        ArchiveError::Locked { path: self.path.clone() }
     }
 }
 

@@ -14,7 +14,9 @@ pub(super) mod schema;
 pub(super) mod search;
 mod store;
 
-pub(super) use store::{in_memory, open};
+#[cfg(test)]
+pub(super) use store::open;
+pub(super) use store::{in_memory, open_within};
 
 #[cfg(test)]
 mod tests;

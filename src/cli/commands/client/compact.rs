@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::process::read_input;
 use crate::cli::args::ProtectArgs;
-use crate::cli::client::{CompactOptions, Plan, Request, plan};
+use crate::cli::client::{ARCHIVE_WAIT, CompactOptions, Plan, Request, plan};
 use crate::cli::context::Context;
 #[cfg(feature = "mcp")]
 use crate::mcp;
@@ -64,7 +64,7 @@ pub(super) fn compact(context: &Context<'_>) -> Result<(), CommandError> {
             && !records.is_empty()
         {
             allow_on_server(url, how.rewriting.on_server, false, ui)?;
-            let mut archive = archives::open(url)?;
+            let mut archive = archives::open_within(url, ARCHIVE_WAIT)?;
             records.iter().try_for_each(|record| archive.put_record(record))?;
             archive.commit()?;
         }
