@@ -38,6 +38,14 @@ pub(crate) struct Request {
 }
 
 impl Request {
+    /// The same request with the lasting instructions of a person behind what was typed.
+    pub(crate) fn with_instructions(mut self, lasting: &[String]) -> Self {
+        for instruction in lasting {
+            self.instructions = format!("{}\n{instruction}", self.instructions);
+        }
+        self
+    }
+
     /// Whether tools were asked to do something to it.
     #[cfg_attr(not(feature = "mcp"), expect(clippy::unused_self, reason = "without the server there are no tools"))]
     pub(super) const fn has_asked(&self) -> bool {

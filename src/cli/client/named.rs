@@ -49,8 +49,10 @@ pub(super) fn sections(
     let mut parts = vec![view.to_owned()];
     let mut constraints: Vec<String> = earlier.map(|earlier| section(earlier, CONSTRAINTS)).unwrap_or_default();
     let instructions = instructions.trim();
-    if !instructions.is_empty() && !constraints.iter().any(|it| it == instructions) {
-        constraints.insert(0, instructions.to_owned());
+    for instruction in instructions.lines().rev().map(str::trim).filter(|line| !line.is_empty()) {
+        if !constraints.iter().any(|it| it == instruction) {
+            constraints.insert(0, instruction.to_owned());
+        }
     }
     push(&mut parts, CONSTRAINTS, &constraints);
     let mut kept = excerpts(gone, &words(instructions), room);

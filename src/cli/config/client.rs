@@ -15,11 +15,13 @@ pub(crate) struct Client {
     pub(crate) auto: Option<String>,
     /// Whether the sessions of the client are kept when they end.
     pub(crate) keep: bool,
+    /// What each compaction in the client follows, like what is typed after `/compact`.
+    pub(crate) instructions: Vec<String>,
 }
 
 impl Default for Client {
     fn default() -> Self {
-        Self { target: 0.5, auto: None, keep: true }
+        Self { target: 0.5, auto: None, keep: true, instructions: Vec::new() }
     }
 }
 

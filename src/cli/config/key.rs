@@ -41,7 +41,7 @@ pub(super) struct Key {
 }
 
 /// Every key, in the order in which `ctxc config` shows them.
-pub(super) const KEYS: [Key; 42] = [
+pub(super) const KEYS: [Key; 43] = [
     Key { name: "archive", scope: Scope::Personal, form: Form::Text },
     // Consent, which is given in the user's own file and nowhere else.
     Key { name: "keep_on_server", scope: Scope::Personal, form: Form::FileOnly },
@@ -90,6 +90,8 @@ pub(super) const KEYS: [Key; 42] = [
     Key { name: "client.auto", scope: Scope::Personal, form: Form::Text },
     // Whether whole sessions are stored is for the user to say.
     Key { name: "client.keep", scope: Scope::Personal, form: Form::FileOnly },
+    // Words that end up in a conversation, where a cloned repository has nothing to say.
+    Key { name: "client.instructions", scope: Scope::Personal, form: Form::FileOnly },
 ];
 
 impl Key {

@@ -59,6 +59,7 @@ pub(super) fn compact(context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
     let how = &how(context)?;
     let request: Request = serde_json::from_str(&read_input()?).context("read the request of the client")?;
+    let request = request.with_instructions(&context.environment.config.client.instructions);
     let answer = if let Some(Plan { answer, records }) = plan(&request, how, ui)? {
         if let Keep::In(url) = &how.rewriting.keep
             && !records.is_empty()
