@@ -22,6 +22,14 @@ function compactSoon($, args) {
   })
 }
 
+// The newest session that /ctxc:undo made of each session: undone again, it goes back one operation more.
+const undone = new Map()
+
+// A line that the person sees and the model does not. Later, for the client draws the conversation anew when it is compacted.
+function show($, text) {
+  $.clock.after(1000, async () => { $.ui.log(text) })
+}
+
 export function register(on) {
   on('session.start', async ($, e, next) => {
     isInteractive = e.isInteractive
@@ -45,6 +53,19 @@ export function register(on) {
   on('command.run', { command: 'ctxc:fit' }, async ($, e) => {
     compactSoon($, e.args ?? '')
     return { text: 'compacting with ctxc' }
+  })
+
+  on('command.run', { command: 'ctxc:undo' }, async ($, e) => {
+    const session = await $.session.id()
+    // The newest compaction may not be in the archive yet: it is stored at the next prompt otherwise.
+    const info = await $.session.info()
+    const stdin = JSON.stringify({ session_id: session, transcript_path: info.transcriptPath, hook_event_name: 'Stop' })
+    await $.process.run([CTXC, 'client', 'repair'], { stdin, timeoutMs: 20000 })
+    const ran = await $.process.run([CTXC, 'undo', undone.get(session) ?? session], { timeoutMs: 60000 })
+    const made = /claude --resume ([0-9a-f-]{36})/.exec(ran.stderr)
+    if (ran.exitCode !== 0 || !made) return { text: ran.stderr }
+    undone.set(session, made[1])
+    return { text: 'end this session, which does not change, then run: claude --resume ' + made[1] }
   })
 
   // The words are one argument of a process: no shell reads them.
@@ -92,7 +113,14 @@ export function register(on) {
     })
     // The client compacts by itself where ctxc has any doubt; what a tool was asked to do it cannot do.
     if (isAsked && ran.exitCode !== 0) return { skip: 'ctxc could not do what its tools were asked' }
-    if (ran.exitCode !== 0 || ran.isStdoutTruncated) return next(e)
-    return JSON.parse(ran.stdout)
+    if (ran.exitCode !== 0 || ran.isStdoutTruncated) {
+      const answer = await next(e)
+      const why = ran.stderr.trim().split('\n')[0].replace(/^error: /, '') || 'no answer'
+      show($, why + '; the client made its own summary, and the originals stay in the file of the session')
+      return answer
+    }
+    const { line, ...answer } = JSON.parse(ran.stdout)
+    if (line) show($, line)
+    return answer
   }).catch(async ($, e, next) => next(e))
 }

@@ -66,6 +66,8 @@ pub(crate) struct Answer {
     pub(super) tokens_before: Tokens,
     /// The size of the context after.
     pub(super) tokens_after: Tokens,
+    /// One line for the person, which the plugin shows and does not hand on.
+    pub(super) line: String,
 }
 
 /// The messages that are given back.

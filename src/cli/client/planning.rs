@@ -12,6 +12,7 @@ use super::linear::{Head, Linear};
 use super::messages::{Message, open_loop};
 use super::named::{mentions, sections, typed_tokens, words};
 use super::view::View;
+use crate::report::size::short;
 use crate::session::archives;
 use crate::session::compact::{compact_conversation, take};
 use crate::session::error::CommandError;
@@ -314,7 +315,8 @@ impl<'a> Conversation<'a> {
         if after.0.saturating_mul(20) > before.0.saturating_mul(most) {
             return Err(anyhow!("too little would be saved: {} of {} tokens remain", after.0, before.0).into());
         }
-        let answer = Answer { messages: given.out, tokens_before: before, tokens_after: after };
+        let line = format!("{} -> {} tokens, 0 requests; undo: /ctxc:undo", short(before), short(after));
+        let answer = Answer { messages: given.out, tokens_before: before, tokens_after: after, line };
         Ok(Plan { answer, records })
     }
 }
