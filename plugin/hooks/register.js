@@ -120,6 +120,8 @@ export function register(on) {
       return answer
     }
     const { line, ...answer } = JSON.parse(ran.stdout)
+    // This compaction is the next one to undo.
+    undone.clear()
     if (line) show($, line)
     return answer
   }).catch(async ($, e, next) => next(e))
