@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use super::error::CommandError;
 use super::input::{self, Input};
 use crate::report::session::SessionRef;
+use crate::report::size::count;
 use crate::session::archives;
 use crate::terminal::progress::Progress;
 use crate::terminal::ui::Ui;
@@ -22,7 +23,7 @@ use ctxc_store::{Archive, operation_id};
 use ctxc_transcript::scan::each_field;
 use ctxc_transcript::session::{Found, FoundBy, session_id};
 use ctxc_transcript::text::{Digest, Stopped, Tokens, json_string};
-use ctxc_transcript::{Chain, ChainEnd, Flags, Index, Transcript, read_line};
+use ctxc_transcript::{Calibration, Chain, ChainEnd, Flags, Index, Transcript, read_line};
 
 /// A transcript that has been indexed.
 #[derive(Debug)]
@@ -101,6 +102,19 @@ impl Reading {
         }
         if let Some(line) = self.chain.newest_elsewhere {
             ui.warning(format_args!("{name}:{}: the newest message is not among the active entries", line.number()));
+        }
+    }
+
+    /// Says that thinking is left out of all figures which a resume does not send, where there is some.
+    pub(crate) fn note_unsent_thinking(&self, ui: &Ui) {
+        let thinking = self.chain.lines.iter().filter_map(|&line| self.index.thinking_of(line)?.unsent);
+        let unsent: Tokens = thinking.map(|tokens| Tokens(tokens.into())).sum();
+        if let Some(model) = self.index.resuming_model(&self.chain).filter(|_| unsent > Tokens::ZERO) {
+            let Tokens(unsent) = Calibration::learn(&self.index, &self.chain).scale(unsent);
+            ui.status(format_args!(
+                "thinking  {} tokens of other models are not counted, since {model} resumes the session",
+                count(unsent)
+            ));
         }
     }
 

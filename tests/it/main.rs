@@ -62,6 +62,7 @@ mod rules;
 mod run;
 mod said_of_source;
 mod seed;
+mod sent;
 mod sequence;
 mod server;
 mod session;

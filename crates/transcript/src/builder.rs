@@ -6,6 +6,7 @@ use hashbrown::HashTable;
 
 use super::index::{Index, STRIDE};
 use super::lines::LineReader;
+use super::model::LARGE_WINDOW;
 use super::reading::{Pointer, Reading, preserved};
 use super::record::{Flags, IdHash, LineNo, PackedParent, Parent, Record};
 use super::scan::{BlockKind, Kind, Message, Scan, Usage};
@@ -13,9 +14,6 @@ use super::tools::Tools;
 
 /// How many lines are searched for a parent one by one.
 const NEAR: usize = 6;
-
-/// How clients end the name of a model that is used with the large context window.
-const LARGE_WINDOW: &[u8] = b"[1m]";
 
 impl Index {
     /// Reads a transcript to its end. Where a parent is missing, or parents form a cycle, it is read once more, for the times
@@ -42,7 +40,8 @@ impl Index {
         let mut index = builder.finish();
         index.fingerprint = lines.fingerprint();
         index.n_bytes = index.fingerprint.len;
-        index.heal(reader)?;
+        index.heal(&mut reader)?;
+        index.leave_out_unsent(reader)?;
         Ok(index)
     }
 }
@@ -158,6 +157,7 @@ impl Builder {
         let at = known.unwrap_or_else(|| {
             let at = u32::try_from(index.prompts.len()).unwrap_or(u32::MAX);
             message_ids.push(id);
+            index.models.push(message.model.and_then(|it| it.string(line)));
             index.prompts.push(0);
             index.replies.push(0);
             if id != IdHash::NONE {

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::lines::Fingerprint;
+use super::model::Models;
 use super::preserved::PreservedSegment;
-use super::reading::{Pointer, Reading, Thinking, preserved};
+use super::reading::{Pointer, Reading, Thinking, clamp, preserved};
 use super::record::{Flags, IdHash, LineNo, MessageIdx, PackedParent, Parent, Record};
+use super::repeats::EndKey;
 use super::scan::Scan;
 use super::times::Times;
 use super::tools::Tools;
@@ -39,6 +41,10 @@ pub struct Index {
     pub n_bytes: u64,
     /// What the file was when it was read.
     pub fingerprint: Fingerprint,
+    /// The models that wrote the messages.
+    pub(super) models: Models,
+    /// The active calls and results that clients leave out, for they have sent one of the same id.
+    pub(super) repeats: HashSet<EndKey>,
     pub(super) offsets: Vec<u64>,
     /// The times of entries, where parents are missing or circular.
     pub(super) times: Option<Arc<Times>>,
@@ -149,12 +155,14 @@ impl Index {
     /// length, which tells where lines are in the source.
     pub fn reread(&mut self, line: LineNo, scan: &Scan, text: &[u8]) {
         let Reading { flags, tokens, thinking, session_at } = Reading::of(scan, text, line);
+        let tokens = tokens.saturating_sub(clamp(self.repeated_tokens(line, scan, text)));
         let record = self.record_mut(line);
         record.flags = flags.with(record.flags.and(Flags::SUPERSEDED));
         record.tokens = tokens;
         record.session_at = session_at;
         if let Ok(at) = self.thinking.binary_search_by_key(&line, |thinking| thinking.line) {
-            self.thinking.remove(at);
+            let was = self.thinking.remove(at);
+            let thinking = thinking.map(|it| if was.unsent.is_some() { it.as_unsent() } else { it });
             self.thinking.splice(at..at, thinking);
         }
         if let Ok(at) = self.pointers.binary_search_by_key(&line, |pointer| pointer.line) {

@@ -15,12 +15,21 @@ pub const LEADING_PARENT: &[u8] = br#"{"parentUuid":"#;
 pub struct Thinking {
     /// The line.
     pub line: LineNo,
-    /// The `chars4` tokens of the text.
+    /// The `chars4` tokens of the text, as far as it is sent.
     pub text: u32,
-    /// The `chars4` tokens of the signatures.
+    /// The `chars4` tokens of the signatures that are sent.
     pub signature: u32,
+    /// The `chars4` tokens of the text where a resume leaves it out, for another model goes on.
+    pub unsent: Option<u32>,
     /// A digest of the blocks as they stand, by which an alteration shows.
     pub digest: u64,
+}
+
+impl Thinking {
+    /// The same, left out by a resume.
+    pub(super) const fn as_unsent(self) -> Self {
+        Self { text: 0, signature: 0, unsent: Some(self.text), ..self }
+    }
 }
 
 /// An entry outside the chain that names one inside it.
@@ -54,6 +63,7 @@ impl Reading {
             line,
             text: clamp(thinking.0),
             signature: clamp(thinking.1),
+            unsent: None,
             digest: thinking_digest(scan, text),
         });
         let session_at = scan.session_id.map_or(SessionAt::NONE, |it| SessionAt::note(it.start as usize, text.len()));
@@ -78,7 +88,7 @@ impl Pointer {
     }
 }
 
-fn clamp(tokens: Tokens) -> u32 {
+pub(super) fn clamp(tokens: Tokens) -> u32 {
     u32::try_from(tokens.0).unwrap_or(u32::MAX)
 }
 

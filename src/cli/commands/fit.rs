@@ -62,6 +62,8 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
         clip: (config.summarization.clip_first, config.summarization.clip_last),
     };
     let rewriting = args.rewrite.resolve(&args.session, context)?.in_window(context_window);
-    let report = fit(&request, &mut context.open(&rewriting)?)?;
+    let mut work = context.open(&rewriting)?;
+    work.reading.note_unsent_thinking(context.ui);
+    let report = fit(&request, &mut work)?;
     context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)
 }

@@ -35,6 +35,7 @@ pub(crate) fn run(context: &Context<'_>) -> Result<(), CommandError> {
     context.probe_report([path.as_path()])?;
     let source = Found::File { path: path.clone(), by: FoundBy::Id };
     let mut reading = Reading::of(&source, ui)?;
+    reading.note_unsent_thinking(ui);
     let window = environment.config.window();
     let stats = measure(&mut reading, &Bands::default(), url.as_deref(), window, ui)?;
     let calibration = Calibration::learn(&reading.index, &reading.chain);

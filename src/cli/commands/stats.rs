@@ -36,7 +36,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     context.probe_report(source.path())?;
     let ui = context.ui;
     let window = context.environment.config.window();
-    let stats = measure(&mut Reading::of(&source, ui)?, &bands, archive.as_deref(), window, ui)?;
+    let mut reading = Reading::of(&source, ui)?;
+    reading.note_unsent_thinking(ui);
+    let stats = measure(&mut reading, &bands, archive.as_deref(), window, ui)?;
     let figures = if ui.is_verbose() { Figures::Both } else { Figures::One };
     context.print_about(About::Usage(&stats.session, stats.usage()), &stats, stats.text(ui.look(), figures))
 }

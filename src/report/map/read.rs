@@ -123,7 +123,9 @@ impl<'a> Pass<'a> {
     }
 
     fn read(&mut self, line: LineNo, scan: &Scan, bytes: &[u8]) {
-        let flags = self.from.transcript.index.record(line).flags;
+        let index = self.from.transcript.index;
+        let flags = index.record(line).flags;
+        let is_thinking_sent = index.thinking_of(line).is_none_or(|thinking| thinking.unsent.is_none());
         let has_results = flags.any(Flags::TOOL_RESULT);
         let of_text = match scan.kind {
             scan::Kind::Assistant => Kind::Answer,
@@ -134,6 +136,7 @@ impl<'a> Pass<'a> {
         measure(scan, bytes, |part, Tokens(tokens)| {
             let kind = match part {
                 Part::Signature => return,
+                Part::Thinking if !is_thinking_sent => return,
                 Part::ToolUse | Part::ToolResult => Kind::Tool,
                 Part::Image if has_results => Kind::Tool,
                 Part::Text | Part::Image => of_text,

@@ -119,12 +119,18 @@ impl<'a> SecondPass<'a> {
             Kind::User | Kind::Assistant if record.flags.any(Flags::TEXT) => self.note(Part::Text, tokens),
             Kind::User | Kind::Assistant if record.flags.any(Flags::THINKING) => {
                 let thinking = index.thinking_of(line);
+                if thinking.is_some_and(|thinking| thinking.unsent.is_some()) {
+                    return;
+                }
                 self.note(Part::Thinking, Tokens(thinking.map_or(0, |it| it.text.into())));
                 self.note(Part::Signature, Tokens(thinking.map_or(0, |it| it.signature.into())));
             }
             Kind::User | Kind::Assistant => {
                 while self.ends.next_if(|end| end.line < line).is_some() {}
                 let Some(end) = self.ends.next_if(|end| end.line == line) else { return };
+                if index.is_repeat(line, end.id, end.is_result) {
+                    return;
+                }
                 if let Some(tool) = end.tool {
                     self.note(Part::ToolUse, tokens);
                     self.note_call(end.id, &index.tools.name(tool), tokens);
@@ -139,6 +145,7 @@ impl<'a> SecondPass<'a> {
     }
 
     fn read_line(&mut self, line_no: LineNo, line: &[u8]) {
+        let is_thinking_sent = self.index.thinking_of(line_no).is_none_or(|thinking| thinking.unsent.is_none());
         let mut scan = std::mem::take(&mut self.scan);
         scan.read(line);
         if let Some(turn) = self.turn_at.get(&line_no.number()).and_then(|&at| self.turns.get_mut(at)) {
@@ -155,7 +162,16 @@ impl<'a> SecondPass<'a> {
         }
         self.one.kind = scan.kind;
         for blocks in scan.blocks.chunk_by(|_, next| next.is_nested) {
-            self.read_block(blocks, line);
+            let is_sent = |outer: &Block| match outer.kind {
+                BlockKind::Thinking => is_thinking_sent,
+                BlockKind::ToolUse | BlockKind::ToolResult => {
+                    !self.index.is_repeat(line_no, id_of(outer, line), outer.kind == BlockKind::ToolResult)
+                }
+                _ => true,
+            };
+            if blocks.first().is_some_and(is_sent) {
+                self.read_block(blocks, line);
+            }
         }
         self.scan = scan;
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::closing::{hold_closing, n_unanswered, open_loop};
-use super::count::{Tokens, chars4, thinking_of, tokens_of};
+use super::count::{Sent, Tokens, chars4};
 use super::live::{Live, is_command, is_prompt, turns};
 use super::transcript::{Line, Transcript, is_thinking};
 
@@ -362,7 +362,8 @@ impl<'a> Expected<'a> {
     fn hold_thinking(&self, report: &Value, before: &Transcript) -> u64 {
         let mut removed = Tokens::default();
         let dropped = self.dropped.iter().filter(|at| before.lines[**at].has_thinking());
-        let entries = dropped.chain(&self.stripped).map(|at| removed += thinking_of(&before.lines[*at])).count();
+        let sent = Sent::of(before, &Live::of(before));
+        let entries = dropped.chain(&self.stripped).map(|at| removed += sent.thinking_of(&before.lines[*at])).count();
         let said = &report["thinking_removed"];
         assert_eq!(said["entries"], entries, "B-15: entries that lost thinking");
         assert_eq!(said["tokens"], removed.thinking, "B-15: tokens of thinking");
@@ -501,8 +502,8 @@ fn replace_texts(blocks: &mut Vec<Value>, text: &Value) {
 /// B-09: the totals of the report are those of the files.
 fn hold_totals(rewritten: &Rewritten<'_>, before: &Transcript, live: &Live, after: &Transcript) {
     let sum = |transcript: &Transcript, live: &Live| {
-        let mut sum = Tokens::default();
-        live.order.iter().for_each(|at| sum += tokens_of(&transcript.lines[*at]));
+        let (mut sum, sent) = (Tokens::default(), Sent::of(transcript, live));
+        live.order.iter().for_each(|at| sum += sent.tokens_of(&transcript.lines[*at]));
         sum
     };
     let live_after = Live::of(after);

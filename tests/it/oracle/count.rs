@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::Line;
+use super::{Line, Live, Transcript};
 
 /// What an entry, or a chain of them, comes to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,9 +54,35 @@ pub(crate) fn tokens_of(line: &Line) -> Tokens {
     tokens
 }
 
-/// The part of it that is thinking.
-pub(crate) fn thinking_of(line: &Line) -> Tokens {
-    Tokens { messages: 0, ..tokens_of(line) }
+/// What a resume sends, which leaves out the thinking of other models than that of the last message (L-07).
+pub(crate) struct Sent(Option<String>);
+
+impl Sent {
+    pub(crate) fn of(transcript: &Transcript, live: &Live) -> Self {
+        let mut models = live.order.iter().rev().filter_map(|at| model(&transcript.lines[*at]));
+        Self(models.find(|model| model != SYNTHETIC))
+    }
+
+    pub(crate) fn tokens_of(&self, line: &Line) -> Tokens {
+        let tokens = tokens_of(line);
+        let model = model(line);
+        let is_sent = self.0.is_none() || model == self.0 || model.as_deref() == Some(SYNTHETIC);
+        if is_sent { tokens } else { Tokens { messages: tokens.messages, ..Tokens::default() } }
+    }
+
+    /// The part of it that is thinking.
+    pub(crate) fn thinking_of(&self, line: &Line) -> Tokens {
+        Tokens { messages: 0, ..self.tokens_of(line) }
+    }
+}
+
+const SYNTHETIC: &str = "<synthetic>";
+
+/// The model of a message, without the date of its release and the mark of the large context window.
+fn model(line: &Line) -> Option<String> {
+    let mark = regex::Regex::new(r"(-\d{8})?(\[1m\])?$").unwrap();
+    let name = line.value["message"]["model"].as_str().filter(|_| line.kind() == "assistant")?;
+    Some(mark.replace(name, "").into_owned())
 }
 
 fn block_tokens(block: &Value, raw_input: Option<&str>) -> Tokens {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde_json::Value;
 
 use super::closing::{hold_closing, n_closing, open_loop};
-use super::count::{Tokens, tokens_of};
+use super::count::{Sent, Tokens, tokens_of};
 use super::live::{Live, is_command, is_prompt};
 use super::transcript::{Line, Transcript, is_thinking};
 
@@ -38,8 +38,8 @@ pub(crate) fn hold_truncated(truncated: &Truncated<'_>) {
     assert_eq!(report["messages"]["before"], messages.len(), "D-07: messages before");
     assert_eq!(report["messages"]["after"], left.len(), "D-07: messages after");
     let size = |transcript: &Transcript, live: &Live| {
-        let mut sum = Tokens::default();
-        live.order.iter().for_each(|at| sum += tokens_of(&transcript.lines[*at]));
+        let (mut sum, sent) = (Tokens::default(), Sent::of(transcript, live));
+        live.order.iter().for_each(|at| sum += sent.tokens_of(&transcript.lines[*at]));
         sum.messages + sum.thinking
     };
     let (old_size, new_size) = (size(&before, &live), size(&after, &live_after));
@@ -177,8 +177,9 @@ fn expected(
     let n = messages.len();
     let loop_from = loop_start(before, live).filter(|_| flags.contains(&"--keep-loop")).unwrap_or(usize::MAX);
     let keeps = |place: usize| flags.contains(&"--keep-thinking") || place >= loop_from;
+    let sent = Sent::of(before, live);
     let seen = |place: usize| {
-        let tokens = tokens_of(&before.lines[live.order[place]]);
+        let tokens = sent.tokens_of(&before.lines[live.order[place]]);
         tokens.messages + if keeps(place) { tokens.thinking } else { 0 }
     };
     let size = |opener: Option<usize>, start: usize| -> u64 {

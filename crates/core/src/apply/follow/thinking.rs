@@ -102,8 +102,11 @@ pub(super) fn remove_thinking(
                 rewrite.edit(line, splices);
                 gone
             };
-            removed.tokens += gone.0;
-            removed.signature_tokens += gone.1;
+            // What another model thought is not sent in any case (L-07).
+            if index.thinking_of(line).is_some_and(|thinking| thinking.unsent.is_none()) {
+                removed.tokens += gone.0;
+                removed.signature_tokens += gone.1;
+            }
         }
         removed.entries += 1;
         n_in_loop += u64::from(is_in_loop);

@@ -1,0 +1,131 @@
+//! The models that wrote messages, and what a resume sends of them (format: "Assistant entries"; L-07).
+
+use std::io::{self, Read, Seek};
+
+use super::{Chain, Index, MessageIdx, Record};
+
+/// The model of messages that the client made up itself.
+const SYNTHETIC: &[u8] = b"<synthetic>";
+/// The end of the name of a model that is used with the large context window.
+pub(super) const LARGE_WINDOW: &[u8] = b"[1m]";
+
+/// The models of the messages of a file. A resume goes on with the model of the last active message, and sends the thinking
+/// of that model alone (2.1.330).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Models {
+    names: Vec<Box<[u8]>>,
+    of_messages: Vec<MessageModel>,
+}
+
+/// The model of one message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum MessageModel {
+    /// The message has no model, or one of too many.
+    #[default]
+    Unknown,
+    /// The client wrote it, in the place of whatever model.
+    Synthetic,
+    /// The place in [`Models::names`].
+    Named(u8),
+}
+
+impl Models {
+    /// Adds the next message, whose model is `name`.
+    pub(super) fn push(&mut self, name: Option<&[u8]>) {
+        let model = match name {
+            None => MessageModel::Unknown,
+            Some(SYNTHETIC) => MessageModel::Synthetic,
+            Some(name) => self.number(base_name(name)).map_or(MessageModel::Unknown, MessageModel::Named),
+        };
+        self.of_messages.push(model);
+    }
+
+    fn number(&mut self, name: &[u8]) -> Option<u8> {
+        if let Some(known) = self.names.iter().position(|known| **known == *name) {
+            return u8::try_from(known).ok();
+        }
+        let next = u8::try_from(self.names.len()).ok()?;
+        self.names.push(name.into());
+        Some(next)
+    }
+
+    fn of(&self, message: Option<MessageIdx>) -> MessageModel {
+        message.and_then(|message| self.of_messages.get(message.0 as usize)).copied().unwrap_or_default()
+    }
+
+    /// Whether messages differ in their models.
+    pub(super) fn are_several(&self) -> bool {
+        self.names.len() > 1 || self.names.len() == 1 && self.of_messages.contains(&MessageModel::Unknown)
+    }
+}
+
+/// The name without the date of its release and the mark of the large context window: clients take these for one model.
+fn base_name(name: &[u8]) -> &[u8] {
+    let name = name.strip_suffix(LARGE_WINDOW).unwrap_or(name);
+    match name.split_last_chunk::<9>() {
+        Some((base, [b'-', date @ ..])) if date.iter().all(u8::is_ascii_digit) => base,
+        _ => name,
+    }
+}
+
+impl Index {
+    /// Takes out of the tokens what is active and yet not sent: thinking of other models, and what repeats an id.
+    ///
+    /// # Errors
+    /// When reading fails.
+    pub(super) fn leave_out_unsent(&mut self, reader: impl Read + Seek) -> io::Result<()> {
+        let has_others = self.models.are_several() && !self.thinking.is_empty();
+        let repeated = self.repeated_ids();
+        if !has_others && repeated.is_empty() {
+            return Ok(());
+        }
+        let chain = Chain::find(self);
+        if has_others {
+            self.leave_out_thinking(&chain);
+        }
+        if repeated.is_empty() { Ok(()) } else { self.leave_out_repeats(reader, &chain, &repeated) }
+    }
+
+    /// The model that resumes the session: that of the last active message which names one. `None` where none does.
+    #[must_use]
+    pub fn resuming_model(&self, chain: &Chain) -> Option<String> {
+        let MessageModel::Named(at) = self.last_model(chain)? else { return None };
+        self.models.names.get(usize::from(at)).map(|name| String::from_utf8_lossy(name).into_owned())
+    }
+
+    fn last_model(&self, chain: &Chain) -> Option<MessageModel> {
+        let mut models = chain.lines.iter().rev().map(|&line| self.models.of(self.record(line).message()));
+        models.find(|model| matches!(model, MessageModel::Named(_)))
+    }
+
+    /// Counts the thinking of other models than that which resumes `chain` as unsent.
+    fn leave_out_thinking(&mut self, chain: &Chain) {
+        let Some(resuming) = self.last_model(chain) else { return };
+        for thinking in &mut self.thinking {
+            let model = self.models.of(self.records.get(thinking.line.idx()).and_then(Record::message));
+            if model != resuming && model != MessageModel::Synthetic {
+                *thinking = thinking.as_unsent();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // As Claude Code 2.1.330 compares them; `scripts/test-client models` asks it.
+    #[test]
+    fn models_are_compared_without_dates_and_windows() {
+        for (name, base) in [
+            ("claude-opus-4-6", "claude-opus-4-6"),
+            ("claude-opus-4-6[1m]", "claude-opus-4-6"),
+            ("claude-sonnet-4-5-20250929", "claude-sonnet-4-5"),
+            ("claude-sonnet-4-5-20250929[1m]", "claude-sonnet-4-5"),
+            ("20250929", "20250929"),
+            ("m", "m"),
+        ] {
+            assert_eq!(base_name(name.as_bytes()), base.as_bytes());
+        }
+    }
+}
