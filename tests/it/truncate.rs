@@ -313,6 +313,38 @@ fn what_hangs_on_what_goes_goes_and_metadata_stays() {
     assert!(stage.bytes("back.jsonl") == source.as_bytes());
 }
 
+// D-08, N-07: what hangs on the end of the conversation is inactive only as long as the branch behind it is there.
+#[test]
+fn what_hangs_on_the_end_goes_with_the_branch_that_kept_it_inactive() {
+    let entry = |parent: &str, kind: &str, uuid: &str, second: u32| {
+        let parent = if parent.is_empty() { Value::Null } else { parent.into() };
+        let mut message = json!({"role": kind, "content": format!("{uuid} {}", "Some words. ".repeat(20))});
+        if kind == "assistant" {
+            message = json!({"role": kind, "id": uuid, "content": [{"type": "text", "text": uuid}]});
+        }
+        json!({"parentUuid": parent, "type": kind, "message": message, "uuid": uuid, "sessionId": "s",
+            "timestamp": format!("2026-01-01T00:00:{second:02}.000Z")})
+    };
+    let lines = [
+        entry("", "user", "u1", 1),
+        entry("u1", "assistant", "a1", 2),
+        entry("a1", "user", "u2", 3),
+        entry("u2", "assistant", "a2", 4),
+        json!({"type": "last-prompt", "lastPrompt": "u2", "leafUuid": "a2", "sessionId": "s"}),
+        entry("a2", "user", "left", 5),
+        entry("a1", "user", "other", 20),
+    ];
+    let source: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let stage = Stage::new().file("in.jsonl", &source);
+    stage
+        .run(["truncate", "in.jsonl", "--target-tokens", "70", "--tokens", "chars4", "-o", "out.jsonl", "--force"])
+        .ended(0);
+    let output = String::from_utf8(stage.bytes("out.jsonl")).unwrap();
+    assert!(output.contains("\"a2\"") && !output.contains("\"left\"") && !output.contains("\"other\""), "{output}");
+    stage.run(["restore", "out.jsonl", "--all", "-o", "back.jsonl"]).ended(0);
+    assert!(stage.bytes("back.jsonl") == source.as_bytes());
+}
+
 // S-05, S-09: thinking behind the cut goes, and an open tool loop is closed; the flags have it otherwise.
 #[test]
 fn thinking_of_what_is_left_goes_as_everywhere() {

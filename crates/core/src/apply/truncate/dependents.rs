@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use crate::apply::edit::rewrite::Rewrite;
-use ctxc_transcript::{Chain, Index, LineNo, Parent};
+use ctxc_transcript::scan::Kind;
+use ctxc_transcript::{Chain, Flags, Index, LineNo, Parent};
 
 /// What becomes of a dead entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -13,10 +14,13 @@ enum Fate {
     Walked,
     Stays,
     Goes,
+    /// It hangs on the end of the conversation, and is dead because a later entry of the file is of another branch.
+    Behind,
 }
 
 /// Drops every dead entry that hangs on one that `rewrite` drops: the progress of its calls, branches that were rewound.
-/// With them go the trees, such as those of subagents, that start inside `range` and hang on nothing live.
+/// With them go the trees, such as those of subagents, that start inside `range` and hang on nothing live. Where the last entry
+/// of the file goes, so does what hangs on the end of the conversation: a resume would go on from there.
 pub(in crate::apply) fn drop_dependents(index: &Index, chain: &Chain, range: &Range<LineNo>, rewrite: &mut Rewrite) {
     let mut fates = vec![Fate::Unknown; index.records.len()];
     let mut way = Vec::new();
@@ -24,10 +28,15 @@ pub(in crate::apply) fn drop_dependents(index: &Index, chain: &Chain, range: &Ra
         let mut at = line;
         let fate = loop {
             if chain.is_live(at) {
-                break if rewrite.dropped.contains(at) { Fate::Goes } else { Fate::Stays };
+                let is_end = chain.leaf == Some(at) || chain.lines.last() == Some(&at);
+                break match rewrite.dropped.contains(at) {
+                    true => Fate::Goes,
+                    false if is_end => Fate::Behind,
+                    false => Fate::Stays,
+                };
             }
             let Some(fate) = fates.get_mut(at.idx()) else { break Fate::Stays };
-            if matches!(fate, Fate::Stays | Fate::Goes) {
+            if matches!(fate, Fate::Stays | Fate::Goes | Fate::Behind) {
                 break *fate;
             }
             let is_circle = *fate == Fate::Walked;
@@ -44,7 +53,14 @@ pub(in crate::apply) fn drop_dependents(index: &Index, chain: &Chain, range: &Ra
             }
         }
     }
-    for line in index.lines().filter(|line| fates.get(line.idx()) == Some(&Fate::Goes)) {
+    let may_be_last = |line: &LineNo| {
+        let record = index.record(*line);
+        record.is_chained() && record.kind != Kind::Progress && !record.flags.any(Flags::SIDECHAIN)
+    };
+    let fate_of = |line: LineNo| fates.get(line.idx()).copied().unwrap_or(Fate::Unknown);
+    let last_goes = index.lines().rev().find(may_be_last).is_some_and(|last| fate_of(last) == Fate::Goes);
+    let goes = |line: &LineNo| fate_of(*line) == Fate::Goes || last_goes && fate_of(*line) == Fate::Behind;
+    for line in index.lines().filter(goes) {
         rewrite.drop_line(line);
     }
 }
