@@ -149,6 +149,26 @@ fn l_04_a_call_that_comes_back_before_what_a_client_wrote_has_a_result() {
     assert_eq!(n_closing(&stage, "again.jsonl"), n_closing(&stage, "c.jsonl"));
 }
 
+// L-04: what closed a call is a line of the session by now, of which an earlier operation knows nothing.
+#[test]
+fn l_04_what_closed_a_call_goes_with_it_when_an_earlier_operation_is_done_again() {
+    let stage = Stage::new().file("s.jsonl", session(4, 2));
+    let compact =
+        ["compact", "s.jsonl", "--force", "--keep-recent", "0", "--chunk-size", "4", "-o", "c.jsonl", "--json"];
+    let compacted = operation(&stage.run(compact).ended(0).json());
+    let undo = stage.run(["undo", "c.jsonl", "--op", &compacted, "-o", "u.jsonl", "--json"]).ended(0).json();
+    stage.run([&["prune", "u.jsonl"][..], &PRUNE, &["--mask", "1", "-o", "p.jsonl"]].concat()).ended(0);
+    assert_eq!(n_closing(&stage, "p.jsonl"), 3);
+    go_on(&stage, "p.jsonl");
+    let undo = operation(&undo);
+    stage.run(["undo", "p.jsonl", "--op", &undo, "--with-later", "-o", "again.jsonl"]).ended(0);
+    assert_eq!(refused(&stage, "again.jsonl"), [""; 0]);
+    assert_eq!(n_closing(&stage, "again.jsonl"), 0);
+    stage.run(["restore", "again.jsonl", "--all", "-o", "all.jsonl"]).ended(0);
+    assert_eq!(refused(&stage, "all.jsonl"), [""; 0]);
+    assert_eq!(n_closing(&stage, "all.jsonl"), 3);
+}
+
 // L-04: finding 81
 #[test]
 fn l_04_what_closes_a_loop_is_no_item() {

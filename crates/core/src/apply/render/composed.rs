@@ -12,6 +12,7 @@ use super::chains::{live_groups, stored_chain, with_inserted};
 use super::link::link;
 use super::source::Source;
 use super::take_edits::take_edits;
+use super::unclosed::drop_closing_of_dropped;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::follow::bounds::AppendedRun;
 use crate::apply::follow::revived::drop_revived;
@@ -53,6 +54,7 @@ pub fn composed(source: Source<'_>, history: &History) -> io::Result<Composed> {
     let healed = if active.is_empty() { &Chain::default() } else { &stored };
     index.heal_as(healed);
     take_edits(file, &index, &stored, layout, history, &active, &mut rewrite)?;
+    drop_closing_of_dropped(source, &index, &mut rewrite);
     let groups = live_groups(&stored, layout, &active);
     let mut chain = with_inserted(&stored, &groups);
     link(file, &index, &stored, &groups, &mut rewrite)?;

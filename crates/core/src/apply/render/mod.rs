@@ -10,3 +10,4 @@ mod link;
 pub(super) mod rebase;
 pub(super) mod source;
 pub(super) mod take_edits;
+mod unclosed;

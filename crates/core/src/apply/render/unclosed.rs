@@ -1,0 +1,39 @@
+//! Entries by which ctxc closed a tool loop, where the calls are not there any more.
+
+use std::collections::HashMap;
+
+use super::source::Source;
+use crate::apply::edit::rewrite::Rewrite;
+use crate::version::Address;
+use ctxc_transcript::{IdHash, Index, LineNo, context_tokens};
+
+/// Drops the results that closed calls which `rewrite` drops, and the message behind them where none of them is left: they are
+/// lines of the session since a client went on, but no operation that leaves the calls out knew of them.
+pub(super) fn drop_closing_of_dropped(source: Source<'_>, index: &Index, rewrite: &mut Rewrite) {
+    if rewrite.dropped.is_empty() || !source.runs.iter().any(|run| run.is_closing) {
+        return;
+    }
+    let ends = || index.tools.iter();
+    let calls: HashMap<IdHash, LineNo> = ends().filter(|end| !end.is_result).map(|end| (end.id, end.line)).collect();
+    let mut start = 0_u32;
+    for run in source.runs {
+        let lines = start..start.saturating_add(run.n_lines);
+        start = lines.end;
+        if !run.is_closing {
+            continue;
+        }
+        let places: Vec<LineNo> =
+            lines.filter_map(|line| source.layout.place(&Address::Stored(LineNo(line)))).collect();
+        let answered = ends().filter(|end| end.is_result && places.contains(&end.line));
+        let is_gone = |call: &IdHash| calls.get(call).is_some_and(|call| rewrite.dropped.contains(*call));
+        let (gone, left): (Vec<_>, Vec<_>) = answered.partition(|end| is_gone(&end.id));
+        let is_all = left.is_empty() && !gone.is_empty();
+        let going = if is_all { places } else { gone.into_iter().map(|end| end.line).collect() };
+        for line in going {
+            if !rewrite.dropped.contains(line) {
+                rewrite.save(line, context_tokens(index, line).0.cast_signed());
+                rewrite.drop_line(line);
+            }
+        }
+    }
+}
