@@ -15,9 +15,9 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::oracle::client::{Client, SESSION, session};
+use crate::oracle::client::{Client, SESSION, secrets, session};
 use crate::oracle::dice::Dice;
-use crate::oracle::model::{Actual, Document, Item, Model};
+use crate::oracle::model::{Actual, Document, Item, Model, masked};
 use crate::stage::{Run, Stage, corpus};
 
 /// What sequences did.
@@ -44,6 +44,8 @@ struct Scene {
     client: Client,
     model: Model,
     documents: Vec<Document>,
+    /// The texts that were forgotten: files are compared as if these were masked everywhere.
+    secrets: Vec<String>,
     /// The file that was written last.
     newest: usize,
     n_files: usize,
@@ -62,7 +64,7 @@ impl Scene {
         let source = Document::source(stage.path("0.jsonl"), &Actual::of(source.into_bytes()));
         let documents = vec![source];
         let (model, log, count) = (Model::default(), Vec::new(), Count::default());
-        Self { stage, dice, client, model, documents, newest: 0, n_files: 0, log, count }
+        Self { stage, dice, client, model, documents, secrets: Vec::new(), newest: 0, n_files: 0, log, count }
     }
 
     fn play(&mut self) -> Outcome {
@@ -76,21 +78,26 @@ impl Scene {
         let at = if self.dice.chance(75) { self.newest } else { self.dice.below(self.documents.len()) };
         match self.dice.below(100) {
             0..5 => self.shorten(at, "truncate"),
-            5..17 => self.shorten(at, "prune"),
-            17..23 => self.shorten(at, "compress"),
-            23..33 => self.shorten(at, "compact"),
-            33..36 => self.shorten(at, "run"),
-            36..46 => self.cut(at, "discard"),
-            46..51 => self.cut(at, "distill"),
-            51..59 => self.restore(at),
-            59..74 => self.undo(at),
-            74..78 => self.restore_all(at),
-            78..90 => self.append(at),
-            90..94 => {
+            5..15 => self.shorten(at, "prune"),
+            15..21 => self.shorten(at, "compress"),
+            21..30 => self.shorten(at, "compact"),
+            30..33 => self.shorten(at, "run"),
+            33..42 => self.cut(at, "discard"),
+            42..47 => self.cut(at, "distill"),
+            47..54 => self.restore(at),
+            54..57 => self.undo_what_was_given_back(at),
+            57..70 => self.undo(at),
+            70..74 => self.restore_all(at),
+            74..85 => self.append(at),
+            85..88 => {
                 self.copy(at);
                 Ok(())
             }
-            94..97 => {
+            88..91 => self.fork(at),
+            91..93 => self.change_archive(at),
+            93..94 => self.ask_other_archive(at),
+            94..95 => self.forget(at),
+            95..97 => {
                 self.rename(at);
                 Ok(())
             }
@@ -102,7 +109,16 @@ impl Scene {
     }
 
     fn read(&self, at: usize) -> Actual {
-        Actual::of(fs::read(&self.documents[at].path).unwrap())
+        self.actual(&self.documents[at].path)
+    }
+
+    /// The file at `path`, with what was forgotten masked.
+    fn actual(&self, path: &Path) -> Actual {
+        Actual::of(self.masked(fs::read(path).unwrap()))
+    }
+
+    fn masked(&self, bytes: Vec<u8>) -> Vec<u8> {
+        self.secrets.iter().fold(bytes, |bytes, secret| masked(&bytes, secret))
     }
 
     fn landing(&mut self) -> Landing {
@@ -122,8 +138,10 @@ impl Scene {
         };
         let path = self.documents[at].path.to_str().unwrap().to_owned();
         let args = [&[verb, &path], args, landing, &["--json"]].concat();
-        self.log.push(format!("ctxc {}", args.join(" ").replace(self.stage.path("").to_str().unwrap(), "")));
-        self.stage.run_within(&args)
+        let archive = ARCHIVES[self.documents[at].archive];
+        let typed = args.join(" ").replace(self.stage.path("").to_str().unwrap(), "");
+        self.log.push(format!("ctxc --archive {archive} {typed}"));
+        self.stage.run_within_archive(&args, archive)
     }
 
     /// The document that `run` wrote of the one at `at`, with one operation more.
@@ -155,10 +173,11 @@ impl Scene {
 
     /// Files that start as what was written to `document` are recognised by that, for it is newer.
     fn recognise(&mut self, document: &mut Document) {
-        let written = Actual::of(fs::read(&document.path).unwrap());
+        let written = self.actual(&document.path);
         document.n_version = written.keys().len();
         for at in 0..self.documents.len() {
             if self.documents[at].path != document.path
+                && self.documents[at].archive == document.archive
                 && self.documents[at].is_version
                 && self.documents[at].is_recognised(&self.read(at), &written)
             {
@@ -191,9 +210,14 @@ impl Scene {
         }
         let landing = self.landing();
         self.operate(at, verb, &args, landing)?;
-        // The same command once more, of the same file: several results of one source.
-        if landing != Landing::InPlace && self.dice.chance(10) {
+        // The same command once more, of the same file: several results of one source. What is undone in one holds in the other.
+        if landing != Landing::InPlace && self.dice.chance(20) {
+            let first = self.newest;
             self.operate(at, verb, &args, Landing::File)?;
+            if self.dice.chance(50) {
+                self.undo(self.newest)?;
+                self.hold(first)?;
+            }
         }
         Ok(())
     }
@@ -227,7 +251,7 @@ impl Scene {
         let operation = match report["operation"].as_str().filter(|_| report["unchanged"].is_null()) {
             Some(id) => {
                 let output = report["output"].as_str().unwrap();
-                let after = Actual::of(fs::read(self.stage.path("").join(output)).unwrap());
+                let after = self.actual(&self.stage.path("").join(output));
                 Some(self.model.learn(&self.documents[at], id, verb, &before, &after)?)
             }
             None => None,
@@ -273,6 +297,23 @@ impl Scene {
         self.take(at, &report, Some(operation)).map(drop)
     }
 
+    /// Items come back, an operation that had cut one of them is undone, and that undo is undone: the items stay (L-06).
+    fn undo_what_was_given_back(&mut self, at: usize) -> Outcome {
+        self.restore(at)?;
+        let given = self.documents[self.newest].history.last().copied();
+        let Some(cuts) = given.map(|given| self.model.cuts_given_back(given)) else { return Ok(()) };
+        if let Some(cut) =
+            self.model.standing(&self.documents[self.newest].history).into_iter().find(|it| cuts.contains(it))
+        {
+            self.undo_one(self.newest, cut)?;
+            let undone = self.documents[self.newest].history.last().copied();
+            if let Some(undone) = undone.filter(|it| self.model.operations[*it].undoes.contains(&cut)) {
+                self.undo_one(self.newest, undone)?;
+            }
+        }
+        Ok(())
+    }
+
     /// One operation is undone, or an undo.
     fn undo(&mut self, at: usize) -> Outcome {
         let history = self.documents[at].history.clone();
@@ -288,6 +329,12 @@ impl Scene {
         } else {
             *self.dice.pick(older)
         };
+        self.undo_one(at, chosen)
+    }
+
+    fn undo_one(&mut self, at: usize, chosen: usize) -> Outcome {
+        let history = self.documents[at].history.clone();
+        let standing = self.model.standing(&history);
         // What is done again may stand on what is still undone.
         let again: Vec<usize> = history.iter().copied().filter(|it| !standing.contains(it)).collect();
         let returns = &self.model.operations[chosen].undoes;
@@ -400,7 +447,7 @@ impl Scene {
             self.undone(at, &run, undone)?;
             let path = self.documents[self.newest].path.clone();
             let source: Vec<u8> = self.documents[at].stored.iter().flat_map(|it| it.line.raw.clone()).collect();
-            return if fs::read(&path).unwrap() == source {
+            return if self.actual(&path).bytes == source {
                 Ok(())
             } else {
                 Err(format!("{} is named as the source, and is not", path.display()))
@@ -416,7 +463,7 @@ impl Scene {
         self.count.operations += 1;
         let document = &self.documents[at];
         // A new session has an id and a title of its own.
-        if !document.is_grown() && !report["output"].is_null() && report["session_id"].is_null() {
+        if !document.is_fork && !document.is_grown() && !report["output"].is_null() && report["session_id"].is_null() {
             let source: Vec<u8> = document.stored.iter().flat_map(|it| it.line.raw.clone()).collect();
             if self.read(at).bytes != source {
                 return Err("the source does not come back byte for byte".to_owned());
@@ -431,14 +478,15 @@ impl Scene {
         let session = actual.session().unwrap_or(SESSION).to_owned();
         let mut talk = self.client.talk(&mut self.dice, &session, actual.tip());
         talk.grow();
-        let mut bytes = actual.bytes;
+        let mut bytes = fs::read(&self.documents[at].path).unwrap();
         if !bytes.is_empty() && !bytes.ends_with(b"\n") {
             bytes.push(b'\n');
         }
         bytes.extend((talk.lines.join("\n") + "\n").bytes());
         fs::write(&self.documents[at].path, &bytes).unwrap();
         self.log.push(format!("a client goes on in {}", name(&self.documents[at].path)));
-        self.documents[at].grow(&Actual::of(bytes));
+        let grown = Actual::of(self.masked(bytes));
+        self.documents[at].grow(&grown);
         self.newest = at;
         self.hold(at)
     }
@@ -457,6 +505,75 @@ impl Scene {
         let copy = self.documents[at].at(path);
         self.documents.push(copy);
         self.newest = self.documents.len() - 1;
+    }
+
+    /// A session with the same entries under another id, as `--fork-session` makes it; both go on.
+    fn fork(&mut self, at: usize) -> Outcome {
+        self.copy(at);
+        let id = format!("5e551011-0000-4000-8000-{:012x}", 0xf00 + self.n_files);
+        let text = fs::read(&self.documents[self.newest].path).unwrap();
+        let session = regex::bytes::Regex::new(r#""sessionId":"[^"]*""#).unwrap();
+        let text = session.replace_all(&text, format!(r#""sessionId":"{id}""#).as_bytes());
+        fs::write(&self.documents[self.newest].path, text).unwrap();
+        self.log.push(format!("{} is of session {id}", name(&self.documents[self.newest].path)));
+        self.documents[self.newest].is_fork = true;
+        self.hold(self.newest)?;
+        let fork = self.newest;
+        self.append(fork)?;
+        if self.dice.chance(50) { self.append(at) } else { Ok(()) }
+    }
+
+    /// A copy of a session without operations goes on with another archive.
+    fn change_archive(&mut self, at: usize) -> Outcome {
+        if self.documents[at].is_version {
+            return Ok(());
+        }
+        self.copy(at);
+        let copy = &mut self.documents[self.newest];
+        copy.archive = (copy.archive + 1) % ARCHIVES.len();
+        let verb = *self.dice.pick(&["prune", "compress", "compact"]);
+        self.shorten(self.newest, verb)
+    }
+
+    /// An archive that has not made a result says nothing of it that is not true (finding 82).
+    fn ask_other_archive(&mut self, at: usize) -> Outcome {
+        let document = &self.documents[at];
+        if !document.is_version || self.model.is_plain(document) {
+            return Ok(());
+        }
+        let (before, path) = (self.read(at).bytes, document.path.to_str().unwrap());
+        let archive = ARCHIVES[(document.archive + 1) % ARCHIVES.len()];
+        let output = self.stage.path("other.jsonl");
+        let verb: &[&str] = if self.dice.chance(50) { &["undo", path] } else { &["restore", path, "--all"] };
+        let run = self.stage.run_within_archive([verb, &["-o", output.to_str().unwrap(), "--json"]].concat(), archive);
+        self.log.push(format!("ctxc --archive {archive} {} -o other.jsonl", verb.join(" ")));
+        let is_written = fs::remove_file(&output).is_ok();
+        if run.code == Some(0) || is_written || self.read(at).bytes != before {
+            return Err(format!("an archive that does not know it: {}", run.text));
+        }
+        Ok(())
+    }
+
+    /// A text of the file at `at` is purged.
+    fn forget(&mut self, at: usize) -> Outcome {
+        let secrets = secrets(&self.read(at).bytes);
+        if secrets.is_empty() {
+            return Ok(());
+        }
+        let secret = self.dice.pick(&secrets).clone();
+        let archive = ARCHIVES[self.documents[at].archive];
+        self.log.push(format!("ctxc --archive {archive} forget --secret --yes, of {secret}"));
+        let args = ["forget", "--secret", "--yes", "--archive", &self.stage.archive_url(archive)];
+        let run = self.stage.command().args(args).write_stdin(secret.clone()).output().unwrap();
+        let said = String::from_utf8_lossy(&run.stderr).into_owned();
+        // Where nothing was done yet there is no archive.
+        if !run.status.success() && !said.contains("no archive") {
+            return Err(format!("refused: {said}"));
+        }
+        self.documents.iter_mut().for_each(|document| document.forget(&secret));
+        self.model.forget(&secret);
+        self.secrets.push(secret);
+        (0..self.documents.len()).try_for_each(|at| self.hold(at))
     }
 
     fn rename(&mut self, at: usize) {
@@ -505,6 +622,9 @@ impl Scene {
         self.restore_all(at)
     }
 }
+
+/// The archives, of which a file's operations are in one.
+const ARCHIVES: [&str; 2] = ["archive.sqlite", "other.sqlite"];
 
 fn name(path: &Path) -> String {
     path.file_name().unwrap().to_string_lossy().into_owned()

@@ -157,8 +157,15 @@ impl Stage {
     /// As [`Self::run`], within this process, for tests of many runs. There is nothing on standard input, and paths are
     /// absolute.
     pub(crate) fn run_within<'a>(&self, args: impl AsRef<[&'a str]>) -> Run {
-        let variables = self.variables().into_iter().map(|(name, value)| (name.to_owned(), value));
-        let host = HostEnvironment { cwd: self.project.clone(), variables: variables.collect() };
+        self.run_within_archive(args, "archive.sqlite")
+    }
+
+    /// As [`Self::run_within`], with another archive of this home.
+    pub(crate) fn run_within_archive<'a>(&self, args: impl AsRef<[&'a str]>, archive: &str) -> Run {
+        let own = self.variables().into_iter().filter(|(name, _)| *name != "CTXC_ARCHIVE");
+        let variables = own.chain([("CTXC_ARCHIVE", self.archive_url(archive).into())]);
+        let variables = variables.map(|(name, value)| (name.to_owned(), value)).collect();
+        let host = HostEnvironment { cwd: self.project.clone(), variables };
         let ended = run_within(args.as_ref(), &host);
         self.ran(args.as_ref(), Some(ended.code.into()), ended.stdout, &ended.stderr)
     }
@@ -214,9 +221,14 @@ impl Stage {
             ("CLAUDE_CONFIG_DIR", ".claude"),
         ];
         let folders = FOLDERS.map(|(name, folder)| (name, self.home.join(folder).into_os_string()));
-        let archive = format!("sqlite:{}", self.home.join("archive.sqlite").display());
+        let archive = self.archive_url("archive.sqlite");
         let own = self.env.iter().map(|(name, value)| (name.as_str(), value.into()));
         folders.into_iter().chain([("CTXC_ARCHIVE", archive.into())]).chain(own).collect()
+    }
+
+    /// The URL of an archive in the home.
+    pub(crate) fn archive_url(&self, name: &str) -> String {
+        format!("sqlite:{}", self.home.join(name).display())
     }
 
     /// The text without what differs from run to run: the home becomes `[HOME]`, a session's id `[its name]`, and any

@@ -11,6 +11,21 @@ pub(crate) struct Client {
     n: usize,
 }
 
+fn uuid_of(n: usize) -> String {
+    format!("{n:08x}-0000-4000-8000-000000000000")
+}
+
+/// What only the text `n` of all has in it.
+fn secret(n: usize) -> String {
+    format!("lease-owner-{n:06}")
+}
+
+/// The secrets of texts in `bytes`, as often as they are there.
+pub(crate) fn secrets(bytes: &[u8]) -> Vec<String> {
+    let found = regex::bytes::Regex::new(r"lease-owner-\d{6}").unwrap();
+    found.find_iter(bytes).map(|found| String::from_utf8_lossy(found.as_bytes()).into_owned()).collect()
+}
+
 /// Lines that are being written.
 pub(crate) struct Talk<'a> {
     client: &'a mut Client,
@@ -49,12 +64,12 @@ impl Talk<'_> {
         let n = self.count();
         let len = self.dice.below(9);
         let filler: String = (0..len).map(|at| FILLER[(at + n) % FILLER.len()]).collect();
-        format!("{what} {n} starts. {filler}It says \"{n}\" and ends as {what} {n}.")
+        format!("{what} {n} starts. {filler}It says \"{n}\" with {} and ends as {what} {n}.", secret(n))
     }
 
     fn entry(&mut self, kind: &str, parent: Option<&String>, fields: &Value) -> String {
         let n = self.count();
-        let uuid = format!("{n:08x}-0000-4000-8000-000000000000");
+        let uuid = uuid_of(n);
         let mut entry = json!({"parentUuid": parent, "isSidechain": false, "sessionId": self.session, "type": kind});
         entry.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         entry["uuid"] = uuid.clone().into();
@@ -253,10 +268,17 @@ impl Talk<'_> {
     /// A line that is not as it should be.
     pub(crate) fn oddity(&mut self) {
         let n = self.count();
-        match self.dice.below(4) {
+        match self.dice.below(6) {
             0 => self.lines.push(format!(r#"{{"type":"user","n":{n},"#)),
             1 => self.lines.push(format!("not JSON {n}")),
             2 => self.lines.last_mut().into_iter().for_each(|line| line.push('\r')),
+            // The next entry's parent is missing. The client continues at the one before, unless that is more than 5 s older.
+            3 => {
+                self.client.n += *self.dice.pick(&[0, 3, 5, 9]);
+                self.parent = Some(format!("{n:08x}-0000-4000-8000-00000000dead"));
+            }
+            // It is its own parent.
+            4 => self.parent = Some(uuid_of(n + 1)),
             _ => {
                 // The same uuid once more: the later line is meant.
                 let Some(line) = self.lines.last().filter(|line| line.ends_with('}')).cloned() else { return };

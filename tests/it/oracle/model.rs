@@ -22,6 +22,12 @@ pub(crate) struct Stored {
     pub(crate) is_source: bool,
 }
 
+/// `bytes` with `secret` and its masks alike.
+pub(crate) fn masked(bytes: &[u8], secret: &str) -> Vec<u8> {
+    let found = regex::bytes::Regex::new(&format!(r"{}|\[forgot[^\]]*\]", regex::escape(secret))).unwrap();
+    found.replace_all(bytes, b"[forgot]".as_slice()).into_owned()
+}
+
 /// What one operation did.
 #[derive(Default)]
 pub(crate) struct Operation {
@@ -64,6 +70,12 @@ pub(crate) struct Document {
     pub(crate) is_version: bool,
     /// How many lines it had when it was written.
     pub(crate) n_version: usize,
+    /// The archive that has its operations.
+    pub(crate) archive: usize,
+    /// Whether it has the entries of a session of another id: the archive has a line once, with the id that it saw first.
+    pub(crate) is_fork: bool,
+    /// Whether a text was masked in it, so that thinking no longer stands behind what it was written behind.
+    is_masked: bool,
 }
 
 /// The operations of all files.
@@ -136,6 +148,9 @@ impl Document {
             problems: BTreeSet::new(),
             is_version: false,
             n_version: 0,
+            archive: 0,
+            is_fork: false,
+            is_masked: false,
         };
         document.grow(actual);
         document
@@ -191,6 +206,18 @@ impl Document {
     pub(crate) fn is_recognised(&self, actual: &Actual, other: &Actual) -> bool {
         let (own, other) = (actual.keys(), other.keys());
         other.len() >= self.n_version && own.starts_with(&other)
+    }
+
+    /// Masks a text that was forgotten.
+    pub(crate) fn forget(&mut self, secret: &str) {
+        for stored in &mut self.stored {
+            if memchr::memmem::find(&stored.line.raw, secret.as_bytes()).is_some() {
+                let Stored { mark, line, is_source } = &**stored;
+                let line = Line::read(&masked(&line.raw, secret));
+                *stored = Rc::new(Stored { mark: mark.clone(), line, is_source: *is_source });
+                self.is_masked = true;
+            }
+        }
     }
 
     pub(crate) fn is_grown(&self) -> bool {
@@ -430,10 +457,27 @@ impl Model {
         document.stored.iter().any(|it| drops.contains(&it.mark) && is_of(&it.line))
     }
 
+    /// The operations of which `operation` takes something back.
+    pub(crate) fn cuts_given_back(&self, operation: usize) -> BTreeSet<usize> {
+        self.operations[operation].gives_back.iter().map(|(cut, _, _)| *cut).collect()
+    }
+
     pub(crate) fn give_back(&mut self, id: &str, cuts: Vec<(usize, String, Path)>) -> usize {
         let gives_back = cuts.into_iter().collect();
         self.operations.push(Operation { id: id.to_owned(), verb: "restore", gives_back, ..Operation::default() });
         self.operations.len() - 1
+    }
+
+    /// Masks a text that was forgotten in what operations put somewhere.
+    pub(crate) fn forget(&mut self, secret: &str) {
+        for operation in &mut self.operations {
+            for (_, value) in operation.edits.values_mut().flatten() {
+                let text = value.as_ref().map(Value::to_string).filter(|text| text.contains(secret));
+                if let Some(text) = text {
+                    *value = serde_json::from_slice(&masked(text.as_bytes(), secret)).ok();
+                }
+            }
+        }
     }
 
     /// Holds the file against what it should be.
@@ -442,13 +486,17 @@ impl Model {
         self.hold_lines(document, &standing, actual)?;
         self.hold_chain(document, &standing, actual)?;
         self.hold_inserted(document, &standing, actual)?;
-        hold_thinking(document, actual)?;
-        self.hold_loop(document, &standing, actual)?;
+        if !document.is_masked {
+            hold_thinking(document, actual)?;
+            self.hold_loop(document, &standing, actual)?;
+        }
         let problems = problems(&actual.transcript, &actual.live);
         if let Some(problem) = problems.difference(&document.problems).next() {
             return Err(format!("a resume: {problem}"));
         }
-        if self.is_plain(document) { hold_plain(document, actual) } else { Ok(()) }
+        // What is written has the parents that clients find themselves (L-02); what no operation stands on has those it named.
+        let is_written = document.is_grown() || standing.iter().any(|it| self.operations[*it].undoes.is_empty());
+        if self.is_plain(document) { hold_plain(document, actual, is_written) } else { Ok(()) }
     }
 
     /// Each line is what holds of it, in the order of the session.
@@ -484,8 +532,15 @@ impl Model {
     /// What is active without any operation, and is not dropped, is what a resume sends, in that order.
     fn hold_chain(&self, document: &Document, standing: &[usize], actual: &Actual) -> Result<(), String> {
         let drops = self.drops(standing);
+        // What closed a call goes with it.
+        let calls = document.stored.iter().filter(|it| drops.contains(&it.mark)).flat_map(|it| it.line.blocks());
+        let calls: HashSet<&Value> = calls.filter(|it| it["type"] == "tool_use").map(|it| &it["id"]).collect();
+        let closing = || document.stored.iter().filter(|it| is_closing(&it.line)).flat_map(|it| it.line.blocks());
+        let is_unclosed = closing().any(|block| calls.contains(&block["tool_use_id"]));
         let is_firm = |mark: &String| {
-            !document.find(mark).is_some_and(|stored| stored.line.is_thinking_only()) && !drops.contains(mark)
+            !(is_unclosed && mark.starts_with("closing "))
+                && !document.find(mark).is_some_and(|stored| stored.line.is_thinking_only())
+                && !drops.contains(mark)
         };
         let expected: Vec<&String> = document.active.iter().filter(|mark| is_firm(mark)).collect();
         let chain = actual.chain();
@@ -599,7 +654,9 @@ fn hold_thinking(document: &Document, actual: &Actual) -> Result<(), String> {
 }
 
 /// Without any operation the lines of the source are there byte for byte, and behind them those of clients.
-fn hold_plain(document: &Document, actual: &Actual) -> Result<(), String> {
+/// Of a file with operations all the same, parents may differ.
+fn hold_plain(document: &Document, actual: &Actual, is_written: bool) -> Result<(), String> {
+    let compared = |line: &[u8]| if is_written { without_parent(line) } else { without_session(line) };
     let mut lines = actual.transcript.lines.iter().filter(|line| document.has(line)).peekable();
     for stored in &document.stored {
         let Stored { mark: wanted, line: was, is_source } = &**stored;
@@ -610,7 +667,7 @@ fn hold_plain(document: &Document, actual: &Actual) -> Result<(), String> {
             }
             return Err(format!("the line {wanted} does not come back"));
         };
-        if *is_source && without_session(&is.raw) != without_session(&was.raw) {
+        if *is_source && compared(&is.raw) != compared(&was.raw) {
             return Err(format!(
                 "the line {wanted} comes back as {}, and was {}",
                 String::from_utf8_lossy(&is.raw),
@@ -620,6 +677,15 @@ fn hold_plain(document: &Document, actual: &Actual) -> Result<(), String> {
         lines.next();
     }
     Ok(())
+}
+
+/// A line without its session and its parent, which the client of the tests writes first.
+fn without_parent(line: &[u8]) -> String {
+    let line = without_session(line);
+    match line.strip_prefix("{\"parentUuid\":").and_then(|rest| rest.split_once(',')) {
+        Some((_, rest)) => rest.to_owned(),
+        None => line,
+    }
 }
 
 fn without_session(line: &[u8]) -> String {

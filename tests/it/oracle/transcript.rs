@@ -29,7 +29,7 @@ impl Transcript {
 }
 
 impl Line {
-    fn read(raw: &[u8]) -> Self {
+    pub(crate) fn read(raw: &[u8]) -> Self {
         let text = raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw);
         let value = serde_json::from_slice(text).unwrap_or_else(|_| {
             // Half a surrogate pair is a string to JavaScript and none to Rust.
