@@ -1,11 +1,13 @@
 //! Missing, own and circular parents, as Claude Code 2.1.330 reads them (L-02): each case was sent by the real client, and is
 //! sent again by `scripts/test-client parents`.
 
+use std::collections::HashSet;
+
 use ctxc::transcript::{Chain, Index, PROVEN_CLIENT};
 use serde_json::{Value, json};
 
 use crate::oracle::{Live, Transcript};
-use crate::stage::Stage;
+use crate::stage::{Stage, corpus};
 
 /// The cases: `fixtures/parents.json` says what stands in it.
 fn cases() -> Vec<Value> {
@@ -124,6 +126,63 @@ fn l_02_a_result_has_its_parents_and_undo_gives_the_source_back() {
             assert!(stage.bytes("back.jsonl") == source, "{name}");
             let check = stage.run(["check", "out.jsonl"]).text.clone();
             assert!(!check.contains("continues at"), "{name}: {check}");
+        }
+    }
+}
+
+/// No verb leaves an entry in the file, and yet out of what a client sends.
+fn hold_active(name: &str, source: &[u8]) {
+    const VERBS: [&[&str]; 7] = [
+        &["prune", "in.jsonl", "--mask", "0", "--protect-steps", "0"],
+        &["compress", "in.jsonl", "--bands", "0-60:heavy"],
+        &["run", "in.jsonl", "--preset", "aggressive"],
+        &["truncate", "in.jsonl", "--target-tokens", "60", "--tokens", "chars4", "--force"],
+        &["fit", "in.jsonl", "--to", "1000", "--best-effort"],
+        &["compact", "in.jsonl", "--force", "--keep-recent", "3"],
+        &["compact", "in.jsonl", "--force", "--keep-recent", "0"],
+    ];
+    let stage = Stage::new().file("in.jsonl", source);
+    let uuids = |bytes: &[u8]| {
+        let transcript = Transcript::read(bytes);
+        let (active, all) = (Live::of(&transcript).order, 0..transcript.lines.len());
+        let uuid = |at: usize| transcript.lines[at].uuid().map(str::to_owned);
+        (active.into_iter().filter_map(uuid).collect::<Vec<_>>(), all.filter_map(uuid).collect::<HashSet<_>>())
+    };
+    let (before, _) = uuids(source);
+    for verb in VERBS {
+        let run = stage.run([verb, &["-o", "out.jsonl"]].concat());
+        let Ok(output) = std::fs::read(stage.path("out.jsonl")) else {
+            assert!(run.stderr.contains("hint"), "{name}, {verb:?}: {}", run.text);
+            continue;
+        };
+        let (after, there) = uuids(&output);
+        let lost: Vec<_> = before.iter().filter(|uuid| there.contains(*uuid) && !after.contains(uuid)).collect();
+        assert!(lost.is_empty(), "{name}, {verb:?}: {lost:?} are there, and not active");
+        let kept =
+            |uuids: &[String], of: &[String]| uuids.iter().filter(|it| of.contains(it)).cloned().collect::<Vec<_>>();
+        assert_eq!(kept(&after, &before), kept(&before, &after), "{name}, {verb:?}: another order");
+        stage.run(["restore", "out.jsonl", "--all", "-o", "back.jsonl"]).ended(0);
+        assert!(stage.bytes("back.jsonl") == source, "{name}, {verb:?}");
+        for file in ["out.jsonl", "back.jsonl"] {
+            std::fs::remove_file(stage.path(file)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn l_02_what_a_client_sends_and_a_verb_leaves_stays_active() {
+    for case in cases() {
+        hold_active(&case["name"].to_string(), transcript(&case).as_bytes());
+    }
+}
+
+#[test]
+#[ignore = "needs a corpus of transcripts: CTXC_CORPUS"]
+fn l_02_what_a_client_sends_of_the_corpus_stays_active() {
+    for path in corpus() {
+        let source = std::fs::read(&path).unwrap();
+        if !Live::of(&Transcript::read(&source)).healed.is_empty() && source.len() < 3_000_000 {
+            hold_active(&path.display().to_string(), &source);
         }
     }
 }
