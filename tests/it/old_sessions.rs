@@ -109,7 +109,12 @@ fn n_13_too_large_an_archive_is_a_warning_and_nothing_goes() {
     let quiet = warned(stage.run(["keep", "--all"]));
     assert!(!quiet.contains("warning"), "{quiet}");
     let stage = stage.file("../config/ctxc/ctxc.toml", "keep_max = \"lots\"\n");
-    assert_snapshot!(stage.run(["keep", "--all"]).ended(2).stderr, @r#"error: keep_max: "lots" is not a size such as 500MB or 2GB"#);
+    let refused = stage.run(["keep", "--all"]).ended(2);
+    assert!(
+        refused.stderr.contains("ctxc.toml: keep_max: \"lots\" is not a size such as 500MB or 2GB"),
+        "{}",
+        refused.text
+    );
 }
 
 // N-13

@@ -8,7 +8,6 @@ use super::model::Models;
 use super::preserved::PreservedSegment;
 use super::reading::{Pointer, Reading, Thinking, clamp, preserved};
 use super::record::{Flags, IdHash, LineNo, MessageIdx, PackedParent, Parent, Record};
-use super::repeats::EndKey;
 use super::scan::Scan;
 use super::times::Times;
 use super::tools::Tools;
@@ -44,7 +43,7 @@ pub struct Index {
     /// The models that wrote the messages.
     pub(super) models: Models,
     /// The active calls and results that clients leave out, for they have sent one of the same id.
-    pub(super) repeats: HashSet<EndKey>,
+    pub(super) repeats: HashSet<(LineNo, IdHash, bool)>,
     pub(super) offsets: Vec<u64>,
     /// The times of entries, where parents are missing or circular.
     pub(super) times: Option<Arc<Times>>,

@@ -36,6 +36,7 @@ mod tools;
 mod totals;
 mod transcript;
 mod turn;
+mod unsent;
 
 pub use calibration::{Calibration, context_tokens};
 pub use chain::{Chain, ChainEnd};

@@ -1,8 +1,6 @@
 //! The models that wrote messages, and what a resume sends of them (format: "Assistant entries"; L-07).
 
-use std::io::{self, Read, Seek};
-
-use super::{Chain, Index, MessageIdx, Record};
+use super::record::MessageIdx;
 
 /// The model of messages that the client made up itself.
 const SYNTHETIC: &[u8] = b"<synthetic>";
@@ -19,7 +17,7 @@ pub(super) struct Models {
 
 /// The model of one message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum MessageModel {
+pub(super) enum MessageModel {
     /// The message has no model, or one of too many.
     #[default]
     Unknown,
@@ -49,8 +47,14 @@ impl Models {
         Some(next)
     }
 
-    fn of(&self, message: Option<MessageIdx>) -> MessageModel {
+    /// The model of `message`.
+    pub(super) fn of(&self, message: Option<MessageIdx>) -> MessageModel {
         message.and_then(|message| self.of_messages.get(message.0 as usize)).copied().unwrap_or_default()
+    }
+
+    /// The name of the model at this place.
+    pub(super) fn name(&self, at: u8) -> Option<String> {
+        self.names.get(usize::from(at)).map(|name| String::from_utf8_lossy(name).into_owned())
     }
 
     /// Whether messages differ in their models.
@@ -65,48 +69,6 @@ fn base_name(name: &[u8]) -> &[u8] {
     match name.split_last_chunk::<9>() {
         Some((base, [b'-', date @ ..])) if date.iter().all(u8::is_ascii_digit) => base,
         _ => name,
-    }
-}
-
-impl Index {
-    /// Takes out of the tokens what is active and yet not sent: thinking of other models, and what repeats an id.
-    ///
-    /// # Errors
-    /// When reading fails.
-    pub(super) fn leave_out_unsent(&mut self, reader: impl Read + Seek) -> io::Result<()> {
-        let has_others = self.models.are_several() && !self.thinking.is_empty();
-        let repeated = self.repeated_ids();
-        if !has_others && repeated.is_empty() {
-            return Ok(());
-        }
-        let chain = Chain::find(self);
-        if has_others {
-            self.leave_out_thinking(&chain);
-        }
-        if repeated.is_empty() { Ok(()) } else { self.leave_out_repeats(reader, &chain, &repeated) }
-    }
-
-    /// The model that resumes the session: that of the last active message which names one. `None` where none does.
-    #[must_use]
-    pub fn resuming_model(&self, chain: &Chain) -> Option<String> {
-        let MessageModel::Named(at) = self.last_model(chain)? else { return None };
-        self.models.names.get(usize::from(at)).map(|name| String::from_utf8_lossy(name).into_owned())
-    }
-
-    fn last_model(&self, chain: &Chain) -> Option<MessageModel> {
-        let mut models = chain.lines.iter().rev().map(|&line| self.models.of(self.record(line).message()));
-        models.find(|model| matches!(model, MessageModel::Named(_)))
-    }
-
-    /// Counts the thinking of other models than that which resumes `chain` as unsent.
-    fn leave_out_thinking(&mut self, chain: &Chain) {
-        let Some(resuming) = self.last_model(chain) else { return };
-        for thinking in &mut self.thinking {
-            let model = self.models.of(self.records.get(thinking.line.idx()).and_then(Record::message));
-            if model != resuming && model != MessageModel::Synthetic {
-                *thinking = thinking.as_unsent();
-            }
-        }
     }
 }
 

@@ -10,9 +10,6 @@ use super::scan::{BlockKind, Scan};
 use super::{Chain, IdHash, Index, LineNo, result_tokens};
 use crate::text::Tokens;
 
-/// A call or a result: its line, its id, and whether it is the result.
-pub(super) type EndKey = (LineNo, IdHash, bool);
-
 impl Index {
     /// Whether the call or the result `id` of `line` is left out by clients, for they have sent one of this id before.
     #[must_use]
