@@ -11,8 +11,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use ctxc::apply::{read_ledger, read_said};
-use ctxc::engine::{Extract, Said, Summarize};
-use ctxc::plan::{Batch, Clip, Ledger, chunks, refold, split, view};
+use ctxc::engine::{Extract, Prompts, Said, Summarize};
+use ctxc::plan::{Batch, Clip, Ledger, Room, chunks, refold, split, view};
 use ctxc::run::summarize_at_once;
 use ctxc::text::{Tokens, chars4};
 use ctxc::transcript::{Chain, Index, LineNo, LineSet, Messages, Owner};
@@ -88,7 +88,7 @@ fn view_of(path: &str) -> Result<String> {
     for batch in &batches {
         ledger.merge(batch.ledger.clone());
     }
-    let view = view(&batches, clip, &ledger, Some("0f3c"), LIMIT);
+    let view = view(&batches, clip, &ledger, Some("0f3c"), Room { limit: LIMIT, prompts: Prompts::Compete });
     let json = serde_json::to_string(&ledger)?.len();
     Ok(format!(
         "{view}\n\n-------- {} tokens; {} messages kept; ledger {json} bytes; read in {read:?}",

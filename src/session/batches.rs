@@ -7,7 +7,7 @@ use crate::session::open::OpenSession;
 use crate::session::options::{Consent, EngineChoice, Keep, Summaries, Summarizing};
 use crate::session::summarize::{calls, expect, summarize};
 use ctxc_core::apply::{Labels, NamedBatch, PriorSummary, ReadChunk, find_batches};
-use ctxc_core::plan::{Batch, Clip, Ledger, refold, view};
+use ctxc_core::plan::{Batch, Clip, Ledger, Room, refold, view};
 use ctxc_engine::Said;
 use ctxc_engine::run::Summarized;
 
@@ -166,7 +166,8 @@ impl Batches {
             ledger.merge(batch.ledger.clone());
         }
         let session = (self.kept == Kept::InArchive).then_some(self.session.as_str());
-        view(&batches, clip(how), &ledger, session, how.summarizing.limit)
+        let room = Room { limit: how.summarizing.limit, prompts: how.summarizing.prompts };
+        view(&batches, clip(how), &ledger, session, room)
     }
 
     /// The batches that were made now.

@@ -100,10 +100,10 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     ----- standard error
     engine    extract (built in, offline)
     compacted the oldest 75 of 80 messages into 4 summaries (engine: extract)
-    context   31.7k -> 22.6k tokens (106 % -> 75 % of 30k)
+    context   31.7k -> 22.7k tokens (106 % -> 76 % of 30k)
     thinking  removed in 1 entry (the API rejects it after an edit)
     cache     5.8k tokens re-cached; breaks even after 8 steps
-    file      179.8 kB -> 24.1 kB
+    file      179.8 kB -> 24.3 kB
     resume    claude --resume [ID] (after moving it into its project folder in ~/.claude/projects)
     undo      ctxc undo [HOME]/shop/[ID].jsonl
     ");
@@ -122,7 +122,7 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     messagesCompressed: 75
     batchesCreated: 4
     tokensEstimateBefore: 31662
-    tokensEstimateAfter: 22582
+    tokensEstimateAfter: 22653
     messages: {"before":80,"after":6}
     omitted: 0
     refolds: 0

@@ -9,6 +9,7 @@ mod error;
 mod extract;
 pub mod http;
 pub mod language;
+pub mod needs;
 mod outcome;
 mod pattern;
 mod price;

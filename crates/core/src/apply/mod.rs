@@ -52,6 +52,7 @@ pub use read::describe::{Described, describe, shortened};
 pub use read::document::{EntryText, document, texts};
 pub use read::ledger::read_ledger;
 pub use read::named::{Named, Text, beginning, each_text, find_named};
+pub use read::needs::read_needs;
 pub use read::outline::{Change, Outline, Outlined};
 pub use read::page::Page;
 pub use read::past::{has_placeholder, state_has_placeholder};

@@ -16,6 +16,7 @@ use self::todos::Todos;
 use super::effects::Action;
 use super::test_report::TestReport;
 use super::test_run::TestRun;
+use ctxc_engine::needs::Needs;
 use ctxc_transcript::text::{Digest, on_one_line};
 
 pub use self::todos::{Progress, TaskNews, Todo};
@@ -36,6 +37,9 @@ pub struct Ledger {
     tests: Failing,
     #[serde(default, skip_serializing_if = "Todos::is_empty")]
     todos: Todos,
+    /// The lines that the agent may need later.
+    #[serde(default, skip_serializing_if = "Needs::is_empty")]
+    pub(super) needs: Needs,
 }
 
 /// What was last done with a file.
@@ -112,12 +116,18 @@ impl Ledger {
 
     /// Adds what `later` messages did.
     pub fn merge(&mut self, later: Self) {
-        let Self { folder, files, commands, tests, todos } = later;
+        let Self { folder, files, commands, tests, todos, needs } = later;
         self.folder = self.folder.take().or(folder);
         self.files.merge(files, Touched::then);
         self.commands.merge(commands, Runs::then);
         self.tests.merge(tests);
         self.todos.merge(todos);
+        self.needs.merge(needs);
+    }
+
+    /// Notes the lines that the agent may need later.
+    pub fn note_needs(&mut self, needs: Needs) {
+        self.needs.merge(needs);
     }
 
     /// Notes a folder that was worked in; the first that is noted stays. Files below it are told by their paths inside.

@@ -46,4 +46,4 @@ pub use task::{Candidate, Include, Roles, Selection, candidates};
 pub use test_report::TestReport;
 pub use test_run::{Reach, Runner, TestRun, shows_its_end};
 pub use truncate::{As, Kept, Message, Opening, TopDownTruncation, Truncation, Unchanged};
-pub use view::view;
+pub use view::{Room, view};

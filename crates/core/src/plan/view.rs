@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Batch, Clip, Ledger};
+use ctxc_engine::Prompts;
 use ctxc_engine::language::Statement;
 use ctxc_transcript::text::{Tokens, chars4};
 
@@ -12,20 +13,30 @@ const STATE_IS: &str = "From the tool calls, newest first.";
 /// the most tokens of it.
 const STATE: u64 = 20;
 const STATE_BETWEEN: (u64, u64) = (100, 1200);
+/// The part of what was read that lines take in a view, in thousandths: as much as what tools said took before (K-10).
+const NEEDED: u64 = 24;
 /// Where little was said and much was done: so many tokens for a hundred messages, but for this many messages at most.
 const STATE_OF_MESSAGES: u64 = 150;
 const MOST_MESSAGES: u64 = 500;
 
+/// The room of a view.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// The most of each summary.
+    pub limit: Tokens,
+    /// Whether prompts are within that.
+    pub prompts: Prompts,
+}
+
 /// The head of a conversation whose older messages are in `batches`: the first and the last of them as `clip` says,
-/// how to read those between, and what `ledger` knows. `session` is what the archive keeps them under, and `limit` is what each
-/// of them may have.
+/// how to read those between, and what `ledger` knows. `session` is what the archive keeps them under.
 ///
 /// Summaries carry on those before them: an item that stands in a later one that is shown is not shown before, nor is one that a
 /// later one replaces. A single summary that is so short that its frame would be over a tenth of the view gets a shorter
 /// one (K-05).
 #[must_use]
-pub fn view(batches: &[Batch], clip: Clip, ledger: &Ledger, session: Option<&str>, limit: Tokens) -> String {
-    if let Some(short) = short_view(batches, ledger, session, limit) {
+pub fn view(batches: &[Batch], clip: Clip, ledger: &Ledger, session: Option<&str>, room: Room) -> String {
+    if let Some(short) = short_view(batches, ledger, session, room) {
         return short;
     }
     let n_first = batches.len().min(clip.first as usize);
@@ -40,7 +51,8 @@ pub fn view(batches: &[Batch], clip: Clip, ledger: &Ledger, session: Option<&str
         parts.push(omitted(between, session));
     }
     parts.extend(recent);
-    parts.extend(state(&parts, batches, ledger, limit));
+    parts.extend(state(&parts, batches, ledger, room.limit));
+    parts.extend(needed(&parts, ledger, room, first.len() + last.len()));
     parts.join("\n\n")
 }
 
@@ -50,7 +62,7 @@ const RECENT: &str = "## Recent context";
 const FRAME: usize = 10;
 
 /// The view of a single batch whose frame would take more than its part.
-fn short_view(batches: &[Batch], ledger: &Ledger, session: Option<&str>, limit: Tokens) -> Option<String> {
+fn short_view(batches: &[Batch], ledger: &Ledger, session: Option<&str>, room: Room) -> Option<String> {
     let [only] = batches else { return None };
     let text = news(&only.text, &mut Shown::default());
     let frame = opening(batches, session).len() + RECENT.len() + only.header().len();
@@ -60,7 +72,8 @@ fn short_view(batches: &[Batch], ledger: &Ledger, session: Option<&str>, limit: 
     let messages = messages(batches);
     let opening = format!("[Context Summary of {messages}. Originals: `ctxc archive search WORDS`]");
     let mut parts = vec![format!("{opening}\n{}\n{text}", only.mark())];
-    parts.extend(state(&parts, batches, ledger, limit));
+    parts.extend(state(&parts, batches, ledger, room.limit));
+    parts.extend(needed(&parts, ledger, room, 1));
     Some(parts.join("\n\n"))
 }
 
@@ -74,6 +87,21 @@ fn state(parts: &[String], batches: &[Batch], ledger: &Ledger, limit: Tokens) ->
     let least = for_messages.max(fewest).min(limit.0 * STATE / 100);
     let state = ledger.told(Tokens((told * STATE / 100).max(least).min(most)));
     (!state.is_empty()).then(|| format!("## State\n\n{STATE_IS}\n\n{state}"))
+}
+
+/// The lines that the agent may need, beside what `parts` say.
+fn needed(parts: &[String], ledger: &Ledger, room: Room, n_shown: usize) -> Option<String> {
+    let most = match room.prompts {
+        // Prompts are over and above the limit.
+        Prompts::Whole => room.limit.0,
+        Prompts::Compete => {
+            let said: u64 = parts.iter().map(|part| chars4(part).0).sum();
+            (room.limit.0 * n_shown as u64).saturating_sub(said)
+        }
+    };
+    let room = (ledger.needs.n_chars() * NEEDED / 1000).min(most.saturating_mul(4));
+    let lines = ledger.needs.render(&parts.join("\n"), usize::try_from(room).unwrap_or(usize::MAX));
+    (!lines.is_empty()).then(|| format!("## Facts\n\n{}", lines.trim_end()))
 }
 
 fn opening(batches: &[Batch], session: Option<&str>) -> String {
@@ -195,14 +223,14 @@ fn omitted(between: &[Batch], session: Option<&str>) -> String {
 mod tests {
     use super::*;
 
-    const LIMIT: Tokens = Tokens(4096);
+    const ROOM: Room = Room { limit: Tokens(4096), prompts: Prompts::Compete };
 
     fn batches(n_batches: u64) -> Vec<Batch> {
         (1..=n_batches).map(|n| Batch { n_messages: 20, text: format!("what {n} said"), ..Batch::default() }).collect()
     }
 
     fn shown(n_batches: u64) -> String {
-        view(&batches(n_batches), Clip::default(), &Ledger::default(), Some("s1"), LIMIT)
+        view(&batches(n_batches), Clip::default(), &Ledger::default(), Some("s1"), ROOM)
     }
 
     // F-07 [000 AC3.2]
@@ -248,7 +276,7 @@ mod tests {
                 (0..n_items).map(|n| format!("- The port of service_{n} is {}.", 4000 + n)).collect();
             let text = format!("Constraints:\n{}", items.join("\n"));
             let batch = Batch { n_messages: 20, text: text.clone(), ..Batch::default() };
-            let view = view(&[batch], Clip::default(), &Ledger::default(), Some("s1"), LIMIT);
+            let view = view(&[batch], Clip::default(), &Ledger::default(), Some("s1"), ROOM);
             (view.len() - text.len(), view)
         };
         for n_items in [60, 200] {
@@ -272,7 +300,13 @@ mod tests {
         }
         let batch = Batch { n_messages: 400, text: "what was said".to_owned(), ..Batch::default() };
         let state = |limit: u64| {
-            let view = view(std::slice::from_ref(&batch), Clip::default(), &ledger, None, Tokens(limit));
+            let view = view(
+                std::slice::from_ref(&batch),
+                Clip::default(),
+                &ledger,
+                None,
+                Room { limit: Tokens(limit), ..ROOM },
+            );
             chars4(view.split_once("## State").map_or("", |(_, state)| state)).0
         };
         assert!(state(300) <= 100 && state(300) < state(4096), "{} {}", state(300), state(4096));
@@ -288,7 +322,7 @@ mod tests {
         ];
         let mut ledger = Ledger::default();
         ledger.touch("/p/a.rs", super::super::Action::Edited);
-        insta::assert_snapshot!(view(&batches, Clip::default(), &ledger, None, LIMIT), @r"
+        insta::assert_snapshot!(view(&batches, Clip::default(), &ledger, None, ROOM), @r"
         [Context Summary of 60 earlier messages by ctxc. Originals: `ctxc archive search WORDS`]
 
         ## Earliest context
@@ -329,7 +363,7 @@ mod tests {
             batch("Constraints:\n- Don't use Playwright.\n- The cap of the cache is 400 rows.\n- Never push."),
             batch("Constraints:\n- Use Playwright MCP to test.\n- The cap of the cache is 900 rows."),
         ];
-        let view = view(&batches, Clip::default(), &Ledger::default(), None, LIMIT);
+        let view = view(&batches, Clip::default(), &Ledger::default(), None, ROOM);
         assert!(
             view.contains("- Never push.") && view.contains("900 rows") && view.contains("Playwright MCP"),
             "{view}"

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::prior::{PriorSummary, prior_summary};
 use crate::apply::read::ledger::read_ledger;
+use crate::apply::read::needs::read_needs;
 use crate::apply::read::said::read_said;
 use crate::plan::{Batch, chunks, split};
 use ctxc_engine::Said;
@@ -138,6 +139,10 @@ pub struct ReadChunk {
 /// When the source cannot be read.
 pub fn read_chunk(file: &File, index: &Index, chunk: &Chunk) -> io::Result<ReadChunk> {
     let remarks = read_said(file, index, &chunk.lines)?;
+    let mut ledger = read_ledger(file, index, &chunk.lines)?;
+    let mut needs = read_needs(file, index, &chunk.lines)?;
+    needs.finish();
+    ledger.note_needs(needs);
     let times = || remarks.iter().filter_map(|remark| remark.time);
     let batch = Batch {
         depth: 0,
@@ -145,7 +150,7 @@ pub fn read_chunk(file: &File, index: &Index, chunk: &Chunk) -> io::Result<ReadC
         end: times().max(),
         n_messages: chunk.n_messages as u64,
         text: String::new(),
-        ledger: read_ledger(file, index, &chunk.lines)?,
+        ledger,
     };
     Ok(ReadChunk { said: remarks.into_iter().flat_map(|remark| remark.said).collect(), batch })
 }

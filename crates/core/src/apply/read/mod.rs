@@ -8,6 +8,7 @@ pub(super) mod input;
 pub(super) mod ledger;
 pub(super) mod lines;
 pub(super) mod named;
+pub(super) mod needs;
 pub(super) mod outline;
 pub(super) mod page;
 pub(super) mod past;

@@ -169,7 +169,6 @@ mod tests {
         insta::assert_snapshot!(told(&file, &index, &lines), @r#"
         <user> Go
         <tool> Edit src/a.rs
-        <tool> Edit src/a.rs failed: String to replace not found.
         <tool> Bash cargo build failed: Exit code 101
         error[E0425]: cannot find value `x`
         <tool> Bash cargo build: Compiling a; Finished in 2s

@@ -18,6 +18,14 @@ use ctxc_transcript::text::{Tokens, chars4};
 const CALL: usize = 120;
 /// The most that is told of an error.
 const ERROR: Tokens = Tokens(150);
+/// Errors after which the model makes the call again in another way: they tell nothing of the work.
+const REPEATED: [&str; 5] = [
+    "File has not been read yet",
+    "File has been modified since read",
+    "File has been unexpectedly modified",
+    "String to replace not found",
+    "InputValidationError",
+];
 /// The most of what a subagent reports.
 const REPORT: Tokens = Tokens(240);
 /// The most of a plan.
@@ -107,7 +115,11 @@ impl Asked {
             return vec![tool(&format!("{name}: refused by the person"))];
         }
         if is_error || is_refusal(text) {
-            let error = printed.news(inside(text, "tool_use_error").unwrap_or(text));
+            let error = inside(text, "tool_use_error").unwrap_or(text);
+            if REPEATED.iter().any(|start| error.starts_with(start)) {
+                return Vec::new();
+            }
+            let error = printed.news(error);
             let error = if chars4(&error) <= ERROR { error } else { digest(&error, ERROR) };
             return vec![tool(&format!("{name} failed: {error}"))];
         }

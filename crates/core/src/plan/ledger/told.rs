@@ -53,7 +53,8 @@ impl Ledger {
         let n_mattering = sections.iter().take_while(|section| section.matters).count();
         let (mattering, rest) = sections.split_at_mut(n_mattering);
         let mut n_tokens = 0;
-        for sections in [mattering, rest] {
+        // What went well, and what was looked at, shows in the lines of files and commands too.
+        for (sections, limit) in [(mattering, limit), (rest, Tokens(limit.0 / 2))] {
             n_tokens += sections.iter().map(|section| chars4(section.title).0 + 5).sum::<u64>();
             fill(sections, &mut n_tokens, limit);
         }

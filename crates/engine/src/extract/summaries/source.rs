@@ -57,6 +57,10 @@ impl<'t> Sources<'t> {
                 continue;
             }
             if let Some(section) = part.whole(prompts) {
+                // The facts of what tools print are shown apart (`needs`), reports of subagents are not.
+                if part.role == Role::Tool && section == Section::Also && !part.text.contains('\n') {
+                    continue;
+                }
                 candidates.extend(of_part.whole(section, range, prompts));
             } else {
                 of_part.candidates(range, &mut candidates);

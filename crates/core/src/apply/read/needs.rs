@@ -1,0 +1,79 @@
+//! The lines of messages that the agent may need later (K-10).
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+
+use super::describe::Described;
+use super::input::Input;
+use super::lines::each_line;
+use super::typed::{asks, typed};
+use crate::apply::read::page::Page;
+use crate::plan::without_cd;
+use ctxc_engine::needs::{Needs, Source};
+use ctxc_transcript::scan::{BlockKind, Kind, each_string};
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{Index, LineNo, entry};
+
+/// The most characters of a title.
+const TITLE: usize = 80;
+
+/// Reads `lines`, which are in the order of the conversation.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn read_needs(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<Needs> {
+    let mut needs = Needs::default();
+    let mut titles: HashMap<String, String> = HashMap::new();
+    each_line(file, index, lines, |page| {
+        match page.scan.kind {
+            Kind::Assistant if !page.scan.is_api_error => read_answer(page, &mut titles, &mut needs),
+            Kind::User if !page.scan.is_compact_summary => read_user(page, &titles, &mut needs),
+            _ => return,
+        }
+        needs.next_message();
+    })?;
+    Ok(needs)
+}
+
+fn read_answer(page: Page<'_>, titles: &mut HashMap<String, String>, needs: &mut Needs) {
+    needs.read(Source::Answer, None, &entry::text(page.scan, page.bytes));
+    for block in page.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse) {
+        let raw = block.input.map_or(&[][..], |it| it.of(page.bytes));
+        let tool = page.decoded(block.name);
+        let title = title(&tool, Input(raw));
+        let source = source(&tool);
+        each_string(raw, |_, string| needs.read(source, Some(&title), &json_string::decode(string)));
+        titles.insert(page.decoded(block.tool_id), title);
+    }
+}
+
+fn read_user(page: Page<'_>, titles: &HashMap<String, String>, needs: &mut Needs) {
+    for (at, text) in entry::tool_results(page.scan, page.bytes) {
+        let title = page.call(at).and_then(|id| titles.get(&id));
+        needs.read(Source::Result, Some(title.map_or("result", String::as_str)), &text);
+    }
+    let prompt = typed(&entry::text(page.scan, page.bytes));
+    if !page.scan.is_meta && asks(&prompt) {
+        // Prompts are shown whole.
+        needs.read(Source::Prompt, None, &prompt);
+    }
+}
+
+/// The file of a call that works on one, as the model wrote it, else the tool and its argument.
+fn title(tool: &str, input: Input<'_>) -> String {
+    let path = [&b"file_path"[..], b"notebook_path"].iter().find_map(|key| input.string(key));
+    let brief = || {
+        let argument = input.key_argument(None);
+        Described { tool: tool.into(), id: Box::default(), argument: without_cd(&argument).1.into() }.brief(TITLE)
+    };
+    path.filter(|path| !path.is_empty() && !path.contains('\n')).unwrap_or_else(brief)
+}
+
+fn source(tool: &str) -> Source {
+    match tool {
+        "Write" | "Edit" | "MultiEdit" | "NotebookEdit" | "apply_patch" => Source::Edit,
+        "Bash" | "PowerShell" => Source::Command,
+        _ => Source::Input,
+    }
+}

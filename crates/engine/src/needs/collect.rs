@@ -1,0 +1,228 @@
+//! The lines of a conversation with the uses of their facts, in bounded memory.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::source::Source;
+use super::uses::Uses;
+use crate::language::{Shape, Word, words};
+
+/// A line that may be shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Line {
+    /// The index of its title among [`Needs::titles`].
+    pub(super) title: u32,
+    /// The message that it is from.
+    pub(super) at: u32,
+    /// The text, without the spaces around it.
+    pub(super) text: String,
+}
+
+/// The lines of a conversation that the agent may need, with the uses of their facts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Stored", into = "Stored")]
+pub struct Needs {
+    /// The number of messages that were read.
+    pub(super) n_messages: u32,
+    /// The number of characters that were read.
+    n_chars: u64,
+    /// The files and commands that lines are from.
+    pub(super) titles: Vec<String>,
+    pub(super) lines: Vec<Line>,
+    pub(super) uses: HashMap<String, Uses>,
+}
+
+/// The longest line, in bytes; longer ones are cut into several.
+const LINE: usize = 240;
+/// The bytes of lines that are held while a conversation is read, and those that are left when it is trimmed.
+const MOST_HELD: usize = 1 << 20;
+const HELD: usize = 1 << 17;
+/// The bounds are looked at after so many lines.
+const CHECKED: usize = 1024;
+/// The most facts whose uses are counted.
+const MOST_USES: usize = 1 << 17;
+/// A title is looked for among so many of the newest.
+const RECENT_TITLES: usize = 256;
+/// The bytes of lines that are kept of what was read.
+const KEPT: usize = 12_000;
+/// The shortest and the longest name, in bytes.
+const NAME: std::ops::RangeInclusive<usize> = 3..=160;
+
+impl Needs {
+    /// Whether nothing was read.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self == &Self::default()
+    }
+
+    /// Ends a message: what is read next is from the one after.
+    pub fn next_message(&mut self) {
+        self.n_messages += 1;
+    }
+
+    /// Reads `text`, which is a part of the current message. Its lines are shown under `title`; those without one are counted and
+    /// never shown.
+    pub fn read(&mut self, source: Source, title: Option<&str>, text: &str) {
+        let at = self.n_messages;
+        self.n_chars += text.chars().count() as u64;
+        for piece in text.lines().flat_map(cut) {
+            let mut names: Vec<&str> = facts(piece).map(|word| word.text).collect();
+            names.sort_unstable();
+            names.dedup();
+            if names.is_empty() {
+                continue;
+            }
+            let n_facts = u32::try_from(names.len()).unwrap_or(u32::MAX);
+            for name in names {
+                if !self.uses.contains_key(name) {
+                    self.uses.insert(name.to_owned(), Uses::default());
+                }
+                if let Some(uses) = self.uses.get_mut(name) {
+                    uses.count(at, source, n_facts);
+                }
+            }
+            if let Some(title) = title {
+                let title = self.title(title);
+                self.lines.push(Line { title, at, text: piece.to_owned() });
+                if self.lines.len().is_multiple_of(CHECKED) {
+                    self.keep_within_bounds();
+                }
+            }
+        }
+    }
+
+    /// Keeps the lines that are most likely to be needed, and the uses of their facts.
+    pub fn finish(&mut self) {
+        self.trim(KEPT);
+        self.drop_unused();
+    }
+
+    fn keep_within_bounds(&mut self) {
+        if self.lines.iter().map(|line| line.text.len()).sum::<usize>() > MOST_HELD {
+            self.trim(HELD);
+        }
+        if self.uses.len() > MOST_USES {
+            self.drop_unused();
+        }
+    }
+
+    /// Drops titles without lines, and the uses of facts that no line or title has.
+    fn drop_unused(&mut self) {
+        let mut titles = Vec::new();
+        let mut numbers: HashMap<u32, u32> = HashMap::new();
+        for line in &mut self.lines {
+            line.title = *numbers.entry(line.title).or_insert_with(|| {
+                titles.extend(self.titles.get(line.title as usize).cloned());
+                u32::try_from(titles.len()).unwrap_or(u32::MAX).saturating_sub(1)
+            });
+        }
+        self.titles = titles;
+        let names: HashSet<&str> = names(&self.titles, &self.lines).into_iter().collect();
+        self.uses.retain(|name, _| names.contains(name.as_str()));
+    }
+
+    /// Adds what was read of `later` messages.
+    pub fn merge(&mut self, later: Self) {
+        let offset = self.n_messages;
+        let titles: Vec<u32> = later.titles.iter().map(|title| self.title(title)).collect();
+        let lines = later.lines.into_iter().filter_map(|line| {
+            Some(Line { title: *titles.get(line.title as usize)?, at: line.at + offset, text: line.text })
+        });
+        self.lines.extend(lines);
+        for (name, uses) in later.uses {
+            self.uses.entry(name).or_default().merge(uses, offset);
+        }
+        self.n_messages += later.n_messages;
+        self.n_chars += later.n_chars;
+        self.keep_within_bounds();
+    }
+
+    /// The number of characters that were read.
+    #[must_use]
+    pub const fn n_chars(&self) -> u64 {
+        self.n_chars
+    }
+
+    fn title(&mut self, title: &str) -> u32 {
+        let first = self.titles.len().saturating_sub(RECENT_TITLES);
+        let recent = self.titles.get(first..).unwrap_or_default();
+        let at = recent.iter().rposition(|known| known == title).map_or(self.titles.len(), |at| first + at);
+        if at == self.titles.len() {
+            self.titles.push(title.to_owned());
+        }
+        u32::try_from(at).unwrap_or(u32::MAX)
+    }
+}
+
+/// [`Needs`] as they are stored. Names of facts are in lines and titles alone, so that what is masked there is nowhere else.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Stored {
+    n_messages: u32,
+    n_chars: u64,
+    titles: Vec<String>,
+    lines: Vec<Line>,
+    /// The uses of the facts in the order in which titles, then lines, have them first.
+    uses: Vec<Uses>,
+}
+
+impl From<Needs> for Stored {
+    fn from(mut needs: Needs) -> Self {
+        needs.drop_unused();
+        let names = names(&needs.titles, &needs.lines);
+        let uses = names.iter().map(|name| needs.uses.get(*name).copied().unwrap_or_default()).collect();
+        let Needs { n_messages, n_chars, titles, lines, .. } = needs;
+        Self { n_messages, n_chars, titles, lines, uses }
+    }
+}
+
+impl From<Stored> for Needs {
+    fn from(stored: Stored) -> Self {
+        let Stored { n_messages, n_chars, titles, lines, uses } = stored;
+        let names = names(&titles, &lines);
+        // After a text was masked they do not belong to each other any more.
+        let uses = if names.len() == uses.len() { uses } else { Vec::new() };
+        let uses =
+            names.into_iter().map(str::to_owned).zip(uses).filter(|(_, uses)| *uses != Uses::default()).collect();
+        Self { n_messages, n_chars, titles, lines, uses }
+    }
+}
+
+/// The facts of titles and lines, each once.
+fn names<'n>(titles: &'n [String], lines: &'n [Line]) -> Vec<&'n str> {
+    let mut seen = HashSet::new();
+    let texts = titles.iter().chain(lines.iter().map(|line| &line.text));
+    texts.flat_map(|text| facts(text)).map(|word| word.text).filter(|name| seen.insert(*name)).collect()
+}
+
+/// The words of `text` that are facts.
+pub(super) fn facts(text: &str) -> impl Iterator<Item = Word<'_>> {
+    let is_fact = |word: &Word<'_>| match word.shape {
+        Shape::Ideographs => false,
+        // `feature/login` names something too.
+        Shape::Plain => word.text.contains('/'),
+        Shape::Path | Shape::Url | Shape::Identifier | Shape::Number | Shape::Version | Shape::Hash => true,
+    };
+    words(text).filter(move |word| is_fact(word) && NAME.contains(&word.text.len()))
+}
+
+/// A line in pieces of at most [`LINE`] bytes, without the spaces around them.
+fn cut(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line.trim();
+    std::iter::from_fn(move || {
+        let end = if rest.len() <= LINE {
+            rest.len()
+        } else {
+            let most = (0..=LINE).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(0);
+            let head = rest.get(..most).unwrap_or_default();
+            // A word that is longer than a line is left out below.
+            let word_end = || rest.find([' ', ',', ';']).unwrap_or(rest.len());
+            head.rfind([' ', ',', ';']).map_or_else(word_end, |at| at + 1)
+        };
+        let piece = rest.get(..end)?;
+        rest = rest.get(end..).unwrap_or_default().trim_start();
+        (!piece.is_empty()).then_some(piece.trim_end())
+    })
+    .filter(|piece| piece.len() <= LINE)
+}

@@ -1,0 +1,160 @@
+//! The lines that add the most chances for their characters.
+
+use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::fmt::Write as _;
+
+use super::collect::{Line, Needs, facts};
+use super::uses::{FEATURES, Uses};
+use super::weights::chance;
+use crate::language::Shape;
+
+/// A line costs so many characters beside its own: a short one is not worth more for being short.
+const OVERHEAD: usize = 8;
+/// The characters around a title and around a line.
+const FRAME: usize = 2;
+
+/// The lines of a conversation while some of them are picked.
+struct Picking<'n> {
+    needs: &'n Needs,
+    /// The chance of each fact, by its number; zero once it is shown.
+    chances: Vec<f32>,
+    /// The numbers of the facts of each line, and of each title.
+    of_lines: Vec<Vec<u32>>,
+    of_titles: Vec<Vec<u32>>,
+    has_title: HashSet<u32>,
+}
+
+impl Needs {
+    /// The facts of the conversation with their features, by name.
+    pub fn features(&self) -> impl Iterator<Item = (&str, [f32; FEATURES.len()])> {
+        let shape = |name: &str| facts(name).next().map_or(Shape::Identifier, |word| word.shape);
+        self.uses.iter().map(move |(name, uses): (&String, &Uses)| {
+            (name.as_str(), uses.features(name, shape(name), self.n_messages))
+        })
+    }
+
+    /// Keeps the best lines of at most `room` characters.
+    pub(super) fn trim(&mut self, room: usize) {
+        let picked: HashSet<usize> = self.pick(room, &HashSet::new()).into_iter().collect();
+        let mut place = 0..;
+        self.lines.retain(|_| place.next().is_some_and(|at| picked.contains(&at)));
+    }
+
+    /// The lines that the agent is likely to need, in at most `room` characters, under the titles of what they are from: that
+    /// with the newest line last. Facts of `shown` need no line.
+    #[must_use]
+    pub fn render(&self, shown: &str, room: usize) -> String {
+        let shown: HashSet<&str> = facts(shown).map(|word| word.text).collect();
+        let mut picked = self.pick(room, &shown);
+        picked.sort_unstable();
+        let mut by_title: HashMap<u32, Vec<&Line>> = HashMap::new();
+        let mut titles: Vec<u32> = Vec::new();
+        for line in picked.iter().rev().filter_map(|at| self.lines.get(*at)) {
+            by_title.entry(line.title).or_insert_with(|| {
+                titles.push(line.title);
+                Vec::new()
+            });
+            if !self.is_title(line) {
+                by_title.entry(line.title).or_default().push(line);
+            }
+        }
+        let mut text = String::new();
+        for title in titles.iter().rev() {
+            let lines = by_title.remove(title).unwrap_or_default();
+            let end = if lines.is_empty() { "" } else { ":" };
+            let _ = writeln!(text, "{}{end}", self.titles.get(*title as usize).map_or("", String::as_str));
+            for line in lines.iter().rev() {
+                let _ = writeln!(text, "  {}", line.text);
+            }
+        }
+        text
+    }
+
+    /// Whether the title of the line says it.
+    fn is_title(&self, line: &Line) -> bool {
+        self.titles.get(line.title as usize).is_some_and(|title| title.contains(&line.text))
+    }
+
+    /// The places of the lines that add the most chances for their characters, in at most `room` characters.
+    fn pick(&self, room: usize, shown: &HashSet<&str>) -> Vec<usize> {
+        let mut picking = Picking::new(self, shown);
+        // Of equal lines the newest.
+        let mut seen: HashSet<(u32, &str)> = HashSet::new();
+        let newest = self.lines.iter().enumerate().rev().filter(|(_, line)| seen.insert((line.title, &*line.text)));
+        let mut heap: BinaryHeap<(u32, usize)> = newest.filter_map(|(at, _)| picking.ranked(at)).collect();
+        let (mut picked, mut used) = (Vec::new(), 0);
+        while let Some((value, at)) = heap.pop() {
+            let Some(ranked) = picking.ranked(at) else { continue };
+            if ranked.0 < value && heap.peek().is_some_and(|next| *next > ranked) {
+                heap.push(ranked);
+                continue;
+            }
+            let cost = picking.cost(at);
+            if used + cost > room {
+                continue;
+            }
+            used += cost;
+            picking.take(at);
+            picked.push(at);
+        }
+        picked
+    }
+}
+
+impl<'n> Picking<'n> {
+    fn new(needs: &'n Needs, shown: &HashSet<&str>) -> Self {
+        let mut numbers: HashMap<&str, u32> = HashMap::new();
+        let mut chances = Vec::new();
+        let mut numbered = |text: &'n str| {
+            let facts = facts(text).map(|word| {
+                *numbers.entry(word.text).or_insert_with(|| {
+                    let uses = needs.uses.get(word.text).filter(|_| !shown.contains(word.text));
+                    let features = uses.map(|uses| uses.features(word.text, word.shape, needs.n_messages));
+                    chances.push(features.map_or(0.0, chance));
+                    u32::try_from(chances.len() - 1).unwrap_or(u32::MAX)
+                })
+            });
+            let mut facts: Vec<u32> = facts.collect();
+            facts.sort_unstable();
+            facts.dedup();
+            facts
+        };
+        let of_lines = needs.lines.iter().map(|line| numbered(&line.text)).collect();
+        let of_titles = needs.titles.iter().map(|title| numbered(title)).collect();
+        Self { needs, chances, of_lines, of_titles, has_title: HashSet::new() }
+    }
+
+    /// The title of the line, where no line has it yet.
+    fn new_title(&self, line: &Line) -> Option<&'n String> {
+        self.needs.titles.get(line.title as usize).filter(|_| !self.has_title.contains(&line.title))
+    }
+
+    /// The characters that the line costs, with its title where no line has it yet.
+    fn cost(&self, at: usize) -> usize {
+        let Some(line) = self.needs.lines.get(at) else { return usize::MAX };
+        let own = if self.needs.is_title(line) { 0 } else { line.text.chars().count() + 1 + FRAME };
+        own + self.new_title(line).map_or(0, |title| title.chars().count() + FRAME)
+    }
+
+    /// The chances that the line adds for each character, as bits that order them, with its place; `None` where it adds none.
+    fn ranked(&self, at: usize) -> Option<(u32, usize)> {
+        let (line, facts) = (self.needs.lines.get(at)?, self.of_lines.get(at)?);
+        let of_title = self.new_title(line).and_then(|_| self.of_titles.get(line.title as usize));
+        let of_title = of_title.into_iter().flatten().filter(|fact| facts.binary_search(fact).is_err());
+        let added: f32 = facts.iter().chain(of_title).filter_map(|fact| self.chances.get(*fact as usize)).sum();
+        #[expect(clippy::cast_precision_loss, reason = "a line has few characters")]
+        let worth = added / (self.cost(at) + OVERHEAD) as f32;
+        (worth > 0.0).then(|| (worth.to_bits(), at))
+    }
+
+    fn take(&mut self, at: usize) {
+        let Some(line) = self.needs.lines.get(at) else { return };
+        self.has_title.insert(line.title);
+        let facts = [self.of_lines.get(at), self.of_titles.get(line.title as usize)];
+        for fact in facts.into_iter().flatten().flatten() {
+            if let Some(chance) = self.chances.get_mut(*fact as usize) {
+                *chance = 0.0;
+            }
+        }
+    }
+}

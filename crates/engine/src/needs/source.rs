@@ -1,0 +1,23 @@
+//! The places that texts have in a conversation.
+
+/// The place that a text has in a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A prompt of a person.
+    Prompt,
+    /// An answer of the model.
+    Answer,
+    /// The input of a call that changes a file.
+    Edit,
+    /// A command that the model runs.
+    Command,
+    /// The input of any other call.
+    Input,
+    /// The result of a call.
+    Result,
+}
+
+impl Source {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 6] = [Self::Prompt, Self::Answer, Self::Edit, Self::Command, Self::Input, Self::Result];
+}

@@ -1,0 +1,115 @@
+use super::*;
+
+/// What a conversation of these messages shows in `room` characters.
+fn shown(messages: &[(Source, Option<&str>, &str)], room: usize) -> String {
+    of(messages).render("", room)
+}
+
+fn of(messages: &[(Source, Option<&str>, &str)]) -> Needs {
+    let mut needs = Needs::default();
+    for (source, title, text) in messages {
+        needs.read(*source, *title, text);
+        needs.next_message();
+    }
+    needs
+}
+
+const READ: (Source, Option<&str>) = (Source::Result, Some("/p/src/parser.rs"));
+
+// K-10
+#[test]
+fn k_10_lines_are_shown_under_the_file_or_command_that_they_are_from() {
+    let messages = [
+        (Source::Prompt, None, "Fix the parser of user_settings."),
+        (Source::Command, Some("Bash cargo test parse_settings"), "cargo test parse_settings"),
+        (READ.0, READ.1, "  12→fn parse_settings() {\n  13→}\n  14→let other = 1;"),
+        (Source::Edit, Some("/p/src/parser.rs"), "/p/src/parser.rs\nfn parse_settings(strict_mode: bool) {"),
+        (Source::Result, Some("Bash cargo test parse_settings"), "test tests::strict_mode_is_read ... FAILED"),
+    ];
+    insta::assert_snapshot!(shown(&messages, 1000), @r"
+    /p/src/parser.rs:
+      fn parse_settings(strict_mode: bool) {
+    Bash cargo test parse_settings:
+      test tests::strict_mode_is_read ... FAILED
+    ");
+}
+
+// K-10
+#[test]
+fn k_10_the_room_is_kept_and_facts_that_are_shown_need_no_line() {
+    let lines: Vec<String> = (0..400).map(|n| format!("let value_{n} = compute_{n}(input_{});", n / 2)).collect();
+    let text = lines.join("\n");
+    let needs = of(&[(Source::Edit, Some("/p/a.rs"), &text)]);
+    for room in [0, 10, 100, 1000, 5000] {
+        let shown = needs.render("", room);
+        assert!(shown.chars().count() <= room, "{room}: {shown}");
+        assert!(room < 100 || shown.chars().count() * 10 > room * 7, "{room}: {shown}");
+    }
+    assert_eq!(needs.render(&(text.clone() + " /p/a.rs"), 5000), "");
+}
+
+// K-10
+#[test]
+fn k_10_what_the_model_wrote_itself_goes_before_what_it_only_saw() {
+    let seen: Vec<String> = (0..100).map(|n| format!("entry seen_only_{n}")).collect();
+    let seen = seen.join("\n");
+    let messages = [
+        (Source::Result, Some("Bash ls"), seen.as_str()),
+        (Source::Edit, Some("/p/a.rs"), "call written_by_model_itself"),
+        (Source::Result, Some("/p/a.rs"), "call written_by_model_itself"),
+    ];
+    assert!(shown(&messages, 80).contains("written_by_model_itself"), "{}", shown(&messages, 80));
+}
+
+// K-10
+#[test]
+fn k_10_memory_is_bounded_and_what_was_read_first_is_not_forgotten() {
+    let mut needs = Needs::default();
+    for _ in 0..20 {
+        needs.read(Source::Edit, Some("/p/first.rs"), "fn the_first_function()");
+        needs.next_message();
+    }
+    for n in 0..2000 {
+        let text: Vec<String> = (0..100).map(|line| format!("result line_{n}_{line} is there")).collect();
+        needs.read(Source::Result, Some("Bash run"), &text.join("\n"));
+        needs.next_message();
+    }
+    needs.finish();
+    let stored = serde_json::to_string(&needs).unwrap();
+    assert!(stored.len() < 60_000, "{}", stored.len());
+    assert!(needs.render("", 2000).contains("the_first_function"), "{}", needs.render("", 2000));
+    let read: Needs = serde_json::from_str(&stored).unwrap();
+    assert_eq!(read, needs);
+    assert_eq!(serde_json::to_string(&read).unwrap(), stored);
+}
+
+// K-10
+#[test]
+fn k_10_parts_that_are_merged_are_the_whole() {
+    let messages = [
+        (Source::Edit, Some("/p/a.rs"), "fn one_fact() and other_fact"),
+        (Source::Result, Some("/p/a.rs"), "fn one_fact()"),
+        (Source::Answer, None, "one_fact is done"),
+        (Source::Edit, Some("/p/b.rs"), "fn two_facts(other_fact)"),
+    ];
+    for at in 0..=messages.len() {
+        let mut merged = of(&messages[..at]);
+        merged.merge(of(&messages[at..]));
+        assert_eq!(merged, of(&messages), "{at}");
+    }
+}
+
+#[test]
+fn texts_without_a_fact_have_no_lines() {
+    let same = "the same line again and again\n".repeat(10_000);
+    for text in ["", "\n\n", "只有中文，没有别的。", "日本語だけの文です。", same.as_str(), "plain words only"]
+    {
+        assert_eq!(shown(&[(Source::Result, Some("Bash run"), text)], 1000), "", "{text:.40}");
+    }
+    let minified = "function a(){return b.c.d(e_f,1234567)}".repeat(5_000);
+    let base64 = "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo".repeat(5_000);
+    let numbers = (0..100_000).map(|n| n.to_string()).collect::<Vec<_>>().join(" ");
+    for text in [minified, base64, numbers] {
+        assert!(shown(&[(Source::Result, Some("Bash run"), &text)], 1000).chars().count() <= 1000);
+    }
+}
