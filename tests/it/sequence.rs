@@ -599,7 +599,8 @@ impl Scene {
         // A call that never had a result is in the middle once somebody has gone on behind it.
         let lacks_result = self.documents[self.newest].lacks_result();
         let was_sound = || {
-            let source: Vec<u8> = self.documents[0].stored.iter().flat_map(|it| it.line.raw.clone()).collect();
+            let source: Vec<u8> =
+                self.documents[self.newest].stored.iter().flat_map(|it| it.line.raw.clone()).collect();
             fs::write(self.stage.path("stored"), source).unwrap();
             self.stage.run_within(["check", self.stage.path("stored").to_str().unwrap(), "-q"]).code == Some(0)
         };

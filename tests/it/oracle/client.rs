@@ -17,12 +17,12 @@ fn uuid_of(n: usize) -> String {
 
 /// What only the text `n` of all has in it.
 fn secret(n: usize) -> String {
-    format!("lease-owner-{n:06}")
+    format!("{n:06}-lease-owner")
 }
 
 /// The secrets of texts in `bytes`, as often as they are there.
 pub(crate) fn secrets(bytes: &[u8]) -> Vec<String> {
-    let found = regex::bytes::Regex::new(r"lease-owner-\d{6}").unwrap();
+    let found = regex::bytes::Regex::new(r"\d{6}-lease-owner").unwrap();
     found.find_iter(bytes).map(|found| String::from_utf8_lossy(found.as_bytes()).into_owned()).collect()
 }
 

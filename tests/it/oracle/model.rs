@@ -22,10 +22,12 @@ pub(crate) struct Stored {
     pub(crate) is_source: bool,
 }
 
-/// `bytes` with `secret` and its masks alike.
+/// `bytes` with `secret`, its beginning where a text was cut within it, and its masks alike.
 pub(crate) fn masked(bytes: &[u8], secret: &str) -> Vec<u8> {
-    let found = regex::bytes::Regex::new(&format!(r"{}|\[forgot[^\]]*\]", regex::escape(secret))).unwrap();
-    found.replace_all(bytes, b"[forgot]".as_slice()).into_owned()
+    let cut: Vec<&str> = (1..secret.len()).rev().map(|len| &secret[..len]).collect();
+    let pattern = format!(r"(?:{secret}|\[forgot[^\]]*\]|(?:{})(?<cut>…))", cut.join("|"));
+    let found = regex::bytes::Regex::new(&pattern).unwrap();
+    found.replace_all(bytes, b"[forgot]$cut".as_slice()).into_owned()
 }
 
 /// What one operation did.
@@ -494,8 +496,11 @@ impl Model {
         if let Some(problem) = problems.difference(&document.problems).next() {
             return Err(format!("a resume: {problem}"));
         }
-        // What is written has the parents that clients find themselves (L-02); what no operation stands on has those it named.
-        let is_written = document.is_grown() || standing.iter().any(|it| self.operations[*it].undoes.is_empty());
+        // What is written has the parents that clients find themselves (L-02); a source that comes back has those it named.
+        let source = document.stored.first().and_then(|stored| stored.line.value["sessionId"].as_str());
+        let is_new_session = actual.session() != source;
+        let is_written =
+            is_new_session || document.is_grown() || standing.iter().any(|it| self.operations[*it].undoes.is_empty());
         if self.is_plain(document) { hold_plain(document, actual, is_written) } else { Ok(()) }
     }
 
