@@ -334,7 +334,7 @@ fn what_hangs_on_the_end_goes_with_the_branch_that_kept_it_inactive() {
         entry("a2", "user", "left", 5),
         entry("a1", "user", "other", 20),
     ];
-    let source: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let source: String = lines.iter().fold(String::new(), |text, line| text + &line.to_string() + "\n");
     let stage = Stage::new().file("in.jsonl", &source);
     stage
         .run(["truncate", "in.jsonl", "--target-tokens", "70", "--tokens", "chars4", "-o", "out.jsonl", "--force"])

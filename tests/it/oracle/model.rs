@@ -543,9 +543,9 @@ impl Model {
         let closing = || document.stored.iter().filter(|it| is_closing(&it.line)).flat_map(|it| it.line.blocks());
         let is_unclosed = closing().any(|block| calls.contains(&block["tool_use_id"]));
         let is_firm = |mark: &String| {
-            !(is_unclosed && mark.starts_with("closing "))
-                && !document.find(mark).is_some_and(|stored| stored.line.is_thinking_only())
-                && !drops.contains(mark)
+            let is_thinking = document.find(mark).is_some_and(|stored| stored.line.is_thinking_only());
+            let is_loose = is_thinking || is_unclosed && mark.starts_with("closing ");
+            !is_loose && !drops.contains(mark)
         };
         let expected: Vec<&String> = document.active.iter().filter(|mark| is_firm(mark)).collect();
         let chain = actual.chain();
