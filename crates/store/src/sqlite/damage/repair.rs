@@ -26,7 +26,7 @@ pub struct Repair {
 }
 
 impl Repair {
-    /// Begins to repair the archive in the file at `path`, of which [`check`](super::check) found `damage`. Lines that another pack
+    /// Begins to repair the archive in the file at `path`, of which [`check`](super::check()) found `damage`. Lines that another pack
     /// still has are back by then.
     ///
     /// # Errors
