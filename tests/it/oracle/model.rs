@@ -474,8 +474,8 @@ impl Model {
     pub(crate) fn forget(&mut self, secret: &str) {
         for operation in &mut self.operations {
             for (_, value) in operation.edits.values_mut().flatten() {
-                let text = value.as_ref().map(Value::to_string).filter(|text| text.contains(secret));
-                if let Some(text) = text {
+                // A mask may quote the text only as far as the beginning of what is purged.
+                if let Some(text) = value.as_ref().map(Value::to_string) {
                     *value = serde_json::from_slice(&masked(text.as_bytes(), secret)).ok();
                 }
             }
