@@ -323,6 +323,8 @@ fn writes_files_elsewhere(source: &Source) -> Vec<String> {
         "cli/commands/batch/results.rs",
         // The files of the plugin are no transcripts: they are part of the program.
         "cli/client/plugin.rs",
+        // The client's settings: a file that ctxc made goes when ctxc goes.
+        "cli/client/settings.rs",
         // One line at the end of a file that the client goes on writing: no result takes its place.
         "core/apply/compact/client.rs",
     ];

@@ -208,7 +208,7 @@ fn dispatch(
         Verb::Mcp(args) => mcp::run(args, &context)?,
         Verb::Export(args) => return export::run(&args, &context),
         Verb::Batch(args) => return batch::run(&args, &context, batch::Runner { check, run_one }),
-        Verb::Client(args) => client::run(args, &context)?,
+        Verb::Client(args) => return client::run(args, &context),
         Verb::Statusline(args) => client::run_status_line(&args, &context)?,
         Verb::Config => config::run(&context)?,
         Verb::Restore(args) => return restore::run(args, &context),

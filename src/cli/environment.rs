@@ -8,6 +8,7 @@ use std::{env, fmt};
 use anyhow::Context;
 use etcetera::BaseStrategy;
 
+use super::client::{FoundClient, find_client};
 use super::config::{Config, Layer, Source, keep_careful};
 use crate::session::error::CommandError;
 use crate::session::options::{Consent, Keep};
@@ -44,6 +45,10 @@ pub(crate) struct Environment {
     /// `CLAUDE_CODE_SESSION_ID`, likewise: the session that it was in when it started the server.
     #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
     pub(crate) client_session: Option<String>,
+    /// `PATH`, in which the client is looked for.
+    program_folders: Option<OsString>,
+    /// `COLUMNS`: the width of the terminal, as the client sets it for a status line.
+    pub(crate) n_columns: Option<usize>,
     purpose: Purpose,
 }
 
@@ -83,7 +88,12 @@ impl Environment {
     pub(crate) fn without_configuration() -> Self {
         let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
         let claude_config_dir = set("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-        Self { claude_config_dir, cwd: current_dir(), ..Self::default() }
+        Self { claude_config_dir, cwd: current_dir(), program_folders: set("PATH"), ..Self::default() }
+    }
+
+    /// The installed client.
+    pub(crate) fn find_client(&self) -> Option<FoundClient> {
+        find_client(self.program_folders.as_deref(), etcetera::home_dir().ok().as_deref())
     }
 
     /// The environment with these variables, in this folder, of a user with this folder for configuration.
@@ -110,6 +120,7 @@ impl Environment {
         let claude_config_dir = set("CLAUDE_CONFIG_DIR").map(PathBuf::from);
         let project_dir = set("CLAUDE_PROJECT_DIR").map(PathBuf::from);
         let client_session = set("CLAUDE_CODE_SESSION_ID").and_then(|id| id.into_string().ok());
+        let n_columns = set("COLUMNS").and_then(|columns| columns.to_str()?.parse().ok());
         let purpose = Purpose::Main;
         let postgres_password = set("PGPASSWORD").map(|value| Password(value.to_string_lossy().into_owned()));
         Ok(Self {
@@ -122,6 +133,8 @@ impl Environment {
             postgres_password,
             project_dir,
             client_session,
+            program_folders: set("PATH"),
+            n_columns,
             purpose,
         })
     }

@@ -36,7 +36,7 @@ pub(crate) struct Client {
     pub(crate) folder: Option<String>,
     /// Whether the folder exists.
     pub(crate) is_found: bool,
-    /// The version that wrote the newest session of this project.
+    /// The version of the installed program; where it is not found, the one that wrote the newest session of this project.
     pub(crate) version: Option<String>,
     /// The newest version that this ctxc was proven with.
     pub(crate) proven_version: &'static str,

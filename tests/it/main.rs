@@ -15,6 +15,7 @@ mod chat;
 mod check;
 mod client;
 mod client_asked;
+mod client_settings;
 mod closed_loop;
 mod compact;
 mod config;

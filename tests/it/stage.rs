@@ -198,11 +198,15 @@ impl Stage {
         let mut command = std::process::Command::new(program);
         command.env_clear().current_dir(&self.project);
         // What a process needs to start at all, and what coverage needs to be counted.
-        for name in ["PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "LLVM_PROFILE_FILE"] {
+        for name in ["SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "LLVM_PROFILE_FILE"] {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
             }
         }
+        // A client of this machine is not part of a test.
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::env::split_paths(&path).filter(|folder| !folder.join("claude").exists());
+        command.env("PATH", std::env::join_paths(folders).unwrap());
         command.envs(self.variables());
         command
     }

@@ -5,20 +5,28 @@
 mod answer;
 #[cfg(feature = "mcp")]
 mod asked;
+mod files;
+mod found_client;
+mod jsonc;
+mod line_setting;
 mod linear;
 mod messages;
 mod named;
 mod planning;
 mod plugin;
 mod repair;
+mod settings;
 mod status_line;
+mod switches;
 mod view;
 
 pub(crate) use answer::Request;
+pub(crate) use files::{Mode, Touched};
+pub(crate) use found_client::{FoundClient, find_client};
+pub(crate) use line_setting::{LineOwner, line_owner};
 pub(crate) use planning::{CompactOptions, Plan, plan};
-pub(crate) use plugin::{
-    Mode, Touched, add_status_line, is_own_status_line, program_in, remove, remove_status_line, settings,
-    skills_folder, version_in, write,
-};
+pub(crate) use plugin::{add_status_line, program_in, remove, remove_status_line, skills_folder, version_in, write};
 pub(crate) use repair::{ARCHIVE_WAIT, Hook, archive, archive_first, repair};
+pub(crate) use settings::Settings;
 pub(crate) use status_line::{Status, status_line};
+pub(crate) use switches::{Layers, managed_folder};

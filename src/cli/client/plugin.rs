@@ -5,12 +5,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use serde::Serialize;
 use serde_json::Value;
 
+use super::files::{Fate, Mode, Touched};
+use super::line_setting::{add_line, remove_line};
+use super::settings::Settings;
 use crate::session::error::CommandError;
 
-/// What stands in the files for the path of the program, and for its version.
+/// The placeholders in the files for the path of the program and for its version.
 const PROGRAM: &str = "@CTXC@";
 const VERSION: &str = "@VERSION@";
 /// The file that says which plugin it is.
@@ -27,34 +29,6 @@ const FILES: [(&str, &str); 8] = [
     ("hooks/hooks.json", include_str!("../../../plugin/hooks/hooks.json")),
     ("hooks/register.js", include_str!("../../../plugin/hooks/register.js")),
 ];
-
-/// What becomes of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Fate {
-    /// Only in the second session.
-    Written,
-    /// It was there with other content.
-    Replaced,
-    /// It is there already.
-    Unchanged,
-    /// It goes.
-    Removed,
-}
-
-/// A file of the plugin, or of the client, and what becomes of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Touched {
-    pub(crate) path: PathBuf,
-    pub(crate) fate: Fate,
-}
-
-/// Whether files are changed, or it is only said which would be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
-    Write,
-    Preview,
-}
 
 /// Where the client looks for a plugin that is on without a question, below its folder.
 pub(crate) fn skills_folder(config: &Path) -> PathBuf {
@@ -155,80 +129,25 @@ fn refuse_stranger(folder: &Path) -> Result<(), CommandError> {
     Err(CommandError::from(anyhow!("{} is not the plugin of ctxc", folder.display())).hint("move it away first"))
 }
 
-/// The settings of the client in the file at `path`; an empty object where there is none.
-///
-/// # Errors
-/// When it cannot be read, or is no JSON object: then it is left alone.
-pub(crate) fn settings(path: &Path) -> Result<Value, CommandError> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => "{}".to_owned(),
-        Err(error) => return Err(anyhow::Error::new(error).context(format!("read {}", path.display())).into()),
-    };
-    let value: Value = serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))?;
-    if value.is_object() { Ok(value) } else { Err(anyhow!("{} is not a JSON object", path.display()).into()) }
-}
-
 /// The command of the status line of ctxc.
 fn status_command(program: &Path) -> Result<String, CommandError> {
     Ok(format!("\"{}\" statusline", quotable(program)?))
 }
 
-/// Whether the status line in `settings` is that of ctxc; `None` where there is none.
-pub(crate) fn is_own_status_line(settings: &Value) -> Option<bool> {
-    let command = settings.pointer("/statusLine/command").and_then(Value::as_str);
-    let has_line = settings.get("statusLine").is_some();
-    let is_own = |command: &str| command.contains("ctxc") && command.trim_end().ends_with(" statusline");
-    has_line.then(|| command.is_some_and(is_own))
-}
-
-/// Puts the status line of ctxc into the settings of the client at `path`.
+/// Adds the status line of ctxc, which runs `program`, to `settings`. That of another program stays.
 ///
 /// # Errors
-/// When another one is there, or the file cannot be read or written.
-pub(crate) fn add_status_line(path: &Path, program: &Path, mode: Mode) -> Result<Touched, CommandError> {
-    let mut settings = settings(path)?;
-    if is_own_status_line(&settings) == Some(false) {
-        return Err(CommandError::from(anyhow!("{} has another status line", path.display()))
-            .hint("remove its \"statusLine\" first, or run `ctxc statusline` from your own script"));
-    }
-    let before = settings.clone();
-    let line = serde_json::json!({"type": "command", "command": status_command(program)?});
-    if let Some(settings) = settings.as_object_mut() {
-        settings.insert("statusLine".to_owned(), line);
-    }
-    if settings == before {
-        return Ok(Touched { path: path.to_owned(), fate: Fate::Unchanged });
-    }
-    let fate = if path.exists() { Fate::Replaced } else { Fate::Written };
-    put_settings(path, &settings, mode)?;
-    Ok(Touched { path: path.to_owned(), fate })
+/// When the file cannot be written.
+pub(crate) fn add_status_line(settings: &Settings, program: &Path, mode: Mode) -> Result<Touched, CommandError> {
+    settings.apply(add_line(settings, &status_command(program)?)?, mode)
 }
 
-/// Takes the status line of ctxc out of the settings of the client at `path`, where it is there.
+/// Removes the status line of ctxc from the settings at `path`, where it is there.
 ///
 /// # Errors
 /// When the file cannot be read or written.
 pub(crate) fn remove_status_line(path: &Path, mode: Mode) -> Result<Option<Touched>, CommandError> {
-    let mut settings = settings(path)?;
-    if is_own_status_line(&settings) != Some(true) {
-        return Ok(None);
-    }
-    if let Some(settings) = settings.as_object_mut() {
-        settings.shift_remove("statusLine");
-    }
-    put_settings(path, &settings, mode)?;
-    Ok(Some(Touched { path: path.to_owned(), fate: Fate::Replaced }))
-}
-
-fn put_settings(path: &Path, settings: &Value, mode: Mode) -> Result<(), CommandError> {
-    if mode == Mode::Preview {
-        return Ok(());
-    }
-    let text = serde_json::to_string_pretty(settings)? + "\n";
-    let write = || {
-        path.parent().map_or(Ok(()), fs::create_dir_all)?;
-        ctxc_core::apply::write_report(path, &text)
-    };
-    Ok(write().with_context(|| format!("write {}", path.display()))?)
+    let settings = Settings::read(path)?;
+    let touched = settings.apply(remove_line(&settings)?, mode)?;
+    Ok(Some(touched).filter(|touched| touched.fate != Fate::Unchanged))
 }

@@ -37,34 +37,47 @@ struct Cache {
     warm: Option<bool>,
 }
 
-/// The line. `part` of what is in use is what a compaction leaves at most.
+/// The line, in at most `n_columns` columns. `part` of what is in use is what a compaction leaves at most. Where it is too
+/// long, the cache goes first, then what compacting saves, then the figures; the percentage stays longest.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::cast_precision_loss,
     reason = "counts of tokens and percentages, for people"
 )]
-pub(crate) fn status_line(status: &Status, part: f64) -> String {
+pub(crate) fn status_line(status: &Status, part: f64, n_columns: Option<usize>) -> String {
     let Status { context_window: Window { context_window_size: window, used_percentage, current_usage }, prompt_cache } =
         status;
     let used = current_usage.as_ref().map(|it| it.fresh + it.cached + it.read);
     let used = used.or_else(|| Some((window.as_ref().copied()? as f64 * used_percentage.as_ref()? / 100.0) as u64));
-    let mut parts = Vec::new();
-    match (used.filter(|used| *used > 0), window.filter(|window| *window > 0)) {
-        (Some(used), Some(window)) => {
+    let Some(used) = used.filter(|used| *used > 0) else {
+        return longest(vec!["ctxc: no usage yet".to_owned()], n_columns);
+    };
+    let context = match window.filter(|window| *window > 0) {
+        Some(window) => {
             let percent = (used as f64 * 100.0 / window as f64).round();
-            parts.push(format!("context {} of {} ({percent}%)", count(used), count(window)));
+            let (used, window) = (count(used), count(window));
+            vec![
+                format!("context {used} of {window} ({percent}%)"),
+                format!("{used} of {window} ({percent}%)"),
+                format!("context {percent}%"),
+                format!("{percent}%"),
+            ]
         }
-        (Some(used), None) => parts.push(format!("context {}", count(used))),
-        (None, _) => return "ctxc: no usage yet".to_owned(),
-    }
-    if let Some(warm) = prompt_cache.as_ref().and_then(|cache| cache.warm) {
-        parts.push(format!("cache {}", if warm { "warm" } else { "cold" }));
-    }
-    if let Some(used) = used {
-        parts.push(format!("/compact saves about {}", count((used as f64 * (1.0 - part)) as u64)));
-    }
-    parts.join(" | ")
+        None => vec![format!("context {}", count(used)), count(used)],
+    };
+    let saves = format!("/compact saves about {}", count((used as f64 * (1.0 - part)) as u64));
+    let cache = prompt_cache.as_ref().and_then(|cache| cache.warm);
+    let cache = cache.map(|warm| format!("cache {}", if warm { "warm" } else { "cold" }));
+    let whole = context.first().cloned().unwrap_or_default();
+    let with_cache = cache.map(|cache| format!("{whole} | {cache} | {saves}"));
+    longest(with_cache.into_iter().chain([format!("{whole} | {saves}")]).chain(context).collect(), n_columns)
+}
+
+/// The first of `lines` that fits into `n_columns` columns; an empty one where none does.
+fn longest(lines: Vec<String>, n_columns: Option<usize>) -> String {
+    let fits = |line: &String| n_columns.is_none_or(|n_columns| line.len() <= n_columns);
+    lines.into_iter().find(fits).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -74,11 +87,35 @@ mod tests {
     // C-06
     #[test]
     fn c_06_the_line_has_usage_percent_cache_and_what_compacting_saves() {
-        let line = |json: &str| status_line(&serde_json::from_str(json).unwrap(), 0.5);
+        let line = |json: &str| status_line(&serde_json::from_str(json).unwrap(), 0.5, None);
         let whole = r#"{"context_window":{"context_window_size":200000,"used_percentage":39,"current_usage":{"input_tokens":1000,"cache_creation_input_tokens":2000,"cache_read_input_tokens":77000}},"prompt_cache":{"warm":false}}"#;
         assert_eq!(line(whole), "context 80,000 of 200,000 (40%) | cache cold | /compact saves about 40,000");
         let part = r#"{"context_window":{"context_window_size":200000,"used_percentage":10.0,"current_usage":null}}"#;
         assert_eq!(line(part), "context 20,000 of 200,000 (10%) | /compact saves about 10,000");
         assert_eq!(line("{}"), "ctxc: no usage yet");
+    }
+
+    #[test]
+    fn l_11_the_line_fits_the_terminal_and_drops_what_matters_least() {
+        let status =
+            r#"{"context_window":{"context_window_size":200000,"used_percentage":40},"prompt_cache":{"warm":true}}"#;
+        let status = serde_json::from_str(status).unwrap();
+        for (n_columns, line) in [
+            (80, "context 80,000 of 200,000 (40%) | cache warm | /compact saves about 40,000"),
+            (74, "context 80,000 of 200,000 (40%) | cache warm | /compact saves about 40,000"),
+            (73, "context 80,000 of 200,000 (40%) | /compact saves about 40,000"),
+            (40, "context 80,000 of 200,000 (40%)"),
+            (30, "80,000 of 200,000 (40%)"),
+            (20, "context 40%"),
+            (10, "40%"),
+            (2, ""),
+        ] {
+            assert_eq!(status_line(&status, 0.5, Some(n_columns)), line, "{n_columns}");
+        }
+        for n_columns in 0..100 {
+            for json in ["{}", r#"{"context_window":{"current_usage":{"input_tokens":1234567}}}"#] {
+                assert!(status_line(&serde_json::from_str(json).unwrap(), 0.5, Some(n_columns)).len() <= n_columns);
+            }
+        }
     }
 }

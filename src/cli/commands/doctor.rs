@@ -1,7 +1,7 @@
 //! `ctxc doctor`: say what is as it should be, and what needs attention (W-08). Nothing is written.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::time::SystemTime;
@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cli::args::ArchiveIfAny;
+use crate::cli::client::{FoundClient, Settings};
 use crate::cli::context::Context;
 use crate::report::doctor::{Client, Doctor, SessionBytes};
 use crate::report::size::{bytes, counted};
@@ -47,9 +48,6 @@ const NEAR_DAYS: i64 = 5;
 /// How many sessions are listed by size.
 const N_LARGEST: usize = 5;
 
-/// The longest settings file that is read, in bytes.
-const LONGEST_SETTINGS: u64 = 1 << 20;
-
 /// `broken` is why the configuration could not be read, where it could not.
 pub(crate) fn run(
     args: &Args,
@@ -65,7 +63,7 @@ pub(crate) fn run(
     let archive = url.as_ref().and_then(|url| look_at_archive(url, keep_max, &mut doctor));
     look_for_leftovers(archive.as_deref(), &url.unwrap_or_default(), environment.places().ok().as_ref(), &mut doctor);
     if let Ok(places) = &environment.places() {
-        look_at_client(places, &mut doctor);
+        look_at_client(places, context.environment.find_client(), &mut doctor);
         let kept = archive.as_deref().map(kept_sessions).and_then(Result::ok).unwrap_or_default();
         look_at_sessions(places, &kept, &mut doctor, ui)?;
     }
@@ -163,38 +161,37 @@ fn look_for_leftovers(archive: Option<&dyn Archive>, url: &str, places: Option<&
     }
 }
 
-fn look_at_client(places: &Places, doctor: &mut Doctor) {
+fn look_at_client(places: &Places, client: Option<FoundClient>, doctor: &mut Doctor) {
     let Some(folder) = places.projects.parent() else { return };
     let is_found = folder.is_dir();
-    let settings = folder.join("settings.json");
-    let mut cleanup_days = CLEANUP_DAYS;
-    match small_file(&settings).map(|text| serde_json::from_str::<serde_json::Value>(&text)) {
-        Some(Ok(settings)) => {
-            let days = settings.get("cleanupPeriodDays").and_then(serde_json::Value::as_i64);
-            cleanup_days = days.unwrap_or(CLEANUP_DAYS);
+    let settings = Settings::read(&folder.join("settings.json")).map_err(|error| error.sentence());
+    let settings = settings.and_then(|settings| settings.skipped().map_or(Ok(settings), Err));
+    let cleanup_days = match settings {
+        Ok(settings) => settings.get(&["cleanupPeriodDays"]).and_then(|days| serde_json::from_slice(days).ok()),
+        Err(problem) => {
+            doctor.find("client", problem, "correct it; until then the client and ctxc use its defaults");
+            None
         }
-        Some(Err(error)) => {
-            let problem = format!("{} is no JSON: {error}", settings.display());
-            doctor.find("client", problem, "fix it; ctxc uses the client's defaults until then");
-        }
-        None => {}
-    }
+    };
+    let cleanup_days = cleanup_days.unwrap_or(CLEANUP_DAYS);
     let folder = Some(folder.display().to_string());
-    doctor.client = Client { folder, is_found, version: None, proven_version: PROVEN_CLIENT, cleanup_days };
+    doctor.client = Client {
+        folder,
+        is_found,
+        version: client.and_then(|client| client.version),
+        proven_version: PROVEN_CLIENT,
+        cleanup_days,
+    };
     if !is_found {
         doctor.find("client", "no folder with sessions", "set CLAUDE_CONFIG_DIR, or start the client once");
     }
 }
 
-/// The text of a regular file that is not too long.
-fn small_file(path: &Path) -> Option<String> {
-    let is_small = fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= LONGEST_SETTINGS);
-    if is_small { fs::read_to_string(path).ok() } else { None }
-}
-
 fn look_at_sessions(places: &Places, kept: &[KeptSession], doctor: &mut Doctor, ui: &Ui) -> Result<(), CommandError> {
     let sessions = of_project(places)?;
-    doctor.client.version = sessions.first().and_then(|newest| client_version(&newest.path));
+    if doctor.client.version.is_none() {
+        doctor.client.version = sessions.first().and_then(|newest| client_version(&newest.path));
+    }
     let kept: HashMap<&str, &KeptSession> = kept.iter().map(|session| (session.id.as_str(), session)).collect();
     let mut near = Vec::new();
     for Candidate { path, modified, .. } in &sessions {

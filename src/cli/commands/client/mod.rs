@@ -1,8 +1,11 @@
 //! `ctxc client`: what the plugin runs inside Claude Code, and its installation.
 
 mod compact;
+mod install;
+mod place;
 mod process;
 mod run;
+mod state;
 mod upkeep;
 
 pub(crate) use run::{Args, EXAMPLES, STATUS_LINE, StatusLineArgs, run, run_status_line};

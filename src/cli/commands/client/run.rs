@@ -1,39 +1,32 @@
 //! The plugin's installation, and the verbs that it runs.
 
-use std::path::PathBuf;
-
 use anyhow::Context as _;
 use clap::Subcommand;
-use serde_json::Value;
 
 #[cfg(feature = "mcp")]
 use super::compact::ask;
 use super::compact::{compact, print_measured};
+use super::install::{install, uninstall};
+use super::place::place;
 use super::process::{program, read_input};
+use super::state::show_state;
 use super::upkeep::repair;
-use crate::cli::client::{
-    Mode, Status, Touched, add_status_line, is_own_status_line, program_in, remove, remove_status_line, settings,
-    skills_folder, status_line, version_in, write,
-};
+use crate::cli::client::{Mode, Status, status_line, write};
 use crate::cli::context::Context;
-use crate::cli::environment::data_dir;
-use crate::report::client::{ClientStatus, FileRow, Installed};
-use crate::session::error::CommandError;
-use ctxc_store::hide_password;
+use crate::session::error::{CommandError, Completion};
 
 pub(crate) const EXAMPLES: &str = "\
 Once installed, `/compact` and automatic compaction in Claude Code are done by ctxc: locally, with no request to \
 a model. Superseded and old tool results are removed first, then the oldest messages are summarized. Your \
-prompts are kept.
+prompts are kept. The status line shows usage; that of another program is left unchanged.
 
 `compact` and `repair` are run by the plugin; both read JSON from standard input.";
 
 pub(crate) const STATUS_LINE: &str = "\
 Reads the status of Claude Code from standard input. Prints usage, percent of the context window, whether the \
-prompt cache is warm, and what compacting would save.
+prompt cache is warm, and what compacting would save, in at most COLUMNS columns.
 
-Examples:
-  ctxc statusline --install";
+`ctxc client install` adds it to the settings of Claude Code.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -43,7 +36,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Install the plugin for Claude Code
+    /// Install the plugin and the status line for Claude Code
     Install {
         /// Show the files without writing them
         #[arg(long)]
@@ -57,7 +50,7 @@ enum Action {
     },
     /// Write the plugin to the data folder and print where (for a marketplace or --plugin-dir)
     PluginDir,
-    /// Show what is installed
+    /// Show what is installed, and whether the client runs it
     Status,
     /// Compact the conversation on standard input (run by the plugin)
     Compact,
@@ -102,7 +95,7 @@ impl Args {
 /// The arguments of `ctxc statusline`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StatusLineArgs {
-    /// Add the status line to the settings of Claude Code
+    /// Same as `ctxc client install`
     #[arg(long)]
     install: bool,
 }
@@ -111,102 +104,33 @@ pub(crate) struct StatusLineArgs {
     not(feature = "mcp"),
     expect(clippy::needless_pass_by_value, reason = "the arguments of the server are taken")
 )]
-pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let mode = |dry_run| if dry_run { Mode::Preview } else { Mode::Write };
     match args.action {
-        Action::Install { dry_run } => install(&place(context)?, mode(dry_run), context),
-        Action::Uninstall { dry_run } => uninstall(&place(context)?, mode(dry_run), context),
+        Action::Install { dry_run } => install(&place(context)?, mode(dry_run), context)?,
+        Action::Uninstall { dry_run } => return uninstall(&place(context)?, mode(dry_run), context),
         Action::PluginDir => {
             let place = place(context)?;
             write(&place.data, &program()?, Mode::Write)?;
             context.ui.data_line(place.data.display())?;
-            Ok(())
         }
-        Action::Status => status(&place(context)?, context),
-        Action::Measure { percent, compacted_at } => print_measured(percent, compacted_at, context),
+        Action::Status => show_state(&place(context)?, context)?,
+        Action::Measure { percent, compacted_at } => print_measured(percent, compacted_at, context)?,
         #[cfg(feature = "mcp")]
-        Action::Ask(args) => ask(&args.settings(context)?, context.ui),
-        Action::Compact => compact(context),
-        Action::Repair { settle } => repair(settle, context),
+        Action::Ask(args) => ask(&args.settings(context)?, context.ui)?,
+        Action::Compact => compact(context)?,
+        Action::Repair { settle } => repair(settle, context)?,
     }
+    Ok(Completion::Full)
 }
 
 pub(crate) fn run_status_line(args: &StatusLineArgs, context: &Context<'_>) -> Result<(), CommandError> {
     if args.install {
-        let place = place(context)?;
-        let touched = add_status_line(&place.client_settings, &program()?, Mode::Write)?;
-        return print("install", Mode::Write, vec![touched], None, context);
+        context.ui.hint("`ctxc statusline --install` is now `ctxc client install`, which installs the plugin too");
+        return install(&place(context)?, Mode::Write, context);
     }
     let status: Status = serde_json::from_str(&read_input()?).context("read the status of the client")?;
-    context.ui.data_line(status_line(&status, context.environment.config.client.target))?;
-    Ok(())
-}
-
-/// Where the plugin is, and what belongs to it.
-#[derive(Debug)]
-struct Place {
-    /// The folder of the plugin.
-    folder: PathBuf,
-    /// The folder that `plugin-dir` writes to.
-    data: PathBuf,
-    /// The user's settings of the client.
-    client_settings: PathBuf,
-    /// The archive in which sessions are stored when they end; null where they are not.
-    kept_in: Option<String>,
-}
-
-fn place(context: &Context<'_>) -> Result<Place, CommandError> {
     let environment = context.environment;
-    let projects = environment.places()?.projects;
-    let config = projects.parent().unwrap_or(&projects);
-    let archive = hide_password(&environment.archive_url(None)?);
-    Ok(Place {
-        folder: skills_folder(config),
-        data: data_dir()?.join("plugin"),
-        client_settings: config.join("settings.json"),
-        kept_in: environment.config.client.keep.then_some(archive),
-    })
-}
-
-fn install(place: &Place, mode: Mode, context: &Context<'_>) -> Result<(), CommandError> {
-    let touched = write(&place.folder, &program()?, mode)?;
-    print("install", mode, touched, place.kept_in.clone(), context)
-}
-
-fn uninstall(place: &Place, mode: Mode, context: &Context<'_>) -> Result<(), CommandError> {
-    let mut touched = remove(&place.folder, mode)?;
-    touched.extend(remove(&place.data, mode)?);
-    touched.extend(remove_status_line(&place.client_settings, mode)?);
-    print("uninstall", mode, touched, None, context)
-}
-
-/// Prints what became of files.
-fn print(
-    action: &'static str,
-    mode: Mode,
-    touched: Vec<Touched>,
-    kept_in: Option<String>,
-    context: &Context<'_>,
-) -> Result<(), CommandError> {
-    let row = |Touched { path, fate }: Touched| FileRow { path, fate: format!("{fate:?}").to_lowercase() };
-    let files = touched.into_iter().map(row).collect();
-    let report = Installed { action, dry_run: mode == Mode::Preview, files, kept_in };
-    context.print(&report, format_args!("{report}\n"))
-}
-
-fn status(place: &Place, context: &Context<'_>) -> Result<(), CommandError> {
-    let program = program_in(&place.folder);
-    let client_settings = settings(&place.client_settings)?;
-    let report = ClientStatus {
-        folder: place.folder.clone(),
-        version: version_in(&place.folder),
-        program_version: env!("CARGO_PKG_VERSION"),
-        proven_client: ctxc_transcript::PROVEN_CLIENT,
-        program_is_there: program.as_ref().is_some_and(|program| program.is_file()),
-        program,
-        hooks_disabled: client_settings.get("disableAllHooks").and_then(Value::as_bool) == Some(true),
-        status_line: is_own_status_line(&client_settings) == Some(true),
-        kept_in: place.kept_in.clone(),
-    };
-    context.print(&report, format_args!("{report}\n"))
+    context.ui.data_line(status_line(&status, environment.config.client.target, environment.n_columns))?;
+    Ok(())
 }

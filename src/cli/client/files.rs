@@ -1,0 +1,33 @@
+//! The outcome of an installation, file by file.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+/// The outcome for a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Fate {
+    /// The file is new.
+    Written,
+    /// The file had other content.
+    Replaced,
+    /// The file has this content already.
+    Unchanged,
+    /// The file is removed.
+    Removed,
+}
+
+/// A file of the plugin or of the client, and its outcome.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Touched {
+    pub(crate) path: PathBuf,
+    pub(crate) fate: Fate,
+}
+
+/// Whether files are changed, or it is only said which would be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Write,
+    Preview,
+}

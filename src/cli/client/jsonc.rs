@@ -1,0 +1,170 @@
+//! JSON as people write settings: with a byte order mark, comments and commas before a closing bracket. Spans of members come
+//! out; nothing is built, so that everything else keeps its bytes.
+
+use std::ops::Range;
+
+use ctxc_transcript::Span;
+
+/// A key and its value in an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Member {
+    /// The key, with its quotes.
+    pub(super) key: Span,
+    /// The value.
+    pub(super) value: Span,
+}
+
+/// `text` as plain JSON of the same length: blanks replace the byte order mark, comments and trailing commas, so that every
+/// place in the one is the same place in the other.
+pub(super) fn as_plain_json(text: &[u8]) -> Vec<u8> {
+    let mut json = text.to_owned();
+    let mut at = 0;
+    if json.starts_with(b"\xef\xbb\xbf") {
+        blank(&mut json, 0..3);
+        at = 3;
+    }
+    // A comma that follows a value and may turn out to be the last.
+    let mut comma = None;
+    let mut is_behind_value = false;
+    while let Some(&byte) = text.get(at) {
+        let end = match byte {
+            b'/' => comment_end(text, at).unwrap_or(at + 1),
+            b'"' => string_end(text, at),
+            _ => at + 1,
+        };
+        match byte {
+            b' ' | b'\t' | b'\r' | b'\n' => {}
+            b'/' if end > at + 1 => blank(&mut json, at..end),
+            b',' => comma = is_behind_value.then_some(at),
+            b'}' | b']' => {
+                if let Some(comma) = comma.take() {
+                    blank(&mut json, comma..comma + 1);
+                }
+            }
+            _ => comma = None,
+        }
+        let is_silent = matches!(byte, b' ' | b'\t' | b'\r' | b'\n') || (byte == b'/' && end > at + 1);
+        is_behind_value = if is_silent { is_behind_value } else { !matches!(byte, b'{' | b'[' | b',' | b':') };
+        at = end;
+    }
+    json
+}
+
+fn blank(json: &mut [u8], range: Range<usize>) {
+    for byte in json.get_mut(range).into_iter().flatten() {
+        // Line ends stay, so that an error names the right line.
+        *byte = if matches!(byte, b'\n' | b'\r') { *byte } else { b' ' };
+    }
+}
+
+/// The end of the comment that starts at `start`; `None` where none does, or it is never closed.
+fn comment_end(text: &[u8], start: usize) -> Option<usize> {
+    let rest = text.get(start..)?;
+    if rest.starts_with(b"//") {
+        return Some(start + memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len()));
+    }
+    let inside = rest.strip_prefix(b"/*")?;
+    Some(start + memchr::memmem::find(inside, b"*/")? + 4)
+}
+
+/// The end of the string that starts at `start`, its closing quote included.
+fn string_end(text: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    text.len()
+}
+
+/// The members of the object that is the whole of `json`, which is valid: in order, the values of repeated keys too. None
+/// where it is no object.
+pub(super) fn members(json: &[u8]) -> Vec<Member> {
+    let mut members = Vec::new();
+    let mut at = skip_blank(json, 0);
+    if json.get(at) != Some(&b'{') {
+        return members;
+    }
+    at = skip_blank(json, at + 1);
+    while json.get(at) == Some(&b'"') {
+        let key = Span::new(at, string_end(json, at));
+        let colon = skip_blank(json, key.range().end);
+        let start = skip_blank(json, colon + 1);
+        let value = Span::new(start, value_end(json, start));
+        members.push(Member { key, value });
+        let comma = skip_blank(json, value.range().end);
+        at = skip_blank(json, comma + 1);
+    }
+    members
+}
+
+/// The first place from `at` on that holds something but white space.
+pub(super) fn skip_blank(json: &[u8], at: usize) -> usize {
+    let is_blank = |byte: &&u8| matches!(**byte, b' ' | b'\t' | b'\r' | b'\n');
+    at + json.get(at..).unwrap_or_default().iter().take_while(is_blank).count()
+}
+
+fn value_end(json: &[u8], start: usize) -> usize {
+    let (mut at, mut depth) = (start, 0usize);
+    while let Some(&byte) = json.get(at) {
+        match byte {
+            b'"' => {
+                at = string_end(json, at);
+                if depth == 0 {
+                    return at;
+                }
+                continue;
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' if depth <= 1 => return if depth == 0 { at } else { at + 1 },
+            b'}' | b']' => depth -= 1,
+            b',' | b' ' | b'\t' | b'\r' | b'\n' if depth == 0 => return at,
+            _ => {}
+        }
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn l_11_comments_and_trailing_commas_become_blanks() {
+        for (text, json) in [
+            ("{}", "{}"),
+            ("\u{feff}{}", "   {}"),
+            ("{\"a\": 1, // one\r\n}", "{\"a\": 1        \r\n}"),
+            ("/* { */{\"//\": \"/* \\\" */\",}", "       {\"//\": \"/* \\\" */\" }"),
+            ("[1 /* , */ , /* ] */ ]", "[1                   ]"),
+            // What is wrong stays wrong.
+            ("{,}", "{,}"),
+            ("[1,,]", "[1,,]"),
+            ("{\"a\":,}", "{\"a\":,}"),
+            ("{} /* never closed", "{} /* never closed"),
+            ("{\"a\": 1 / 2}", "{\"a\": 1 / 2}"),
+        ] {
+            let plain = as_plain_json(text.as_bytes());
+            assert_eq!(String::from_utf8(plain).unwrap(), json, "{text}");
+        }
+    }
+
+    #[test]
+    fn l_11_members_are_found_with_their_places() {
+        let json = br#" {"a" : {"b":[1,{"c":"}"}]} ,"a":12345678901234567890123,"\u0061":"x" } "#;
+        let found: Vec<(&[u8], &[u8])> = members(json).iter().map(|it| (it.key.of(json), it.value.of(json))).collect();
+        assert_eq!(
+            found,
+            [
+                (&b"\"a\""[..], &br#"{"b":[1,{"c":"}"}]}"#[..]),
+                (b"\"a\"", b"12345678901234567890123"),
+                (br#""\u0061""#, b"\"x\""),
+            ]
+        );
+        assert!(members(b"[{\"a\":1}]").is_empty() && members(b"{}").is_empty() && members(b"").is_empty());
+    }
+}

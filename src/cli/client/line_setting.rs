@@ -1,0 +1,314 @@
+//! The status line of ctxc in the client's settings: added and removed by bytes, so that removing gives back what was there
+//! before adding, whatever else was edited in between (L-11).
+
+use anyhow::anyhow;
+
+use super::jsonc::{Member, as_plain_json, members, skip_blank};
+use super::settings::{Edit, Settings};
+use crate::session::error::CommandError;
+use ctxc_transcript::Span;
+use ctxc_transcript::edit::{Splice, render};
+use ctxc_transcript::text::json_string;
+
+const KEY: &[u8] = b"\"statusLine\"";
+/// What is around the member in a file that ctxc makes.
+const NEW_FILE: (&str, &str) = ("{\n  ", "\n}\n");
+/// What is around the member in front of a file's white space, where there is nothing else. In an object without members there
+/// is no space in front of it.
+const NEW_OBJECT: (&str, &str) = ("{ ", "}");
+
+/// The program that a status line runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum LineOwner {
+    /// ctxc.
+    Ctxc,
+    /// Another program, by its command.
+    Other(String),
+    /// There is no status line.
+    Nobody,
+}
+
+/// The owner of the status line in `settings`.
+pub(crate) fn line_owner(settings: &Settings) -> LineOwner {
+    if settings.get(&["statusLine"]).is_none() {
+        return LineOwner::Nobody;
+    }
+    match settings.string(&["statusLine", "command"]) {
+        Some(command) if is_own_command(&command) => LineOwner::Ctxc,
+        command => LineOwner::Other(command.unwrap_or_default()),
+    }
+}
+
+fn is_own_command(command: &str) -> bool {
+    command.contains("ctxc") && command.trim_end().ends_with(" statusline")
+}
+
+/// The edit that adds a status line with `command`, or gives that of ctxc this command. That of another program stays.
+///
+/// # Errors
+/// When the file is too large to edit.
+pub(super) fn add_line(settings: &Settings, command: &str) -> Result<Edit, CommandError> {
+    let member = format!("\"statusLine\": {{\"type\": \"command\", \"command\": {}}}", json_string::encode(command));
+    let Some(text) = &settings.text else {
+        let (before, after) = NEW_FILE;
+        return Ok(Edit::Write(format!("{before}{member}{after}").into_bytes()));
+    };
+    if settings.is_blank() {
+        let (before, after) = NEW_OBJECT;
+        return Ok(Edit::Write([before.as_bytes(), member.as_bytes(), after.as_bytes(), text].concat()));
+    }
+    let splice = match line_owner(settings) {
+        LineOwner::Other(_) => return Ok(Edit::Nothing),
+        LineOwner::Ctxc if settings.string(&["statusLine", "command"]).as_deref() == Some(command) => {
+            return Ok(Edit::Nothing);
+        }
+        LineOwner::Ctxc => match command_span(settings) {
+            Some(span) => Splice::new(span, json_string::encode(command)),
+            None => return Ok(Edit::Nothing),
+        },
+        LineOwner::Nobody => match members(&settings.json).first() {
+            // In front of the first member, on a line like its own.
+            Some(first) => {
+                let blank = blank_before(text, first.key.range().start);
+                let space = blank.of(text).to_owned();
+                Splice::new(at(first.key.range().start), [member.as_bytes(), b",", &space].concat())
+            }
+            // Without a byte more, so that `{}` can be told from a file that ctxc made.
+            None => Splice::new(at(skip_blank(&settings.json, 0) + 1), member),
+        },
+    };
+    Ok(Edit::Write(spliced(text, &[splice])?))
+}
+
+/// The edit that removes each status line of ctxc.
+///
+/// # Errors
+/// When the file is too large to edit.
+pub(super) fn remove_line(settings: &Settings) -> Result<Edit, CommandError> {
+    let Some(text) = &settings.text else { return Ok(Edit::Nothing) };
+    let members = members(&settings.json);
+    let Some((own_idx, own)) = members.iter().enumerate().rfind(|(_, it)| is_own(&settings.json, it)) else {
+        return Ok(Edit::Nothing);
+    };
+    let before = text.get(..own.key.range().start).unwrap_or_default();
+    let after = text.get(own.value.range().end..).unwrap_or_default();
+    if (before, after) == (NEW_FILE.0.as_bytes(), NEW_FILE.1.as_bytes()) {
+        return Ok(Edit::Remove);
+    }
+    if let Some(rest) = after.strip_prefix(NEW_OBJECT.1.as_bytes())
+        && before == NEW_OBJECT.0.as_bytes()
+        && rest.trim_ascii().is_empty()
+    {
+        return Ok(Edit::Write(rest.to_owned()));
+    }
+    let previous = own_idx.checked_sub(1).and_then(|idx| members.get(idx));
+    let text = spliced(text, &removal(text, &settings.json, previous, own, members.get(own_idx + 1)))?;
+    let left = Settings { json: as_plain_json(&text), text: Some(text), path: settings.path.clone() };
+    match remove_line(&left)? {
+        Edit::Nothing => Ok(left.text.map_or(Edit::Nothing, Edit::Write)),
+        further => Ok(further),
+    }
+}
+
+fn is_own(json: &[u8], member: &Member) -> bool {
+    let command = command_in(json, member).and_then(|span| span.string(json).map(json_string::decode));
+    member.key.of(json) == KEY && command.is_some_and(|command| is_own_command(&command))
+}
+
+/// The place of the command of the status line that counts.
+fn command_span(settings: &Settings) -> Option<Span> {
+    let json = &settings.json;
+    members(json).iter().rfind(|it| is_own(json, it)).and_then(|it| command_in(json, it))
+}
+
+fn command_in(json: &[u8], member: &Member) -> Option<Span> {
+    let value = member.value;
+    let inner = members(value.of(json)).into_iter().rfind(|it| it.key.of(value.of(json)) == b"\"command\"")?;
+    Some(inner.value.shifted(value.start))
+}
+
+/// The splices that take `own` out of its object, with one comma. Comments around it stay.
+fn removal(text: &[u8], json: &[u8], previous: Option<&Member>, own: &Member, next: Option<&Member>) -> Vec<Splice> {
+    let cut = |span: Span| Splice::new(span, "");
+    let end = own.value.range().end;
+    if let Some(next) = next {
+        let comma = skip_blank(json, end);
+        let next_start = next.key.range().start;
+        let after = skip_blank(text, comma + 1);
+        // A comment that follows on the line keeps its place.
+        let after = if after == next_start { after } else { skip_spaces(text, comma + 1) };
+        return vec![cut(Span { start: own.key.start, end: own.value.end }), cut(Span::new(comma, after))];
+    }
+    // A trailing comma goes instead of the one before.
+    let trailing = skip_blank(text, end);
+    let has_trailing = text.get(trailing) == Some(&b',');
+    let end = if has_trailing { trailing + 1 } else { end };
+    // Its line goes with it; a line end that closes a comment stays.
+    let is_end_of_line = matches!(text.get(skip_spaces(text, end)), Some(b'\n' | b'\r'));
+    let start = own.key.range().start;
+    let start = if is_end_of_line { blank_before(text, start).range().start } else { start };
+    let mut splices = vec![cut(Span::new(start, end))];
+    if let Some(previous) = previous.filter(|_| !has_trailing) {
+        let comma = skip_blank(json, previous.value.range().end);
+        splices.push(cut(Span::new(comma, comma + 1)));
+    }
+    splices
+}
+
+/// The white space before `end`.
+fn blank_before(text: &[u8], end: usize) -> Span {
+    let before = text.get(..end).unwrap_or_default();
+    let n_blank = before.iter().rev().take_while(|byte| byte.is_ascii_whitespace()).count();
+    Span::new(end - n_blank, end)
+}
+
+fn skip_spaces(text: &[u8], at: usize) -> usize {
+    at + text.get(at..).unwrap_or_default().iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+}
+
+const fn at(place: usize) -> Span {
+    Span::new(place, place)
+}
+
+fn spliced(text: &[u8], splices: &[Splice]) -> Result<Vec<u8>, CommandError> {
+    Ok(render(text, splices).map_err(|error| anyhow!("{error}"))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
+
+    use super::*;
+
+    const COMMAND: &str = "\"/opt/ctxc\" statusline";
+
+    fn settings(text: Option<&[u8]>) -> Settings {
+        let json = text.filter(|text| !text.trim_ascii().is_empty()).map_or_else(|| b"{}".to_vec(), as_plain_json);
+        Settings { path: PathBuf::new(), text: text.map(<[u8]>::to_owned), json }
+    }
+
+    /// The text after installing.
+    fn added(text: Option<&[u8]>) -> Vec<u8> {
+        match add_line(&settings(text), COMMAND).unwrap() {
+            Edit::Write(text) => text,
+            edit => panic!("{edit:?}"),
+        }
+    }
+
+    fn removed(text: &[u8]) -> Edit {
+        remove_line(&settings(Some(text))).unwrap()
+    }
+
+    fn assert_owned(text: &[u8]) {
+        let plain = as_plain_json(text);
+        let value: serde_json::Result<serde::de::IgnoredAny> = serde_json::from_slice(&plain);
+        assert!(value.is_ok(), "{}", String::from_utf8_lossy(text));
+        assert_eq!(line_owner(&settings(Some(text))), LineOwner::Ctxc);
+    }
+
+    #[test]
+    fn l_11_removing_gives_back_what_was_there() {
+        for text in [
+            "",
+            " \n",
+            "{}",
+            "{ }",
+            "{}\n",
+            "{\n}\n",
+            "{ \t}",
+            "{\"a\":1}",
+            "{\n  \"a\": 12345678901234567890123,\n  \"b\": 1.50e+2,\n  \"a\": 2\n}",
+            "{\r\n\t\"a\": [1,\r\n2]\r\n}\r\n",
+            "\u{feff}{\"a\": 1}",
+            "// mine\n{ // here\n  \"a\": 1, // one\n  /* two */ \"b\": {\"statusLine\": 1,},\n}\n// end",
+            "{ // nothing\n}",
+            "{/* x */\"a\":1}",
+            "{\n  /* x */\n}\n",
+            "{\"\\u0061\":\"}{\",\"b\":\"\\\"\"}",
+        ] {
+            let with = added(Some(text.as_bytes()));
+            assert_owned(&with);
+            assert_eq!(removed(&with), Edit::Write(text.as_bytes().to_owned()), "{text}");
+        }
+        assert_eq!(removed(&added(None)), Edit::Remove);
+    }
+
+    #[test]
+    fn l_11_only_the_command_of_an_older_installation_changes() {
+        let old = br#"{"statusLine":{"command":"\"/old/ctxc\" statusline", "padding" : 0, "type":"command"} }"#;
+        let new = String::from_utf8(added(Some(old))).unwrap();
+        assert_eq!(new, r#"{"statusLine":{"command":"\"/opt/ctxc\" statusline", "padding" : 0, "type":"command"} }"#);
+        assert_eq!(add_line(&settings(Some(new.as_bytes())), COMMAND).unwrap(), Edit::Nothing);
+        for other in [r#"{"statusLine":{"command":"mine.sh"}}"#, r#"{"statusLine":null}"#] {
+            assert_eq!(add_line(&settings(Some(other.as_bytes())), COMMAND).unwrap(), Edit::Nothing);
+            assert_eq!(removed(other.as_bytes()), Edit::Nothing);
+        }
+    }
+
+    #[test]
+    fn l_11_what_a_person_wrote_in_between_stays() {
+        let line = r#""statusLine": {"type": "command", "command": "ctxc statusline"}"#;
+        for (edited, left) in [
+            ("{\n  LINE,\n  \"a\": 1,\n  \"b\": 2\n}\n", "{\n  \"a\": 1,\n  \"b\": 2\n}\n"),
+            ("{\n  \"z\": 0,\n  LINE,\n  \"a\": 1\n}\n", "{\n  \"z\": 0,\n  \"a\": 1\n}\n"),
+            ("{\n  \"z\": 0,\n  LINE\n}\n", "{\n  \"z\": 0\n}\n"),
+            ("{\n  \"z\": 0, // zero\n  LINE,\n}\n", "{\n  \"z\": 0, // zero\n}\n"),
+            ("{\n  LINE, // the line\n  \"a\": 1\n}\n", "{\n  // the line\n  \"a\": 1\n}\n"),
+            ("{\n  LINE /* ours */ ,\n  \"a\": 1\n}\n", "{\n   /* ours */ \"a\": 1\n}\n"),
+            ("{\n  // first\n  LINE\n}\n", "{\n  // first\n}\n"),
+            ("{\n  LINE,\n}\n", "{\n}\n"),
+            ("{\"z\": 0, // zero\n  LINE}", "{\"z\": 0 // zero\n  }"),
+            ("{\"z\": 0, LINE }", "{\"z\": 0  }"),
+            ("{LINE,\"a\":1,LINE}", "{\"a\":1}"),
+            ("{\"statusLine\":{\"command\":\"mine\"},LINE}", "{\"statusLine\":{\"command\":\"mine\"}}"),
+        ] {
+            let text = edited.replace("LINE", line);
+            let Edit::Write(removed) = removed(text.as_bytes()) else { panic!("{edited}") };
+            assert_eq!(String::from_utf8(removed).unwrap(), left, "{edited}");
+        }
+    }
+
+    fn blank() -> impl Strategy<Value = String> {
+        let piece = prop_oneof!["[ \t\r\n]{0,3}", "// [a-z\",{}]{0,6}\n", "/\\*[a-z\",{} ]{0,6}\\*/"];
+        prop::collection::vec(piece, 0..3).prop_map(|pieces| pieces.concat())
+    }
+
+    fn value() -> impl Strategy<Value = String> {
+        let leaf = prop_oneof![
+            "-?[1-9][0-9]{0,30}(\\.[0-9]{1,5})?([eE][+-]?[0-9]{1,3})?",
+            "\"([a-z{}\\[\\],:/* é]|\\\\[\"\\\\nu/]){0,8}\"".prop_map(|text| text.replace("\\u", "\\u00e9")),
+            prop_oneof!["true", "false", "null"],
+        ];
+        leaf.prop_recursive(3, 12, 4, |inner| {
+            let element = (blank(), inner, blank()).prop_map(|(before, value, after)| before + &value + &after).boxed();
+            prop_oneof![
+                prop::collection::vec(element.clone(), 0..4).prop_map(|all| format!("[{}]", all.join(","))),
+                object(element),
+            ]
+        })
+    }
+
+    /// An object, also with repeated keys and a trailing comma.
+    fn object(value: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
+        let member = (blank(), "[a-c]{0,2}|statusLine2", blank(), value)
+            .prop_map(|(before, key, after, value)| format!("{before}\"{key}\"{after}:{value}"));
+        (prop::collection::vec(member, 0..5), blank(), any::<bool>()).prop_map(|(members, rest, has_comma)| {
+            let comma = if has_comma && !members.is_empty() { "," } else { "" };
+            format!("{{{}{comma}{rest}}}", members.join(","))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn l_11_any_settings_come_back(before in blank(), object in object(value()), after in blank()) {
+            let text = before + &object + &after;
+            let with = added(Some(text.as_bytes()));
+            assert_owned(&with);
+            let new_file = added(None);
+            prop_assert!(with != new_file);
+            prop_assert_eq!(removed(&with), Edit::Write(text.into_bytes()));
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! A settings file of the client: read, looked up, and edited in place (L-11).
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use serde::de::IgnoredAny;
+
+use super::files::{Fate, Mode, Touched};
+use super::jsonc::{as_plain_json, members};
+use crate::session::error::CommandError;
+use ctxc_core::apply::{Existing, Staged};
+use ctxc_transcript::text::json_string;
+
+/// The longest settings file that is read, in bytes. Those of people have a few kB.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// A settings file of the client, as it was read.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(super) path: PathBuf,
+    /// Its bytes; `None` where there is no file.
+    pub(super) text: Option<Vec<u8>>,
+    /// The same as plain JSON, place for place; an empty object where there is no file.
+    pub(super) json: Vec<u8>,
+}
+
+/// A change of a settings file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Edit {
+    /// None.
+    Nothing,
+    /// These bytes are its content.
+    Write(Vec<u8>),
+    /// The file is removed: ctxc made it, and nobody else has written to it.
+    Remove,
+}
+
+impl Settings {
+    /// The settings in the file at `path`; none where there is no file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not a JSON object. Comments and trailing commas are fine.
+    pub(crate) fn read(path: &Path) -> Result<Self, CommandError> {
+        let Some(text) = bytes_of(path)? else {
+            return Ok(Self { path: path.to_owned(), text: None, json: b"{}".to_vec() });
+        };
+        let json = as_plain_json(&text);
+        // The client takes an empty file for one without settings.
+        if json.trim_ascii().is_empty() {
+            return Ok(Self { path: path.to_owned(), text: Some(text), json: b"{}".to_vec() });
+        }
+        if let Err(error) = serde_json::from_slice::<IgnoredAny>(&json) {
+            return Err(CommandError::from(anyhow!("{} is not JSON: {error}", path.display()))
+                .hint(format!("correct line {}, or move the file away; it was not changed", error.line())));
+        }
+        if !json.trim_ascii().starts_with(b"{") {
+            return Err(CommandError::from(anyhow!("{} is not a JSON object", path.display()))
+                .hint("move it away, or make it an object, such as {}"));
+        }
+        Ok(Self { path: path.to_owned(), text: Some(text), json })
+    }
+
+    /// The path of the file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether there is nothing in the file but white space.
+    pub(super) fn is_blank(&self) -> bool {
+        self.text.as_ref().is_some_and(|text| text.trim_ascii().is_empty())
+    }
+
+    /// The reason why the client skips the whole file, which has comments or trailing commas; `None` where it reads it. Tried
+    /// with Claude Code 2.1.330.
+    pub(crate) fn skipped(&self) -> Option<String> {
+        let text = self.text.as_deref().filter(|_| !self.is_blank())?;
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        let error = serde_json::from_slice::<IgnoredAny>(text).err()?;
+        Some(format!(
+            "Claude Code skips {}: it takes no comments or trailing commas (line {}, column {})",
+            self.path.display(),
+            error.line(),
+            error.column()
+        ))
+    }
+
+    /// The JSON of the value under `keys`, each in the object of the one before. Of a repeated key the last counts.
+    pub(crate) fn get(&self, keys: &[&str]) -> Option<&[u8]> {
+        keys.iter().try_fold(self.json.as_slice(), |json, key| {
+            let is_named = |name: &[u8]| {
+                name.strip_prefix(b"\"")
+                    .and_then(|name| name.strip_suffix(b"\""))
+                    .is_some_and(|name| json_string::decode(name) == *key)
+            };
+            members(json).into_iter().rev().find(|it| is_named(it.key.of(json))).map(|it| it.value.of(json))
+        })
+    }
+
+    /// The switch under `keys`; `None` where it is not set, or is neither `true` nor `false`.
+    pub(crate) fn switch(&self, keys: &[&str]) -> Option<bool> {
+        match self.get(keys)? {
+            b"true" => Some(true),
+            b"false" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The text under `keys`; `None` where there is none.
+    pub(crate) fn string(&self, keys: &[&str]) -> Option<String> {
+        let value = self.get(keys)?.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+        Some(json_string::decode(value).into_owned())
+    }
+
+    /// Carries `edit` out; links are followed and permissions stay.
+    ///
+    /// # Errors
+    /// When the file cannot be written, or changed since it was read.
+    pub(super) fn apply(&self, edit: Edit, mode: Mode) -> Result<Touched, CommandError> {
+        let path = self.path.clone();
+        let fate = match (&edit, &self.text) {
+            (Edit::Nothing, _) => Fate::Unchanged,
+            (Edit::Write(_), None) => Fate::Written,
+            (Edit::Write(_), Some(_)) => Fate::Replaced,
+            (Edit::Remove, _) => Fate::Removed,
+        };
+        if mode == Mode::Write && edit != Edit::Nothing {
+            if bytes_of(&path)? != self.text {
+                return Err(CommandError::from(anyhow!("{} has just been changed by another program", path.display()))
+                    .hint("run the command again"));
+            }
+            self.carry_out(edit).with_context(|| format!("write {}", path.display()))?;
+        }
+        Ok(Touched { path, fate })
+    }
+
+    fn carry_out(&self, edit: Edit) -> anyhow::Result<()> {
+        match edit {
+            Edit::Nothing => {}
+            Edit::Remove => fs::remove_file(fs::canonicalize(&self.path)?)?,
+            Edit::Write(text) => {
+                self.path.parent().map_or(Ok(()), fs::create_dir_all)?;
+                let permissions = self.path.metadata().ok().map(|metadata| metadata.permissions());
+                let mut staged = Staged::beside(&self.path, Existing::Overwrite, permissions)?;
+                staged.file().write_all(&text)?;
+                staged.sync()?;
+                staged.commit(Existing::Overwrite)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The bytes of the file at `path`; `None` where there is none.
+fn bytes_of(path: &Path) -> Result<Option<Vec<u8>>, CommandError> {
+    let refuse = |problem: &str, hint: &str| {
+        Err(CommandError::from(anyhow!("{} {problem}", path.display())).hint(format!("{hint}; it was not changed")))
+    };
+    let unreadable = |error: io::Error| {
+        CommandError::from(anyhow::Error::new(error).context(format!("read {}", path.display())))
+            .hint("check its owner and permissions; it was not changed")
+    };
+    match path.metadata() {
+        Ok(metadata) if !metadata.is_file() => refuse("is not a regular file", "move it away"),
+        Ok(metadata) if metadata.len() > MOST_BYTES => refuse("is larger than 1 MiB", "shorten it or move it away"),
+        Ok(_) => fs::read(path).map(Some).map_err(unreadable),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unreadable(error)),
+        Err(_) if path.is_symlink() => {
+            refuse("is a link to a file that does not exist", "create that file or remove the link")
+        }
+        Err(_) => Ok(None),
+    }
+}

@@ -1,0 +1,149 @@
+//! The switches in the client's settings that turn the plugin or the status line off. Settings that an organization sends over
+//! the network or by the system's own management are not seen.
+
+use std::path::{Path, PathBuf};
+
+use super::line_setting::{LineOwner, line_owner};
+use super::settings::Settings;
+
+/// The name of the plugin in the client's settings, in the folder of skills.
+const PLUGIN_ID: &str = "ctxc@skills-dir";
+
+/// The settings files that the client reads here, the weakest first.
+#[derive(Debug, Default)]
+pub(crate) struct Layers {
+    settings: Vec<(Rank, Settings)>,
+    /// The files that the client does not read either, each with the reason.
+    pub(crate) unreadable: Vec<String>,
+}
+
+/// Who may write a settings file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rank {
+    /// The user, for all projects or one.
+    User,
+    /// An administrator, over all others.
+    Managed,
+}
+
+/// The folder of the settings that an administrator manages.
+pub(crate) fn managed_folder() -> PathBuf {
+    let folder = match std::env::consts::OS {
+        "macos" => "/Library/Application Support/ClaudeCode",
+        "windows" => "C:\\Program Files\\ClaudeCode",
+        _ => "/etc/claude-code",
+    };
+    PathBuf::from(folder)
+}
+
+impl Layers {
+    /// The settings of the user's folder `config`, the project `cwd` and the folder `managed`.
+    pub(crate) fn read(config: &Path, cwd: &Path, managed: &Path) -> Self {
+        let project = cwd.join(".claude");
+        let own = [config.join("settings.json"), project.join("settings.json"), project.join("settings.local.json")];
+        let mut drop_ins: Vec<PathBuf> = std::fs::read_dir(managed.join("managed-settings.d"))
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+            .collect();
+        drop_ins.sort();
+        let managed = [managed.join("managed-settings.json")].into_iter().chain(drop_ins);
+        let mut layers = Self::default();
+        for (rank, path) in
+            own.map(|path| (Rank::User, path)).into_iter().chain(managed.map(|path| (Rank::Managed, path)))
+        {
+            match Settings::read(&path) {
+                Ok(settings) => match settings.skipped() {
+                    None => layers.settings.push((rank, settings)),
+                    Some(reason) => layers.unreadable.push(reason),
+                },
+                Err(error) => layers.unreadable.push(error.sentence()),
+            }
+        }
+        layers
+    }
+
+    /// The reasons why the client does not run the plugin; none where it does.
+    pub(crate) fn plugin_off(&self) -> Vec<String> {
+        let plugin = self.strongest(&["enabledPlugins", PLUGIN_ID], false);
+        let plugin = plugin.map(|path| format!("\"enabledPlugins\" has \"{PLUGIN_ID}\": false in {}", path.display()));
+        let markets = self.managed().find_map(|settings| {
+            let names = |key| settings.get(&[key]).map(|json| memchr::memmem::find(json, b"\"skills-dir\"").is_some());
+            let key = match (names("strictKnownMarketplaces"), names("blockedMarketplaces")) {
+                (Some(false), _) => "strictKnownMarketplaces",
+                (_, Some(true)) => "blockedMarketplaces",
+                _ => return None,
+            };
+            Some(format!("\"{key}\" leaves plugins in the folder of skills out, in {}", settings.path().display()))
+        });
+        plugin.into_iter().chain(markets).chain(self.hooks_off()).collect()
+    }
+
+    /// The reasons why the client runs neither hooks nor a status line.
+    pub(crate) fn hooks_off(&self) -> Vec<String> {
+        let disabled = self.strongest(&["disableAllHooks"], true);
+        let disabled = disabled.map(|path| format!("\"disableAllHooks\" is true in {}", path.display()));
+        let managed = self.managed().find(|settings| settings.switch(&["allowManagedHooksOnly"]) == Some(true));
+        let managed = managed.map(|it| format!("\"allowManagedHooksOnly\" is true in {}", it.path().display()));
+        disabled.into_iter().chain(managed).collect()
+    }
+
+    /// The owner of the status line that counts here.
+    pub(crate) fn line_owner(&self) -> LineOwner {
+        let owners = self.settings.iter().rev().map(|(_, settings)| line_owner(settings));
+        owners.into_iter().find(|owner| *owner != LineOwner::Nobody).unwrap_or(LineOwner::Nobody)
+    }
+
+    fn managed(&self) -> impl Iterator<Item = &Settings> {
+        self.settings.iter().filter(|(rank, _)| *rank == Rank::Managed).map(|(_, settings)| settings)
+    }
+
+    /// The file that sets the switch under `keys`, the strongest that does, where it sets it to `value`.
+    fn strongest(&self, keys: &[&str], value: bool) -> Option<&Path> {
+        let set = |(_, settings): &'_ (Rank, Settings)| settings.switch(keys).is_some();
+        let (_, settings) = self.settings.iter().rfind(|it| set(it))?;
+        (settings.switch(keys) == Some(value)).then(|| settings.path())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Settings files, each with its text.
+    type Files<'a> = &'a [(&'a str, &'a str)];
+
+    #[test]
+    fn l_11_the_strongest_settings_decide() {
+        let (on, off) =
+            (r#"{"enabledPlugins":{"ctxc@skills-dir":true}}"#, r#"{"enabledPlugins":{"ctxc@skills-dir":false}}"#);
+        let cases: [(Files<'_>, &[&str]); 11] = [
+            (&[], &[]),
+            (&[("user/settings.json", off)], &["enabledPlugins"]),
+            (&[("user/settings.json", off), ("shop/.claude/settings.json", on)], &[]),
+            (&[("shop/.claude/settings.json", on), ("shop/.claude/settings.local.json", off)], &["enabledPlugins"]),
+            (&[("user/settings.json", on), ("managed/managed-settings.json", off)], &["enabledPlugins"]),
+            (&[("user/settings.json", "{\"disableAllHooks\": true}")], &["disableAllHooks"]),
+            (&[("user/settings.json", "{\"disableAllHooks\": /* all */ true}")], &[]),
+            (&[("user/settings.json", "{\"allowManagedHooksOnly\":true}")], &[]),
+            (&[("managed/managed-settings.d/a.json", "{\"allowManagedHooksOnly\":true}")], &["allowManagedHooksOnly"]),
+            (&[("managed/managed-settings.json", "{\"strictKnownMarketplaces\":[]}")], &["strictKnownMarketplaces"]),
+            (&[("managed/managed-settings.json", "{\"strictKnownMarketplaces\":[{\"source\":\"skills-dir\"}]}")], &[]),
+        ];
+        for (files, reasons) in cases {
+            let dir = tempfile::tempdir().unwrap();
+            for (name, text) in files {
+                let path = dir.path().join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            let [user, shop, managed] = ["user", "shop", "managed"].map(|name| dir.path().join(name));
+            let off = Layers::read(&user, &shop, &managed).plugin_off();
+            let keys: Vec<&str> = off.iter().filter_map(|reason| reason.split('"').nth(1)).collect();
+            assert_eq!(keys, reasons, "{files:?}");
+        }
+    }
+}

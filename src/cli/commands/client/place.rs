@@ -1,0 +1,42 @@
+//! The files of an installation, and of the client around it.
+
+use std::path::PathBuf;
+
+use crate::cli::client::skills_folder;
+use crate::cli::context::Context;
+use crate::cli::environment::data_dir;
+use crate::session::error::CommandError;
+use ctxc_store::hide_password;
+
+/// The places of the plugin and of what belongs to it.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// The folder of the client's configuration.
+    pub(super) config: PathBuf,
+    /// The folder of the plugin.
+    pub(super) folder: PathBuf,
+    /// The folder that `plugin-dir` writes to.
+    pub(super) data: PathBuf,
+    /// The user's settings of the client.
+    pub(super) client_settings: PathBuf,
+    /// The current project.
+    pub(super) project: PathBuf,
+    /// The archive in which sessions are stored when they end; null where `client.keep` is off.
+    pub(super) kept_in: Option<String>,
+}
+
+/// The places for the environment of this process.
+pub(super) fn place(context: &Context<'_>) -> Result<Place, CommandError> {
+    let environment = context.environment;
+    let places = environment.places()?;
+    let config = places.projects.parent().unwrap_or(&places.projects).to_owned();
+    let archive = hide_password(&environment.archive_url(None)?);
+    Ok(Place {
+        folder: skills_folder(&config),
+        data: data_dir()?.join("plugin"),
+        client_settings: config.join("settings.json"),
+        project: places.cwd,
+        kept_in: environment.config.client.keep.then_some(archive),
+        config,
+    })
+}
