@@ -52,6 +52,8 @@ pub(crate) enum Standing {
         /// The id of the subagent.
         id: String,
     },
+    /// It is a tool result that the client saved beside its session, of which it sends a preview.
+    Saved,
     /// No file of its session has it any more; the archive has the line with this digest. The verb, the id and the session
     /// of the operation that removed it, where one did.
     Removed {
@@ -72,7 +74,7 @@ pub(crate) struct FoundText {
     title: String,
     /// The id of the subagent that it is of, which the session started.
     subagent: Option<String>,
-    /// The file of the session, or of the subagent; `None` where only the archive has the text.
+    /// The file of the session, of the subagent, or of the saved tool result; `None` where only the archive has the text.
     path: Option<String>,
     /// The folder that was worked in.
     folder: Option<String>,
@@ -82,7 +84,7 @@ pub(crate) struct FoundText {
     speaker: String,
     kind: String,
     tool: Option<String>,
-    /// `in_context`, `inactive`, `subagent`, `removed` or `kept`.
+    /// `in_context`, `inactive`, `subagent`, `saved`, `removed` or `kept`.
     status: &'static str,
     /// The operation that removed it.
     operation: Option<String>,
@@ -127,7 +129,7 @@ impl FoundText {
         let short = short_id(session);
         let line = place.line.saturating_add(1);
         let is_session = matches!(standing, Standing::InContext | Standing::Inactive);
-        let has_file = is_session || matches!(standing, Standing::Subagent { .. });
+        let has_file = is_session || matches!(standing, Standing::Subagent { .. } | Standing::Saved);
         let resume = folder.as_deref().map_or_else(String::new, |folder| format!("cd {} && ", shell_word(folder)));
         let resume = is_session.then(|| format!("{resume}claude --resume {session}"));
         let mut found = Self {
@@ -157,6 +159,10 @@ impl FoundText {
                 (found.status, found.standing) = ("subagent", "in a subagent".to_owned());
                 found.show = Some(format!("ctxc show {} --line {line}", shell_word(key)));
                 found.subagent = Some(id);
+            }
+            Standing::Saved => {
+                (found.status, found.standing) = ("saved", "in a saved tool result".to_owned());
+                found.show = Some(format!("less +{line} {}", shell_word(key)));
             }
             Standing::Kept => {
                 (found.status, found.standing) = ("kept", "in the archive, file deleted".to_owned());

@@ -8,12 +8,12 @@ use crate::report::list::Projects;
 use crate::session::archives;
 use crate::terminal::progress::Progress;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{FindError, SessionFile, kept_key, stamp, take_up_file, take_up_kept};
+use ctxc_core::apply::{FindError, SessionFile, kept_key, stamp, take_up_file, take_up_kept, take_up_output};
 use ctxc_core::version::{KeptSession, kept_sessions};
 use ctxc_store::{Archive, ArchiveUrl, FindIndex, FindSource, ObjectKind, hide_password};
 use ctxc_transcript::session::{
-    Candidate, Places, of_all_projects, of_project, session_id, session_of_subagent, subagents_of_all_projects,
-    subagents_of_project,
+    Candidate, Places, of_all_projects, of_project, saved_outputs, session_id, session_of_saved_output,
+    session_of_subagent, subagents_of_all_projects, subagents_of_project,
 };
 use ctxc_transcript::text::{Digest, Stopped};
 
@@ -92,9 +92,12 @@ fn files(
         Projects::Current => (of_project(sessions.places)?, subagents_of_project(sessions.places)?),
         Projects::All => (of_all_projects(sessions.places)?, subagents_of_all_projects(sessions.places)?),
     };
+    let of_outputs: Vec<Candidate> = candidates.iter().flat_map(|session| saved_outputs(&session.path)).collect();
     candidates.extend(of_subagents);
     // Of texts that have the words, the newest are ranked: those that are indexed last.
     candidates.sort_by_key(|candidate| candidate.modified);
+    // They have the titles of their sessions.
+    candidates.extend(of_outputs);
     let mut seen = HashSet::new();
     let mut changed = Vec::new();
     let mut n_bytes = 0;
@@ -114,11 +117,17 @@ fn files(
         let (Some(key), Some(session)) = (path.to_str(), session_of(&path)) else { continue };
         let project = project_of(&path, sessions.places);
         let file = SessionFile { path: &path, key, project: &project, session: &session };
-        let done = take_up_file(index, file, ui.stop(), &mut |n_bytes| {
-            if let Some(bar) = &mut bar {
-                bar.advance(n_bytes);
-            }
-        });
+        let done = if let Some(of_session) = session_of_saved_output(&path) {
+            let known = of_session.to_str().map(|key| index.source(key)).transpose()?.flatten();
+            let title = known.map(|(_, session)| session.title).unwrap_or_default();
+            take_up_output(index, file, &title, ui.stop())
+        } else {
+            take_up_file(index, file, ui.stop(), &mut |n_bytes| {
+                if let Some(bar) = &mut bar {
+                    bar.advance(n_bytes);
+                }
+            })
+        };
         match done {
             // One that went away since, or cannot be read, is no reason to leave the others out.
             Err(FindError::Read(error)) if !Stopped::is(&error) => {
@@ -130,9 +139,11 @@ fn files(
     Ok(seen)
 }
 
-/// The id of the session that a file is of, or that a subagent belongs to.
+/// The id of the session that a file is of, or that a subagent or a saved tool result belongs to.
 fn session_of(path: &Path) -> Option<String> {
-    session_id(path).map(str::to_owned).or_else(|| session_of_subagent(path).ok().flatten())
+    session_id(session_of_saved_output(path).as_deref().unwrap_or(path))
+        .map(str::to_owned)
+        .or_else(|| session_of_subagent(path).ok().flatten())
 }
 
 /// The name of the project folder in which a file lies, or some folder of it.

@@ -255,3 +255,36 @@ fn n_09_the_index_is_a_local_file_that_others_cannot_read() {
     let run = stage.run(["find", "webhook", "--archive", &archive]).ended(1);
     assert!(run.stderr.contains("it is a database of another program"), "{}", run.stderr);
 }
+
+// L-08: the client sends a preview of a long tool result, and keeps the whole in a file.
+#[test]
+fn l_08_saved_tool_results_are_searched() {
+    let stage = Stage::new().session("session-small");
+    let saved = stage.path_of("session-small").with_extension("").join("tool-results/toolu_1.txt");
+    fs::create_dir_all(saved.parent().unwrap()).unwrap();
+    let lines: Vec<String> = (0..5000).map(|n| format!("row {n} of the listing\n")).collect();
+    let text = lines.concat().replace("row 3000 of", "row 3000 with unobtainium of");
+    fs::write(&saved, &text).unwrap();
+
+    let found = find(&stage, &["unobtainium"]);
+    let [hit] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((&hit["status"], &hit["speaker"]), (&json!("saved"), &json!("tool")));
+    assert_eq!(
+        (&hit["session"], &hit["path"]),
+        (&json!(stage.id_of("session-small")), &json!(saved.to_str().unwrap()))
+    );
+    assert!(hit["snippet"].as_str().unwrap().contains("row 3000 with unobtainium of the listing"), "{hit}");
+    // The text that was found begins at this line.
+    let line = usize::try_from(hit["line"].as_u64().unwrap()).unwrap();
+    assert!((1..=3001).contains(&line) && 3001 - line < 2000, "{line}");
+    assert_eq!(hit["show"], json!(format!("less +{line} {}", saved.display())));
+    let shown = stage.run(["find", "unobtainium"]).ended(0);
+    assert!(shown.text.contains("in a saved tool result\n"), "{}", shown.text);
+
+    // A copy beside a new session is the same text.
+    stage.run(["compress", &stage.id_of("session-small"), "--bands", "0-80:heavy", "--force"]).ended(0);
+    assert_eq!(find(&stage, &["unobtainium"]).len(), 1);
+    fs::write(&saved, "nothing").unwrap();
+    let copies = find(&stage, &["unobtainium"]);
+    assert!(copies.len() == 1 && copies[0]["path"] != json!(saved.to_str().unwrap()), "{copies:?}");
+}

@@ -20,17 +20,18 @@ use crate::session::error::CommandError;
 use crate::session::find_index::{Sessions, take_up};
 use crate::session::quantity::age;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{SUMMARY, Speaker, is_active, said_at};
+use ctxc_core::apply::{SUMMARY, Speaker, is_active, output_at, said_at};
 use ctxc_store::{Archive, FindHit, FindPlace, FindQuery, FindSource, LineId, Originals, Since};
 use ctxc_transcript::LineReader;
-use ctxc_transcript::session::{project_folder, session_id, subagent_id};
+use ctxc_transcript::session::{project_folder, session_id, session_of_saved_output, subagent_id};
 use ctxc_transcript::text::Digest;
 
 pub(crate) const EXAMPLES: &str = "\
 Finds messages, tool calls and tool results that contain all words, or some of the words if few contain all. \
 Words such as \"the\" are ignored, so you can type a question. There is no query syntax; Chinese, Japanese and \
 Korean need no spaces. Also searches the archive (sessions whose file is gone, and content that operations \
-removed) and the transcripts of subagents, which cannot be resumed.
+removed), the tool results that the client saved beside a session, and the transcripts of subagents, which cannot \
+be resumed.
 
 The index is a local file beside the archive that only you can read. It is updated before each search, so the \
 first one takes longer. Like the archive, it stores the words of your sessions unencrypted, secrets included.
@@ -124,7 +125,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
         }
         found.extend(reader.look(&hit, &text)?);
     }
-    let n_sessions = reader.sources.values().filter(|source| subagent(source).is_none()).count() as u64;
+    let n_sessions =
+        reader.sources.values().filter(|source| subagent(source).is_none() && !is_saved_output(source)).count() as u64;
     let report = FindReport::new(&text, found, n_sessions, now, projects);
     context.print_quoted(About::Nothing, &report, report.text(ui.look()))?;
     say_next(&report, &text, projects, ui);
@@ -159,6 +161,10 @@ impl HitReader<'_> {
     fn look(&self, hit: &FindHit, query: &str) -> Result<Option<FoundText>, CommandError> {
         let places = hit.places.iter().filter_map(|place| Some((*place, self.sources.get(&place.source)?)));
         let (files, kept): (Vec<_>, Vec<_>) = places.partition(|(_, source)| !source.key.starts_with("kept:"));
+        if let Some((place, source)) = files.iter().find(|(_, source)| is_saved_output(source)) {
+            let text = output_at(Path::new(&source.key), place.start);
+            return Ok(text.map(|text| FoundText::new(query, hit, (*place, source), &text, None, Standing::Saved)));
+        }
         let (of_subagents, files): (Vec<_>, Vec<_>) =
             files.into_iter().partition(|(_, source)| subagent(source).is_some());
         let active = files.iter().find(|(place, source)| is_active(&source.active, place.line));
@@ -176,7 +182,8 @@ impl HitReader<'_> {
         }
         let (Some((place, source)), Some(archive)) = (kept.first(), self.archive) else { return Ok(None) };
         let Some(line) = kept_line(archive, place.start)? else { return Ok(None) };
-        let is_file = |other: &FindSource| other.key != source.key && subagent(other).is_none();
+        let is_file =
+            |other: &FindSource| other.key != source.key && subagent(other).is_none() && !is_saved_output(other);
         let has_file = self.sources.values().any(|other| other.session == source.session && is_file(other));
         let standing = if has_file { self.removed(&line)? } else { Standing::Kept };
         Ok(found(query, hit, (*place, source), &line, standing))
@@ -199,6 +206,11 @@ impl HitReader<'_> {
 /// The id of the subagent whose transcript it is; `None` for that of a session.
 fn subagent(source: &FindSource) -> Option<&str> {
     subagent_id(Path::new(&source.key))
+}
+
+/// Whether it is a tool result that the client saved beside its session.
+fn is_saved_output(source: &FindSource) -> bool {
+    session_of_saved_output(Path::new(&source.key)).is_some()
 }
 
 fn found(

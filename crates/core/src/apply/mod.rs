@@ -39,6 +39,7 @@ pub use find::active::is_active;
 pub use find::error::FindError;
 pub use find::file::{SessionFile, stamp, take_up_file};
 pub use find::kept::{kept_key, take_up_kept};
+pub use find::output::{output_at, take_up_output};
 pub use find::said::{SUMMARY, said_at};
 pub use follow::bounds::{AppendedRun, Thinking, ThinkingReach};
 pub use follow::follow_up::{Consequences, follow_up, tokens_before};

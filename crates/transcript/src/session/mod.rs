@@ -8,6 +8,7 @@ mod error;
 mod find;
 mod listing;
 mod project;
+mod saved_output;
 mod subagent;
 
 pub use candidate::Candidate;
@@ -15,4 +16,5 @@ pub use error::SessionError;
 pub use find::{Found, FoundBy, find, newest};
 pub use listing::{session_id, sidecar_dir};
 pub use project::{Places, of_all_projects, of_project, project_folder, project_folder_name};
+pub use saved_output::{saved_outputs, session_of_saved_output};
 pub use subagent::{session_of_subagent, subagent_id, subagents_of_all_projects, subagents_of_project};

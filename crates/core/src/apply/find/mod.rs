@@ -5,4 +5,5 @@ pub(super) mod active;
 pub(super) mod error;
 pub(super) mod file;
 pub(super) mod kept;
+pub(super) mod output;
 pub(super) mod said;

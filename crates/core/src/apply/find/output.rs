@@ -1,0 +1,93 @@
+//! A tool result that the client saved beside its session, taken into the index whole.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::UNIX_EPOCH;
+
+use super::error::FindError;
+use super::file::{SessionFile, at_once, stamp};
+use crate::apply::read::shown::Speaker;
+use ctxc_store::{FindIndex, FindPlace, FindSource, FindText, Kind};
+use ctxc_transcript::text::Stopped;
+use ctxc_transcript::{IdHash, LineReader};
+use jiff::Timestamp;
+
+/// The shortest text that is indexed, in bytes, unless the file ends before: a match is shown with what is around it.
+const PORTION: usize = 16 << 10;
+
+/// Brings `index` up to date with the saved tool result `output`, of the session with this title.
+///
+/// # Errors
+/// When the file cannot be read, the index not be written, or `stop` was set; nothing is indexed of it then.
+pub fn take_up_output(
+    index: &mut FindIndex,
+    output: SessionFile<'_>,
+    title: &str,
+    stop: &AtomicBool,
+) -> Result<(), FindError> {
+    at_once(index, |index| {
+        let metadata = output.path.metadata()?;
+        let modified = metadata.modified().unwrap_or(UNIX_EPOCH);
+        let source = FindSource {
+            key: output.key.to_owned(),
+            project: output.project.to_owned(),
+            session: output.session.to_owned(),
+            title: title.to_owned(),
+            stamp: stamp(metadata.len(), modified),
+            n_lines: 0,
+            n_bytes: 0,
+            checksum: 0,
+            active: Vec::new(),
+        };
+        let source = index.put_source(&source)?;
+        index.drop_texts(source)?;
+        let mut lines = LineReader::new(File::open(output.path)?);
+        let (mut line, mut start) = (0, 0);
+        while let Some(Portion { text, n_lines, n_bytes }) = next_portion(&mut lines)? {
+            Stopped::check(stop)?;
+            let kind = Kind::ToolResult.name();
+            let text = FindText {
+                // The copy beside a new session is the same text.
+                key: IdHash::of([output.project, kind, &text].join("\0").as_bytes()).0,
+                kind,
+                speaker: Speaker::Tool.word(),
+                tool: None,
+                time: Timestamp::try_from(modified).ok(),
+                text: &text,
+            };
+            index.put_text(output.project, FindPlace { source, line, at: 0, start }, &text)?;
+            line = line.saturating_add(n_lines);
+            start += n_bytes;
+        }
+        Ok(())
+    })
+}
+
+/// The text that was indexed at `start` of the saved tool result at `path`; `None` where there is none by now.
+#[must_use]
+pub fn output_at(path: &Path, start: u64) -> Option<String> {
+    let mut file = File::open(path).ok()?;
+    file.seek(SeekFrom::Start(start)).ok()?;
+    Some(next_portion(&mut LineReader::new(file)).ok()??.text)
+}
+
+/// Whole lines of a file.
+struct Portion {
+    text: String,
+    n_lines: u32,
+    n_bytes: u64,
+}
+
+fn next_portion<R: Read>(lines: &mut LineReader<R>) -> io::Result<Option<Portion>> {
+    let (mut bytes, mut n_lines) = (Vec::new(), 0);
+    while bytes.len() < PORTION
+        && let Some(line) = lines.next_line()?
+    {
+        bytes.extend_from_slice(line);
+        n_lines += 1;
+    }
+    let n_bytes = bytes.len() as u64;
+    Ok((n_lines > 0).then(|| Portion { text: String::from_utf8_lossy(&bytes).into_owned(), n_lines, n_bytes }))
+}
