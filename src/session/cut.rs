@@ -121,7 +121,14 @@ pub(crate) fn cut(request: &CutRequest, mut work: OpenSession<'_>) -> Result<Cut
         Inputs::Shorten => {
             let cut = outcomes.iter().filter(|(_, outcome)| is_cut(outcome));
             let named = cut.filter_map(|(item, _)| call_of(*item, &calls)).collect();
-            reading.named(cut_inputs(&reading.file, &reading.index, &named, &rewriting.archive_ref, &mut rewrite))?
+            reading.named(cut_inputs(
+                &reading.file,
+                &reading.index,
+                &named,
+                &rewriting.archive_ref,
+                &|_, _| String::new(),
+                &mut rewrite,
+            ))?
         }
     };
     let n_results = outcomes.iter().filter(|(item, outcome)| is_result(item) && is_cut(outcome)).count() as u64;

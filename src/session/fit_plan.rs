@@ -15,8 +15,6 @@ use ctxc_core::version::ThinkingPolicy;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Transcript};
 
-/// How many tokens a digest has at most.
-const DIGEST: u64 = 40;
 /// What closes an open tool loop is counted as, with room to spare.
 const CLOSING: u64 = 64;
 /// How the target is reached.
@@ -54,7 +52,7 @@ impl Figures {
             name: PruneStage::FIT.to_owned(),
             rules: Rule::ALL.to_vec(),
             mask: Some(0),
-            digest_tokens: DIGEST,
+            digest_tokens: PruneStage::DIGEST_TOKENS,
             ..protections.clone()
         };
         let transcript = reading.transcript();

@@ -567,3 +567,35 @@ fn k_04_masks_tell_the_outcome_first_and_make_no_small_cuts() {
     assert_eq!(digest("toolu_2_0"), "ok");
     assert!(!pruned.is_cut("toolu_3_0"));
 }
+
+// K-10: of what goes, the lines stay that the agent is likely to need and that nothing else says.
+#[test]
+fn k_10_what_is_likely_to_be_needed_stays_of_results_and_inputs() {
+    let filler = |n: usize| format!("and then some more words of no interest at all, for the {n} time or so\n");
+    let around =
+        |line: &str| (0..20).map(filler).collect::<String>() + line + "\n" + &(20..40).map(filler).collect::<String>();
+    let listing = around("src/cart/price_rules.rs holds apply_discount_rules(order)");
+    let written = around("pub fn round_to_cents(amount_in_mills: i64) -> i64 {");
+    let again = around("see src/cart/price_rules.rs") + &around("RETRY_BUDGET = 17 in src/net/retry.rs");
+    let step = |name: &str, input: Value, output: String| [tool(name, input, output)];
+    let talk = Talk::default()
+        .prompt("go")
+        .step(step("Bash", json!({ "command": "grep rules" }), listing))
+        .step(step(
+            "Write",
+            json!({ "file_path": "src/round.rs", "content": written }),
+            "File created".to_owned() + &around(""),
+        ))
+        .step(step("Bash", json!({ "command": "grep again" }), again))
+        .says("The budget is RETRY_BUDGET.");
+    let pruned = prune(&talk.bytes(), &[&BARE[..], &["--mask", "0", "--inputs"]].concat());
+    let text = String::from_utf8_lossy(&pruned.output);
+    // The path comes again later, the function does not.
+    assert!(pruned.result("toolu_0_0").ends_with("\nsrc/cart/price_rules.rs holds apply_discount_rules(order)"));
+    let again = pruned.result("toolu_2_0");
+    assert!(again.contains("\nsee src/cart/price_rules.rs") && again.contains("src/net/retry.rs"), "{again}");
+    assert!(text.contains("characters removed") && text.contains("round_to_cents(amount_in_mills"));
+    assert!(!text.contains("of no interest"), "{}", text);
+    let none = prune(&talk.bytes(), &[&BARE[..], &["--mask", "0", "--digest-tokens", "0"]].concat());
+    assert!(!none.result("toolu_0_0").contains("apply_discount_rules"));
+}

@@ -10,6 +10,8 @@ use ctxc_transcript::text::{Tokens, chars4, grouped, without_colors};
 
 /// What stands for the rest of a line.
 const MORE_OF_LINE: &str = "[...]";
+/// The most tokens for what came of a call, where lines of it follow.
+const MOST_OUTCOME: u64 = 40;
 /// The least room, in tokens, for the beginning of a line.
 const LEAST_PART: u64 = 6;
 /// The least room, in tokens, for more than the outcome.
@@ -31,11 +33,43 @@ pub fn digest(text: &str, limit: Tokens) -> String {
     if let Some(source) = Source::of(&lines) {
         return source.digest(limit);
     }
-    if let Some(listing) = listing(&lines, limit) {
-        return listing;
+    if let Some((head, names)) = listing(&lines) {
+        return listed(&head, &names, limit).unwrap_or_default();
     }
     let parts = outcome(&lines);
     if parts.is_empty() { within(&text, limit) } else { joined(&parts, &text, limit) }
+}
+
+/// A digest of `text`, a result, of at most `limit` tokens: what came of the call, and those of its lines that `kept` picks in so
+/// many characters. Empty where nothing can be told in so few.
+#[must_use]
+pub fn digest_of_result(
+    text: &str,
+    limit: Tokens,
+    kept: impl for<'t> FnOnce(&[&'t str], usize) -> Vec<&'t str>,
+) -> String {
+    let text = without_colors(&without_envelopes(text));
+    let mut lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let head = if is_done(&text) {
+        // The first line says so; others show the file.
+        lines.drain(..1);
+        "ok".to_owned()
+    } else if let Some(source) = Source::of(&lines) {
+        source.head()
+    } else if let Some((head, _)) = listing(&lines) {
+        head
+    } else {
+        joined(&outcome(&lines), "", Tokens(limit.0.min(MOST_OUTCOME)))
+    };
+    let mut told = Some(head).filter(|head| chars4(head) <= limit).unwrap_or_default();
+    let room = usize::try_from(limit.0 * 4).unwrap_or(usize::MAX).saturating_sub(told.chars().count());
+    for line in kept(&lines, room) {
+        let longer = if told.is_empty() { line.to_owned() } else { format!("{told}\n{line}") };
+        if !told.contains(line) && chars4(&longer) <= limit {
+            told = longer;
+        }
+    }
+    told
 }
 
 /// As many of `parts` as fit, one a line, the last of them cut at the end; then what else of `text` says most, where there
@@ -115,8 +149,12 @@ impl<'t> Source<'t> {
         is_source.then(|| Self { first, last, lines: numbered.into_iter().map(|(_, line)| line).collect() })
     }
 
+    fn head(&self) -> String {
+        format!("lines {}-{}", self.first, self.last)
+    }
+
     fn digest(&self, limit: Tokens) -> String {
-        let head = format!("lines {}-{}", self.first, self.last);
+        let head = self.head();
         let mut names: Vec<&str> = once_each(self.lines.iter().filter_map(|line| defined(line))).collect();
         // In source a line with a hash in front is a comment; where nothing is defined it is a heading.
         if names.is_empty() {
@@ -178,7 +216,7 @@ fn defined(line: &str) -> Option<&str> {
 }
 
 /// How many lines, in how many files, and which; `None` where most lines name no file.
-fn listing(lines: &[&str], limit: Tokens) -> Option<String> {
+fn listing<'t>(lines: &[&'t str]) -> Option<(String, Vec<&'t str>)> {
     let mut files: Vec<&str> = Vec::new();
     let mut n_named = 0;
     for line in lines {
@@ -204,7 +242,7 @@ fn listing(lines: &[&str], limit: Tokens) -> Option<String> {
     } else {
         format!("{} lines in {n_files} file{}{place}", grouped(lines.len() as u64), plural(files.len()))
     };
-    listed(&head, &inside, limit)
+    Some((head, inside))
 }
 
 /// The file that a line of a listing names: alone, or before the number and the text of a match.

@@ -25,7 +25,7 @@ use std::pin::Pin;
 use ctxc_transcript::text::Tokens;
 
 pub use cut::cut;
-pub use digest::digest;
+pub use digest::{digest, digest_of_result};
 pub use error::{EngineError, Fault, Remedy};
 pub use extract::Extract;
 pub use price::{Call, CostRange, NotAPrice, Price, Prices, UnknownPrice};

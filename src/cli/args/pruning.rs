@@ -6,9 +6,6 @@ use crate::session::quantity::tokens;
 use ctxc_core::plan::{AlsoRemoved, PruneStage, Rule};
 use ctxc_transcript::text::Tokens;
 
-/// How many tokens a digest has at most.
-const DIGEST_TOKENS: Tokens = Tokens(40);
-
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Selection")]
 pub(crate) struct SelectArgs {
@@ -19,7 +16,7 @@ pub(crate) struct SelectArgs {
     #[arg(long, value_name = "STEPS")]
     mask: Option<u32>,
     /// Maximum tokens of output kept in each placeholder, 0 for none
-    #[arg(long, value_name = "N", value_parser = tokens, default_value_t = DIGEST_TOKENS)]
+    #[arg(long, value_name = "N", value_parser = tokens, default_value_t = Tokens(PruneStage::DIGEST_TOKENS))]
     digest_tokens: Tokens,
 }
 

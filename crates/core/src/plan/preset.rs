@@ -33,8 +33,10 @@ impl Preset {
         use AlsoRemoved::{Dead, Images, Inputs, Progress, Thinking, UiCopies};
         let (mask, digest_tokens, also): (_, _, &[AlsoRemoved]) = match self {
             Self::Gentle => (None, 0, &[UiCopies, Progress, Dead]),
-            Self::Standard => (Some(15), 40, &[Images, UiCopies, Progress, Dead]),
-            Self::Aggressive => (Some(4), 40, &[Images, Inputs, Thinking, UiCopies, Progress, Dead]),
+            Self::Standard => (Some(15), PruneStage::DIGEST_TOKENS, &[Images, UiCopies, Progress, Dead]),
+            Self::Aggressive => {
+                (Some(4), PruneStage::DIGEST_TOKENS, &[Images, Inputs, Thinking, UiCopies, Progress, Dead])
+            }
         };
         PruneStage {
             name: self.name().to_owned(),

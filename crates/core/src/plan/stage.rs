@@ -53,6 +53,8 @@ pub struct PruneStage {
 impl PruneStage {
     /// The name of the stage that removes results one by one, up to a target.
     pub const FIT: &'static str = "fit";
+    /// The most tokens of the digest of a result, unless a plan says otherwise.
+    pub const DIGEST_TOKENS: u64 = 100;
 }
 
 /// What a stage removes besides tool results, by the names that a plan has, in their order.

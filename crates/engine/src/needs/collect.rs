@@ -90,6 +90,15 @@ impl Needs {
                 }
             }
         }
+        if title.is_none() && self.uses.len() > MOST_USES {
+            self.drop_oldest();
+        }
+    }
+
+    /// Drops the older half of the facts that occurred once.
+    fn drop_oldest(&mut self) {
+        let newest_half = self.n_messages / 2;
+        self.uses.retain(|_, uses| uses.is_repeated() || uses.is_after(newest_half));
     }
 
     /// Keeps the lines that are most likely to be needed, and the uses of their facts.
@@ -208,7 +217,7 @@ pub(super) fn facts(text: &str) -> impl Iterator<Item = Word<'_>> {
 }
 
 /// A line in pieces of at most [`LINE`] bytes, without the spaces around them.
-fn cut(line: &str) -> impl Iterator<Item = &str> {
+pub(super) fn cut(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line.trim();
     std::iter::from_fn(move || {
         let end = if rest.len() <= LINE {

@@ -5,6 +5,7 @@
 //! character. The weights are learned from transcripts by `benches/keep/needs/learn.py`.
 
 mod collect;
+mod news;
 mod pick;
 mod source;
 mod uses;
@@ -14,5 +15,6 @@ mod weights;
 mod tests;
 
 pub use collect::Needs;
+pub use news::News;
 pub use source::Source;
 pub use uses::{FEATURES, Uses};

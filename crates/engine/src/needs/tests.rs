@@ -113,3 +113,20 @@ fn texts_without_a_fact_have_no_lines() {
         assert!(shown(&[(Source::Result, Some("Bash run"), &text)], 1000).chars().count() <= 1000);
     }
 }
+
+// K-10
+#[test]
+fn k_10_of_a_text_that_goes_the_lines_stay_that_nothing_else_says() {
+    let gone = "see src/kept.rs\nsee src/later.rs\nsee src/only_here.rs and src/only_here.rs\nno fact at all";
+    let mut news = News::default();
+    news.read_kept(Source::Prompt, "look at src/kept.rs");
+    news.next_message();
+    news.read(Source::Result, gone);
+    news.next_message();
+    news.read(Source::Result, "src/later.rs is there");
+    news.next_message();
+    let lines: Vec<&str> = gone.lines().collect();
+    assert_eq!(news.lines(&lines, 1, 1000), ["see src/only_here.rs and src/only_here.rs"]);
+    assert_eq!(news.lines(&lines, 1, 20), [""; 0]);
+    assert_eq!(news.lines(&["src/later.rs is there"], 2, 1000), ["src/later.rs is there"]);
+}

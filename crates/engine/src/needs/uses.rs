@@ -67,6 +67,21 @@ impl Uses {
         }
     }
 
+    /// Whether message `at` is the last that names the fact.
+    pub(super) const fn is_last_in(&self, at: u32) -> bool {
+        self.last == at
+    }
+
+    /// Whether several messages name the fact.
+    pub(super) const fn is_repeated(&self) -> bool {
+        self.n_messages > 1
+    }
+
+    /// Whether the last message that names it comes after message `at`.
+    pub(super) const fn is_after(&self, at: u32) -> bool {
+        self.last > at
+    }
+
     fn of(&self, sources: &[Source]) -> u32 {
         sources.iter().filter_map(|source| self.lines.get(*source as usize)).sum()
     }

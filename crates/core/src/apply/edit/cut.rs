@@ -85,12 +85,18 @@ pub fn cut_text(page: Page<'_>, text: &str, label: Label<'_>, rewrite: &mut Rewr
 /// stays. Returns what was cut; `None`, with nothing done, where there is no such call, nothing of it is long, or it is
 /// cut already.
 ///
-/// `command` shows the whole line.
-pub fn cut_input(page: Page<'_>, at: usize, command: &str, label: Label<'_>, rewrite: &mut Rewrite) -> Option<Cut> {
+/// The command shows the whole line, and the function has what stays of a string.
+pub fn cut_input(
+    page: Page<'_>,
+    at: usize,
+    (command, kept): (&str, &dyn Fn(&str) -> String),
+    label: Label<'_>,
+    rewrite: &mut Rewrite,
+) -> Option<Cut> {
     let block = page.scan.blocks.get(at).filter(|block| block.kind == BlockKind::ToolUse)?;
     let call = page.decoded(block.tool_id);
     let input = block.input.filter(|_| !is_cut(rewrite, page.line, Some(&call)))?;
-    let splices = shorten_leaves(page.bytes, input, Reader::Model(command));
+    let splices = shorten_leaves(page.bytes, input, Reader::Model { command, kept });
     if splices.is_empty() {
         return None;
     }
@@ -235,7 +241,8 @@ mod tests {
             ))
         };
         let (rendered, cut, _) = after(&input(&"x".repeat(999)), |page, rewrite| {
-            cut_input(page, 0, &ArchiveRef::Nowhere.command(page.digest()), LABEL, rewrite)
+            let command = ArchiveRef::Nowhere.command(page.digest());
+            cut_input(page, 0, (&command, &|_| String::new()), LABEL, rewrite)
         });
         assert_eq!(rendered, input("[ctxc: 999 characters removed]"));
         assert_eq!(cut.and_then(|cut| cut.call).as_deref(), Some("t"));

@@ -10,13 +10,13 @@ use crate::apply::read::lines::each_page;
 use crate::apply::read::placeholder::ArchiveRef;
 use crate::plan::Place;
 use ctxc_store::Cut;
-use ctxc_transcript::{Index, LineSet};
+use ctxc_transcript::{Index, LineNo, LineSet};
 
 /// The name of this way to cut.
 pub(in crate::apply) const INPUTS: &str = "inputs";
 
 /// Shortens the long strings among the parameters of `calls`, which are given by their places with their handles.
-/// Returns what was cut.
+/// `kept` is what stays of a string in a line. Returns what was cut.
 ///
 /// # Errors
 /// When the source cannot be read.
@@ -25,6 +25,7 @@ pub fn cut_inputs(
     index: &Index,
     calls: &BTreeMap<Place, String>,
     archive_ref: &ArchiveRef,
+    kept: &dyn Fn(LineNo, &str) -> String,
     rewrite: &mut Rewrite,
 ) -> io::Result<Vec<Cut>> {
     let lines: LineSet = calls.keys().map(|place| place.line).collect();
@@ -35,7 +36,7 @@ pub fn cut_inputs(
         let of_line = Place { line, block: 0 }..=Place { line, block: u32::MAX };
         for (place, name) in calls.range(of_line) {
             let label = Label { name, rule: INPUTS };
-            cuts.extend(cut_input(page, place.block as usize, &command, label, rewrite));
+            cuts.extend(cut_input(page, place.block as usize, (&command, &|text| kept(line, text)), label, rewrite));
         }
     })?;
     Ok(cuts)

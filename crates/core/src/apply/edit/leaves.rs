@@ -14,12 +14,17 @@ use ctxc_transcript::text::json_string::utf16_units;
 const LONG: usize = 200;
 
 /// Who reads the value.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(in crate::apply) enum Reader<'a> {
     /// The client, which draws it on the screen.
     Client,
-    /// The model, which is told by this command how to see what was there; see [`ArchiveRef::command`](crate::apply::ArchiveRef::command).
-    Model(&'a str),
+    /// The model.
+    Model {
+        /// The command that shows what was there; see [`ArchiveRef::command`](crate::apply::ArchiveRef::command).
+        command: &'a str,
+        /// What stays of a string.
+        kept: &'a dyn Fn(&str) -> String,
+    },
 }
 
 /// The splices that shorten the long strings of the JSON value at `value` of `line`.
@@ -33,7 +38,8 @@ pub(in crate::apply) fn shorten_leaves(line: &[u8], value: Span, reader: Reader<
     }
     each_string_place(text, |key, place| {
         let Some(raw) = place.string(text).filter(|raw| raw.len() >= LONG) else { return };
-        if let Some(short) = short(key.unwrap_or_default(), raw, reader) {
+        let short = short(key.unwrap_or_default(), raw, reader);
+        if let Some(short) = short.filter(|short| short.len() < raw.len()) {
             splices.push(Splice::new(place.shifted(value.start), json_string::encode(&short)));
         }
     });
@@ -42,12 +48,12 @@ pub(in crate::apply) fn shorten_leaves(line: &[u8], value: Span, reader: Reader<
 
 /// What takes the place of the long string `raw` under `key`; `None` where it stays.
 fn short(key: &[u8], raw: &[u8], reader: Reader<'_>) -> Option<String> {
-    let command = if let Reader::Model(command) = reader { command } else { "" };
+    if is_name(key) {
+        return None;
+    }
+    let command = if let Reader::Model { command, .. } = reader { command } else { "" };
     let mark = format!("[ctxc: {} characters removed{command}]", grouped(utf16_units(raw)));
     match (key, reader) {
-        // Names, by which something is found.
-        (b"type" | b"id" | b"url" | b"uuid" | b"cwd" | b"mode" | b"status", _) => None,
-        (key, _) if [&b"path"[..], b"Path", b"_id", b"Id", b"Uuid"].iter().any(|end| key.ends_with(end)) => None,
         // What the client decodes or takes apart.
         (b"data" | b"base64" | b"originalFile" | b"patch", Reader::Client) => Some(String::new()),
         // The first character of a line of a patch says what became of it.
@@ -55,8 +61,24 @@ fn short(key: &[u8], raw: &[u8], reader: Reader<'_>) -> Option<String> {
             Some(&sign @ (b'+' | b'-' | b' ')) => Some(format!("{}{mark}", char::from(sign))),
             _ => Some(mark),
         },
-        _ => Some(mark),
+        (_, Reader::Model { kept, .. }) => {
+            let kept = kept(&json_string::decode(raw));
+            Some(if kept.is_empty() { mark } else { format!("{mark}\n{kept}") })
+        }
+        (_, Reader::Client) => Some(mark),
     }
+}
+
+/// Whether the long string `raw` under `key` is shortened.
+#[must_use]
+pub(in crate::apply) fn is_shortened(key: &[u8], raw: &[u8]) -> bool {
+    raw.len() >= LONG && !is_name(key)
+}
+
+/// Whether something is found by the string under `key`.
+fn is_name(key: &[u8]) -> bool {
+    matches!(key, b"type" | b"id" | b"url" | b"uuid" | b"cwd" | b"mode" | b"status")
+        || [&b"path"[..], b"Path", b"_id", b"Id", b"Uuid"].iter().any(|end| key.ends_with(end))
 }
 
 #[cfg(test)]

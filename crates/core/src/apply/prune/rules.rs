@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 
+use super::news::PrunedNews;
 use super::stage::{LEAST_SAVED, Pruning};
 use super::unseen::{Unsent, drop_dead, drop_progress, shorten_copies};
 use crate::apply::edit::cut::{Label, cut_fresh_result};
@@ -16,7 +17,6 @@ use crate::apply::read::lines::each_page;
 use crate::apply::read::page::Page;
 use crate::apply::read::placeholder::{ArchiveRef, Placeholder};
 use crate::plan::{Access, AlsoRemoved, Call, Horizon, Place, PruneStage, Superseded, supersede};
-use ctxc_engine::digest;
 use ctxc_store::Cut;
 use ctxc_transcript::text::{Digest, Tokens, chars4};
 use ctxc_transcript::{Index, LineNo, LineSet, Transcript};
@@ -110,7 +110,14 @@ pub fn prune(
         rows.row(name);
     }
     let described = describe(file, index, planned.iter().filter_map(|(_, it)| it.place(&calls)))?;
-    let work = Work { file, index, pruning, archive_ref, calls: &calls };
+    let news = if stage.mask.is_some() && stage.digest_tokens > 0 {
+        let cut: HashSet<Place> = planned.iter().filter_map(|(_, it)| it.place(&calls)).collect();
+        let shortens = |place| stage.also.contains(&AlsoRemoved::Inputs) && cut.contains(&place);
+        PrunedNews::read(file, index, &chain.lines, &shortens)?
+    } else {
+        PrunedNews::default()
+    };
+    let work = Work { file, index, pruning, archive_ref, calls: &calls, news: &news };
     let pruned = work.cut_results(planned, described, &mut rows, rewrite)?;
     let mut keeps_dead = false;
     for also in ALSO.into_iter().filter(|also| stage.also.contains(also)) {
@@ -119,7 +126,14 @@ pub fn prune(
             AlsoRemoved::Images => cuts = cut_images(transcript, horizon, &calls.calls, archive_ref, rewrite)?,
             AlsoRemoved::Inputs => {
                 let cut_calls = pruned.iter().map(|(place, call)| (*place, call.handle.to_string())).collect();
-                cuts = cut_inputs(file, index, &cut_calls, archive_ref, rewrite)?;
+                cuts = cut_inputs(
+                    file,
+                    index,
+                    &cut_calls,
+                    archive_ref,
+                    &|line, text| news.kept(line, text, stage.digest_tokens),
+                    rewrite,
+                )?;
             }
             AlsoRemoved::Progress => gone = drop_progress(index, rewrite),
             // The client may find the newest message by its time, and resume from there.
@@ -184,6 +198,7 @@ struct Work<'a> {
     pruning: &'a Pruning,
     archive_ref: &'a ArchiveRef,
     calls: &'a Calls,
+    news: &'a PrunedNews,
 }
 
 impl Work<'_> {
@@ -239,20 +254,24 @@ impl Work<'_> {
         described: &Described,
     ) -> Option<String> {
         let what = described.brief(ARGUMENT_LEN);
+        let most = self.pruning.stage.digest_tokens;
+        let text = || page.result_text(result.block as usize);
         let (fate, digest, least_saved) = if planned.superseded.is_some() {
-            ("superseded", String::new(), self.pruning.least_saved())
+            // What the newer one says is not said here.
+            ("superseded", self.news.kept(page.line, &text(), most), self.pruning.least_saved())
         } else {
-            let most = Tokens(self.pruning.stage.digest_tokens);
-            ("masked", digest(&page.result_text(result.block as usize), most), LEAST_SAVED)
+            ("masked", self.news.digest(page.line, &text(), Tokens(most)), LEAST_SAVED)
         };
         let placeholder = Placeholder { what: &what, fate, tokens: call.tokens, line, archive_ref: self.archive_ref };
         let is_worth_it = |text: &str| chars4(text).0 + least_saved.0 <= call.tokens.0;
+        // What saves less than it costs is not worth what it hides.
+        let first = placeholder.first(|text| chars4(text).0 * 2 <= call.tokens.0 && is_worth_it(text));
         if digest.is_empty() {
-            // What saves less than it costs is not worth what it hides.
-            return placeholder.first(|text| chars4(text).0 * 2 <= call.tokens.0 && is_worth_it(text));
+            return first;
         }
         let text = format!("{}\n{digest}", placeholder.full());
-        Some(text).filter(|text| chars4(text) < call.tokens && is_worth_it(text))
+        let text = Some(text).filter(|text| chars4(text) < call.tokens && is_worth_it(text));
+        text.or_else(|| first.filter(|_| planned.superseded.is_some()))
     }
 
     fn handle(&self, call_idx: usize) -> String {

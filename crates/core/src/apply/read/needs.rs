@@ -70,7 +70,8 @@ fn title(tool: &str, input: Input<'_>) -> String {
     path.filter(|path| !path.is_empty() && !path.contains('\n')).unwrap_or_else(brief)
 }
 
-fn source(tool: &str) -> Source {
+/// The source that the input of a call of `tool` is.
+pub(in crate::apply) fn source(tool: &str) -> Source {
     match tool {
         "Write" | "Edit" | "MultiEdit" | "NotebookEdit" | "apply_patch" => Source::Edit,
         "Bash" | "PowerShell" => Source::Command,

@@ -1,0 +1,89 @@
+//! The lines of a pruned conversation that the agent is likely to need, and that nothing else would say (K-10).
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+
+use crate::apply::edit::leaves::is_shortened;
+use crate::apply::read::lines::each_line;
+use crate::apply::read::needs::source;
+use crate::apply::read::page::Page;
+use crate::apply::read::typed::typed;
+use crate::plan::Place;
+use ctxc_engine::digest_of_result;
+use ctxc_engine::needs::{News, Source};
+use ctxc_transcript::scan::{BlockKind, Kind, each_string};
+use ctxc_transcript::text::{Tokens, json_string};
+use ctxc_transcript::{Index, LineNo, entry};
+
+/// The facts of a conversation, and the numbers of its messages.
+#[derive(Default)]
+pub(in crate::apply) struct PrunedNews {
+    news: News,
+    messages: HashMap<LineNo, u32>,
+}
+
+impl PrunedNews {
+    /// Reads `lines`, which are in the order of the conversation. All results count as removed, and of the calls for which
+    /// `shortens_input` holds the long parameters.
+    ///
+    /// # Errors
+    /// When the source cannot be read.
+    pub(super) fn read(
+        file: &File,
+        index: &Index,
+        lines: &[LineNo],
+        shortens_input: &dyn Fn(Place) -> bool,
+    ) -> io::Result<Self> {
+        let (mut news, mut messages) = (News::default(), HashMap::new());
+        each_line(file, index, lines, |page| {
+            match page.scan.kind {
+                Kind::Assistant if !page.scan.is_api_error => read_answer(page, shortens_input, &mut news),
+                Kind::User if !page.scan.is_compact_summary => {
+                    for (_, text) in entry::tool_results(page.scan, page.bytes) {
+                        news.read(Source::Result, &text);
+                    }
+                    news.read_kept(Source::Prompt, &typed(&entry::text(page.scan, page.bytes)));
+                }
+                _ => return,
+            }
+            messages.insert(page.line, u32::try_from(messages.len()).unwrap_or(u32::MAX));
+            news.next_message();
+        })?;
+        Ok(Self { news, messages })
+    }
+
+    /// A digest of `text`, a result in this line.
+    pub(super) fn digest(&self, line: LineNo, text: &str, limit: Tokens) -> String {
+        digest_of_result(text, limit, |lines, room| self.lines(line, lines, room))
+    }
+
+    /// The lines that stay of `text`, a parameter in this line, of at most `limit` tokens.
+    pub(super) fn kept(&self, line: LineNo, text: &str, limit: u64) -> String {
+        let lines: Vec<&str> = text.lines().collect();
+        self.lines(line, &lines, usize::try_from(limit * 4).unwrap_or(usize::MAX)).join("\n")
+    }
+
+    fn lines<'t>(&self, line: LineNo, lines: &[&'t str], room: usize) -> Vec<&'t str> {
+        self.messages.get(&line).map_or_else(Vec::new, |at| self.news.lines(lines, *at, room))
+    }
+}
+
+fn read_answer(page: Page<'_>, shortens_input: &dyn Fn(Place) -> bool, news: &mut News) {
+    news.read_kept(Source::Answer, &entry::text(page.scan, page.bytes));
+    for (block_idx, block) in (0..).zip(&page.scan.blocks) {
+        let Some(input) = block.input.filter(|_| block.kind == BlockKind::ToolUse && !block.is_nested) else {
+            continue;
+        };
+        let source = source(&page.decoded(block.name));
+        let shortens = shortens_input(Place { line: page.line, block: block_idx });
+        each_string(input.of(page.bytes), |key, raw| {
+            let text = json_string::decode(raw);
+            if shortens && is_shortened(key.unwrap_or_default(), raw) {
+                news.read(source, &text);
+            } else {
+                news.read_kept(source, &text);
+            }
+        });
+    }
+}
