@@ -141,7 +141,7 @@ impl From<PrunedRow> for RuleRow {
 
 impl From<PrunedCall> for CallRow {
     fn from(call: PrunedCall) -> Self {
-        let PrunedCall { handle, rule, before, after, line, described, by } = call;
+        let PrunedCall { handle, rule, before, after, kept: _, line, described, by } = call;
         Self {
             handle,
             tool: described.tool,

@@ -33,6 +33,8 @@ pub(crate) struct Figures {
     protections: PruneStage,
     items: Vec<Removable>,
     handles: Vec<String>,
+    /// The `chars4` tokens of the lines that stay of each item.
+    kept: Vec<u64>,
     thinking: ThinkingBehind,
     n_entries: usize,
     /// What the model sees by now.
@@ -78,6 +80,7 @@ impl Figures {
         let thinking: Vec<(usize, u64)> = thinking.collect();
         Ok(Self {
             items: pruned.calls.iter().map(removable).collect(),
+            kept: pruned.calls.iter().map(|call| call.kept.0).collect(),
             handles: pruned.calls.into_iter().map(|call| call.handle.into()).collect(),
             n_entries: chain.lines.len(),
             now: Rewrite::default().left(index, chain).context().0,
@@ -134,9 +137,11 @@ impl Figures {
         self.messages.floor(work, how, self.now.saturating_sub(self.removable()))
     }
 
-    /// What removing the superseded results saves, in `chars4` tokens, thinking included.
+    /// What removing the superseded results whole saves, in `chars4` tokens, thinking included.
     pub(crate) fn superseded(&self) -> u64 {
-        self.saved(|item| item.class == RemovableClass::Superseded)
+        let is_superseded = |item: &Removable| item.class == RemovableClass::Superseded;
+        let kept = self.items.iter().zip(&self.kept).filter(|(item, _)| is_superseded(item));
+        self.saved(is_superseded) + kept.map(|(_, kept)| kept).sum::<u64>()
     }
 
     /// What removing all that can be saves.
@@ -150,10 +155,11 @@ impl Figures {
         going().map(|item| item.saved).sum::<u64>() + first.map_or(0, |first| self.thinking.after(first))
     }
 
-    /// The handle of the largest result that can be removed, and what that saves.
+    /// The handle of the largest result that can be removed, and what that saves where none of its lines stays.
     pub(crate) fn largest(&self) -> Option<(&str, u64)> {
-        let (item, handle) = self.items.iter().zip(&self.handles).max_by_key(|(item, _)| item.saved)?;
-        Some((handle, item.saved + self.thinking.after(item.place)))
+        let whole = self.items.iter().zip(&self.kept).map(|(item, kept)| (item.saved + kept, item.place));
+        let ((saved, place), handle) = whole.zip(&self.handles).max_by_key(|((saved, _), _)| *saved)?;
+        Some((handle, saved + self.thinking.after(place)))
     }
 
     /// The stage that removes all that can be.

@@ -68,6 +68,8 @@ pub struct PrunedCall {
     pub before: Tokens,
     /// `chars4` tokens of its placeholder.
     pub after: Tokens,
+    /// `chars4` tokens of the lines of the result that stay in it.
+    pub kept: Tokens,
     /// The line of the result.
     pub line: LineNo,
     /// What people know the call by.
@@ -227,7 +229,7 @@ impl Work<'_> {
                 if is_gone || page.call(result.block as usize).is_none_or(|call| already.contains(&call)) {
                     continue;
                 }
-                let Some(text) = self.text_for((page, digest), result, &one, call, &described) else {
+                let Some((text, kept)) = self.text_for((page, digest), result, &one, call, &described) else {
                     rows.row(one.rule()).n_too_small += 1;
                     continue;
                 };
@@ -238,13 +240,16 @@ impl Work<'_> {
                 let by = one.superseded.map(|it| (self.handle(it.by_idx).into(), self.line_of(it.by_idx)));
                 let Cut { before, after, .. } = cut;
                 let handle = name.into();
-                pruned.push((call.call, PrunedCall { handle, rule: one.rule(), before, after, line, described, by }));
+                pruned.push((
+                    call.call,
+                    PrunedCall { handle, rule: one.rule(), before, after, kept, line, described, by },
+                ));
             }
         })?;
         Ok(pruned)
     }
 
-    /// What takes the place of a result; `None` where that would be no shorter.
+    /// What takes the place of a result, with the size of the lines that stay; `None` where that would be no shorter.
     fn text_for(
         &self,
         (page, line): (Page<'_>, Digest),
@@ -252,7 +257,7 @@ impl Work<'_> {
         planned: &Planned,
         call: &Call,
         described: &Described,
-    ) -> Option<String> {
+    ) -> Option<(String, Tokens)> {
         let what = described.brief(ARGUMENT_LEN);
         let most = self.pruning.stage.digest_tokens;
         let text = || page.result_text(result.block as usize);
@@ -267,11 +272,17 @@ impl Work<'_> {
         // What saves less than it costs is not worth what it hides.
         let first = placeholder.first(|text| chars4(text).0 * 2 <= call.tokens.0 && is_worth_it(text));
         if digest.is_empty() {
-            return first;
+            return first.map(|first| (first, Tokens::ZERO));
         }
         let text = format!("{}\n{digest}", placeholder.full());
         let text = Some(text).filter(|text| chars4(text) < call.tokens && is_worth_it(text));
-        text.or_else(|| first.filter(|_| planned.superseded.is_some()))
+        if planned.superseded.is_none() {
+            return text.map(|text| (text, chars4(&digest)));
+        }
+        // It goes wherever it would without a line.
+        let first = first?;
+        let kept = text.as_ref().map_or(Tokens::ZERO, |text| chars4(text).saturating_sub(chars4(&first)));
+        Some((text.unwrap_or(first), kept))
     }
 
     fn handle(&self, call_idx: usize) -> String {
