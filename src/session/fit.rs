@@ -1,20 +1,19 @@
 //! Shrinking a session to a target, by no more than that takes (W-02).
 
-use anyhow::anyhow;
-
+use super::checkpoint::Checkpoint;
 use super::error::{CommandError, too_low};
 use super::pipeline::{Pipeline, Sizes};
 use crate::report::fit::FitReport;
 use crate::report::run::StageRow;
 use crate::report::size::count;
-use crate::session::fit_plan::{Figures, Fitting, summaries};
+use crate::session::fit_plan::{CLOSING, Figures, Plan, summaries};
 use crate::session::open::OpenSession;
 use crate::session::options::{EngineChoice, Mode, Summaries, Target};
 use ctxc_core::apply::{Rewrite, ThinkingReach};
 use ctxc_core::plan::{PruneStage, Stage, TruncateStage};
 use ctxc_transcript::text::Tokens;
 
-/// How often a plan is corrected by what the edits turned out to come to.
+/// How often a plan is made, each time corrected by what the edits of the one before came to.
 const MOST_PLANS: u32 = 4;
 
 /// What to fit a session to.
@@ -50,19 +49,16 @@ pub(crate) fn fit(request: &FitRequest, work: &mut OpenSession<'_>) -> Result<Fi
     let rewritten = work.rewritten("fit");
     let target = request.target.of(work.calibration.window);
     let before = work.size_of_stages(&Rewrite::default());
-    let fitted = if before <= target || work.reading.chain.lines.is_empty() {
-        let (rewrite, reach) = (Rewrite::default(), ThinkingReach::BehindChange);
-        Fitted { rows: Vec::new(), newest: None, rewrite, reach, size: before }
-    } else {
-        fitted(work, request, target)?
-    };
+    let is_empty = work.reading.chain.lines.is_empty();
+    let is_small = before <= target || is_empty;
+    let fitted = if is_small { Fitted::nothing(before) } else { Fit::new(work, request, target, before)?.run()? };
     let Fitted { rows, newest, rewrite, reach, size } = fitted;
     let is_nothing = rows.is_empty();
     let mut report = FitReport::new(rewritten, target, rows);
-    let unchanged = match (work.reading.chain.lines.is_empty(), is_nothing) {
+    let unchanged = match (is_empty, is_small) {
         (true, _) => "the session has no messages".to_owned(),
         (false, true) => format!("the context is {} tokens, the target is {}", count(before.0), count(target.0)),
-        (false, false) => "nothing can be removed".to_owned(),
+        (false, false) => format!("the context is {} tokens, and nothing makes it smaller", count(before.0)),
     };
     work.finish(rewrite, reach, &unchanged, &mut report.rewritten)?;
     report.set_size(if is_nothing { size } else { work.size_after(&report.rewritten) }, newest);
@@ -79,49 +75,165 @@ struct Fitted {
     size: Tokens,
 }
 
-/// Plans the stages, and carries them out.
-fn fitted(work: &mut OpenSession<'_>, request: &FitRequest, target: Tokens) -> Result<Fitted, CommandError> {
-    let figures = Figures::of(&work.reading, &work.settings.archive_ref, work.settings.thinking, &request.protections)?;
-    let how = summaries(request.clip.0, request.clip.1);
-    let mut correction = 0;
-    let mut target = target;
-    for _ in 1..MOST_PLANS {
-        let (stages, newest, planned) = match figures.plan(work, target, correction, &how)? {
-            Fitting::Removing(stage, left) => (vec![stage], None, left),
-            Fitting::Compacting(stages, newest) => (stages, Some(newest), 0),
-            Fitting::TooLow(lowest) => match request.effort {
-                Effort::Exact => {
-                    let other = "--best-effort, or --truncate to also remove the oldest messages";
-                    return Err(too_low(target, lowest).hint(format!("use --to {}, {other}", lowest.0)));
-                }
-                Effort::Truncate => {
-                    let target_tokens = target.0;
-                    let truncate = TruncateStage { name: "truncate".to_owned(), target_tokens };
-                    (vec![figures.all_removed(), Stage::Truncate(truncate)], None, 0)
-                }
-                Effort::Best => {
-                    target = lowest;
-                    correction = 0;
-                    continue;
-                }
-            },
-        };
-        let fitted = Fitted { newest, ..carry_out(work, &stages, &how)? };
-        let is_final = stages.iter().any(|stage| !matches!(stage, Stage::Prune(_)));
-        if fitted.size <= target || is_final {
-            return Ok(fitted);
-        }
-        // By how much the plan was wrong, so that the same choice does not come again.
-        let estimate = work.estimate();
-        let left = estimate.unscale(fitted.size.saturating_sub(estimate.overhead)).0 + 1;
-        correction = left.saturating_sub(planned).max(correction + 1);
+impl Fitted {
+    /// A context of `size` that stays as it is.
+    fn nothing(size: Tokens) -> Self {
+        let (rewrite, reach) = (Rewrite::default(), ThinkingReach::BehindChange);
+        Self { rows: Vec::new(), newest: None, rewrite, reach, size }
     }
-    Err(anyhow!("the context cannot be brought to {} tokens", count(target.0)).into())
 }
 
-fn carry_out(work: &mut OpenSession<'_>, stages: &[Stage], how: &Summaries) -> Result<Fitted, CommandError> {
-    let mut pipeline = Pipeline::new(work, &EngineChoice::Extract, Some(how), Sizes::WithWhatFollows)?;
-    let rows = stages.iter().map(|stage| pipeline.take(stage)).collect::<Result<_, _>>()?;
-    let Pipeline { rewrite, reach, size, .. } = pipeline;
-    Ok(Fitted { rows, newest: None, rewrite, reach, size })
+/// A session on which plans are tried until one brings its context to the target.
+///
+/// No result is below the lowest figure, and that is measured on a result: what is named can be reached.
+struct Fit<'a, 'w> {
+    work: &'a mut OpenSession<'w>,
+    request: &'a FitRequest,
+    figures: Figures,
+    how: Summaries,
+    start: Checkpoint,
+    /// Plans for the lowest figure, once they are needed.
+    floors: Vec<Plan>,
+    target: Tokens,
+    before: Tokens,
+}
+
+impl<'a, 'w> Fit<'a, 'w> {
+    fn new(
+        work: &'a mut OpenSession<'w>,
+        request: &'a FitRequest,
+        target: Tokens,
+        before: Tokens,
+    ) -> Result<Self, CommandError> {
+        let OpenSession { reading, settings, .. } = &*work;
+        let figures = Figures::of(reading, &settings.archive_ref, settings.thinking, &request.protections)?;
+        let how = summaries(request.clip.0, request.clip.1);
+        let start = Checkpoint::of(reading)?;
+        Ok(Self { work, request, figures, how, start, floors: Vec::new(), target, before })
+    }
+
+    fn run(mut self) -> Result<Fitted, CommandError> {
+        if self.is_about(self.target, self.figures.left_by_removing()) {
+            self.find_floors()?;
+        }
+        // To carry the lowest figure out takes as long as all else.
+        if !self.may_be_too_low(self.target)
+            && let Some(fitted) = self.planned(Tokens::ZERO)?
+            && !self.may_be_too_low(fitted.size)
+        {
+            return Ok(fitted);
+        }
+        let lowest = self.lowest()?;
+        if lowest.size >= self.target {
+            return self.settle(lowest);
+        }
+        match self.planned(lowest.size)? {
+            Some(fitted) => Ok(fitted),
+            None => self.lowest(),
+        }
+    }
+
+    /// Whether the lowest figure may be above `size`; where floors were not needed it is not.
+    fn may_be_too_low(&self, size: Tokens) -> bool {
+        self.floors.first().is_some_and(|plan| self.is_about(size, plan.left))
+    }
+
+    /// Whether `size` is about that of a session of which `left` is left, or below it.
+    fn is_about(&self, size: Tokens, left: u64) -> bool {
+        size <= self.work.estimate().context(Tokens(left + left / 16 + CLOSING))
+    }
+
+    fn find_floors(&mut self) -> Result<(), CommandError> {
+        if self.floors.is_empty() {
+            self.start.restore(&mut self.work.reading)?;
+            self.floors = self.figures.floors(self.work, &self.how)?;
+        }
+        Ok(())
+    }
+
+    /// What a plan comes to between `floor` and the target, if any does.
+    fn planned(&mut self, floor: Tokens) -> Result<Option<Fitted>, CommandError> {
+        let mut correction = 0;
+        for _ in 0..MOST_PLANS {
+            self.start.restore(&mut self.work.reading)?;
+            let Some(plan) = self.figures.plan(self.work, self.target, correction, &self.how)? else { break };
+            let fitted = self.carry_out(&plan)?;
+            if fitted.size < floor {
+                break;
+            }
+            if fitted.size <= self.target {
+                return Ok(Some(fitted));
+            }
+            // By how much the plan was wrong, so that the same choice does not come again.
+            let estimate = self.work.estimate();
+            let left = estimate.unscale(fitted.size.saturating_sub(estimate.overhead)).0 + 1;
+            correction = left.saturating_sub(plan.left).max(correction + 1);
+        }
+        Ok(None)
+    }
+
+    /// The lowest that can be reached; nothing is done where that makes the context no smaller.
+    fn lowest(&mut self) -> Result<Fitted, CommandError> {
+        self.find_floors()?;
+        for plan in self.floors.clone() {
+            self.start.restore(&mut self.work.reading)?;
+            let fitted = self.carry_out(&plan)?;
+            if fitted.size < self.before {
+                return Ok(fitted);
+            }
+        }
+        self.start.restore(&mut self.work.reading)?;
+        Ok(Fitted::nothing(self.before))
+    }
+
+    /// Comes to terms with the `lowest` figure, which was carried out.
+    fn settle(&mut self, lowest: Fitted) -> Result<Fitted, CommandError> {
+        if lowest.size <= self.target {
+            return Ok(lowest);
+        }
+        match self.request.effort {
+            Effort::Best => Ok(lowest),
+            Effort::Exact if lowest.size == self.before => {
+                let other = "nothing makes the context smaller; use --truncate to remove the oldest messages";
+                Err(too_low(self.target, lowest.size).hint(other))
+            }
+            Effort::Exact => {
+                let other = "--best-effort, or --truncate to also remove the oldest messages";
+                Err(too_low(self.target, lowest.size).hint(format!("use --to {}, {other}", lowest.size.0)))
+            }
+            Effort::Truncate => self.truncated(lowest.size),
+        }
+    }
+
+    /// The session with so few of its newest messages that it is within the target. Without truncating, `lowest` is reached.
+    fn truncated(&mut self, lowest: Tokens) -> Result<Fitted, CommandError> {
+        let fitted = self.truncated_to(self.target)?;
+        if fitted.size <= self.target {
+            return Ok(fitted);
+        }
+        // Where a conversation can begin only a try tells.
+        let (mut below, mut reached) = (self.target.0, lowest.0);
+        while below + 1 < reached {
+            let target = Tokens(u64::midpoint(below, reached));
+            *(if self.truncated_to(target)?.size <= target { &mut reached } else { &mut below }) = target.0;
+        }
+        Err(too_low(self.target, Tokens(reached)).hint(format!("use --to {reached} --truncate")))
+    }
+
+    fn truncated_to(&mut self, Tokens(target): Tokens) -> Result<Fitted, CommandError> {
+        self.start.restore(&mut self.work.reading)?;
+        // A truncation comes below its target, and refuses one below what precedes the first message.
+        let target_tokens = target.max(self.work.estimate().overhead.0) + 1;
+        let truncate = TruncateStage { name: "truncate".to_owned(), target_tokens };
+        let stages = vec![self.figures.all_removed(), Stage::Truncate(truncate)];
+        self.carry_out(&Plan { stages, newest: None, left: 0 })
+    }
+
+    fn carry_out(&mut self, plan: &Plan) -> Result<Fitted, CommandError> {
+        let sizes = Sizes::WithWhatFollows;
+        let mut pipeline = Pipeline::new(self.work, &EngineChoice::Extract, Some(&self.how), sizes)?;
+        let rows = plan.stages.iter().map(|stage| pipeline.take(stage)).collect::<Result<_, _>>()?;
+        let Pipeline { rewrite, reach, size, .. } = pipeline;
+        Ok(Fitted { rows, newest: plan.newest, rewrite, reach, size })
+    }
 }

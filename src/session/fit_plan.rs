@@ -3,7 +3,7 @@
 
 use super::error::CommandError;
 use super::reading::Reading;
-use crate::session::fit_view::{Floor, MessageSizes, Range, View};
+use crate::session::fit_view::{MessageSizes, Range, View};
 use crate::session::open::OpenSession;
 use crate::session::options::{Summaries, Summarizing};
 use ctxc_core::apply::{ArchiveRef, PrunedCall, Pruning, Rewrite, prune};
@@ -16,16 +16,16 @@ use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Transcript};
 
 /// What closes an open tool loop is counted as, with room to spare.
-const CLOSING: u64 = 64;
-/// How the target is reached.
-#[derive(Debug)]
-pub(crate) enum Fitting {
-    /// By removing results. So many `chars4` tokens of what the session holds should be left then.
-    Removing(Stage, u64),
-    /// By these stages, one of which compacts messages; the newest of these has so many tokens.
-    Compacting(Vec<Stage>, Tokens),
-    /// Not at all: this is the lowest figure that can be reached.
-    TooLow(Tokens),
+pub(crate) const CLOSING: u64 = 64;
+
+/// A way to make a session smaller.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) stages: Vec<Stage>,
+    /// The size of the newest message that is compacted, where some are.
+    pub(crate) newest: Option<Tokens>,
+    /// How many `chars4` tokens of what the session holds should be left.
+    pub(crate) left: u64,
 }
 
 /// What is known of a session before anything is removed from it.
@@ -90,51 +90,59 @@ impl Figures {
         })
     }
 
-    /// The stages that bring the context to `target`.
+    /// The plan that brings the context to `target`; none where that is too low. What is left is less by `correction`
+    /// than it would be.
     pub(crate) fn plan(
         &self,
         work: &mut OpenSession<'_>,
         target: Tokens,
         correction: u64,
         how: &Summaries,
-    ) -> Result<Fitting, CommandError> {
-        let estimate = work.estimate();
-        let lowest = |left: u64| Fitting::TooLow(estimate.context(Tokens(left + CLOSING)));
-        let Some(range) = range(&estimate, target, correction) else {
-            return Ok(lowest(self.floor(work, how)?.left));
-        };
+    ) -> Result<Option<Plan>, CommandError> {
+        let Some(range) = range(&work.estimate(), target, correction) else { return Ok(None) };
         let least = self.now.saturating_sub(range.most);
         let need = Need { least, most: self.now.saturating_sub(range.least) };
         if let Some(choice) = fit(&self.items, self.n_entries, &self.thinking, need) {
             let left = self.now.saturating_sub(choice.saved);
-            return Ok(Fitting::Removing(self.prune_stage(&choice.chosen), left));
+            return Ok(Some(Plan { stages: vec![self.prune_stage(&choice.chosen)], newest: None, left }));
         }
         let most = range.most.saturating_sub(CLOSING);
         let range = Range { most, least: range.least.min(most) };
-        let view = if let Some(view) = self.messages.view(work, how, range)? {
-            view
-        } else {
-            let floor = self.floor(work, how)?;
-            match floor.view {
-                Some(view) if floor.left <= range.most => view,
-                Some(_) | None => return Ok(lowest(floor.left)),
-            }
-        };
-        let masks = self.masks_behind(work, &view, range);
+        let view = self.messages.view(work, how, range)?;
+        Ok(view.map(|view| self.compacting(work, &view, range, how)))
+    }
+
+    /// Plans for the lowest figure, the lowest first: the oldest messages compacted and all results behind them removed, and
+    /// all results alone.
+    pub(crate) fn floors(&self, work: &mut OpenSession<'_>, how: &Summaries) -> Result<Vec<Plan>, CommandError> {
+        let left = self.left_by_removing();
+        let masking = Plan { stages: vec![self.all_removed()], newest: None, left };
+        let view = self.messages.floor(work, how, left)?;
+        let view = view.map(|view| self.compacting(work, &view, Range { most: 0, least: 0 }, how));
+        Ok(view.into_iter().chain([masking]).collect())
+    }
+
+    /// What is left of the session once all results are removed that can be.
+    pub(crate) fn left_by_removing(&self) -> u64 {
+        self.now.saturating_sub(self.removable())
+    }
+
+    /// Compacts what is before `view`, and removes results behind it until what is left is in `range`.
+    fn compacting(&self, work: &OpenSession<'_>, view: &View, range: Range, how: &Summaries) -> Plan {
+        let FitChoice { chosen, saved } = self.masks_behind(work, view, range);
         let stages = [
-            (!masks.is_empty()).then(|| self.prune_stage(&masks)),
+            (!chosen.is_empty()).then(|| self.prune_stage(&chosen)),
             Some(Stage::Compact(CompactStage {
                 keep_recent: self.messages.len() - view.start,
                 max_summary_tokens: view.limit,
                 ..how.stage.clone()
             })),
         ];
-        Ok(Fitting::Compacting(stages.into_iter().flatten().collect(), self.messages.newest_before(view.start)))
-    }
-
-    /// The lowest that can be reached.
-    fn floor(&self, work: &mut OpenSession<'_>, how: &Summaries) -> Result<Floor, CommandError> {
-        self.messages.floor(work, how, self.now.saturating_sub(self.removable()))
+        Plan {
+            stages: stages.into_iter().flatten().collect(),
+            newest: Some(self.messages.newest_before(view.start)),
+            left: (view.tokens + self.messages.from(view.start)).saturating_sub(saved),
+        }
     }
 
     /// What removing the superseded results whole saves, in `chars4` tokens, thinking included.
@@ -177,8 +185,8 @@ impl Figures {
         })
     }
 
-    /// Which results are removed behind `view`, so that the context is in `range`.
-    fn masks_behind(&self, work: &OpenSession<'_>, view: &View, range: Range) -> Vec<usize> {
+    /// Which results are removed behind `view`, so that the context is in `range`, or as near to it as may be.
+    fn masks_behind(&self, work: &OpenSession<'_>, view: &View, range: Range) -> FitChoice {
         let start = self.messages.place(view.start);
         let (behind, items): (Vec<usize>, Vec<Removable>) =
             (0..).zip(self.items.iter().copied()).filter(|(_, item)| item.place >= start).unzip();
@@ -186,8 +194,9 @@ impl Figures {
         let need = Need { least: whole.saturating_sub(range.most), most: whole.saturating_sub(range.least) };
         // Behind a view no thinking is left to go.
         let choice = fit(&items, work.reading.chain.lines.len(), &ThinkingBehind::default(), need);
-        let all = || FitChoice { chosen: (0..items.len()).collect(), saved: 0 };
-        choice.unwrap_or_else(all).chosen.into_iter().filter_map(|at| behind.get(at).copied()).collect()
+        let all = || FitChoice { chosen: (0..items.len()).collect(), saved: items.iter().map(|item| item.saved).sum() };
+        let FitChoice { chosen, saved } = choice.unwrap_or_else(all);
+        FitChoice { chosen: chosen.into_iter().filter_map(|at| behind.get(at).copied()).collect(), saved }
     }
 }
 

@@ -110,14 +110,6 @@ pub(crate) struct View {
     pub(crate) tokens: u64,
 }
 
-/// The lowest that can be reached.
-pub(crate) struct Floor {
-    /// What is left of the session then.
-    pub(crate) left: u64,
-    /// With this view; without one where none would help.
-    pub(crate) view: Option<View>,
-}
-
 /// The messages before one of them, as they are read for a view.
 struct Older {
     start: usize,
@@ -186,30 +178,31 @@ impl MessageSizes {
         Ok(found)
     }
 
-    /// The lowest that can be reached: as many messages as may be are compacted, and all results of the rest are removed.
-    /// `masked` is what is left where nothing is compacted.
+    /// The smallest view of as many messages as may be, for the lowest figure that can be reached; none where removing
+    /// results alone, which leaves `masked` tokens, leaves no more.
     pub(crate) fn floor(
         &self,
         work: &mut OpenSession<'_>,
         how: &Summaries,
         masked: u64,
-    ) -> Result<Floor, CommandError> {
-        let without = Floor { left: masked, view: None };
-        let Some(&start) = self.borders().last() else { return Ok(without) };
-        let Some(older) = self.older(work, start)? else { return Ok(without) };
+    ) -> Result<Option<View>, CommandError> {
+        let Some(&start) = self.borders().last() else { return Ok(None) };
+        let Some(older) = self.older(work, start)? else { return Ok(None) };
+        let room = masked.saturating_sub(sum_from(&self.least_sizes, start));
         let mut limit = older.whole_limit();
+        let mut found: Option<View> = None;
         for _ in 0..MOST_VIEWS {
             let (tokens, is_whole) = older.view(work, how, limit)?;
-            let left = tokens + sum_from(&self.least_sizes, start);
-            if left >= masked {
+            if is_whole && tokens < found.as_ref().map_or(room, |view| view.tokens) {
+                found = Some(View { start, limit, tokens });
+                limit = (limit * 2 / 3).max(LEAST_SUMMARY);
+            } else if found.is_some() || tokens >= room {
                 break;
+            } else {
+                limit = limit * 3 / 2;
             }
-            if is_whole {
-                return Ok(Floor { left, view: Some(View { start, limit, tokens }) });
-            }
-            limit = limit * 3 / 2;
         }
-        Ok(without)
+        Ok(found)
     }
 
     /// The messages before `start`, read.

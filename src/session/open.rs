@@ -54,9 +54,10 @@ fn note_plan(plan: Rewrite, rewrite: &mut Rewrite) {
     rewrite.records.extend(plan.records);
 }
 
-/// A session put together anew.
+/// What becomes of a session.
 struct Rendering {
-    rebased: Rebased,
+    /// The session put together anew, where it is made of more than the file.
+    rebased: Option<Rebased>,
     rewrite: Rewrite,
     consequences: Consequences,
     /// What the model sees of it before anything has followed.
@@ -114,19 +115,17 @@ impl<'a> OpenSession<'a> {
         probe(&self.settings.output, &self.reading)
     }
 
-    /// The size of the context if `rewrite` were carried out as it is by now, in the tokens that the user asked for.
+    /// The size of the context if `rewrite` were carried out as it is by now, with all that follows from it and from what is
+    /// planned already, in the tokens that the user asked for.
     pub(crate) fn size(&self, rewrite: &Rewrite, reach: ThinkingReach) -> Result<Tokens, CommandError> {
-        let Self { settings, reading, .. } = self;
-        let left = rewrite.left(&reading.index, &reading.chain);
-        let calibration = self.estimate();
+        let Reading { index, chain, past, .. } = &self.reading;
         // From nothing nothing follows, and what follows is found by reading the file again.
-        if rewrite.is_nothing() && reach == ThinkingReach::BehindChange {
-            return Ok(calibration.context(left.context()));
+        if rewrite.is_nothing() && past.pending.is_empty() && reach == ThinkingReach::BehindChange {
+            return Ok(self.estimate().context(rewrite.left(index, chain).context()));
         }
-        let thinking = Thinking { policy: settings.thinking, reach };
-        let consequences =
-            reading.named(follow_up(reading.transcript(), &calibration, thinking, &[], &mut rewrite.clone()))?;
-        Ok(calibration.context(consequences.expected(left).context()))
+        let (mut edits, rewrite) = self.planned(rewrite.clone(), reach);
+        let Rendering { consequences, left, .. } = self.render(&mut edits, rewrite)?;
+        Ok(self.estimate().context(consequences.expected(left).context()))
     }
 
     /// The size of the context by what `rewrite` itself takes out, whatever follows from it.
@@ -159,8 +158,13 @@ impl<'a> OpenSession<'a> {
         unchanged: &str,
         rewritten: &mut Rewritten,
     ) -> Result<(), CommandError> {
+        let (edits, rewrite) = self.planned(rewrite, reach);
+        self.finish_edits(edits, rewrite, unchanged, rewritten)
+    }
+
+    /// The operation that is planned, of which `rewrite` is what is still to be done to the session as it is.
+    fn planned(&self, mut rewrite: Rewrite, reach: ThinkingReach) -> (Edits, Rewrite) {
         let reading = &self.reading;
-        let mut rewrite = rewrite;
         leave_derived(&mut rewrite, &reading.past.lines);
         let own = own_edits(&reading.index, &rewrite, &reading.past.lines);
         let planned =
@@ -170,7 +174,7 @@ impl<'a> OpenSession<'a> {
             thinking: self.settings.thinking,
             ..reading.edits(planned)
         };
-        self.finish_edits(edits, rewrite, unchanged, rewritten)
+        (edits, rewrite)
     }
 
     /// As [`Self::finish`], of `edits`, of which `rewrite` is what a plan makes of the file as it is.
@@ -181,28 +185,14 @@ impl<'a> OpenSession<'a> {
         unchanged: &str,
         rewritten: &mut Rewritten,
     ) -> Result<(), CommandError> {
-        // What was undone may hold again, though the file is the session as it is.
-        let turns = !edits.undoes.is_empty() || !edits.gives_back.is_empty();
-        let is_composed = (self.reading.is_composed() || turns) && !edits.is_nothing();
         if self.reading.is_composed() && edits.is_nothing() {
             rewrite = Rewrite::default();
         }
-        if matches!(self.settings.keep, Keep::In(_)) && !turns && !edits.is_nothing() {
+        if matches!(self.settings.keep, Keep::In(_)) && !turns_back(&edits) && !edits.is_nothing() {
             warn_of_lost_past(&mut self.reading, self.ui)?;
         }
-        let reach = if edits.removes_all_thinking { ThinkingReach::Everywhere } else { ThinkingReach::BehindChange };
         let title = self.title.clone();
-        let (mut rewrite, rebased, consequences, left) = if is_composed {
-            let Rendering { rebased, rewrite, consequences, left } = self.compose(&mut edits, rewrite, reach)?;
-            (rewrite, Some(rebased), consequences, left)
-        } else {
-            let reading = &self.reading;
-            let left = rewrite.left(&reading.index, &reading.chain);
-            let thinking = Thinking { policy: self.settings.thinking, reach };
-            let consequences =
-                reading.named(follow_up(reading.transcript(), &self.calibration, thinking, &[], &mut rewrite))?;
-            (rewrite, None, consequences, left)
-        };
+        let Rendering { rebased, mut rewrite, consequences, left } = self.render(&mut edits, rewrite)?;
         let recorded = rebased.as_ref().and_then(|rebased| rebased.recorded.as_ref());
         let saved = recorded.map_or_else(
             || {
@@ -282,8 +272,23 @@ impl<'a> OpenSession<'a> {
         Ok(())
     }
 
+    /// What `edits` make of the session, and what follows; `plan` is what they make of the file as it is.
+    fn render(&self, edits: &mut Edits, plan: Rewrite) -> Result<Rendering, CommandError> {
+        let reach = if edits.removes_all_thinking { ThinkingReach::Everywhere } else { ThinkingReach::BehindChange };
+        // What was undone may hold again, though the file is the session as it is.
+        if (self.reading.is_composed() || turns_back(edits)) && !edits.is_nothing() {
+            return self.compose(edits, plan, reach);
+        }
+        let (reading, mut rewrite) = (&self.reading, plan);
+        let left = rewrite.left(&reading.index, &reading.chain);
+        let thinking = Thinking { policy: self.settings.thinking, reach };
+        let consequences =
+            reading.named(follow_up(reading.transcript(), &self.calibration, thinking, &[], &mut rewrite))?;
+        Ok(Rendering { rebased: None, rewrite, consequences, left })
+    }
+
     /// The session put together anew with `edits`, of which `plan` is what they make of the file as it is, and what follows.
-    fn compose(&mut self, edits: &mut Edits, plan: Rewrite, reach: ThinkingReach) -> Result<Rendering, CommandError> {
+    fn compose(&self, edits: &mut Edits, plan: Rewrite, reach: ThinkingReach) -> Result<Rendering, CommandError> {
         let identity_of = self.identity;
         let Self { settings, reading, .. } = self;
         let mut history = reading.past.history.with(edits.clone());
@@ -302,7 +307,7 @@ impl<'a> OpenSession<'a> {
             stand_as(&settings.output, identity, own_session.as_ref(), &reading.past, &mut rewrite);
             note_plan(plan, &mut rewrite);
             let left = Totals::of(&rebased.composed.index, &rebased.composed.chain);
-            return Ok(Rendering { rebased, rewrite, consequences: Consequences::default(), left });
+            return Ok(Rendering { rebased: Some(rebased), rewrite, consequences: Consequences::default(), left });
         }
         let mut rebased = made.rebase(&history, identity.as_deref())?;
         // What only undoes has no edits of its own: what it is told of thinking is about all that is rendered.
@@ -339,7 +344,7 @@ impl<'a> OpenSession<'a> {
         }
         note_plan(plan, &mut rewrite);
         stand_as(&settings.output, identity, own_session.as_ref(), &reading.past, &mut rewrite);
-        Ok(Rendering { rebased, rewrite, consequences, left })
+        Ok(Rendering { rebased: Some(rebased), rewrite, consequences, left })
     }
 
     /// What is told of what follows, where more follows than from what is done now.
@@ -383,6 +388,11 @@ impl<'a> OpenSession<'a> {
         let unchanged = unchanged_tokens(read, Transcript { file: &rebased.base.file, index, chain }, rewrite)?;
         Ok(Consequences { thinking: removed, gauge, unchanged, ..consequences })
     }
+}
+
+/// Whether `edits` undo something, so that what was changed before may not hold.
+fn turns_back(edits: &Edits) -> bool {
+    !edits.undoes.is_empty() || !edits.gives_back.is_empty()
 }
 
 /// Warns of a session that ctxc shortened before, of which the archive knows nothing of that (N-05).

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::promise::{each, real_transcripts};
-use crate::stage::{Run, Stage};
+use crate::stage::{Run, Stage, fixture_path};
 use crate::talk::{Talk, tool};
 
 /// A long conversation: each turn reads files, some of them again, and runs a command.
@@ -112,7 +112,7 @@ fn w_02_a_target_that_cannot_be_reached_is_refused() {
     assert!(run.stderr.contains("target not reachable: 100 tokens"), "{}", run.stderr);
     let lowest = lowest(&run);
     stage.run(["fit", "in.jsonl", "--to", "100", "--best-effort", "-o", "best.jsonl"]).ended(0);
-    assert!(context(&stage, "best.jsonl") <= lowest);
+    assert_eq!(context(&stage, "best.jsonl"), lowest, "L-05");
     stage.run(["fit", "in.jsonl", "--to", "300", "--truncate", "-o", "less.jsonl"]).ended(0);
     assert!(context(&stage, "less.jsonl") < lowest);
 }
@@ -188,6 +188,82 @@ fn w_02_odd_sessions_are_fitted_or_refused() {
             }
         }
     }
+}
+
+/// Holds the lowest figures that `fit` names for a session to what they say (L-05).
+fn names_what_it_reaches(path: &Path) {
+    let stage = Stage::new().env("CTXC_ARCHIVE", "").file("in.jsonl", fs::read(path).unwrap());
+    let report = |stage: &Stage| serde_json::from_slice::<Value>(&stage.bytes("report.json")).unwrap();
+    let fit = |options: &[&str]| {
+        let rest = ["-o", "out.jsonl", "--force", "--report", "report.json"];
+        stage.run([&["fit", "in.jsonl", "--to"], options, &rest].concat())
+    };
+    let run = fit(&["1"]);
+    if run.code == Some(0) {
+        assert!(run.stderr.contains("nothing changed"), "{}", run.text);
+        return;
+    }
+    let lowest = lowest(&run.ended(1));
+    let before = context(&stage, "in.jsonl");
+    assert!(lowest <= before, "{lowest} is above the {before} that there are");
+    for options in [&[lowest.to_string().as_str()][..], &["1", "--best-effort"]] {
+        fit(options).ended(0);
+        assert_eq!(report(&stage)["size"], lowest, "{options:?}");
+        assert_eq!(report(&stage)["unchanged"].is_null(), lowest < before, "{options:?}");
+    }
+    if lowest < before {
+        assert_eq!(self::lowest(&fit(&[&(lowest - 1).to_string()]).ended(1)), lowest);
+    } else {
+        // Nothing is written that is no smaller.
+        let run =
+            stage.run(["fit", "in.jsonl", "--to", "1", "--best-effort", "--in-place", "--force", "--json"]).ended(0);
+        assert_eq!(run.json()["output"], Value::Null, "{}", run.text);
+    }
+    let run = fit(&["1", "--truncate"]).ended(1);
+    let truncated = self::lowest(&run);
+    fit(&[&truncated.to_string(), "--truncate"]).ended(0);
+    assert!(report(&stage)["size"].as_u64().unwrap() <= truncated, "{truncated}");
+}
+
+// L-05: what is named as the lowest is reached, by whoever asks for it, and nothing is written that is no smaller.
+#[test]
+fn l_05_the_lowest_figure_that_is_named_is_reached() {
+    let sessions = [
+        ("results", talk()),
+        ("one question", Talk::default().prompt("Hello").says("Hello.")),
+        (
+            "talk",
+            (0..20).fold(Talk::default(), |talk, n| {
+                talk.prompt(&format!("Question {n}")).says("It is so. ".repeat(n).as_str())
+            }),
+        ),
+    ];
+    let stage = sessions.iter().fold(Stage::new(), |stage, (name, talk)| stage.file(name, talk.bytes()));
+    sessions.iter().for_each(|(name, _)| names_what_it_reaches(&stage.path(name)));
+    for name in
+        ["small", "session-small", "hundred-turns", "cjk", "open-tool-loop", "parallel-tools", "compact-boundary"]
+    {
+        names_what_it_reaches(&fixture_path(name));
+    }
+}
+
+// L-05: a new session that would not be smaller is none.
+#[test]
+fn l_05_a_session_that_would_not_become_smaller_is_not_written() {
+    let talk = Talk::default().prompt("Hello").says("Hello.");
+    let stage = Stage::new().env("CTXC_ARCHIVE", "").session_with("s", &talk.bytes());
+    let run = stage.run(["fit", "latest", "--to", "1", "--best-effort", "--json"]).ended(0);
+    assert_eq!(run.json()["session_id"], Value::Null, "{}", run.text);
+    assert!(run.stderr.contains("and nothing makes it smaller"), "{}", run.text);
+    let run = stage.run(["fit", "latest", "--to", "1"]).ended(1);
+    assert!(run.stderr.contains("use --truncate"), "{}", run.text);
+}
+
+// L-05
+#[test]
+#[ignore = "needs CTXC_CORPUS"]
+fn l_05_every_real_transcript_reaches_the_lowest_figure_that_is_named() {
+    each(&real_transcripts().unwrap().0, names_what_it_reaches);
 }
 
 fn fits(path: &Path) {
