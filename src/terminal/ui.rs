@@ -51,6 +51,8 @@ pub(crate) struct Ui {
     listener: Listener,
     /// Whether anything was written to standard output.
     has_output: Arc<AtomicBool>,
+    /// The warnings so far.
+    warnings: Mutex<Vec<String>>,
 }
 
 /// Standard output, which notes that something was written to it.
@@ -75,9 +77,8 @@ impl Write for Noted {
 enum Listener {
     /// Whoever reads the streams of this process.
     Streams,
-    /// An agent, by the result of a call: standard output is the protocol's, and nobody can be asked. What may not be
-    /// as wanted is noted for it.
-    Agent(Mutex<Vec<String>>),
+    /// An agent, by the result of a call: standard output is the protocol's, and nobody can be asked.
+    Agent,
     /// Whoever runs a command within a process of its own.
     Kept(Streams),
 }
@@ -120,14 +121,28 @@ impl Write for Stream {
 impl Ui {
     /// A way to the standard streams of this process. With `ColorChoice::Auto` colours need a terminal and no `NO_COLOR`.
     pub(crate) fn new(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>) -> Self {
-        Self { verbosity, color, stop, listener: Listener::Streams, has_output: Arc::default() }
+        Self {
+            verbosity,
+            color,
+            stop,
+            listener: Listener::Streams,
+            has_output: Arc::default(),
+            warnings: Mutex::default(),
+        }
     }
 
     /// A way to an agent, which gets to know of the warnings alone. Standard error has everything with
     /// [`Verbosity::Verbose`], and nothing without; standard output has nothing.
     #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
     pub(crate) fn to_agent(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>) -> Self {
-        Self { verbosity, color, stop, listener: Listener::Agent(Mutex::default()), has_output: Arc::default() }
+        Self {
+            verbosity,
+            color,
+            stop,
+            listener: Listener::Agent,
+            has_output: Arc::default(),
+            warnings: Mutex::default(),
+        }
     }
 
     /// A way to `streams`, without colours.
@@ -138,6 +153,7 @@ impl Ui {
             stop,
             listener: Listener::Kept(streams),
             has_output: Arc::default(),
+            warnings: Mutex::default(),
         }
     }
 
@@ -151,13 +167,10 @@ impl Ui {
         self.verbosity >= Verbosity::Verbose
     }
 
-    /// The warnings for an agent so far.
+    /// The warnings so far.
     #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
     pub(crate) fn warnings(&self) -> Vec<String> {
-        match &self.listener {
-            Listener::Streams | Listener::Kept(_) => Vec::new(),
-            Listener::Agent(warnings) => warnings.lock().unwrap_or_else(PoisonError::into_inner).clone(),
-        }
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Set once somebody wants the work to stop.
@@ -171,7 +184,7 @@ impl Ui {
         let output: Box<dyn Write> = match &self.listener {
             Listener::Streams if io::stdout().is_terminal() => Box::new(Sanitizer::new(io::stdout().lock())),
             Listener::Streams => Box::new(io::stdout().lock()),
-            Listener::Agent(_) => Box::new(io::sink()),
+            Listener::Agent => Box::new(io::sink()),
             Listener::Kept(streams) => Box::new(streams.stdout.clone()),
         };
         let noted = Noted { output, has_output: Arc::clone(&self.has_output) };
@@ -224,7 +237,7 @@ impl Ui {
         }
         let mut output: Box<dyn Write> = match &self.listener {
             Listener::Streams => Box::new(io::stdout().lock()),
-            Listener::Agent(_) | Listener::Kept(_) => return Ok(()),
+            Listener::Agent | Listener::Kept(_) => return Ok(()),
         };
         output.write_all(text.as_bytes()).and_then(|()| output.flush()).context(UNWRITABLE)
     }
@@ -243,11 +256,15 @@ impl Ui {
         }
     }
 
-    /// Says what may not be as wanted. Silent with `-q`.
+    /// Says what may not be as wanted, once: a step that is tried twice would say it again. Silent with `-q`.
     pub(crate) fn warning(&self, text: impl Display) {
-        if let Listener::Agent(warnings) = &self.listener {
-            warnings.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_string());
+        let text = text.to_string();
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        if warnings.contains(&text) {
+            return;
         }
+        warnings.push(text.clone());
+        drop(warnings);
         if self.verbosity >= Verbosity::Normal {
             self.say(AnsiColor::Magenta.on_default().bold(), "warning: ", text);
         }
@@ -307,7 +324,7 @@ impl Ui {
 
     /// One message on standard error; the style goes to the prefix, or to the whole where there is none.
     fn say(&self, style: Style, prefix: &str, text: impl Display) {
-        if matches!(self.listener, Listener::Agent(_)) && self.verbosity < Verbosity::Verbose {
+        if matches!(self.listener, Listener::Agent) && self.verbosity < Verbosity::Verbose {
             return;
         }
         let text = text.to_string();
@@ -320,9 +337,7 @@ impl Ui {
         }
         let (mut stderr, style): (Box<dyn Write>, _) = match &self.listener {
             Listener::Kept(streams) => (Box::new(streams.stderr.clone()), Style::new()),
-            Listener::Streams | Listener::Agent(_) => {
-                (Box::new(AutoStream::new(io::stderr(), self.color).lock()), style)
-            }
+            Listener::Streams | Listener::Agent => (Box::new(AutoStream::new(io::stderr(), self.color).lock()), style),
         };
         // Where standard error is gone, there is nobody left to tell.
         let _ = if prefix.is_empty() {
