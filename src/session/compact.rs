@@ -11,6 +11,7 @@ use crate::session::options::{Compacting, EngineChoice, Keep, Mode, Summaries, T
 use ctxc_core::apply::{
     Compaction, NamedBatch, ReadChunk, Rewrite, Scope, ThinkingReach, compact, noted, own_edits, read_chunk,
 };
+use ctxc_core::plan::Chunking;
 use ctxc_core::version::Edit;
 use ctxc_transcript::text::{Stopped, Tokens, chars4};
 
@@ -62,14 +63,15 @@ pub(crate) fn compact_conversation(
     if !how.is_called_for(size, trigger) {
         return Ok((rewrite, stats.unchanged(Reason::BelowBudget)));
     }
-    let Some(mut scope) = scope(work, how.stage.keep_recent, how.stage.chunk_size, &rewrite)? else {
+    let chunking = chunking(how);
+    let Some(mut scope) = scope(work, how.stage.keep_recent, chunking, &rewrite)? else {
         return Ok((rewrite, stats.unchanged(Reason::NothingOlder)));
     };
     if !rewrite.is_nothing() {
         // Each step works on what the one before has left.
         let edits = own_edits(&work.reading.index, &rewrite, &work.reading.past.lines);
         rewrite = take(work, edits, &rewrite)?;
-        let Some(again) = self::scope(work, how.stage.keep_recent, how.stage.chunk_size, &rewrite)? else {
+        let Some(again) = self::scope(work, how.stage.keep_recent, chunking, &rewrite)? else {
             return Ok((rewrite, stats.unchanged(Reason::NothingOlder)));
         };
         scope = again;
@@ -123,12 +125,20 @@ pub(crate) fn view_of(
 pub(crate) fn scope(
     work: &OpenSession<'_>,
     keep_recent: usize,
-    chunk_size: usize,
+    chunking: Chunking,
     rewrite: &Rewrite,
 ) -> Result<Option<Scope>, CommandError> {
     let reading = &work.reading;
-    let chunk_size = NonZeroUsize::new(chunk_size).unwrap_or(NonZeroUsize::MIN);
-    reading.named(Scope::of(reading.transcript(), &rewrite.dropped, keep_recent, chunk_size))
+    reading.named(Scope::of(reading.transcript(), &rewrite.dropped, keep_recent, chunking))
+}
+
+/// The chunks that are summarized as `how` says. What a server gets at once is for the person to say.
+fn chunking(how: &Summaries) -> Chunking {
+    let bounded_before = match how.summarizing.engine {
+        EngineChoice::Extract => Some(how.stage.clip_last as usize),
+        EngineChoice::Chat(_) => None,
+    };
+    Chunking { size: NonZeroUsize::new(how.stage.chunk_size).unwrap_or(NonZeroUsize::MIN), bounded_before }
 }
 
 /// Lets a draft with `edits` take the place of what `work` has read, of which `rewrite` was to be done; what is returned is

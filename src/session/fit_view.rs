@@ -1,12 +1,14 @@
 //! What of a session a fit compacts: as few of the oldest messages as leave room for a good view of them (W-02).
 
+use std::num::NonZeroUsize;
+
 use super::compact::{read, scope, view_of};
 use super::error::CommandError;
 use super::open::OpenSession;
 use super::options::Summaries;
 use super::reading::Reading;
 use ctxc_core::apply::{ReadChunk, Rewrite, Scope};
-use ctxc_core::plan::PruneStage;
+use ctxc_core::plan::{Chunking, PruneStage};
 use ctxc_core::version::ThinkingPolicy;
 use ctxc_transcript::scan::Kind;
 use ctxc_transcript::text::{Tokens, chars4};
@@ -208,7 +210,11 @@ impl MessageSizes {
     /// The messages before `start`, read.
     fn older(&self, work: &mut OpenSession<'_>, start: usize) -> Result<Option<Older>, CommandError> {
         let keep_recent = self.sizes.len() - start;
-        let Some(scope) = scope(work, keep_recent, usize::MAX, &Rewrite::default())? else { return Ok(None) };
+        let Some(scope) =
+            scope(work, keep_recent, Chunking { size: NonZeroUsize::MAX, bounded_before: None }, &Rewrite::default())?
+        else {
+            return Ok(None);
+        };
         let read = read(work, &scope)?;
         let said = read.iter().flat_map(|chunk| &chunk.said).filter(|said| said.speaker == "user");
         let whole = said.filter(|said| chars4(&said.text) <= WHOLE_PROMPT);

@@ -62,6 +62,42 @@ pub fn chunks(groups: &[GroupIdx], size: NonZeroUsize) -> Vec<Range<usize>> {
     chunks
 }
 
+/// The most chunks that a long conversation is parted into before the latest.
+const MOST_CHUNKS: usize = 32;
+
+/// The chunks that a conversation is parted into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunking {
+    /// How many messages each has.
+    pub size: NonZeroUsize,
+    /// Where the number of chunks is bounded, how many of the latest keep this size; none where it is not bounded.
+    pub bounded_before: Option<usize>,
+}
+
+impl Chunking {
+    /// The chunks of messages whose groups are `groups`.
+    #[must_use]
+    pub fn part(self, groups: &[GroupIdx]) -> Vec<Range<usize>> {
+        let chunks = chunks(groups, self.size);
+        match self.bounded_before {
+            Some(n_last) => joined(&chunks, n_last),
+            None => chunks,
+        }
+    }
+}
+
+/// `chunks`, of which neighbours are put together where there are very many; the latest `n_last`, which a view shows, stay
+/// as they are.
+///
+/// Each summary carries on the one before, so that the work grows with the number of chunks times what is carried. Of this
+/// many chunks all but the latest go up in one summary anyway (F-06).
+fn joined(chunks: &[Range<usize>], n_last: usize) -> Vec<Range<usize>> {
+    let (early, late) = chunks.split_at(chunks.len().saturating_sub(n_last));
+    let size = early.len().div_ceil(MOST_CHUNKS).max(1);
+    let join = |some: &[Range<usize>]| Some(some.first()?.start..some.last()?.end);
+    early.chunks(size).filter_map(join).chain(late.iter().cloned()).collect()
+}
+
 /// Which of so many batches are summarized again into one: all but the latest that a view shows, once there are more by
 /// two than a view has room for (F-06).
 #[must_use]
@@ -75,6 +111,23 @@ pub const fn refold(n_batches: usize, clip: Clip) -> Option<Range<usize>> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    // L-12: the summary so far is read again for each chunk, so that their number is bounded.
+    #[test]
+    fn l_12_a_long_conversation_has_a_bounded_number_of_chunks() {
+        let size = NonZeroUsize::new(20).unwrap();
+        for (n_messages, n_chunks) in [(0, 0), (45, 3), (640, 32), (680, 34), (681, 19), (20_000, 34), (300_000, 34)] {
+            let groups = groups(&vec![1; n_messages]);
+            let parted = Chunking { size, bounded_before: Some(2) }.part(&groups);
+            assert_eq!(parted.len(), n_chunks, "{n_messages}");
+            let ends: Vec<usize> = [0].into_iter().chain(parted.iter().map(|chunk| chunk.end)).collect();
+            assert!(parted.iter().zip(&ends).all(|(chunk, before)| chunk.start == *before), "{n_messages}");
+            assert_eq!(ends.last(), Some(&n_messages));
+            assert_eq!(Chunking { size, bounded_before: None }.part(&groups).len(), n_messages.div_ceil(20));
+            let latest = |parts: &[Range<usize>]| parts.iter().rev().take(2).cloned().collect::<Vec<_>>();
+            assert_eq!(latest(&parted), latest(&chunks(&groups, size)), "{n_messages}");
+        }
+    }
 
     /// Groups of these sizes.
     fn groups(sizes: &[usize]) -> Vec<GroupIdx> {

@@ -29,7 +29,7 @@ pub use any::{reads_any_shell, reads_any_test_report};
 pub use band::{Band, BandError, Bands};
 pub use batch::Batch;
 pub use call::{Access, Answer, Call, Lines, Place, Repeat, Subject, TodoKind};
-pub use compacting::{Clip, chunks, refold, split};
+pub use compacting::{Chunking, Clip, chunks, refold, split};
 pub use effects::{Action, effects, folders, only_looks, tells_its_end};
 pub use fit::{FitChoice, Need, Removable, RemovableClass, ThinkingBehind, fit};
 pub use handle::{Handle, Handles, NotAHandle};

@@ -2,14 +2,13 @@
 
 use std::fs::File;
 use std::io;
-use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use super::prior::{PriorSummary, prior_summary};
 use crate::apply::read::ledger::read_ledger;
 use crate::apply::read::needs::read_needs;
 use crate::apply::read::said::read_said;
-use crate::plan::{Batch, chunks, split};
+use crate::plan::{Batch, Chunking, split};
 use ctxc_engine::Said;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Messages, Owner, Transcript};
@@ -56,7 +55,7 @@ pub struct Compaction<'a> {
 }
 
 impl Scope {
-    /// What is compacted of `chain` where the newest `keep_recent` messages stay and `chunk_size` are summarized together;
+    /// What is compacted of `chain` where the newest `keep_recent` messages stay, parted by `chunking`;
     /// the lines of `without` are gone already. `None` where no message is left to go.
     ///
     /// # Errors
@@ -65,7 +64,7 @@ impl Scope {
         transcript: Transcript<'_>,
         without: &LineSet,
         keep_recent: usize,
-        chunk_size: NonZeroUsize,
+        chunking: Chunking,
     ) -> io::Result<Option<Self>> {
         let Transcript { index, chain, .. } = transcript;
         let messages = Messages::of(index, chain, without);
@@ -79,7 +78,7 @@ impl Scope {
         if n_compacted == 0 {
             return Ok(None);
         }
-        let ranges = chunks(groups.get(..n_compacted).unwrap_or_default(), chunk_size);
+        let ranges = chunking.part(groups.get(..n_compacted).unwrap_or_default());
         let ranges: Vec<Range<usize>> = ranges.into_iter().map(|it| it.start + head..it.end + head).collect();
         let chunks = lines_of(chain, &messages, without, &ranges);
         let prior = if head == 0 { None } else { prior_summary(transcript)? };
