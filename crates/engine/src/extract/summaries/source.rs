@@ -9,7 +9,7 @@ use super::super::lift::{factor, is_courtesy};
 use super::super::render::MARK;
 use super::super::repeats;
 use super::part::{Part, Role};
-use super::section::Section;
+use super::section::{Author, Section};
 use super::summary::item_units;
 use crate::Prompts;
 use crate::language::{Classes, Join, Piece, PieceKind, Statement, replaced, segment, without_label};
@@ -137,7 +137,7 @@ impl<'t> Parting<'_, 't> {
         // What a heading of ours says too costs room where there is a limit.
         let text = Cow::Borrowed(if prompts == Prompts::Compete { without_label(text) } else { text });
         let is_of_person =
-            matches!(role, Role::Prompt | Role::Task | Role::Goal | Role::Item(Section::Asked | Section::Goal));
+            role.author() == Author::Person || matches!(role, Role::Item(Section::Asked | Section::Goal));
         let is_prompt = prompts == Prompts::Whole && is_of_person;
         (!text.is_empty()).then(|| Candidate {
             section,

@@ -244,6 +244,22 @@ fn k_05_prompts_stand_whole_beside_the_limit() {
     assert!(again.contains("It has 29 steps") && again.contains("It has 3 steps"), "{again}");
 }
 
+// K-05: an answer is a prompt, whatever it answers.
+#[test]
+fn k_05_an_answer_stands_whole_beside_the_limit() {
+    let messages = [
+        said("user", "Look at the parser."),
+        said("assistant", "It drops the last token. Shall I mend it?"),
+        said("user", "yes"),
+        said("assistant", "It is mended."),
+        said("user", "Now the lexer, and never touch the grammar."),
+    ];
+    let wanted =
+        Summarize { messages: (&messages).into(), limit: Tokens(9), prompts: Prompts::Whole, ..Summarize::default() };
+    let summary = summarize(&wanted);
+    assert!(summary.contains("Shall I mend it?\n  yes"), "{summary}");
+}
+
 // E-04
 #[test]
 fn e_04_chinese_and_japanese_are_kept_by_sentence() {
