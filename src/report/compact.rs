@@ -93,13 +93,12 @@ impl CompactStats {
     }
 
     /// Takes what is known before anything is summarized.
-    pub(crate) fn plan(&mut self, scope: &Scope, chunks: Vec<ChunkRow>) {
+    pub(crate) fn plan(&mut self, scope: &Scope) {
         let before = scope.messages.len();
         let kept = before.saturating_sub(u32::try_from(scope.start).unwrap_or(u32::MAX));
         self.messages = BeforeAfter { before, after: kept + 1 };
         self.messages_compressed = scope.n_compacted() as u64;
         self.tokens_before = self.size;
-        self.chunks = chunks;
     }
 
     /// That nothing was done, for this reason: all counts are zero.

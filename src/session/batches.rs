@@ -1,15 +1,17 @@
 //! The batches that a conversation starts with, and those that a compaction adds to them.
 
 use super::error::CommandError;
-use crate::report::compact::{BatchRow, CompactStats, Kept};
+use crate::report::compact::{BatchRow, ChunkRow, CompactStats, Kept};
 use crate::session::archives;
 use crate::session::open::OpenSession;
 use crate::session::options::{Consent, EngineChoice, Keep, Summaries, Summarizing};
 use crate::session::summarize::{calls, expect, summarize};
-use ctxc_core::apply::{Labels, NamedBatch, PriorSummary, ReadChunk, find_batches};
+use crate::terminal::progress::Progress;
+use ctxc_core::apply::{Chunk, Labels, NamedBatch, PriorSummary, ReadChunk, find_batches, read_chunk};
 use ctxc_core::plan::{Batch, Clip, Ledger, Room, refold, view};
 use ctxc_engine::Said;
 use ctxc_engine::run::Summarized;
+use ctxc_transcript::text::{Stopped, Tokens, chars4};
 
 /// Batches, oldest first.
 pub(crate) struct Batches {
@@ -69,16 +71,54 @@ impl Batches {
         &mut self,
         work: &OpenSession<'_>,
         how: &Summaries,
+        chunks: &[Chunk],
+        stats: &mut CompactStats,
+    ) -> Result<(), CommandError> {
+        let lines =
+            |chunk: &Chunk| chunk.lines.iter().map(|line| u64::from(work.reading.index.record(*line).len)).sum();
+        let sizes: Vec<u64> = chunks.iter().map(lines).collect();
+        match how.summarizing.engine {
+            // What has a price is asked for once it is known of all.
+            EngineChoice::Chat(_) => self.summarize_read(work, how, read(work, chunks)?, stats)?,
+            // A long session is not held in memory.
+            EngineChoice::Extract => {
+                let mut progress = Progress::start(work.ui, "summarizing", sizes.iter().sum());
+                for (chunk, size) in chunks.iter().zip(sizes) {
+                    self.summarize_read(work, how, read(work, std::slice::from_ref(chunk))?, stats)?;
+                    progress.advance(size);
+                }
+            }
+        }
+        self.summarize_again(work, how, stats)
+    }
+
+    /// Summarizes chunks, each with the summary so far.
+    pub(crate) fn summarize_read(
+        &mut self,
+        work: &OpenSession<'_>,
+        how: &Summaries,
         chunks: Vec<ReadChunk>,
         stats: &mut CompactStats,
     ) -> Result<(), CommandError> {
+        stats.chunks.extend(chunks.iter().map(|chunk| ChunkRow::of(&chunk.batch, said_tokens(&chunk.said))));
         let (said, batches): (Vec<Vec<Said>>, Vec<Batch>) =
             chunks.into_iter().map(|chunk| (chunk.said, chunk.batch)).unzip();
         let existing = std::mem::take(&mut self.existing);
         let summaries = self.summarize(work, &said, &existing, &how.summarizing)?;
+        self.existing = summaries.last().cloned().unwrap_or(existing);
         for (batch, text) in batches.into_iter().zip(summaries) {
             self.add(Batch { text, ..batch }, Vec::new());
         }
+        Ok(())
+    }
+
+    /// Summarizes the oldest summaries again, once there are too many.
+    pub(crate) fn summarize_again(
+        &mut self,
+        work: &OpenSession<'_>,
+        how: &Summaries,
+        stats: &mut CompactStats,
+    ) -> Result<(), CommandError> {
         if let Some(oldest) = refold(self.all.len(), clip(how)) {
             let said = earlier(self.all.get(oldest.clone()).unwrap_or_default());
             let summary = self.summarize(work, &[said], "", &self.rest(&how.summarizing))?.pop();
@@ -135,6 +175,7 @@ impl Batches {
         let existing = std::mem::take(&mut self.existing);
         let mut said: Vec<Vec<Said>> = Vec::with_capacity(chunks.len() + 1);
         for ReadChunk { said: own, batch } in chunks {
+            stats.chunks.push(ChunkRow::of(batch, said_tokens(own)));
             let words: String = own.iter().map(|said| said.text.as_str()).collect();
             self.add(Batch { text: words.chars().take(most).collect(), ..batch.clone() }, Vec::new());
             said.push(own.clone());
@@ -190,6 +231,22 @@ impl Batches {
         stats.batches = self.all.iter().map(|named| BatchRow::of(named, self.kept, is_new(named))).collect();
         stats.omitted = self.all.len().saturating_sub(clip(how).room()) as u64;
     }
+}
+
+/// What `chunks` say.
+pub(crate) fn read(work: &OpenSession<'_>, chunks: &[Chunk]) -> Result<Vec<ReadChunk>, CommandError> {
+    let reading = &work.reading;
+    let mut read = Vec::with_capacity(chunks.len());
+    for chunk in chunks {
+        Stopped::check(work.ui.stop())?;
+        read.push(reading.named(read_chunk(&reading.file, &reading.index, chunk))?);
+    }
+    Ok(read)
+}
+
+/// What an engine reads of a chunk.
+fn said_tokens(said: &[Said]) -> Tokens {
+    said.iter().map(|said| chars4(&said.text)).sum()
 }
 
 /// What earlier summaries say, for the one that takes their place.

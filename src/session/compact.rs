@@ -4,16 +4,14 @@
 use std::num::NonZeroUsize;
 
 use super::error::CommandError;
-use crate::report::compact::{ChunkRow, CompactReport, CompactStats, Reason};
-use crate::session::batches::Batches;
+use crate::report::compact::{CompactReport, CompactStats, Reason};
+use crate::session::batches::{Batches, read};
 use crate::session::open::OpenSession;
 use crate::session::options::{Compacting, EngineChoice, Keep, Mode, Summaries, Trigger};
-use ctxc_core::apply::{
-    Compaction, NamedBatch, ReadChunk, Rewrite, Scope, ThinkingReach, compact, noted, own_edits, read_chunk,
-};
+use ctxc_core::apply::{Compaction, NamedBatch, ReadChunk, Rewrite, Scope, ThinkingReach, compact, noted, own_edits};
 use ctxc_core::plan::Chunking;
 use ctxc_core::version::Edit;
-use ctxc_transcript::text::{Stopped, Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4};
 
 /// Compacts the session in `work`, where that is called for, and writes the result.
 ///
@@ -76,16 +74,15 @@ pub(crate) fn compact_conversation(
         };
         scope = again;
     }
-    let read = read(work, &scope)?;
-    stats.plan(&scope, read.iter().map(|chunk| ChunkRow::of(&chunk.batch, said_tokens(chunk))).collect());
+    stats.plan(&scope);
     let mut summaries = Batches::open(work, scope.prior.as_ref())?;
     if work.settings.mode == Mode::Show && matches!(how.summarizing.engine, EngineChoice::Chat(_)) {
         // Nothing is asked, so that it is only known what comes out at most.
-        summaries.expect(work, how, &read, &mut stats)?;
+        summaries.expect(work, how, &read(work, &scope.chunks)?, &mut stats)?;
         expect(work, &scope, chars4(&summaries.view(how)), &mut rewrite);
         return Ok((rewrite, stats));
     }
-    summaries.summarize_all(work, how, read, &mut stats)?;
+    summaries.summarize_all(work, how, &scope.chunks, &mut stats)?;
     let view = summaries.view(how);
     if chars4(&view) >= tokens_of(work, &scope, &rewrite) {
         if trigger == Trigger::OverBudget {
@@ -117,7 +114,9 @@ pub(crate) fn view_of(
     read: &[ReadChunk],
 ) -> Result<String, CommandError> {
     let mut summaries = Batches::open(work, scope.prior.as_ref())?;
-    summaries.summarize_all(work, how, read.to_vec(), &mut CompactStats::default())?;
+    let stats = &mut CompactStats::default();
+    summaries.summarize_read(work, how, read.to_vec(), stats)?;
+    summaries.summarize_again(work, how, stats)?;
     Ok(summaries.view(how))
 }
 
@@ -150,22 +149,6 @@ pub(crate) fn take(work: &mut OpenSession<'_>, edits: Vec<Edit>, rewrite: &Rewri
     let left = noted(&reading.index, &reading.chain, rewrite, &reading.past.lines, &draft);
     reading.replace(draft);
     Ok(left)
-}
-
-/// What the chunks of `scope` say.
-pub(crate) fn read(work: &OpenSession<'_>, scope: &Scope) -> Result<Vec<ReadChunk>, CommandError> {
-    let reading = &work.reading;
-    let mut read = Vec::with_capacity(scope.chunks.len());
-    for chunk in &scope.chunks {
-        Stopped::check(work.ui.stop())?;
-        read.push(reading.named(read_chunk(&reading.file, &reading.index, chunk))?);
-    }
-    Ok(read)
-}
-
-/// What an engine reads of `chunk`.
-fn said_tokens(chunk: &ReadChunk) -> Tokens {
-    chunk.said.iter().map(|said| chars4(&said.text)).sum()
 }
 
 /// What the model sees of all that goes.

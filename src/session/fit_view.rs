@@ -2,7 +2,8 @@
 
 use std::num::NonZeroUsize;
 
-use super::compact::{read, scope, view_of};
+use super::batches::read;
+use super::compact::{scope, view_of};
 use super::error::CommandError;
 use super::open::OpenSession;
 use super::options::Summaries;
@@ -215,7 +216,7 @@ impl MessageSizes {
         else {
             return Ok(None);
         };
-        let read = read(work, &scope)?;
+        let read = read(work, &scope.chunks)?;
         let said = read.iter().flat_map(|chunk| &chunk.said).filter(|said| said.speaker == "user");
         let whole = said.filter(|said| chars4(&said.text) <= WHOLE_PROMPT);
         let typed = whole.map(|said| folded(&said.text)).collect();

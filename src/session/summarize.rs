@@ -1,6 +1,8 @@
 //! Summaries of messages through the engine that was chosen: what goes where is said and asked, calls are made and drawn,
 //! and what went wrong is explained. Nothing is written but cached results.
 
+use std::ops::ControlFlow;
+
 use super::archives;
 use super::consent::{Running, left_behind, offer, runner, wait};
 use super::error::{CommandError, remedy_hint};
@@ -10,7 +12,7 @@ use crate::terminal::ui::Ui;
 use ctxc_engine::chat::Chat;
 use ctxc_engine::run::{Summarized, SummaryError, summarize_at_once};
 use ctxc_engine::{Extract, Said, Summarize};
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::text::{Stopped, Tokens, chars4};
 
 /// What would be asked to summarize `chunks`; `None` where no server would be.
 ///
@@ -54,9 +56,9 @@ pub(crate) fn summarize(
     let wanted = wanted(existing, how);
     let asking = match &how.engine {
         EngineChoice::Extract => {
-            let mut running = start(chunks, ui);
-            let made = summarize_at_once(chunks, &wanted, &Extract, |event| running.take(&event));
-            running.finish();
+            let goes_on =
+                || if Stopped::check(ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+            let made = summarize_at_once(chunks, &wanted, &Extract, |_| goes_on());
             return made.map_err(|failure| refused(failure, None, chunks.len(), 0));
         }
         EngineChoice::Chat(asking) => asking,

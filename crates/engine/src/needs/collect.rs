@@ -105,6 +105,9 @@ impl Needs {
     pub fn finish(&mut self) {
         self.trim(KEPT);
         self.drop_unused();
+        // A long session has many chunks, each of which would keep the room of all that was read for it.
+        self.lines.shrink_to_fit();
+        self.uses.shrink_to_fit();
     }
 
     fn keep_within_bounds(&mut self) {
