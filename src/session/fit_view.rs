@@ -1,9 +1,11 @@
 //! What of a session a fit compacts: as few of the oldest messages as leave room for a good view of them (W-02).
 
 use std::num::NonZeroUsize;
+use std::ops::Range as Places;
 
 use super::batches::read;
 use super::compact::{scope, view_of};
+use super::contains_all::contains_all;
 use super::error::CommandError;
 use super::open::OpenSession;
 use super::options::Summaries;
@@ -40,11 +42,11 @@ pub(crate) struct Range {
 /// The messages of a session with their sizes, in `chars4` tokens.
 pub(crate) struct MessageSizes {
     messages: Messages,
-    /// What each message holds, thinking aside, and what is left of it once its results are removed.
-    sizes: Vec<u64>,
-    least_sizes: Vec<u64>,
+    /// What the messages hold, thinking aside, and what is left of them once their results are removed.
+    sizes: Sums,
+    least_sizes: Sums,
     /// The prompts among it.
-    prompts: Vec<u64>,
+    prompts: Sums,
     /// The first message that is never compacted.
     last_start: usize,
 }
@@ -55,41 +57,36 @@ impl MessageSizes {
         let (index, chain) = (&reading.index, &reading.chain);
         let messages = Messages::of(index, chain, &LineSet::default());
         let none = vec![0; messages.len() as usize];
-        let mut sums = Self {
-            last_start: last_start(reading, &messages, protections),
-            sizes: none.clone(),
-            least_sizes: none.clone(),
-            prompts: none,
-            messages,
-        };
+        let (mut sizes, mut least_sizes, mut prompts) = (none.clone(), none.clone(), none);
         let keeps_thinking = policy == ThinkingPolicy::Keep;
         let untouched = Rewrite::default();
         for &line in &chain.lines {
             let thinking = index.thinking_of(line).map_or(0, |thinking| u64::from(thinking.text));
             let thinking = if keeps_thinking { thinking } else { 0 };
-            let (Owner::Of(message) | Owner::Behind(message)) = sums.messages.owner(line) else { continue };
+            let (Owner::Of(message) | Owner::Behind(message)) = messages.owner(line) else { continue };
             let add = |all: &mut Vec<u64>, tokens: u64| {
                 if let Some(sum) = all.get_mut(message as usize) {
                     *sum += tokens;
                 }
             };
-            add(&mut sums.sizes, untouched.tokens(index, line).0 + thinking);
-            add(&mut sums.least_sizes, masked.tokens(index, line).0 + thinking);
+            add(&mut sizes, untouched.tokens(index, line).0 + thinking);
+            add(&mut least_sizes, masked.tokens(index, line).0 + thinking);
             if index.record(line).flags.any(Flags::PROMPT) {
-                add(&mut sums.prompts, untouched.tokens(index, line).0);
+                add(&mut prompts, untouched.tokens(index, line).0);
             }
         }
-        sums
+        let last_start = last_start(reading, &messages, protections);
+        Self { messages, sizes: sizes.into(), least_sizes: least_sizes.into(), prompts: prompts.into(), last_start }
     }
 
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
-        self.sizes.len()
+        self.messages.groups.len()
     }
 
     /// What all from `start` on hold.
     pub(crate) fn from(&self, start: usize) -> u64 {
-        sum_from(&self.sizes, start)
+        self.sizes.from(start)
     }
 
     /// Where the message `at` begins in the active chain; behind its end where there is none.
@@ -100,8 +97,9 @@ impl MessageSizes {
     /// The `chars4` tokens of the newest messages before `start` that are compacted together.
     pub(crate) fn newest_before(&self, start: usize) -> Tokens {
         let group = start.checked_sub(1).and_then(|at| self.messages.groups.get(at));
-        let sizes = self.messages.groups.iter().zip(&self.sizes);
-        Tokens(sizes.filter(|(of, _)| Some(*of) == group).map(|(_, size)| size).sum())
+        let groups = self.messages.groups.get(..start).unwrap_or_default();
+        let n_newest = groups.iter().rev().take_while(|of| Some(*of) == group).count();
+        Tokens(self.sizes.between(start - n_newest..start))
     }
 }
 
@@ -131,7 +129,7 @@ impl MessageSizes {
         how: &Summaries,
         range: Range,
     ) -> Result<Option<View>, CommandError> {
-        let room = |start: usize| range.most.checked_sub(sum_from(&self.least_sizes, start));
+        let room = |start: usize| range.most.checked_sub(self.least_sizes.from(start));
         let is_enough = |start: usize| room(start).is_some_and(|room| room >= self.good_view(work, start));
         let borders = self.borders();
         let Some(mut at) = borders.iter().position(|&start| is_enough(start)).or(borders.len().checked_sub(1)) else {
@@ -169,7 +167,7 @@ impl MessageSizes {
                 at = self.next_border(&borders, at, room / 3);
             } else {
                 let unused = room - tokens;
-                let could_stay = sum_from(&self.sizes, start).saturating_sub(sum_from(&self.least_sizes, start));
+                let could_stay = self.sizes.from(start).saturating_sub(self.least_sizes.from(start));
                 found = Some(View { start, limit, tokens });
                 let back = self.back(&borders, at, unused.saturating_sub(could_stay));
                 if back == at || unused < could_stay + (range.most - range.least) {
@@ -191,7 +189,7 @@ impl MessageSizes {
     ) -> Result<Option<View>, CommandError> {
         let Some(&start) = self.borders().last() else { return Ok(None) };
         let Some(older) = self.older(work, start)? else { return Ok(None) };
-        let room = masked.saturating_sub(sum_from(&self.least_sizes, start));
+        let room = masked.saturating_sub(self.least_sizes.from(start));
         let mut limit = older.whole_limit();
         let mut found: Option<View> = None;
         for _ in 0..MOST_VIEWS {
@@ -210,7 +208,7 @@ impl MessageSizes {
 
     /// The messages before `start`, read.
     fn older(&self, work: &mut OpenSession<'_>, start: usize) -> Result<Option<Older>, CommandError> {
-        let keep_recent = self.sizes.len() - start;
+        let keep_recent = self.len() - start;
         let Some(scope) =
             scope(work, keep_recent, Chunking { size: NonZeroUsize::MAX, bounded_before: None }, &Rewrite::default())?
         else {
@@ -232,25 +230,22 @@ impl MessageSizes {
 
     /// What a good view of the messages before `start` has: all prompts, and a summary that leaves little out.
     fn good_view(&self, work: &OpenSession<'_>, start: usize) -> u64 {
-        let before = |sums: &[u64]| sums.get(..start).unwrap_or_default().iter().sum::<u64>();
-        let prompts = before(&self.prompts);
+        let prompts = self.prompts.between(0..start);
         let most = work.calibration.window.0 / WINDOW_PART;
-        FRAME + prompts * 5 / 4 + (before(&self.sizes).saturating_sub(prompts) / SUMMARY_PART).min(most)
+        FRAME + prompts * 5 / 4 + (self.sizes.between(0..start).saturating_sub(prompts) / SUMMARY_PART).min(most)
     }
 
     /// The border behind `at` before which `tokens` more are gone.
     fn next_border(&self, borders: &[usize], at: usize, tokens: u64) -> usize {
         let from = borders.get(at).copied().unwrap_or_default();
-        let gone = |to: usize| self.least_sizes.get(from..to).unwrap_or_default().iter().sum::<u64>();
-        let behind = borders.iter().skip(at + 1).position(|&to| gone(to) >= tokens);
+        let behind = borders.iter().skip(at + 1).position(|&to| self.least_sizes.between(from..to) >= tokens);
         behind.map_or(borders.len() - 1, |behind| at + 1 + behind)
     }
 
     /// The first border before `at` behind which `tokens` more stay.
     fn back(&self, borders: &[usize], at: usize, tokens: u64) -> usize {
         let to = borders.get(at).copied().unwrap_or_default();
-        let more = |from: usize| self.least_sizes.get(from..to).unwrap_or_default().iter().sum::<u64>();
-        borders.iter().take(at + 1).position(|&from| more(from) <= tokens).unwrap_or(at)
+        borders.iter().take(at + 1).position(|&from| self.least_sizes.between(from..to) <= tokens).unwrap_or(at)
     }
 }
 
@@ -266,7 +261,7 @@ impl Older {
         how.summarizing.limit = Tokens(limit);
         let view = view_of(work, &how, &self.scope, &self.read)?;
         let text = folded(&view);
-        Ok((chars4(&view).0, self.typed.iter().all(|typed| text.contains(typed.as_str()))))
+        Ok((chars4(&view).0, contains_all(&text, &self.typed)))
     }
 }
 
@@ -295,8 +290,29 @@ fn last_start(reading: &Reading, messages: &Messages, protections: &PruneStage) 
     [answer, step, turn].into_iter().flatten().fold(newest, usize::min)
 }
 
-fn sum_from(sizes: &[u64], start: usize) -> u64 {
-    sizes.get(start..).unwrap_or_default().iter().sum()
+/// The sums of the first so many of a list, so that any part of it is summed at once.
+struct Sums(Vec<u64>);
+
+impl From<Vec<u64>> for Sums {
+    fn from(mut list: Vec<u64>) -> Self {
+        let mut sum = 0;
+        list.iter_mut().for_each(|one| {
+            sum += *one;
+            *one = sum;
+        });
+        Self(list)
+    }
+}
+
+impl Sums {
+    fn between(&self, places: Places<usize>) -> u64 {
+        let first = |n: usize| n.min(self.0.len()).checked_sub(1).and_then(|last| self.0.get(last)).copied();
+        first(places.end).unwrap_or(0).saturating_sub(first(places.start).unwrap_or(0))
+    }
+
+    fn from(&self, start: usize) -> u64 {
+        self.between(start..usize::MAX)
+    }
 }
 
 /// `text` with its white space folded.

@@ -11,6 +11,7 @@ pub(crate) mod checkpoint;
 pub(crate) mod compact;
 pub(crate) mod compress;
 pub(crate) mod consent;
+pub(crate) mod contains_all;
 pub(crate) mod cut;
 pub(crate) mod entry;
 pub(crate) mod error;

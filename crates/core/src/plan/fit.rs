@@ -4,6 +4,8 @@
 //! the stopping point is found on figures alone. All figures are `chars4` tokens.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// A tool result that may be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +87,7 @@ pub fn fit(items: &[Removable], n_entries: usize, thinking: &ThinkingBehind, nee
         let rank = |it: Removable| (it.class, Reverse(it.saved * (n_entries.saturating_sub(it.place)) as u64));
         (item(idx).map(rank), idx)
     });
-    let mut taken = Taken { thinking, first: usize::MAX, items: 0, chosen: vec![false; items.len()] };
+    let mut taken = Taken { thinking, places: BTreeMap::new(), items: 0, chosen: vec![false; items.len()] };
     let mut skipped = Vec::new();
     for &idx in &order {
         let Some(one) = item(idx) else { continue };
@@ -108,7 +110,7 @@ pub fn fit(items: &[Removable], n_entries: usize, thinking: &ThinkingBehind, nee
     for &idx in order.iter().rev() {
         let Some(one) = item(idx).filter(|_| taken.chosen.get(idx).copied().unwrap_or_default()) else { continue };
         if taken.total().saturating_sub(one.saved) >= need.least {
-            taken.give_back(idx, one, items, need.least);
+            taken.give_back(idx, one, need.least);
         }
     }
     let chosen = (0..items.len()).filter(|&idx| taken.chosen.get(idx).copied().unwrap_or_default()).collect();
@@ -118,40 +120,45 @@ pub fn fit(items: &[Removable], n_entries: usize, thinking: &ThinkingBehind, nee
 /// A choice under way.
 struct Taken<'a> {
     thinking: &'a ThinkingBehind,
-    /// The place of the first change.
-    first: usize,
+    /// How many are at each place.
+    places: BTreeMap<usize, usize>,
     /// What the items themselves save.
     items: u64,
     chosen: Vec<bool>,
 }
 
 impl Taken<'_> {
+    /// The place of the first change.
+    fn first(&self) -> usize {
+        self.places.first_key_value().map_or(usize::MAX, |(place, _)| *place)
+    }
+
     fn total(&self) -> u64 {
-        self.items + self.thinking.after(self.first)
+        self.items + self.thinking.after(self.first())
     }
 
     fn with(&self, one: Removable) -> u64 {
-        self.items + one.saved + self.thinking.after(self.first.min(one.place))
+        self.items + one.saved + self.thinking.after(self.first().min(one.place))
     }
 
     fn take(&mut self, idx: usize, one: Removable) {
         self.set(idx, true);
         self.items += one.saved;
-        self.first = self.first.min(one.place);
+        *self.places.entry(one.place).or_default() += 1;
     }
 
     /// Lets an item stay, where so much is saved without it.
-    fn give_back(&mut self, idx: usize, one: Removable, items: &[Removable], least: u64) {
+    fn give_back(&mut self, idx: usize, one: Removable, least: u64) {
         self.set(idx, false);
-        let before = (self.first, self.items);
         self.items -= one.saved;
-        if one.place == self.first {
-            let left = items.iter().zip(&self.chosen).filter(|(_, is_chosen)| **is_chosen);
-            self.first = left.map(|(item, _)| item.place).min().unwrap_or(usize::MAX);
+        if let Entry::Occupied(mut n_there) = self.places.entry(one.place) {
+            *n_there.get_mut() -= 1;
+            if *n_there.get() == 0 {
+                n_there.remove();
+            }
         }
         if self.total() < least {
-            (self.first, self.items) = before;
-            self.set(idx, true);
+            self.take(idx, one);
         }
     }
 
