@@ -154,6 +154,9 @@ class Stage:
     def transcript(self, session):
         return next(self.home.glob(".claude/projects/*/%s.jsonl" % session))
 
+    def archive(self):
+        return self.home / ".local/share/ctxc/archive.sqlite"
+
     def rows(self, session):
         """The entries of a session. Real ones have lines with two of them, where two clients wrote at once."""
         rows = []

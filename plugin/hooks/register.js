@@ -30,6 +30,19 @@ function show($, text) {
   $.clock.after(1000, async () => { $.ui.log(text) })
 }
 
+// Runs `ctxc client compact` for this conversation.
+async function compactWith($, options, instructions, messages, asked) {
+  const info = await $.session.info()
+  const session = await $.session.id()
+  const stdin = JSON.stringify({ instructions, session, transcript: info.transcriptPath, window: contextWindow || null, messages, asked })
+  return $.process.run([CTXC, 'client', 'compact', '--quiet', ...options], { stdin, timeoutMs: 60000 })
+}
+
+// Why ctxc did not do it, from its standard error.
+function reason(ran) {
+  return ran.stderr.trim().split('\n')[0].replace(/^error: /, '') || 'ctxc gave no answer'
+}
+
 export function register(on) {
   on('session.start', async ($, e, next) => {
     isInteractive = e.isInteractive
@@ -68,6 +81,18 @@ export function register(on) {
     return { text: 'end this session, which does not change, then run: claude --resume ' + made[1] }
   })
 
+  // Of a call and its result, the client hands over more than a compaction gets: it is left out.
+  on('command.run', { command: 'ctxc:preview' }, async ($, e) => {
+    const messages = (await $.session.messages()).map(({ role, text, toolUses, toolResults }) => ({
+      role,
+      text,
+      toolUses: (toolUses ?? []).map(({ tool_use_id, tool, input }) => ({ tool_use_id, tool, input })),
+      toolResults: (toolResults ?? []).map(({ tool_use_id, text, isError }) => ({ tool_use_id, text, isError })),
+    }))
+    const ran = await compactWith($, ['--preview'], e.args ?? '', messages, [])
+    return { text: ran.exitCode === 0 ? ran.stdout.trim() : reason(ran) + '; /compact would be done by the client, with a request' }
+  })
+
   // The words are one argument of a process: no shell reads them.
   on('command.run', { command: 'ctxc:find' }, async ($, e) => {
     const session = await $.session.id()
@@ -98,25 +123,12 @@ export function register(on) {
     if (e.trigger === 'precompute') return { skip: 'ctxc compacts when it is asked to' }
     const isAsked = e.instructions === ASKED
     if (isAsked && asked.length === 0) return { skip: 'ctxc has done what its tools were asked' }
-    const info = await $.session.info()
-    const ran = await $.process.run([CTXC, 'client', 'compact', '--quiet'], {
-      stdin: JSON.stringify({
-        trigger: e.trigger,
-        instructions: isAsked ? '' : e.instructions ?? '',
-        session: await $.session.id(),
-        transcript: info.transcriptPath,
-        window: contextWindow || null,
-        messages: e.messages,
-        asked: isAsked ? asked.splice(0) : [],
-      }),
-      timeoutMs: 60000,
-    })
+    const ran = await compactWith($, [], isAsked ? '' : e.instructions ?? '', e.messages, isAsked ? asked.splice(0) : [])
     // The client compacts by itself where ctxc has any doubt; what a tool was asked to do it cannot do.
     if (isAsked && ran.exitCode !== 0) return { skip: 'ctxc could not do what its tools were asked' }
     if (ran.exitCode !== 0 || ran.isStdoutTruncated) {
       const answer = await next(e)
-      const why = ran.stderr.trim().split('\n')[0].replace(/^error: /, '') || 'no answer'
-      show($, why + '; the client made its own summary, and the originals stay in the file of the session')
+      show($, reason(ran) + '; the client made its own summary, and the originals stay in the file of the session')
       return answer
     }
     const { line, ...answer } = JSON.parse(ran.stdout)

@@ -192,6 +192,42 @@ fn c_02_what_is_typed_beside_a_result_stays() {
     }
 }
 
+// L-10: outside of a compaction the client hands messages over without their uuids.
+#[test]
+fn l_10_a_preview_has_the_figures_of_the_compaction_and_stores_nothing() {
+    let mut previews = String::new();
+    for (n_turns, target) in [(6, "0.5"), (20, "0.8")] {
+        let written = Written::turns(n_turns);
+        let stage = stage(&written).env("CTXC_CLIENT_TARGET", target);
+        let mut messages = written.messages();
+        for message in &mut messages {
+            message.as_object_mut().unwrap().remove("handle");
+        }
+        let input = request(&stage, &messages, "keep m0_1.rs");
+        let stage = stage.stdin(input);
+        let preview = said(&stage.run(["client", "compact", "--preview"]).ended(0));
+        assert!(!stage.home_path(".local/share/ctxc/archive.sqlite").exists());
+        let input = request(&stage, &written.messages(), "keep m0_1.rs");
+        let stage = stage.stdin(input);
+        let line = stage.run(["client", "compact"]).ended(0).json()["line"].as_str().unwrap().to_owned();
+        let figures = line.split(';').next().unwrap();
+        assert!(preview.starts_with(&format!("the next /compact: {figures};")), "{preview}{line}");
+        previews += &preview;
+    }
+    insta::assert_snapshot!(previews);
+}
+
+// L-10
+#[test]
+fn l_10_a_preview_says_where_nothing_would_be_removed() {
+    let mut small = Written::new();
+    small.prompt("Hello");
+    let stage = stage(&small);
+    let input = request(&stage, &small.messages(), "");
+    let run = stage.stdin(input).run(["client", "compact", "--preview"]).ended(0);
+    assert_eq!(said(&run), "nothing to compact: no message would be removed\n");
+}
+
 // C-02: equal input, equal output.
 #[test]
 fn c_02_the_answer_follows_from_what_is_asked_alone() {
@@ -553,7 +589,7 @@ fn c_01_the_plugin_is_installed_once_and_leaves_nothing() {
     assert!(said(&shown).contains("would be written") && said(&shown).contains("keep = false under [client]"));
     assert_eq!(all(), before);
     let installed = stage.run(["client", "install"]).ended(0);
-    assert_eq!(said(&installed).matches("written  ").count(), 9, "{}", said(&installed));
+    assert_eq!(said(&installed).matches("written  ").count(), 10, "{}", said(&installed));
     let hooks = std::fs::read_to_string(stage.home_path(".claude/skills/ctxc/hooks/hooks.json")).unwrap();
     assert!(serde_json::from_str::<Value>(&hooks).is_ok() && !hooks.contains("@CTXC@"));
     assert!(said(&stage.run(["client", "install"])).contains("nothing changed: this version is installed"));

@@ -8,6 +8,7 @@ use std::io::{self, Seek, Write};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::handles::find_handles;
 use super::messages::{Message, Role};
 use ctxc_core::apply::unnamed_file;
 use ctxc_transcript::edit::{Splice, render};
@@ -49,6 +50,9 @@ impl Linear {
         head: Option<&Head>,
     ) -> Result<Self, CommandError> {
         let index = Index::build(transcript)?;
+        if messages.iter().all(|message| message.handle.is_none()) {
+            find_handles(messages, transcript, &index)?;
+        }
         let uuids = messages.iter().filter_map(|message| message.handle.as_deref()).map(id);
         let rows = index.lines_of(uuids);
         let mut linear = Self { file: unnamed_file()?, messages: HashMap::new(), names: HashMap::new() };

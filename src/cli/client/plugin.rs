@@ -19,11 +19,12 @@ const VERSION: &str = "@VERSION@";
 const MANIFEST: &str = ".claude-plugin/plugin.json";
 
 /// The files of the plugin, by their places in its folder.
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 9] = [
     (MANIFEST, include_str!("../../../plugin/.claude-plugin/plugin.json")),
     (".mcp.json", include_str!("../../../plugin/.mcp.json")),
     ("commands/find.md", include_str!("../../../plugin/commands/find.md")),
     ("commands/fit.md", include_str!("../../../plugin/commands/fit.md")),
+    ("commands/preview.md", include_str!("../../../plugin/commands/preview.md")),
     ("commands/undo.md", include_str!("../../../plugin/commands/undo.md")),
     ("commands/usage.md", include_str!("../../../plugin/commands/usage.md")),
     ("hooks/hooks.json", include_str!("../../../plugin/hooks/hooks.json")),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::process::read_input;
 use crate::cli::args::ProtectArgs;
-use crate::cli::client::{ARCHIVE_WAIT, CompactOptions, Plan, Request, plan};
+use crate::cli::client::{ARCHIVE_WAIT, CompactOptions, Plan, Preview, Request, plan};
 use crate::cli::context::Context;
 #[cfg(feature = "mcp")]
 use crate::mcp;
@@ -58,8 +58,7 @@ fn measured(percent: u64, compacted_at: Option<u64>, auto: Option<u64>) -> Value
 pub(super) fn compact(context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
     let how = &how(context)?;
-    let request: Request = serde_json::from_str(&read_input()?).context("read the request of the client")?;
-    let request = request.with_instructions(&context.environment.config.client.instructions);
+    let request = read_request(context)?;
     let answer = if let Some(Plan { answer, records }) = plan(&request, how, ui)? {
         if let Keep::In(url) = &how.rewriting.keep
             && !records.is_empty()
@@ -78,6 +77,23 @@ pub(super) fn compact(context: &Context<'_>) -> Result<(), CommandError> {
     out.write_all(answer.as_bytes())?;
     out.flush()?;
     Ok(())
+}
+
+/// Prints what a compaction of the conversation would remove and keep. Nothing is stored.
+pub(super) fn preview(context: &Context<'_>) -> Result<(), CommandError> {
+    let ui = context.ui;
+    let request = read_request(context)?;
+    match plan(&request, &how(context)?, ui)? {
+        Some(Plan { answer, .. }) => ui.data_line(Preview::of(&request, &answer)?)?,
+        None => ui.data_line("nothing to compact: no message would be removed")?,
+    }
+    Ok(())
+}
+
+/// The request on standard input, with the lasting instructions of the configuration.
+fn read_request(context: &Context<'_>) -> Result<Request, CommandError> {
+    let request: Request = serde_json::from_str(&read_input()?).context("read the request of the client")?;
+    Ok(request.with_instructions(&context.environment.config.client.instructions))
 }
 
 /// A tool call in the client.

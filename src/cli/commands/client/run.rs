@@ -5,7 +5,7 @@ use clap::Subcommand;
 
 #[cfg(feature = "mcp")]
 use super::compact::ask;
-use super::compact::{compact, print_measured};
+use super::compact::{compact, preview, print_measured};
 use super::install::{install, uninstall};
 use super::place::place;
 use super::process::{program, read_input};
@@ -53,7 +53,11 @@ enum Action {
     /// Show what is installed, and whether the client runs it
     Status,
     /// Compact the conversation on standard input (run by the plugin)
-    Compact,
+    Compact {
+        /// Show what would be removed, and store nothing
+        #[arg(long)]
+        preview: bool,
+    },
     /// Say what a measure of the context calls for (run by the plugin)
     #[command(hide = true)]
     Measure {
@@ -80,7 +84,7 @@ impl Args {
     /// Whether it compacts, or says whether to.
     pub(crate) fn compacts(&self) -> bool {
         match self.action {
-            Action::Compact | Action::Measure { .. } => true,
+            Action::Compact { .. } | Action::Measure { .. } => true,
             #[cfg(feature = "mcp")]
             Action::Ask(_) => true,
             Action::Install { .. }
@@ -118,7 +122,8 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
         Action::Measure { percent, compacted_at } => print_measured(percent, compacted_at, context)?,
         #[cfg(feature = "mcp")]
         Action::Ask(args) => ask(&args.settings(context)?, context.ui)?,
-        Action::Compact => compact(context)?,
+        Action::Compact { preview: true } => preview(context)?,
+        Action::Compact { preview: false } => compact(context)?,
         Action::Repair { settle } => repair(settle, context)?,
     }
     Ok(Completion::Full)

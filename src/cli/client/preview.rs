@@ -1,0 +1,108 @@
+//! What a compaction in the client would remove and keep, for a person (L-10): a comparison of the messages before and after.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde_json::value::RawValue;
+
+use super::answer::{Answer, Request};
+use super::messages::{Message, Role};
+use crate::report::size::{count, short};
+use crate::session::error::CommandError;
+use ctxc_transcript::Prompt;
+use ctxc_transcript::text::Tokens;
+
+/// A compaction that was planned and not made.
+#[derive(Debug)]
+pub(crate) struct Preview {
+    before: Tokens,
+    after: Tokens,
+    prompts: Share,
+    results: Share,
+    /// The tool results that become placeholders or digests.
+    n_shortened: usize,
+    /// The headings of the summary; none where all messages stay.
+    sections: Vec<String>,
+}
+
+/// How many of the messages of a kind stay as they are.
+#[derive(Debug)]
+struct Share {
+    n_kept: usize,
+    n_all: usize,
+}
+
+impl Preview {
+    /// The preview of a compaction that answers `request` with `answer`.
+    ///
+    /// # Errors
+    /// When the messages of either cannot be read.
+    pub(crate) fn of(request: &Request, answer: &Answer) -> Result<Self, CommandError> {
+        let (before, after) = (read(&request.messages)?, read(&answer.messages)?);
+        let (view, after) = after.split_first().map_or(("", after.as_slice()), |(view, rest)| (&view.text, rest));
+        let left: HashMap<&str, &str> = results_of(after).collect();
+        let results = || results_of(&before);
+        let n_left = results().filter(|(id, _)| left.contains_key(id)).count();
+        let n_kept = results().filter(|(id, text)| left.get(id) == Some(text)).count();
+        let n_typed = |messages: &[Message]| messages.iter().filter(|message| is_typed(message)).count();
+        // A conversation that was only pruned starts with a note, which summarizes nothing.
+        let prompts = Share { n_kept: n_typed(after), n_all: n_typed(&before) };
+        let n_results = results().count();
+        let has_summary = prompts.n_kept < prompts.n_all || n_left < n_results;
+        Ok(Self {
+            before: answer.tokens_before,
+            after: answer.tokens_after,
+            prompts,
+            results: Share { n_kept, n_all: n_results },
+            n_shortened: n_left - n_kept,
+            sections: headings(view).filter(|_| has_summary).map(str::to_owned).collect(),
+        })
+    }
+}
+
+fn read(messages: &[Box<RawValue>]) -> Result<Vec<Message>, CommandError> {
+    Ok(messages.iter().map(|raw| serde_json::from_str(raw.get())).collect::<Result<_, _>>()?)
+}
+
+/// The id and the text of each tool result.
+fn results_of(messages: &[Message]) -> impl Iterator<Item = (&str, &str)> {
+    messages.iter().flat_map(|message| &message.tool_results).map(|it| (it.id.as_str(), it.text.as_str()))
+}
+
+fn is_typed(message: &Message) -> bool {
+    let text = message.text.trim();
+    message.role == Role::User && !text.is_empty() && Prompt::of_text(text.as_bytes()) == Prompt::Typed
+}
+
+/// The headings of a view: words with a colon, until the first `## HEADING`, and those.
+fn headings(view: &str) -> impl Iterator<Item = &str> {
+    let is_words =
+        |text: &str| text.starts_with(char::is_uppercase) && text.chars().all(|c| c.is_alphabetic() || c == ' ');
+    let mut has_sections = false;
+    let mut seen = Vec::new();
+    view.lines().filter_map(move |line| {
+        let section = line.strip_prefix("## ");
+        has_sections |= section.is_some();
+        let heading = section.or_else(|| line.strip_suffix(':').filter(|text| !has_sections && is_words(text)))?;
+        let is_new = !seen.contains(&heading);
+        seen.push(heading);
+        is_new.then_some(heading)
+    })
+}
+
+impl fmt::Display for Preview {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { before, after, prompts, results, n_shortened, sections } = self;
+        let of = |Share { n_kept, n_all }: &Share| format!("{} of {}", count(*n_kept as u64), count(*n_all as u64));
+        let (before, after) = (short(*before), short(*after));
+        writeln!(f, "the next /compact: {before} -> {after} tokens, 0 requests; nothing is changed yet")?;
+        write!(f, "stays      {} prompts, {} tool results", of(prompts), of(results))?;
+        if *n_shortened > 0 {
+            write!(f, "\nshortened  {} tool results, each with the command that shows it", count(*n_shortened as u64))?;
+        }
+        if !sections.is_empty() {
+            write!(f, "\nsummary    the rest, with the words of every prompt: {}", sections.join(", "))?;
+        }
+        Ok(())
+    }
+}
