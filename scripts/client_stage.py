@@ -15,6 +15,8 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from client_screen import screen
+
 
 class Api:
     """The mock API. `answer(request)` gives the blocks of the next reply.
@@ -191,13 +193,15 @@ class Terminal:
 
     ESCAPES = re.compile(r"\x1b\[[0-9;:?<>=]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(\x07|\x1b\\\\)|\x1b[()][AB0]|\x1b[=>78]")
 
+    SIZE = 50, 160
+
     def __init__(self, command, folder, env):
         self.drawn = b""
         self.pid, self.end = pty.fork()
         if self.pid == 0:
             os.chdir(folder)
             os.execvpe(command[0], command, env)
-        fcntl.ioctl(self.end, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
+        fcntl.ioctl(self.end, termios.TIOCSWINSZ, struct.pack("HHHH", *self.SIZE, 0, 0))
 
     def __enter__(self):
         self.wait(lambda: "\u276f" in self.text(), "the client shows no prompt")
@@ -213,6 +217,10 @@ class Terminal:
 
     def text(self):
         return self.ESCAPES.sub("", self.drawn.decode(errors="replace"))
+
+    def screen(self):
+        """The lines that the terminal shows, and those that have scrolled off."""
+        return screen(self.drawn.decode(errors="replace"), *self.SIZE)
 
     def wait(self, condition, failure, seconds=40):
         """Reads what is drawn until `condition` holds."""

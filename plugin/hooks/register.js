@@ -35,12 +35,29 @@ async function compactWith($, options, instructions, messages, asked) {
   const info = await $.session.info()
   const session = await $.session.id()
   const stdin = JSON.stringify({ instructions, session, transcript: info.transcriptPath, window: contextWindow || null, messages, asked })
-  return $.process.run([CTXC, 'client', 'compact', '--quiet', ...options], { stdin, timeoutMs: 60000 })
+  try {
+    return await $.process.run([CTXC, 'client', 'compact', '--quiet', ...options], { stdin, timeoutMs: 60000 })
+  } catch (error) {
+    const why = String(error).replace(/^.*process\.run\([^)]*\) /, '')
+    return { exitCode: null, stdout: '', stderr: 'cannot run ' + CTXC + ': ' + why }
+  }
+}
+
+// What ctxc answered to a compaction; null where it gave no answer that the client can take.
+function answerOf(ran) {
+  if (ran.exitCode !== 0 || ran.isStdoutTruncated) return null
+  try {
+    const answer = JSON.parse(ran.stdout)
+    return Array.isArray(answer.messages) || answer.skip ? answer : null
+  } catch (error) {
+    return null
+  }
 }
 
 // Why ctxc did not do it, from its standard error.
 function reason(ran) {
-  return ran.stderr.trim().split('\n')[0].replace(/^error: /, '') || 'ctxc gave no answer'
+  if (ran.exitCode === 0) return 'the answer cannot be read: `ctxc client install` updates the plugin'
+  return ran.stderr.trim().split('\n')[0].replace(/^error: /, '') || 'the program ended without an answer'
 }
 
 export function register(on) {
@@ -125,13 +142,14 @@ export function register(on) {
     if (isAsked && asked.length === 0) return { skip: 'ctxc has done what its tools were asked' }
     const ran = await compactWith($, [], isAsked ? '' : e.instructions ?? '', e.messages, isAsked ? asked.splice(0) : [])
     // The client compacts by itself where ctxc has any doubt; what a tool was asked to do it cannot do.
-    if (isAsked && ran.exitCode !== 0) return { skip: 'ctxc could not do what its tools were asked' }
-    if (ran.exitCode !== 0 || ran.isStdoutTruncated) {
+    const told = answerOf(ran)
+    if (isAsked && !told) return { skip: 'ctxc could not do what its tools were asked: ' + reason(ran) }
+    if (!told) {
       const answer = await next(e)
       show($, reason(ran) + '; the client made its own summary, and the originals stay in the file of the session')
       return answer
     }
-    const { line, ...answer } = JSON.parse(ran.stdout)
+    const { line, ...answer } = told
     // This compaction is the next one to undo.
     undone.clear()
     if (line) show($, line)

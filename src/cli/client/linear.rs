@@ -16,8 +16,6 @@ use ctxc_transcript::scan::{BlockKind, Kind, Scan};
 use ctxc_transcript::text::{Digest, json_string};
 use ctxc_transcript::{IdHash, Index, LineNo, Prompt, entry, read_line};
 
-use crate::session::error::CommandError;
-
 /// A transcript of messages.
 #[derive(Debug)]
 pub(super) struct Linear {
@@ -48,7 +46,7 @@ impl Linear {
         transcript: &File,
         session: &str,
         head: Option<&Head>,
-    ) -> Result<Self, CommandError> {
+    ) -> anyhow::Result<Self> {
         let index = Index::build(transcript)?;
         if messages.iter().all(|message| message.handle.is_none()) {
             find_handles(messages, transcript, &index)?;

@@ -87,7 +87,8 @@ pub(crate) fn plan(request: &Request, how: &CompactOptions, ui: &Ui) -> Result<O
         Some(View::Summary(batches)) => Some(Head { batches }),
         Some(View::Note) | None => None,
     };
-    let linear = Linear::of(messages, &transcript, &request.session, head.as_ref())?;
+    let linear = Linear::of(messages, &transcript, &request.session, head.as_ref())
+        .with_context(|| format!("copy the conversation of {} to a temporary file", request.transcript.display()))?;
     let mut conversation = Conversation::read(request, messages, head.is_some(), linear, how, ui)?;
     let before = conversation.work.size_of_stages(&Rewrite::default());
     #[cfg(feature = "mcp")]
