@@ -87,10 +87,6 @@ export function register(on) {
 
   on('command.run', { command: 'ctxc:undo' }, async ($, e) => {
     const session = await $.session.id()
-    // The newest compaction may not be in the archive yet: it is stored at the next prompt otherwise.
-    const info = await $.session.info()
-    const stdin = JSON.stringify({ session_id: session, transcript_path: info.transcriptPath, hook_event_name: 'Stop' })
-    await $.process.run([CTXC, 'client', 'repair'], { stdin, timeoutMs: 20000 })
     const ran = await $.process.run([CTXC, 'undo', undone.get(session) ?? session], { timeoutMs: 60000 })
     const made = /claude --resume ([0-9a-f-]{36})/.exec(ran.stderr)
     if (ran.exitCode !== 0 || !made) return { text: ran.stderr }

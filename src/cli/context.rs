@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use serde::Serialize;
 
+use crate::cli::client::archive_unstored;
 use crate::cli::environment::Environment;
 use crate::report::envelope::{About, to_json};
 use crate::report::rewritten::Rewritten;
@@ -135,14 +136,16 @@ impl Context<'_> {
         printed
     }
 
-    /// Reads the session that `rewriting` names, once it is sure that the report can be written.
+    /// Reads the session that `rewriting` names, once it is sure that the report can be written. A compaction in the client
+    /// that the archive has not yet goes there first.
     ///
     /// # Errors
-    /// When the report has no place, or the session cannot be read.
+    /// When the report has no place, the session cannot be read, or that compaction cannot be stored.
     pub(crate) fn open<'a>(&'a self, rewriting: &'a Rewriting) -> Result<OpenSession<'a>, CommandError> {
         let output = if let Output::File(path, _) = &rewriting.output { Some(path.as_path()) } else { None };
         self.probe_report(rewriting.source.path().into_iter().chain(output))?;
-        OpenSession::open(rewriting, self.ui)
+        let work = OpenSession::open(rewriting, self.ui)?;
+        if archive_unstored(&work)? { OpenSession::open(rewriting, self.ui) } else { Ok(work) }
     }
 
     /// Asks a person `question`, where `--yes` was not given. `what` is done then, as an error without a terminal says.

@@ -500,6 +500,36 @@ fn c_04_a_second_compaction_is_an_operation_too() {
     );
 }
 
+// L-10: from a shell straight after the compaction, before any hook has stored it.
+#[test]
+fn l_10_undo_stores_the_newest_compaction_first() {
+    for edit in [None, Some(["prune", "--mask", "0", "--protect-steps", "0"])] {
+        let (stage, before) = compacted_session();
+        let path = stage.path_of("shop").to_str().unwrap().to_owned();
+        let compacted = std::fs::read(&path).unwrap();
+        let mut from = path.as_str();
+        if let Some([verb, options @ ..]) = edit {
+            stage.run([&[verb, from, "-o", "pruned.jsonl"], &options[..]].concat()).ended(0);
+            stage.run(["undo", "pruned.jsonl", "-o", "back.jsonl"]).ended(0);
+            assert_eq!(stage.bytes("back.jsonl"), compacted);
+            from = "back.jsonl";
+        }
+        let undone = stage.run(["undo", from, "-o", "undone.jsonl"]).ended(0);
+        assert_eq!(stage.bytes("undone.jsonl"), before, "{}", undone.stderr);
+        stage.run(["restore", "-s", from, "--all", "-o", "whole.jsonl"]).ended(0);
+        assert_eq!(stage.bytes("whole.jsonl"), before);
+        assert_eq!(std::fs::read(&path).unwrap(), compacted, "the session stays as it is");
+    }
+}
+
+// L-10: a dry run stores nothing, and says what it leaves out.
+#[test]
+fn l_10_a_dry_run_says_that_a_compaction_is_not_stored() {
+    let (stage, _) = compacted_session();
+    let run = stage.run(["prune", stage.path_of("shop").to_str().unwrap(), "--mask", "0", "--dry-run"]);
+    assert!(run.stderr.contains("the newest compaction in the client is not in the archive yet"), "{}", run.stderr);
+}
+
 // C-04: the file as it is can be edited further, and what came of that be undone.
 #[test]
 fn c_04_a_compacted_session_can_be_edited() {

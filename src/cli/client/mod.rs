@@ -29,7 +29,7 @@ pub(crate) use line_setting::{LineOwner, line_owner};
 pub(crate) use planning::{CompactOptions, Plan, plan};
 pub(crate) use plugin::{add_status_line, program_in, remove, remove_status_line, skills_folder, version_in, write};
 pub(crate) use preview::Preview;
-pub(crate) use repair::{ARCHIVE_WAIT, Hook, archive, archive_first, repair};
+pub(crate) use repair::{ARCHIVE_WAIT, Hook, archive, archive_first, archive_unstored, repair};
 pub(crate) use settings::Settings;
 pub(crate) use status_line::{Status, status_line};
 pub(crate) use switches::{Layers, managed_folder};

@@ -13,12 +13,13 @@ use super::view::View;
 use crate::session::archives;
 use crate::session::consent::allow_on_server;
 use crate::session::error::CommandError;
-use crate::session::options::Consent;
+use crate::session::open::OpenSession;
+use crate::session::options::{Consent, Keep, Mode};
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{ClientCompaction, TakeUp, append_line, take_up};
 use ctxc_store::Archive;
-use ctxc_transcript::session::{Found, FoundBy};
+use ctxc_transcript::session::{Found, FoundBy, session_id};
 
 /// What a hook of the client is told on standard input.
 #[derive(Clone, Debug, Deserialize)]
@@ -119,6 +120,29 @@ pub(crate) fn archive_first(
         Some(found) => take(archive, session, reading, &found, ui),
         None => Ok(()),
     }
+}
+
+/// Takes the last compaction of the session of `work` up into the archive, where ctxc made it and no hook of the client has
+/// yet: an operation that is stored before it would be undone in its place. Whether it did.
+///
+/// # Errors
+/// When the archive cannot be read or written.
+pub(crate) fn archive_unstored(work: &OpenSession<'_>) -> Result<bool, CommandError> {
+    let OpenSession { reading, ui, archive: Some(archive), settings, .. } = work else { return Ok(false) };
+    let (Keep::In(url), Some(path)) = (&settings.keep, &reading.path) else { return Ok(false) };
+    let Some(found) = find_own(&**archive, reading)? else { return Ok(false) };
+    if found.is_known(reading.past.known.as_ref().map_or(0, |known| known.n_lines)) {
+        return Ok(false);
+    }
+    if settings.mode == Mode::Show {
+        ui.warning(
+            "the newest compaction in the client is not in the archive yet; without --dry-run it is stored first",
+        );
+        return Ok(false);
+    }
+    let mut archive = archives::open(url)?;
+    take(&mut *archive, session_id(path).unwrap_or_default(), reading, &found, ui)?;
+    Ok(true)
 }
 
 fn take(

@@ -89,6 +89,12 @@ impl ClientCompaction {
         Ok(Some(Self { boundary, repeated, end: LineNo(end), is_open }))
     }
 
+    /// Whether an archive that knows the first `n_lines` of the file has it as an operation.
+    #[must_use]
+    pub fn is_known(&self, n_lines: u32) -> bool {
+        self.boundary.0 < n_lines && self.repeated.is_none_or(|repeated| repeated.0 < n_lines)
+    }
+
     /// The boundary once more, with a list that keeps nothing, and its line end; `None` where nothing is to be repaired.
     ///
     /// # Errors
@@ -182,8 +188,7 @@ pub fn take_up(archive: &mut dyn Archive, found: &ClientCompaction, taken: TakeU
     let n_known = |archive: &dyn Archive| -> Result<u32, ApplyError> {
         Ok(version::recognise(archive, file, index)?.1.map_or(0, |known| known.n_lines))
     };
-    let is_there = |n_known| found.boundary.0 < n_known && found.repeated.is_none_or(|repeated| repeated.0 < n_known);
-    if is_there(n_known(archive)?) {
+    if found.is_known(n_known(archive)?) {
         return Ok(false);
     }
     // Two at once, such as the hooks of two clients, would both take up what both found missing.
