@@ -358,6 +358,27 @@ fn c_03_repair_appends_one_line_once() {
     stage.run(["check", path.to_str().unwrap()]).ended(0);
 }
 
+// L-10: a second client goes on with the conversation that it has in memory, which was compacted meanwhile.
+#[test]
+fn l_10_what_another_client_appends_is_no_gap() {
+    let mut written = Written::turns(6);
+    let stage = stage(&written);
+    let (stage, answer) = compacted(stage, &written.messages(), "");
+    let again = written_again(&written, &answer, &stage.id_of("shop"));
+    let n_lines = written.lines.len();
+    written.n += 500;
+    written.prompt("Go on with all of it");
+    written.assistant(900, &json!({"type": "text", "text": "All of it is done."}));
+    let behind = Written { lines: written.lines.split_off(n_lines), n: 0 }.bytes();
+    let path = stage.path_of("shop").to_owned();
+    let whole = [written.bytes(), again, behind].concat();
+    std::fs::write(&path, &whole).unwrap();
+    let input = hook(&stage, "Stop");
+    let stage = stage.stdin(input);
+    stage.run(["client", "repair"]).ended(0);
+    assert_eq!(std::fs::read(&path).unwrap(), whole);
+}
+
 // C-03: other files stay as they are, and a hook never fails.
 #[test]
 fn c_03_repair_touches_nothing_else() {

@@ -85,7 +85,7 @@ impl ClientCompaction {
         }
         let said = read_line(file, index, repeated.unwrap_or(boundary), &mut buffer)?;
         let says = index.record(repeated.unwrap_or(boundary)).flags.any(Flags::PRESERVES.with(Flags::KEEPS_NOTHING));
-        let is_open = !says && said.ends_with(b"\n") && hangs_on_old(index, boundary);
+        let is_open = !says && said.ends_with(b"\n") && hangs_on_old(index, boundary, LineNo(end));
         Ok(Some(Self { boundary, repeated, end: LineNo(end), is_open }))
     }
 
@@ -117,11 +117,12 @@ impl ClientCompaction {
     }
 }
 
-/// Whether something behind `boundary` hangs on what stands before it, or is of a message that stands there too.
-fn hangs_on_old(index: &Index, boundary: LineNo) -> bool {
+/// Whether an entry between `boundary` and `end` has a parent before it, or is of a message that is there too. Entries from `end`
+/// on may have such a parent for another reason: a second client has gone on with what it has in memory.
+fn hangs_on_old(index: &Index, boundary: LineNo, end: LineNo) -> bool {
     let before = index.lines().take_while(|line| *line < boundary);
     let messages: HashSet<MessageIdx> = before.filter_map(|line| index.record(line).message()).collect();
-    index.lines().filter(|line| *line > boundary).any(|line| {
+    index.lines().filter(|line| boundary < *line && *line < end).any(|line| {
         let record = index.record(line);
         let is_boundary = record.flags.any(Flags::COMPACT_BOUNDARY);
         !is_boundary && matches!(index.named_parent(line), Parent::At(parent) if parent < boundary)
