@@ -215,6 +215,10 @@ class Terminal:
             pass
         os.waitpid(self.pid, 0)
 
+    def kill(self):
+        """Kills the client with all that it has started."""
+        os.killpg(self.pid, signal.SIGKILL)
+
     def text(self):
         return self.ESCAPES.sub("", self.drawn.decode(errors="replace"))
 
