@@ -237,6 +237,16 @@ class Terminal:
                 except OSError:
                     raise AssertionError("%s, and it has ended: %r" % (failure, self.text()[-1500:]))
 
+    def pause(self, seconds):
+        """Reads what is drawn meanwhile: a client that nobody reads stands still."""
+        until = time.time() + seconds
+        self.wait(lambda: time.time() >= until, "", seconds + 5)
+
+    def press(self, keys):
+        """Sends keys, and lets the client draw what they change."""
+        os.write(self.end, keys)
+        self.pause(0.5)
+
     def type(self, words):
         """Types a line. What is typed is drawn before it is sent: otherwise the end of the line is taken for pasted text."""
         before = len(self.text())
