@@ -19,6 +19,7 @@ use ctxc_transcript::{IdHash, Index, LineNo, MessageIdx, Parent, Pointer, Preser
 /// # Errors
 /// When the source cannot be read.
 pub(in crate::apply) fn mend_pointers(file: &File, index: &Index, rewrite: &mut Rewrite) -> io::Result<()> {
+    forget_moves(index, rewrite);
     let named = index.pointers.iter().map(|pointer| pointer.target);
     let named: HashSet<IdHash> = named.chain(index.preserved.iter().flat_map(PreservedSegment::ids)).collect();
     let dropped = rewrite.dropped.iter().map(|line| (index.record(line).uuid, line));
@@ -50,6 +51,25 @@ pub(in crate::apply) fn mend_pointers(file: &File, index: &Index, rewrite: &mut 
         }
     }
     Ok(())
+}
+
+/// Takes back that pointers were moved to entries that have gone since: they move again, from the entry that they name.
+fn forget_moves(index: &Index, rewrite: &mut Rewrite) {
+    let target = |line| {
+        let [only] = rewrite.edits.get(&line)?.as_slice() else { return None };
+        let uuid: String = serde_json::from_slice(&only.bytes).ok()?;
+        Some((line, IdHash::of(uuid.as_bytes())))
+    };
+    let lines = index.pointers.iter().map(|pointer| pointer.line).filter(|line| rewrite.unseen.contains(*line));
+    let moved: Vec<(LineNo, IdHash)> = lines.filter_map(target).collect();
+    if moved.is_empty() {
+        return;
+    }
+    let gone: HashSet<IdHash> = rewrite.dropped.iter().map(|line| index.record(line).uuid).collect();
+    for (line, _) in moved.into_iter().filter(|(_, target)| gone.contains(target)) {
+        rewrite.edits.remove(&line);
+        rewrite.unseen.remove(line);
+    }
 }
 
 /// The lines that stay of each message of which a pointer names a line that goes: a resume goes on no further than the
@@ -189,4 +209,36 @@ fn first_surviving_below(index: &Index, segment: &PreservedSegment, head: LineNo
         }
     }
     first
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Seek, Write};
+
+    use super::*;
+    use crate::apply::samples::{assistant, text, user};
+    use crate::apply::write::file::unnamed_file;
+
+    // S-04: what a last prompt was moved to may go as well, as thinking does that an edit removes later.
+    #[test]
+    fn s_04_a_pointer_moves_again_when_what_it_was_moved_to_goes() {
+        let lines = [
+            user("u1", "", "\"Fix it\""),
+            assistant("a1", "u1", "m1", &text("One")),
+            assistant("a2", "a1", "m1", &text("Two")),
+            assistant("a3", "a2", "m1", &text("Three")),
+            r#"{"type":"last-prompt","leafUuid":"a1"}"#.to_owned(),
+        ];
+        let mut file = unnamed_file().unwrap();
+        file.write_all((lines.join("\n") + "\n").as_bytes()).unwrap();
+        file.rewind().unwrap();
+        let index = Index::build(&file).unwrap();
+        let mut rewrite = Rewrite::default();
+        for (gone, target) in [(1, "\"a2\""), (2, "\"a3\""), (3, "\"u1\"")] {
+            rewrite.drop_line(LineNo(gone));
+            mend_pointers(&file, &index, &mut rewrite).unwrap();
+            let moved = rewrite.edits.get(&LineNo(4)).unwrap();
+            assert_eq!(moved.iter().map(|splice| splice.bytes.as_slice()).collect::<Vec<_>>(), [target.as_bytes()]);
+        }
+    }
 }
