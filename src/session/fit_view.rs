@@ -296,10 +296,10 @@ struct Sums(Vec<u64>);
 impl From<Vec<u64>> for Sums {
     fn from(mut list: Vec<u64>) -> Self {
         let mut sum = 0;
-        list.iter_mut().for_each(|one| {
+        for one in &mut list {
             sum += *one;
             *one = sum;
-        });
+        }
         Self(list)
     }
 }

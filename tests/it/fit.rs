@@ -239,7 +239,9 @@ fn l_05_the_lowest_figure_that_is_named_is_reached() {
         ),
     ];
     let stage = sessions.iter().fold(Stage::new(), |stage, (name, talk)| stage.file(name, talk.bytes()));
-    sessions.iter().for_each(|(name, _)| names_what_it_reaches(&stage.path(name)));
+    for (name, _) in &sessions {
+        names_what_it_reaches(&stage.path(name));
+    }
     for name in
         ["small", "session-small", "hundred-turns", "cjk", "open-tool-loop", "parallel-tools", "compact-boundary"]
     {
