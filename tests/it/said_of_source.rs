@@ -36,7 +36,9 @@ fn n_03_the_source_of_all_operations_is_named_whatever_was_undone_since() {
         ["truncate", SOURCE, "--target-tokens", "900", "--tokens", "chars4", "--session-id", first, "--json"];
     let truncated = operation(&stage.run(truncate).ended(0).json());
     let (first, second_file) = (format!("{first}.jsonl"), format!("{second}.jsonl"));
-    stage.run(["prune", &first, "--protect-steps", "0", "--mask", "1", "--session-id", second]).ended(0);
+    stage
+        .run(["prune", &first, "--protect-steps", "0", "--mask", "1", "--digest-tokens", "0", "--session-id", second])
+        .ended(0);
     stage.run(["undo", &second_file, "--op", &truncated, "--in-place", "--force"]).ended(0);
     let restored = stage.run(["restore", &second_file, "--all", "--json"]).ended(0).json();
     assert_eq!(restored["is_untouched"], true, "{restored}");
