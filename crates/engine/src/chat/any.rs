@@ -25,6 +25,16 @@ mod tests {
 
     use super::*;
 
+    //
+    #[test]
+    fn x_08_a_reply_has_no_character_that_cannot_be_shown() {
+        for text in ["\u{2028}\u{10eba}", "\u{1b}[31mred", "a\u{202e}b", "\u{0}", "a\r\nb"] {
+            let content = serde_json::json!({"text": text}).to_string();
+            let body = serde_json::json!({"choices": [{"message": {"content": content}}]});
+            assert!(reads_any_reply(body.to_string().as_bytes()), "{text:?}");
+        }
+    }
+
     proptest! {
         //
         #[test]

@@ -154,5 +154,7 @@ fn text_in(response: Response) -> Result<String, EngineError> {
     }
     let no_text = || EngineError::new(Fault::BadReply, "the model wrote no JSON object with a text");
     let text = text_of(&content).ok_or_else(no_text)?;
-    if without_controls(&text).trim().is_empty() { Err(blank()) } else { Ok(text) }
+    // A transcript never gets an escape sequence or a separator of lines that a model wrote.
+    let text = without_controls(&text).into_owned();
+    if text.trim().is_empty() { Err(blank()) } else { Ok(text) }
 }
