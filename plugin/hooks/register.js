@@ -43,7 +43,7 @@ async function compactWith($, options, instructions, messages, asked) {
   }
 }
 
-// What ctxc answered to a compaction; null where it gave no answer that the client can take.
+// The answer of ctxc to a compaction; null if the client cannot take it.
 function answerOf(ran) {
   if (ran.exitCode !== 0 || ran.isStdoutTruncated) return null
   try {
@@ -138,14 +138,14 @@ export function register(on) {
     if (isAsked && asked.length === 0) return { skip: 'ctxc has done what its tools were asked' }
     const ran = await compactWith($, [], isAsked ? '' : e.instructions ?? '', e.messages, isAsked ? asked.splice(0) : [])
     // The client compacts by itself where ctxc has any doubt; what a tool was asked to do it cannot do.
-    const told = answerOf(ran)
-    if (isAsked && !told) return { skip: 'ctxc could not do what its tools were asked: ' + reason(ran) }
-    if (!told) {
+    const answered = answerOf(ran)
+    if (isAsked && !answered) return { skip: 'ctxc could not do what its tools were asked: ' + reason(ran) }
+    if (!answered) {
       const answer = await next(e)
       show($, reason(ran) + '; the client made its own summary, and the originals stay in the file of the session')
       return answer
     }
-    const { line, ...answer } = told
+    const { line, ...answer } = answered
     // This compaction is the next one to undo.
     undone.clear()
     if (line) show($, line)

@@ -78,7 +78,7 @@ impl Batches {
             |chunk: &Chunk| chunk.lines.iter().map(|line| u64::from(work.reading.index.record(*line).len)).sum();
         let sizes: Vec<u64> = chunks.iter().map(lines).collect();
         match how.summarizing.engine {
-            // What has a price is asked for once it is known of all.
+            // The price of all calls is known before the first.
             EngineChoice::Chat(_) => self.summarize_read(work, how, read(work, chunks)?, stats)?,
             // A long session is not held in memory.
             EngineChoice::Extract => {
@@ -233,7 +233,7 @@ impl Batches {
     }
 }
 
-/// What `chunks` say.
+/// Reads the texts of `chunks`.
 pub(crate) fn read(work: &OpenSession<'_>, chunks: &[Chunk]) -> Result<Vec<ReadChunk>, CommandError> {
     let reading = &work.reading;
     let mut read = Vec::with_capacity(chunks.len());
@@ -244,7 +244,7 @@ pub(crate) fn read(work: &OpenSession<'_>, chunks: &[Chunk]) -> Result<Vec<ReadC
     Ok(read)
 }
 
-/// What an engine reads of a chunk.
+/// The size of the texts of a chunk, as an engine reads them.
 fn said_tokens(said: &[Said]) -> Tokens {
     said.iter().map(|said| chars4(&said.text)).sum()
 }

@@ -117,16 +117,17 @@ fn files(
         let (Some(key), Some(session)) = (path.to_str(), session_of(&path)) else { continue };
         let project = project_of(&path, sessions.places);
         let file = SessionFile { path: &path, key, project: &project, session: &session };
+        let mut progress = |n_bytes| {
+            if let Some(bar) = &mut bar {
+                bar.advance(n_bytes);
+            }
+        };
         let done = if let Some(of_session) = session_of_saved_output(&path) {
             let known = of_session.to_str().map(|key| index.source(key)).transpose()?.flatten();
             let title = known.map(|(_, session)| session.title).unwrap_or_default();
-            take_up_output(index, file, &title, ui.stop())
+            take_up_output(index, file, &title, ui.stop(), &mut progress)
         } else {
-            take_up_file(index, file, ui.stop(), &mut |n_bytes| {
-                if let Some(bar) = &mut bar {
-                    bar.advance(n_bytes);
-                }
-            })
+            take_up_file(index, file, ui.stop(), &mut progress)
         };
         match done {
             // One that went away since, or cannot be read, is no reason to leave the others out.

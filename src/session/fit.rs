@@ -13,7 +13,7 @@ use ctxc_core::apply::{Rewrite, ThinkingReach};
 use ctxc_core::plan::{PruneStage, Stage, TruncateStage};
 use ctxc_transcript::text::Tokens;
 
-/// How often a plan is made, each time corrected by what the edits of the one before came to.
+/// The most plans that are tried; each is corrected by the measured size of the one before.
 const MOST_PLANS: u32 = 4;
 
 /// What to fit a session to.
@@ -151,7 +151,7 @@ impl<'a, 'w> Fit<'a, 'w> {
         Ok(())
     }
 
-    /// What a plan comes to between `floor` and the target, if any does.
+    /// The first plan that brings the context between `floor` and the target, carried out.
     fn planned(&mut self, floor: Tokens) -> Result<Option<Fitted>, CommandError> {
         let mut correction = 0;
         for _ in 0..MOST_PLANS {
@@ -211,7 +211,7 @@ impl<'a, 'w> Fit<'a, 'w> {
         if fitted.size <= self.target {
             return Ok(fitted);
         }
-        // Where a conversation can begin only a try tells.
+        // Only a try shows at which message a conversation can begin.
         let (mut below, mut reached) = (self.target.0, lowest.0);
         while below + 1 < reached {
             let target = Tokens(u64::midpoint(below, reached));

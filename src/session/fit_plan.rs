@@ -24,7 +24,7 @@ pub(crate) struct Plan {
     pub(crate) stages: Vec<Stage>,
     /// The size of the newest message that is compacted, where some are.
     pub(crate) newest: Option<Tokens>,
-    /// How many `chars4` tokens of what the session holds should be left.
+    /// The `chars4` tokens that should be left of the session.
     pub(crate) left: u64,
 }
 
@@ -122,7 +122,7 @@ impl Figures {
         Ok(view.into_iter().chain([masking]).collect())
     }
 
-    /// What is left of the session once all results are removed that can be.
+    /// The `chars4` tokens that are left once all removable results are removed.
     pub(crate) fn left_by_removing(&self) -> u64 {
         self.now.saturating_sub(self.removable())
     }
@@ -145,7 +145,7 @@ impl Figures {
         }
     }
 
-    /// What removing the superseded results whole saves, in `chars4` tokens, thinking included.
+    /// The saving by removing the superseded results whole, in `chars4` tokens, thinking included.
     pub(crate) fn superseded(&self) -> u64 {
         let is_superseded = |item: &Removable| item.class == RemovableClass::Superseded;
         let kept = self.items.iter().zip(&self.kept).filter(|(item, _)| is_superseded(item));
@@ -185,7 +185,7 @@ impl Figures {
         })
     }
 
-    /// Which results are removed behind `view`, so that the context is in `range`, or as near to it as may be.
+    /// The results to remove after `view`, so that the context is in `range`, or as near to it as possible.
     fn masks_behind(&self, work: &OpenSession<'_>, view: &View, range: Range) -> FitChoice {
         let start = self.messages.place(view.start);
         let (behind, items): (Vec<usize>, Vec<Removable>) =

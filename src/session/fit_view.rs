@@ -42,7 +42,7 @@ pub(crate) struct Range {
 /// The messages of a session with their sizes, in `chars4` tokens.
 pub(crate) struct MessageSizes {
     messages: Messages,
-    /// What the messages hold, thinking aside, and what is left of them once their results are removed.
+    /// The sizes of the messages without thinking, and after removal of their results.
     sizes: Sums,
     least_sizes: Sums,
     /// The prompts among it.

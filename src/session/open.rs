@@ -54,7 +54,7 @@ fn note_plan(plan: Rewrite, rewrite: &mut Rewrite) {
     rewrite.records.extend(plan.records);
 }
 
-/// What becomes of a session.
+/// The planned result of an operation.
 struct Rendering {
     /// The session put together anew, where it is made of more than the file.
     rebased: Option<Rebased>,
@@ -272,10 +272,10 @@ impl<'a> OpenSession<'a> {
         Ok(())
     }
 
-    /// What `edits` make of the session, and what follows; `plan` is what they make of the file as it is.
+    /// Applies `edits` to the session, with all that follows from them; `plan` is their effect on the file as it is.
     fn render(&self, edits: &mut Edits, plan: Rewrite) -> Result<Rendering, CommandError> {
         let reach = if edits.removes_all_thinking { ThinkingReach::Everywhere } else { ThinkingReach::BehindChange };
-        // What was undone may hold again, though the file is the session as it is.
+        // An undone operation may hold again, though the file is the session as it is.
         if (self.reading.is_composed() || turns_back(edits)) && !edits.is_nothing() {
             return self.compose(edits, plan, reach);
         }

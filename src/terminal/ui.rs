@@ -121,40 +121,23 @@ impl Write for Stream {
 impl Ui {
     /// A way to the standard streams of this process. With `ColorChoice::Auto` colours need a terminal and no `NO_COLOR`.
     pub(crate) fn new(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>) -> Self {
-        Self {
-            verbosity,
-            color,
-            stop,
-            listener: Listener::Streams,
-            has_output: Arc::default(),
-            warnings: Mutex::default(),
-        }
+        Self::of(verbosity, color, stop, Listener::Streams)
     }
 
     /// A way to an agent, which gets to know of the warnings alone. Standard error has everything with
     /// [`Verbosity::Verbose`], and nothing without; standard output has nothing.
     #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
     pub(crate) fn to_agent(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>) -> Self {
-        Self {
-            verbosity,
-            color,
-            stop,
-            listener: Listener::Agent,
-            has_output: Arc::default(),
-            warnings: Mutex::default(),
-        }
+        Self::of(verbosity, color, stop, Listener::Agent)
     }
 
     /// A way to `streams`, without colours.
     pub(crate) fn kept(verbosity: Verbosity, streams: Streams, stop: Arc<AtomicBool>) -> Self {
-        Self {
-            verbosity,
-            color: ColorChoice::Never,
-            stop,
-            listener: Listener::Kept(streams),
-            has_output: Arc::default(),
-            warnings: Mutex::default(),
-        }
+        Self::of(verbosity, ColorChoice::Never, stop, Listener::Kept(streams))
+    }
+
+    fn of(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>, listener: Listener) -> Self {
+        Self { verbosity, color, stop, listener, has_output: Arc::default(), warnings: Mutex::default() }
     }
 
     /// Verbosity, colors and the stop flag, to make a `Ui` for an agent that says as much.

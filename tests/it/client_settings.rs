@@ -51,7 +51,7 @@ fn l_11_an_uninstall_gives_the_settings_back_byte_for_byte() {
         let again = stage.run(["client", "install"]).ended(0);
         assert!(said(&again).contains("nothing changed"), "{}", said(&again));
         assert_eq!(text_of(&stage).unwrap(), installed);
-        // What a person writes in between stays.
+        // Edits of a person in between stay.
         let edited = installed.replace("opus", "sonnet");
         fs::write(stage.home_path(SETTINGS), &edited).unwrap();
         for _ in 0..2 {

@@ -10,7 +10,7 @@ use ctxc_transcript::text::{Tokens, chars4, grouped, without_colors};
 
 /// What stands for the rest of a line.
 const MORE_OF_LINE: &str = "[...]";
-/// The most tokens for what came of a call, where lines of it follow.
+/// The most tokens for the outcome of a call that lines of it follow.
 const MOST_OUTCOME: u64 = 40;
 /// The least room, in tokens, for the beginning of a line.
 const LEAST_PART: u64 = 6;
@@ -40,8 +40,8 @@ pub fn digest(text: &str, limit: Tokens) -> String {
     if parts.is_empty() { within(&text, limit) } else { joined(&parts, &text, limit) }
 }
 
-/// A digest of `text`, a result, of at most `limit` tokens: what came of the call, and those of its lines that `kept` picks in so
-/// many characters. Empty where nothing can be told in so few.
+/// A digest of `text`, a result, of at most `limit` tokens: the outcome of the call, and the lines that `kept` picks in so many
+/// characters.
 #[must_use]
 pub fn digest_of_result(
     text: &str,
@@ -61,15 +61,15 @@ pub fn digest_of_result(
     } else {
         joined(&outcome(&lines), "", Tokens(limit.0.min(MOST_OUTCOME)))
     };
-    let mut told = Some(head).filter(|head| chars4(head) <= limit).unwrap_or_default();
-    let room = usize::try_from(limit.0 * 4).unwrap_or(usize::MAX).saturating_sub(told.chars().count());
+    let mut digest = Some(head).filter(|head| chars4(head) <= limit).unwrap_or_default();
+    let room = usize::try_from(limit.0 * 4).unwrap_or(usize::MAX).saturating_sub(digest.chars().count());
     for line in kept(&lines, room) {
-        let longer = if told.is_empty() { line.to_owned() } else { format!("{told}\n{line}") };
-        if !told.contains(line) && chars4(&longer) <= limit {
-            told = longer;
+        let longer = if digest.is_empty() { line.to_owned() } else { format!("{digest}\n{line}") };
+        if !digest.contains(line) && chars4(&longer) <= limit {
+            digest = longer;
         }
     }
-    told
+    digest
 }
 
 /// As many of `parts` as fit, one a line, the last of them cut at the end; then what else of `text` says most, where there

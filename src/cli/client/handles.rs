@@ -51,7 +51,7 @@ fn key_of_entry(scan: &Scan, bytes: &[u8]) -> Option<Digest> {
     Some(key(role, calls, results, &entry::text(scan, bytes)))
 }
 
-/// What both sides of a pair have in common: who says it, its calls, and its results, or its text where it has none.
+/// The same for a message and its entry: the role, the calls, and the results, or the text of a message without results.
 fn key<'a>(
     role: Role,
     calls: impl Iterator<Item = &'a [u8]>,

@@ -11,10 +11,10 @@ use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::text::json_string;
 
 const KEY: &[u8] = b"\"statusLine\"";
-/// What is around the member in a file that ctxc makes.
+/// The text around the member in a file that ctxc makes.
 const NEW_FILE: (&str, &str) = ("{\n  ", "\n}\n");
-/// What is around the member in front of a file's white space, where there is nothing else. In an object without members there
-/// is no space in front of it.
+/// The text around the member in a file of white space, which follows. In an object without members the member has no space in
+/// front of it.
 const NEW_OBJECT: (&str, &str) = ("{ ", "}");
 
 /// The program that a status line runs.
@@ -73,7 +73,7 @@ pub(super) fn add_line(settings: &Settings, command: &str) -> Result<Edit, Comma
                 let space = blank.of(text).to_owned();
                 Splice::new(at(first.key.range().start), [member.as_bytes(), b",", &space].concat())
             }
-            // Without a byte more, so that `{}` can be told from a file that ctxc made.
+            // Not a byte more, to distinguish `{}` from a file that ctxc made.
             None => Splice::new(at(skip_blank(&settings.json, 0) + 1), member),
         },
     };

@@ -1,4 +1,4 @@
-//! What a compaction in the client would remove and keep, for a person (L-10): a comparison of the messages before and after.
+//! Previews of a compaction in the client, for a person (L-10): a comparison of the messages before and after.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -25,7 +25,7 @@ pub(crate) struct Preview {
     sections: Vec<String>,
 }
 
-/// How many of the messages of a kind stay as they are.
+/// The number of messages of a kind that stay as they are.
 #[derive(Debug)]
 struct Share {
     n_kept: usize,

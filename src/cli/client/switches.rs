@@ -17,7 +17,7 @@ pub(crate) struct Layers {
     pub(crate) unreadable: Vec<String>,
 }
 
-/// Who may write a settings file.
+/// The precedence of a settings file, by its author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rank {
     /// The user, for all projects or one.

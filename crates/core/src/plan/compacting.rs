@@ -68,9 +68,9 @@ const MOST_CHUNKS: usize = 32;
 /// The chunks that a conversation is parted into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunking {
-    /// How many messages each has.
+    /// The number of messages in each.
     pub size: NonZeroUsize,
-    /// Where the number of chunks is bounded, how many of the latest keep this size; none where it is not bounded.
+    /// The number of the latest chunks that keep this size if the number of chunks is bounded; `None` if it is not.
     pub bounded_before: Option<usize>,
 }
 
@@ -86,8 +86,7 @@ impl Chunking {
     }
 }
 
-/// `chunks`, of which neighbours are put together where there are very many; the latest `n_last`, which a view shows, stay
-/// as they are.
+/// Joins neighbouring `chunks` if there are very many; the latest `n_last`, which a view shows, stay as they are.
 ///
 /// Each summary carries on the one before, so that the work grows with the number of chunks times what is carried. Of this
 /// many chunks all but the latest go up in one summary anyway (F-06).

@@ -120,7 +120,7 @@ pub fn fit(items: &[Removable], n_entries: usize, thinking: &ThinkingBehind, nee
 /// A choice under way.
 struct Taken<'a> {
     thinking: &'a ThinkingBehind,
-    /// How many are at each place.
+    /// The number of chosen items at each place.
     places: BTreeMap<usize, usize>,
     /// What the items themselves save.
     items: u64,

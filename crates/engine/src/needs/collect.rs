@@ -67,9 +67,7 @@ impl Needs {
         let at = self.n_messages;
         self.n_chars += text.chars().count() as u64;
         for piece in text.lines().flat_map(cut) {
-            let mut names: Vec<&str> = facts(piece).map(|word| word.text).collect();
-            names.sort_unstable();
-            names.dedup();
+            let names = names_in(piece);
             if names.is_empty() {
                 continue;
             }
@@ -90,15 +88,6 @@ impl Needs {
                 }
             }
         }
-        if title.is_none() && self.uses.len() > MOST_USES {
-            self.drop_oldest();
-        }
-    }
-
-    /// Drops the older half of the facts that occurred once.
-    fn drop_oldest(&mut self) {
-        let newest_half = self.n_messages / 2;
-        self.uses.retain(|_, uses| uses.is_repeated() || uses.is_after(newest_half));
     }
 
     /// Keeps the lines that are most likely to be needed, and the uses of their facts.
@@ -206,6 +195,14 @@ fn names<'n>(titles: &'n [String], lines: &'n [Line]) -> Vec<&'n str> {
     let mut seen = HashSet::new();
     let texts = titles.iter().chain(lines.iter().map(|line| &line.text));
     texts.flat_map(|text| facts(text)).map(|word| word.text).filter(|name| seen.insert(*name)).collect()
+}
+
+/// The facts of `piece`, each once.
+pub(super) fn names_in(piece: &str) -> Vec<&str> {
+    let mut names: Vec<&str> = facts(piece).map(|word| word.text).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 /// The words of `text` that are facts.

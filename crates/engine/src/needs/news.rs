@@ -1,83 +1,117 @@
-//! The lines that stay of a text when the text goes.
+//! The lines that are kept of a text that is removed.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use super::collect::{Needs, cut, facts};
+use super::collect::{cut, facts, names_in};
+use super::pick::{OVERHEAD, worth_of};
 use super::source::Source;
+use super::uses::Uses;
 use super::weights::chance;
-use ctxc_transcript::IdHash;
 
 /// The least chance for each character that keeps a line. It is the same for all texts: one with nothing that is needed keeps
-/// nothing, and what stays of one does not depend on which others go.
+/// nothing, and the lines that are kept of one do not depend on which others are removed.
 const LEAST_WORTH: f32 = 0.000_3;
-/// A line costs so many characters beside its own.
-const OVERHEAD: usize = 8;
+/// The most facts that are held. With more, the half that was not named for longest is dropped, and is never kept for.
+const MOST_FACTS: usize = 1 << 17;
 
-/// The facts of a conversation of which some texts go.
+/// The facts of a conversation of which some texts are removed.
 #[derive(Debug, Default)]
 pub struct News {
-    needs: Needs,
-    /// The facts of texts that stay.
-    shown: HashSet<IdHash>,
+    n_messages: u32,
+    facts: HashMap<String, Fact>,
+}
+
+#[derive(Debug, Default)]
+struct Fact {
+    uses: Uses,
+    /// Whether a text that is not removed has it.
+    is_shown: bool,
 }
 
 impl News {
-    /// Reads a text of the current message, which goes.
+    /// Reads a text of the current message that is removed.
     pub fn read(&mut self, source: Source, text: &str) {
-        self.needs.read(source, None, text);
+        self.count(source, text, false);
     }
 
-    /// Reads a text of the current message, which stays.
+    /// Reads a text of the current message that stays.
     pub fn read_kept(&mut self, source: Source, text: &str) {
-        self.read(source, text);
-        self.shown.extend(facts(text).map(|word| IdHash::of(word.text.as_bytes())));
+        self.count(source, text, true);
+    }
+
+    fn count(&mut self, source: Source, text: &str, is_shown: bool) {
+        for piece in text.lines().flat_map(cut) {
+            let names = names_in(piece);
+            let n_facts = u32::try_from(names.len()).unwrap_or(u32::MAX);
+            for name in names {
+                if !self.facts.contains_key(name) {
+                    self.facts.insert(name.to_owned(), Fact::default());
+                }
+                if let Some(fact) = self.facts.get_mut(name) {
+                    fact.uses.count(self.n_messages, source, n_facts);
+                    fact.is_shown |= is_shown;
+                }
+            }
+            if self.facts.len() > MOST_FACTS {
+                self.drop_oldest();
+            }
+        }
+    }
+
+    /// Drops the half of the facts that was not named for longest.
+    fn drop_oldest(&mut self) {
+        let mut last: Vec<u32> = self.facts.values().map(|fact| fact.uses.last()).collect();
+        let middle = last.len() / 2;
+        let (_, &mut oldest, _) = last.select_nth_unstable(middle);
+        self.facts.retain(|_, fact| fact.uses.last() > oldest);
     }
 
     /// Ends a message: what is read next is from the one after.
     pub fn next_message(&mut self) {
-        self.needs.next_message();
+        self.n_messages += 1;
     }
 
     /// The pieces of `lines`, a text of message `at`, that the agent is likely to need: their facts are in no text that stays, and
     /// in no message after it. In their order, and together of at most `room` characters.
     #[must_use]
     pub fn lines<'t>(&self, lines: &[&'t str], at: u32, room: usize) -> Vec<&'t str> {
-        let pieces: Vec<&str> = lines.iter().flat_map(|line| cut(line)).collect();
-        let mut of_pieces: Vec<Vec<(&str, f32)>> = pieces.iter().map(|piece| self.new_facts(piece, at)).collect();
-        let mut said: HashSet<&str> = HashSet::new();
+        struct Piece<'t> {
+            text: &'t str,
+            n_chars: usize,
+            facts: Vec<(&'t str, f32)>,
+        }
+        let pieces = lines.iter().flat_map(|line| cut(line)).filter_map(|text| {
+            let facts = self.new_facts(text, at);
+            (!facts.is_empty()).then(|| Piece { text, n_chars: text.chars().count() + 1, facts })
+        });
+        let mut pieces: Vec<Piece<'_>> = pieces.collect();
+        let mut shown: HashSet<&str> = HashSet::new();
         let (mut picked, mut used) = (Vec::new(), 0);
         loop {
-            let mut best: Option<(f32, usize, usize)> = None;
-            for (idx, (piece, facts)) in pieces.iter().zip(&mut of_pieces).enumerate() {
-                facts.retain(|(name, _)| !said.contains(name));
-                if facts.is_empty() {
-                    continue;
-                }
-                let n_chars = piece.chars().count() + 1;
-                #[expect(clippy::cast_precision_loss, reason = "a line has few characters")]
-                let worth = facts.iter().map(|(_, chance)| chance).sum::<f32>() / (n_chars + OVERHEAD) as f32;
-                if worth >= LEAST_WORTH && used + n_chars <= room && best.is_none_or(|(most, ..)| worth > most) {
-                    best = Some((worth, idx, n_chars));
+            let mut best: Option<(f32, usize)> = None;
+            for (idx, Piece { n_chars, facts, .. }) in pieces.iter_mut().enumerate() {
+                facts.retain(|(name, _)| !shown.contains(name));
+                let worth = worth_of(facts.iter().map(|(_, chance)| chance).sum(), *n_chars + OVERHEAD);
+                if worth >= LEAST_WORTH && used + *n_chars <= room && best.is_none_or(|(most, _)| worth > most) {
+                    best = Some((worth, idx));
                 }
             }
-            let Some((_, idx, n_chars)) = best else { break };
-            said.extend(of_pieces.get(idx).into_iter().flatten().map(|(name, _)| *name));
-            used += n_chars;
+            let Some((idx, piece)) = best.and_then(|(_, idx)| Some((idx, pieces.get(idx)?))) else { break };
+            shown.extend(piece.facts.iter().map(|(name, _)| *name));
+            used += piece.n_chars;
             picked.push(idx);
         }
         picked.sort_unstable();
-        picked.into_iter().filter_map(|idx| pieces.get(idx).copied()).collect()
+        picked.into_iter().filter_map(|idx| pieces.get(idx)).map(|piece| piece.text).collect()
     }
 
     /// The facts of `piece` that no text that stays has, and that message `at` is the last to name; each with its chance.
     fn new_facts<'t>(&self, piece: &'t str, at: u32) -> Vec<(&'t str, f32)> {
         let mut found: Vec<(&str, f32)> = Vec::new();
         for word in facts(piece) {
-            if let Some(uses) = self.needs.uses.get(word.text).filter(|uses| uses.is_last_in(at))
-                && !self.shown.contains(&IdHash::of(word.text.as_bytes()))
-                && found.iter().all(|(name, _)| *name != word.text)
-            {
-                found.push((word.text, chance(uses.features(word.text, word.shape, self.needs.n_messages))));
+            let fact = self.facts.get(word.text).filter(|fact| !fact.is_shown && fact.uses.last() == at);
+            if let Some(Fact { uses, .. }) = fact.filter(|_| found.iter().all(|(name, _)| *name != word.text)) {
+                found.push((word.text, chance(uses.features(word.text, word.shape, self.n_messages))));
             }
         }
         found

@@ -9,9 +9,15 @@ use super::weights::chance;
 use crate::language::Shape;
 
 /// A line costs so many characters beside its own: a short one is not worth more for being short.
-const OVERHEAD: usize = 8;
+pub(super) const OVERHEAD: usize = 8;
 /// The characters around a title and around a line.
 const FRAME: usize = 2;
+
+/// The chances that a line adds for each of so many characters.
+#[expect(clippy::cast_precision_loss, reason = "a line has few characters")]
+pub(super) fn worth_of(chances: f32, n_chars: usize) -> f32 {
+    chances / n_chars as f32
+}
 
 /// The lines of a conversation while some of them are picked.
 struct Picking<'n> {
@@ -142,8 +148,7 @@ impl<'n> Picking<'n> {
         let of_title = self.new_title(line).and_then(|_| self.of_titles.get(line.title as usize));
         let of_title = of_title.into_iter().flatten().filter(|fact| facts.binary_search(fact).is_err());
         let added: f32 = facts.iter().chain(of_title).filter_map(|fact| self.chances.get(*fact as usize)).sum();
-        #[expect(clippy::cast_precision_loss, reason = "a line has few characters")]
-        let worth = added / (self.cost(at) + OVERHEAD) as f32;
+        let worth = worth_of(added, self.cost(at) + OVERHEAD);
         (worth > 0.0).then(|| (worth.to_bits(), at))
     }
 

@@ -130,3 +130,16 @@ fn k_10_of_a_text_that_goes_the_lines_stay_that_nothing_else_says() {
     assert_eq!(news.lines(&lines, 1, 20), [""; 0]);
     assert_eq!(news.lines(&["src/later.rs is there"], 2, 1000), ["src/later.rs is there"]);
 }
+
+// K-10
+#[test]
+fn k_10_of_very_many_facts_the_newest_are_held() {
+    let mut news = News::default();
+    for message in 0..400 {
+        let lines: Vec<String> = (0..1000).map(|n| format!("src/part_{message}/file_{n}.rs")).collect();
+        news.read(Source::Result, &lines.join("\n"));
+        news.next_message();
+    }
+    assert_eq!(news.lines(&["src/part_399/file_7.rs"], 399, 1000), ["src/part_399/file_7.rs"]);
+    assert_eq!(news.lines(&["src/part_0/file_7.rs"], 0, 1000), [""; 0]);
+}

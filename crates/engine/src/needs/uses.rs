@@ -67,19 +67,9 @@ impl Uses {
         }
     }
 
-    /// Whether message `at` is the last that names the fact.
-    pub(super) const fn is_last_in(&self, at: u32) -> bool {
-        self.last == at
-    }
-
-    /// Whether several messages name the fact.
-    pub(super) const fn is_repeated(&self) -> bool {
-        self.n_messages > 1
-    }
-
-    /// Whether the last message that names it comes after message `at`.
-    pub(super) const fn is_after(&self, at: u32) -> bool {
-        self.last > at
+    /// The last message that names the fact.
+    pub(super) const fn last(&self) -> u32 {
+        self.last
     }
 
     fn of(&self, sources: &[Source]) -> u32 {

@@ -55,7 +55,7 @@ pub struct Compaction<'a> {
 }
 
 impl Scope {
-    /// What is compacted of `chain` where the newest `keep_recent` messages stay, parted by `chunking`;
+    /// The messages of `chain` before the newest `keep_recent`, parted by `chunking`;
     /// the lines of `without` are gone already. `None` where no message is left to go.
     ///
     /// # Errors

@@ -85,7 +85,7 @@ pub fn cut_text(page: Page<'_>, text: &str, label: Label<'_>, rewrite: &mut Rewr
 /// stays. Returns what was cut; `None`, with nothing done, where there is no such call, nothing of it is long, or it is
 /// cut already.
 ///
-/// The command shows the whole line, and the function has what stays of a string.
+/// The command shows the whole line; the function returns the text that is kept of a string.
 pub fn cut_input(
     page: Page<'_>,
     at: usize,

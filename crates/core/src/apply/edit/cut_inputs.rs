@@ -16,7 +16,7 @@ use ctxc_transcript::{Index, LineNo, LineSet};
 pub(in crate::apply) const INPUTS: &str = "inputs";
 
 /// Shortens the long strings among the parameters of `calls`, which are given by their places with their handles.
-/// `kept` is what stays of a string in a line. Returns what was cut.
+/// `kept` returns the text that is kept of a string in a line. Returns what was cut.
 ///
 /// # Errors
 /// When the source cannot be read.

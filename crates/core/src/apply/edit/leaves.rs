@@ -22,7 +22,7 @@ pub(in crate::apply) enum Reader<'a> {
     Model {
         /// The command that shows what was there; see [`ArchiveRef::command`](crate::apply::ArchiveRef::command).
         command: &'a str,
-        /// What stays of a string.
+        /// The text that is kept of a string.
         kept: &'a dyn Fn(&str) -> String,
     },
 }

@@ -17,7 +17,8 @@ use jiff::Timestamp;
 /// The shortest text that is indexed, in bytes, unless the file ends before: a match is shown with what is around it.
 const PORTION: usize = 16 << 10;
 
-/// Brings `index` up to date with the saved tool result `output`, of the session with this title.
+/// Brings `index` up to date with the saved tool result `output`, of the session with this title. `progress` gets the numbers of
+/// bytes that are indexed.
 ///
 /// # Errors
 /// When the file cannot be read, the index not be written, or `stop` was set; nothing is indexed of it then.
@@ -26,6 +27,7 @@ pub fn take_up_output(
     output: SessionFile<'_>,
     title: &str,
     stop: &AtomicBool,
+    progress: &mut dyn FnMut(u64),
 ) -> Result<(), FindError> {
     at_once(index, |index| {
         let metadata = output.path.metadata()?;
@@ -60,6 +62,7 @@ pub fn take_up_output(
             index.put_text(output.project, FindPlace { source, line, at: 0, start }, &text)?;
             line = line.saturating_add(n_lines);
             start += n_bytes;
+            progress(n_bytes);
         }
         Ok(())
     })

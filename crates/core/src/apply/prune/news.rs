@@ -17,7 +17,6 @@ use ctxc_transcript::text::{Tokens, json_string};
 use ctxc_transcript::{Index, LineNo, entry};
 
 /// The facts of a conversation, and the numbers of its messages.
-#[derive(Default)]
 pub(in crate::apply) struct PrunedNews {
     news: News,
     messages: HashMap<LineNo, u32>,

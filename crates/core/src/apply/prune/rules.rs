@@ -112,14 +112,15 @@ pub fn prune(
         rows.row(name);
     }
     let described = describe(file, index, planned.iter().filter_map(|(_, it)| it.place(&calls)))?;
+    // To read all texts takes longer than all else: only where lines of them are wanted.
     let news = if stage.mask.is_some() && stage.digest_tokens > 0 {
         let cut: HashSet<Place> = planned.iter().filter_map(|(_, it)| it.place(&calls)).collect();
         let shortens = |place| stage.also.contains(&AlsoRemoved::Inputs) && cut.contains(&place);
-        PrunedNews::read(file, index, &chain.lines, &shortens)?
+        Some(PrunedNews::read(file, index, &chain.lines, &shortens)?)
     } else {
-        PrunedNews::default()
+        None
     };
-    let work = Work { file, index, pruning, archive_ref, calls: &calls, news: &news };
+    let work = Work { file, index, pruning, archive_ref, calls: &calls, news: news.as_ref() };
     let pruned = work.cut_results(planned, described, &mut rows, rewrite)?;
     let mut keeps_dead = false;
     for also in ALSO.into_iter().filter(|also| stage.also.contains(also)) {
@@ -128,14 +129,10 @@ pub fn prune(
             AlsoRemoved::Images => cuts = cut_images(transcript, horizon, &calls.calls, archive_ref, rewrite)?,
             AlsoRemoved::Inputs => {
                 let cut_calls = pruned.iter().map(|(place, call)| (*place, call.handle.to_string())).collect();
-                cuts = cut_inputs(
-                    file,
-                    index,
-                    &cut_calls,
-                    archive_ref,
-                    &|line, text| news.kept(line, text, stage.digest_tokens),
-                    rewrite,
-                )?;
+                let kept = |line, text: &str| {
+                    news.as_ref().map_or_else(String::new, |news| news.kept(line, text, stage.digest_tokens))
+                };
+                cuts = cut_inputs(file, index, &cut_calls, archive_ref, &kept, rewrite)?;
             }
             AlsoRemoved::Progress => gone = drop_progress(index, rewrite),
             // The client may find the newest message by its time, and resume from there.
@@ -200,7 +197,8 @@ struct Work<'a> {
     pruning: &'a Pruning,
     archive_ref: &'a ArchiveRef,
     calls: &'a Calls,
-    news: &'a PrunedNews,
+    /// The lines that are kept of what is removed; nothing of it is kept without.
+    news: Option<&'a PrunedNews>,
 }
 
 impl Work<'_> {
@@ -249,7 +247,7 @@ impl Work<'_> {
         Ok(pruned)
     }
 
-    /// What takes the place of a result, with the size of the lines that stay; `None` where that would be no shorter.
+    /// The placeholder of a result, with the size of the lines that are kept in it; `None` where that would be no shorter.
     fn text_for(
         &self,
         (page, line): (Page<'_>, Digest),
@@ -261,15 +259,16 @@ impl Work<'_> {
         let what = described.brief(ARGUMENT_LEN);
         let most = self.pruning.stage.digest_tokens;
         let text = || page.result_text(result.block as usize);
-        let (fate, digest, least_saved) = if planned.superseded.is_some() {
-            // What the newer one says is not said here.
-            ("superseded", self.news.kept(page.line, &text(), most), self.pruning.least_saved())
-        } else {
-            ("masked", self.news.digest(page.line, &text(), Tokens(most)), LEAST_SAVED)
+        let (fate, digest, least_saved) = match (self.news, planned.superseded) {
+            (None, Some(_)) => ("superseded", String::new(), self.pruning.least_saved()),
+            (None, None) => ("masked", String::new(), LEAST_SAVED),
+            // The outcome is that of the newer call.
+            (Some(news), Some(_)) => ("superseded", news.kept(page.line, &text(), most), self.pruning.least_saved()),
+            (Some(news), None) => ("masked", news.digest(page.line, &text(), Tokens(most)), LEAST_SAVED),
         };
         let placeholder = Placeholder { what: &what, fate, tokens: call.tokens, line, archive_ref: self.archive_ref };
         let is_worth_it = |text: &str| chars4(text).0 + least_saved.0 <= call.tokens.0;
-        // What saves less than it costs is not worth what it hides.
+        // A cut that saves less than it costs only hides something.
         let first = placeholder.first(|text| chars4(text).0 * 2 <= call.tokens.0 && is_worth_it(text));
         if digest.is_empty() {
             return first.map(|first| (first, Tokens::ZERO));
