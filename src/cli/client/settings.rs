@@ -62,6 +62,15 @@ impl Settings {
         Ok(Self { path: path.to_owned(), text: Some(text), json })
     }
 
+    /// The settings in the file at `path`, as the client takes them.
+    ///
+    /// # Errors
+    /// A sentence on why the client takes nothing from the file.
+    pub(crate) fn read_by_client(path: &Path) -> Result<Self, String> {
+        let settings = Self::read(path).map_err(|error| error.sentence())?;
+        settings.skipped().map_or(Ok(settings), Err)
+    }
+
     /// The path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path

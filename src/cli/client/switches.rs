@@ -53,12 +53,9 @@ impl Layers {
         for (rank, path) in
             own.map(|path| (Rank::User, path)).into_iter().chain(managed.map(|path| (Rank::Managed, path)))
         {
-            match Settings::read(&path) {
-                Ok(settings) => match settings.skipped() {
-                    None => layers.settings.push((rank, settings)),
-                    Some(reason) => layers.unreadable.push(reason),
-                },
-                Err(error) => layers.unreadable.push(error.sentence()),
+            match Settings::read_by_client(&path) {
+                Ok(settings) => layers.settings.push((rank, settings)),
+                Err(problem) => layers.unreadable.push(problem),
             }
         }
         layers

@@ -164,9 +164,7 @@ fn look_for_leftovers(archive: Option<&dyn Archive>, url: &str, places: Option<&
 fn look_at_client(places: &Places, client: Option<FoundClient>, doctor: &mut Doctor) {
     let Some(folder) = places.projects.parent() else { return };
     let is_found = folder.is_dir();
-    let settings = Settings::read(&folder.join("settings.json")).map_err(|error| error.sentence());
-    let settings = settings.and_then(|settings| settings.skipped().map_or(Ok(settings), Err));
-    let cleanup_days = match settings {
+    let cleanup_days = match Settings::read_by_client(&folder.join("settings.json")) {
         Ok(settings) => settings.get(&["cleanupPeriodDays"]).and_then(|days| serde_json::from_slice(days).ok()),
         Err(problem) => {
             doctor.find("client", problem, "correct it; until then the client and ctxc use its defaults");
