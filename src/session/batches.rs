@@ -1,5 +1,7 @@
 //! The batches that a conversation starts with, and those that a compaction adds to them.
 
+use std::sync::Arc;
+
 use super::error::CommandError;
 use crate::report::compact::{BatchRow, ChunkRow, CompactStats, Kept};
 use crate::session::archives;
@@ -11,13 +13,14 @@ use ctxc_core::apply::{Chunk, Labels, NamedBatch, PriorSummary, ReadChunk, find_
 use ctxc_core::plan::{Batch, Clip, Ledger, Room, refold, view};
 use ctxc_engine::Said;
 use ctxc_engine::run::Summarized;
+use ctxc_store::Record;
 use ctxc_transcript::text::{Stopped, Tokens, chars4};
 
 /// Batches, oldest first.
 pub(crate) struct Batches {
-    all: Vec<NamedBatch>,
+    all: Vec<Arc<NamedBatch>>,
     /// Those that were made now, also where others took their place at once.
-    added: Vec<NamedBatch>,
+    added: Vec<Arc<NamedBatch>>,
     labels: Labels,
     /// The session that is compacted.
     session: String,
@@ -57,7 +60,7 @@ impl Batches {
                 if let Some(newest) = batches.last() {
                     opened.existing.clone_from(&newest.batch.text);
                 }
-                opened.all = batches;
+                opened.all = batches.into_iter().map(Arc::new).collect();
             }
             None => work.ui.warning(
                 "summaries of this session are missing from the archive; its opening text is used as the summary so far",
@@ -123,9 +126,9 @@ impl Batches {
             let said = earlier(self.all.get(oldest.clone()).unwrap_or_default());
             let summary = self.summarize(work, &[said], "", &self.rest(&how.summarizing))?.pop();
             let later = self.all.split_off(oldest.end);
-            let (names, batches): (Vec<String>, Vec<Batch>) =
-                self.all.drain(..).map(|named| (named.name, named.batch)).unzip();
-            self.add(Batch::over(&batches, summary.unwrap_or_default()), names);
+            let oldest = std::mem::take(&mut self.all);
+            let names = oldest.iter().map(|named| named.name.clone()).collect();
+            self.add(Batch::over(oldest.iter().map(|named| &named.batch), summary.unwrap_or_default()), names);
             self.all.extend(later);
             stats.refolds += 1;
         }
@@ -183,8 +186,8 @@ impl Batches {
         if let Some(oldest) = refold(self.all.len(), clip(how)) {
             let later = self.all.split_off(oldest.end);
             said.push(earlier(&self.all));
-            let batches: Vec<Batch> = self.all.drain(..).map(|named| named.batch).collect();
-            self.add(Batch::over(&batches, "x".repeat(most)), Vec::new());
+            let oldest = std::mem::take(&mut self.all);
+            self.add(Batch::over(oldest.iter().map(|named| &named.batch), "x".repeat(most)), Vec::new());
             self.all.extend(later);
             stats.refolds += 1;
         }
@@ -194,8 +197,8 @@ impl Batches {
     }
 
     fn add(&mut self, batch: Batch, made_of: Vec<String>) {
-        let named = NamedBatch::new(batch, &self.session, made_of, &mut self.labels);
-        self.added.push(named.clone());
+        let named = Arc::new(NamedBatch::new(batch, &self.session, made_of, &mut self.labels));
+        self.added.push(Arc::clone(&named));
         self.all.push(named);
     }
 
@@ -211,9 +214,13 @@ impl Batches {
         view(&batches, clip(how), &ledger, session, room)
     }
 
-    /// The batches that were made now.
-    pub(crate) fn added(&self) -> &[NamedBatch] {
-        &self.added
+    /// The records that keep the batches that were made now; none where nothing is kept.
+    pub(crate) fn into_records(self) -> impl Iterator<Item = Record> {
+        let kept = match self.kept {
+            Kept::InArchive => self.added,
+            Kept::Nowhere => Vec::new(),
+        };
+        kept.into_iter().map(|named| named.record())
     }
 
     /// The names of all batches, as a boundary notes them; none where they are not kept.
@@ -250,8 +257,8 @@ fn said_tokens(said: &[Said]) -> Tokens {
 }
 
 /// What earlier summaries say, for the one that takes their place.
-fn earlier(batches: &[NamedBatch]) -> Vec<Said> {
-    let said = |named: &NamedBatch| Said { speaker: "summary".to_owned(), text: named.batch.text.clone() };
+fn earlier(batches: &[Arc<NamedBatch>]) -> Vec<Said> {
+    let said = |named: &Arc<NamedBatch>| Said { speaker: "summary".to_owned(), text: named.batch.text.clone() };
     batches.iter().map(said).collect()
 }
 

@@ -8,7 +8,7 @@ use crate::report::compact::{CompactReport, CompactStats, Reason};
 use crate::session::batches::{Batches, read};
 use crate::session::open::OpenSession;
 use crate::session::options::{Compacting, EngineChoice, Keep, Mode, Summaries, Trigger};
-use ctxc_core::apply::{Compaction, NamedBatch, ReadChunk, Rewrite, Scope, ThinkingReach, compact, noted, own_edits};
+use ctxc_core::apply::{Compaction, ReadChunk, Rewrite, Scope, ThinkingReach, compact, noted, own_edits};
 use ctxc_core::plan::Chunking;
 use ctxc_core::version::Edit;
 use ctxc_transcript::text::{Tokens, chars4};
@@ -101,8 +101,8 @@ pub(crate) fn compact_conversation(
     let edits =
         reading.named(compact(reading.transcript(), &compaction, rewrite.clone(), &reading.past.lines, n_stored))?;
     rewrite = take(work, edits, &rewrite)?;
-    rewrite.records.extend(summaries.added().iter().map(NamedBatch::record));
     summaries.tell(how, &mut stats);
+    rewrite.records.extend(summaries.into_records());
     Ok((rewrite, stats))
 }
 

@@ -27,7 +27,7 @@ const UNKNOWN: &str = "-";
 impl Batch {
     /// The batch that takes the place of `batches`, which stand in their order, with `text` as its summary.
     #[must_use]
-    pub fn over(batches: &[Self], text: String) -> Self {
+    pub fn over<'a>(batches: impl IntoIterator<Item = &'a Self>, text: String) -> Self {
         let mut over = Self { text, ..Self::default() };
         for batch in batches {
             over.depth = over.depth.max(batch.depth.saturating_add(1));

@@ -4,6 +4,9 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
+/// How many bytes are hashed at a time, of which BLAKE3 hashes several kilobytes at once.
+const BUFFER: usize = 1 << 16;
+
 /// The BLAKE3 digest of some bytes. Prints as 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
@@ -21,6 +24,15 @@ impl Digest {
     /// When that cannot be read.
     pub fn of_reader(reader: impl io::Read) -> io::Result<Self> {
         Ok(blake3::Hasher::new().update_reader(reader)?.finalize().into())
+    }
+
+    /// The digest of `value` as JSON, which is not held. Of a value that is no JSON, the digest of what comes before the error.
+    #[must_use]
+    pub fn of_json(value: &impl serde::Serialize) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        // A hasher takes everything.
+        let _whole = serde_json::to_writer(io::BufWriter::with_capacity(BUFFER, &mut hasher), value);
+        hasher.finalize().into()
     }
 
     /// The digest as it is stored.

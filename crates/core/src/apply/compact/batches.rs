@@ -4,6 +4,7 @@
 //! and not of the archive: whatever is undone, copied or done twice, each transcript has those that it was written with,
 //! and none is ever removed or changed. One that was summarized again is named by the batch in which it went up.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
@@ -30,18 +31,18 @@ pub struct NamedBatch {
 /// What the archive keeps of a batch beside its text.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Meta {
-    label: String,
+struct Meta<'a> {
+    label: Cow<'a, str>,
     #[serde(rename = "folds")]
-    made_of: Vec<String>,
-    ledger: Ledger,
+    made_of: Cow<'a, [String]>,
+    ledger: Cow<'a, Ledger>,
 }
 
 impl NamedBatch {
     /// `batch`, which is of `session` and made of the batches called `made_of`.
     #[must_use]
     pub fn new(batch: Batch, session: &str, made_of: Vec<String>, labels: &mut Labels) -> Self {
-        let name = Digest::of(&content(&batch, session, &made_of)).to_string();
+        let name = key(&batch, session, &made_of).to_string();
         let end = batch.end.map_or_else(|| "undated".to_owned(), |end| end.to_string());
         let label = labels.give(&name, &format!("compaction-batch-{session}-{end}"));
         Self { name, label, session: session.to_owned(), batch, made_of }
@@ -51,9 +52,9 @@ impl NamedBatch {
     #[must_use]
     pub fn record(&self) -> Record {
         let Self { label, session, batch, made_of, .. } = self;
-        let meta = Meta { label: label.clone(), made_of: made_of.clone(), ledger: batch.ledger.clone() };
+        let meta = Meta { label: label.into(), made_of: made_of.into(), ledger: Cow::Borrowed(&batch.ledger) };
         Record {
-            key: Digest::of(&content(batch, session, made_of)),
+            key: key(batch, session, made_of),
             document: Document {
                 kind: Kind::Batch,
                 session: Some(session.clone()),
@@ -70,20 +71,21 @@ impl NamedBatch {
     /// The batch that `record` keeps.
     #[must_use]
     pub fn of(record: Record) -> Self {
-        let meta: Meta = record.meta.as_deref().and_then(|meta| serde_json::from_str(meta).ok()).unwrap_or_default();
+        let meta: Meta<'_> =
+            record.meta.as_deref().and_then(|meta| serde_json::from_str(meta).ok()).unwrap_or_default();
         Self {
             name: record.key.to_string(),
-            label: meta.label,
+            label: meta.label.into_owned(),
             session: record.document.session.unwrap_or_default(),
-            batch: Batch::read(&record.document.text, meta.ledger),
-            made_of: meta.made_of,
+            batch: Batch::read(&record.document.text, meta.ledger.into_owned()),
+            made_of: meta.made_of.into_owned(),
         }
     }
 }
 
-/// What a batch is, in bytes: equal ones have one name.
-fn content(batch: &Batch, session: &str, made_of: &[String]) -> Vec<u8> {
-    serde_json::to_vec(&(session, batch.stored(), &batch.ledger, made_of)).unwrap_or_default()
+/// The digest of all that a batch is: equal ones have one name.
+fn key(batch: &Batch, session: &str, made_of: &[String]) -> Digest {
+    Digest::of_json(&(session, batch.stored(), &batch.ledger, made_of))
 }
 
 /// The batches called `names`, in that order; `None` where the archive lacks one of them.

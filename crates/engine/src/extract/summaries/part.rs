@@ -1,6 +1,7 @@
 //! What a summary is made of, before it is parted: the summary so far, prompts, and what else was said.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use super::super::bonds::is_question;
 use super::super::features::units;
@@ -57,6 +58,7 @@ impl<'t> Part<'t> {
         let n_carried = parts.len();
         let mut messages = wanted.messages.iter().enumerate().peekable();
         let mut asked: Option<&str> = None;
+        let mut carried = HashMap::new();
         while let Some((n, said)) = messages.next() {
             let (text, zone) = (said.text.trim(), n + 1);
             if text.is_empty() {
@@ -65,7 +67,11 @@ impl<'t> Part<'t> {
             let goes_on = messages.peek().is_some_and(|(_, next)| next.speaker != "user");
             let role = match said.speaker.as_str() {
                 "summary" => {
+                    let n_before = parts.len();
                     of_summary(&said.text, zone, &mut parts);
+                    if wanted.prompts == Prompts::Whole {
+                        carry_on(&mut parts, n_before, &mut carried);
+                    }
                     continue;
                 }
                 "user" => Role::Prompt,
@@ -101,6 +107,25 @@ impl<'t> Part<'t> {
             _ if prompts == Prompts::Whole => Part { text: shorten(text, WHOLE_PROMPT), role: Role::Prompt, zone },
             _ => Part { text: Cow::Borrowed(text), role: Role::Prompt, zone },
         }
+    }
+}
+
+/// Drops the prompts of the parts from `n_before` on, which are of one summary, that an earlier summary has: each carries on the one
+/// before. They keep their place, and are what the newest says that they are. `carried` has the places of those that were there.
+fn carry_on<'t>(parts: &mut Vec<Part<'t>>, n_before: usize, carried: &mut HashMap<Cow<'t, str>, Vec<usize>>) {
+    let mut n_seen: HashMap<Cow<'t, str>, usize> = HashMap::new();
+    for part in parts.split_off(n_before) {
+        if matches!(part.role, Role::Item(Section::Asked | Section::Goal | Section::Constraints)) {
+            let places = carried.entry(part.text.clone()).or_default();
+            let nth = n_seen.entry(part.text.clone()).or_default();
+            *nth += 1;
+            if let Some(earlier) = places.get(*nth - 1).and_then(|at| parts.get_mut(*at)) {
+                earlier.role = part.role;
+                continue;
+            }
+            places.push(parts.len());
+        }
+        parts.push(part);
     }
 }
 

@@ -47,6 +47,34 @@ fn conversation() -> Vec<Said> {
     ]
 }
 
+// F-06
+#[test]
+fn f_06_summaries_that_carry_on_each_other_give_each_prompt_once() {
+    let messages = [
+        said("summary", "Goal:\n- Add a cache to the reader.\n\nAsked:\n- go on\n- go on"),
+        said(
+            "summary",
+            "Goal:\n- Now write the tests of the cache.\n\nAsked:\n- Add a cache to the reader.\n- go on\n- go on\n- go on",
+        ),
+    ];
+    let wanted = Summarize {
+        messages: messages.as_slice().into(),
+        prompts: Prompts::Whole,
+        limit: Tokens(500),
+        ..Summarize::default()
+    };
+    assert_snapshot!(summarize(&wanted), @"
+    Goal:
+    - Now write the tests of the cache.
+
+    Asked:
+    - Add a cache to the reader.
+    - go on
+    - go on
+    - go on
+    ");
+}
+
 // F-12
 #[test]
 fn f_12_prompts_stay_verbatim_then_decisions_rules_failures_and_findings() {
