@@ -1,6 +1,7 @@
 //! Which tests fail: what later runs say of earlier ones, kept so that it can be said of others still to come.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +51,6 @@ impl Failing {
         for name in failed {
             later.tests.insert((name, place(folder).to_owned(), run.scope.clone()), (), |(), ()| ());
         }
-        later.tidy();
         self.merge(later);
     }
 
@@ -64,20 +64,30 @@ impl Failing {
         };
         self.tests.retain(|test, ()| !is_over(test));
         self.tests.merge(later.tests, |(), ()| ());
-        self.passed.extend(later.passed);
-        self.cleared.extend(later.cleared);
-        self.rerun.extend(later.rerun);
-        self.tidy();
+        later.passed.into_iter().for_each(|name| insert(&mut self.passed, name, &PARTS));
+        let is_rerun = |(runner, folder, _): &(String, String, String), cleared: &BTreeSet<String>| {
+            !covers(cleared, &format!("{runner} {folder}"), &["/"])
+        };
+        if !later.cleared.is_empty() {
+            self.rerun.retain(|run| is_rerun(run, &later.cleared));
+        }
+        later.cleared.into_iter().for_each(|place| insert(&mut self.cleared, place, &["/"]));
+        self.rerun.extend(later.rerun.into_iter().filter(|run| is_rerun(run, &self.cleared)));
     }
+}
 
-    /// Leaves out what is part of something else.
-    fn tidy(&mut self) {
-        let passed = self.passed.clone();
-        self.passed.retain(|name| !is_part(name, &passed, &PARTS));
-        let cleared = self.cleared.clone();
-        self.cleared.retain(|name| !is_part(name, &cleared, &["/"]));
-        self.rerun.retain(|(runner, folder, _)| !covers(&cleared, &format!("{runner} {folder}"), &["/"]));
+/// Adds `name` to `names`, of which none is part of another, unless it is part of one; those that are parts of it go.
+fn insert(names: &mut BTreeSet<String>, name: String, parts: &[&str]) {
+    if covers(names, &name, parts) {
+        return;
     }
+    let longer = names.range::<str, _>((Bound::Excluded(name.as_str()), Bound::Unbounded));
+    let longer = longer.map_while(|other| Some((other, other.strip_prefix(name.as_str())?)));
+    let own = longer.filter(|(_, rest)| parts.iter().any(|part| rest.starts_with(part)));
+    for other in own.map(|(other, _)| other.clone()).collect::<Vec<_>>() {
+        names.remove(&other);
+    }
+    names.insert(name);
 }
 
 /// What stands between the parts of names of tests.
