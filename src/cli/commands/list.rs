@@ -130,7 +130,9 @@ fn row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<Se
 
 /// The operation that wrote the session, if one that changed something did.
 fn origin(archive: &dyn Archive, path: &Path) -> Option<Origin> {
-    let operation = archive.operations(Operations::At(path)).ok()?.into_iter().rev().find(Operation::changes)?;
+    // An undo that found the file before as it was wrote nothing, and counted no tokens.
+    let is_written = |operation: &Operation| operation.changes() && operation.tokens.is_some();
+    let operation = archive.operations(Operations::At(path)).ok()?.into_iter().rev().find(is_written)?;
     let source = operation.source.path.as_deref().and_then(|source| {
         session_id(source).map(str::to_owned).or_else(|| Some(source.file_name()?.to_string_lossy().into_owned()))
     });

@@ -1,7 +1,10 @@
 //! `ctxc restore --all`, `restore --op` and `ctxc undo`: the session without some of its operations (N-03, N-11).
 
+use std::collections::HashSet;
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::anyhow;
 use jiff::Timestamp;
@@ -20,7 +23,7 @@ use crate::session::write::{command_line, refuse_unless_file, say_resume};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{ApplyError, Existing, OpenCut, Rewrite, Staged, open_cuts, state_has_placeholder};
 use ctxc_core::version::{Edits, History, Known, Version};
-use ctxc_store::{Archive, ArchiveError, FileRef, Operation};
+use ctxc_store::{Archive, ArchiveError, FileRef, Operation, Operations, hide_password};
 use ctxc_transcript::session::{Found, FoundBy, session_id};
 
 /// Which operations are undone.
@@ -30,6 +33,8 @@ pub(crate) enum Which {
     All,
     /// The newest that is no undo and holds.
     Newest,
+    /// The newest undo.
+    NewestUndo,
     /// The one of this id.
     One(String),
 }
@@ -55,11 +60,14 @@ pub(crate) fn run(
     later: Later,
     context: &Context<'_>,
 ) -> Result<(), CommandError> {
-    let archive = archives::open_existing(url)?;
+    let archive = archives::open_if_there(url)?.ok_or_else(|| no_archive(verb, url))?;
     let work = context.open(rewriting)?;
     refuse_unknown(&work.reading)?;
     let history = work.reading.past.history.clone();
     let ids = chosen(which, later, &history, &*archive)?;
+    if ids.is_empty() && *which == Which::NewestUndo {
+        return redo_by_name(verb, &work, &*archive, context);
+    }
     if ids.is_empty() {
         refuse_unless_whole(&work.reading)?;
         return nothing_to_undo(verb, &work, &*archive, context);
@@ -122,7 +130,7 @@ fn without(
     // What was read by the operation that is undone may still be there, or the source of all.
     let read_by = match which {
         Which::All => first_listed(&history, &*archive)?,
-        Which::Newest | Which::One(_) => operations.first().filter(|newest| ids == [newest.id.clone()]).cloned(),
+        Which::Newest | Which::NewestUndo | Which::One(_) => operations.first().filter(|newest| ids == [newest.id.clone()]).cloned(),
     };
     let source = read_by.filter(|_| matches!(rewriting.output, Output::NewSession(_))).and_then(|it| it.source.path);
     let result = history.with(edits.clone());
@@ -188,6 +196,10 @@ fn chosen(which: &Which, later: Later, history: &History, archive: &dyn Archive)
                 }
             }
             newest.into_iter().collect()
+        }
+        Which::NewestUndo => {
+            let undo = history.standing().rev().find(|operation| !does(operation));
+            undo.map(|operation| operation.operation.clone()).into_iter().collect()
         }
         Which::One(given) => {
             let Some(operation) = archive.operation(given)? else {
@@ -326,10 +338,73 @@ fn note_undone(report: &UndoneReport, edits: &Edits, reading: &Reading, source: 
     }
 }
 
+/// Redoes an undo that wrote nothing, since the file before was still there: names the file that was undone.
+fn redo_by_name(
+    verb: &'static str,
+    work: &OpenSession<'_>,
+    archive: &dyn Archive,
+    context: &Context<'_>,
+) -> Result<(), CommandError> {
+    let reading = &work.reading;
+    let path = reading.path.as_deref().map(std::path::absolute).transpose().map_err(anyhow::Error::from)?;
+    let Some((undo, of)) = path.map(|path| undo_into(&path, archive)).transpose()?.flatten() else {
+        return Err(CommandError::from(anyhow!("nothing to redo in {}", reading.name))
+            .hint("run `ctxc log SESSION` to list its operations"));
+    };
+    if !of.is_file() {
+        return Err(CommandError::from(anyhow!("cannot redo: {} is gone", of.display()))
+            .hint("run `ctxc list --kept` to find it in the archive"));
+    }
+    let mut report =
+        report(verb, work, std::slice::from_ref(&undo), &lineage(&reading.past.history, archive)?, archive)?;
+    report.rewritten.output = Some(of.display().to_string());
+    report.is_untouched = true;
+    if work.settings.mode == Mode::Do {
+        let edits = Edits { undoes: vec![undo], ..reading.edits(reading.past.pending.clone()) };
+        note_undone(&report, &edits, reading, &of, work.settings, context.ui);
+    }
+    print_untouched(&report, &of, context)
+}
+
+/// The newest undo that named the file at `path`, unless it was redone since, and the file that it undid.
+fn undo_into(path: &Path, archive: &dyn Archive) -> Result<Option<(String, PathBuf)>, CommandError> {
+    let undoes = |id: &str| Edits::read(archive, id).map(|edits| edits.undoes).unwrap_or_default();
+    let mut redone = HashSet::new();
+    for operation in archive.operations(Operations::All)?.into_iter().rev() {
+        let undone = undoes(&operation.id);
+        if undone.iter().any(|id| !undoes(id).is_empty()) {
+            redone.extend(undone);
+            continue;
+        }
+        let is_into = !undone.is_empty() && operation.output.path.as_deref() == Some(path);
+        let of = operation.source.path.filter(|of| is_into && of != path);
+        if let Some(of) = of.filter(|_| !redone.contains(&operation.id)) {
+            return Ok(Some((operation.id, of)));
+        }
+    }
+    Ok(None)
+}
+
+fn no_archive(verb: &str, url: &str) -> CommandError {
+    CommandError::from(anyhow!("nothing to {verb}: there is no archive at {}", hide_password(url)))
+        .hint("use --archive if another archive was used")
+}
+
+/// Makes the session at `path` the newest one, so that `latest` and the client go on with it.
+fn make_newest(path: &Path, ui: &Ui) {
+    let touched = File::options().append(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
+    if let Err(error) = touched {
+        ui.warning(format_args!("`latest` still names the version that was undone: {}: {error}", path.display()));
+    }
+}
+
 /// Names the file that is still there as it was.
 fn print_untouched(report: &UndoneReport, path: &Path, context: &Context<'_>) -> Result<(), CommandError> {
-    context.print_about(About::Rewrite(&report.rewritten), report, format_args!("{}\n", path.display()))?;
     let ui = context.ui;
+    if !report.rewritten.dry_run && session_id(path).is_some() {
+        make_newest(path, ui);
+    }
+    context.print_about(About::Rewrite(&report.rewritten), report, format_args!("{}\n", path.display()))?;
     ui.status("the source is unchanged; nothing was written");
     if let Some(id) = session_id(path) {
         archives::say_masked(path, ui);

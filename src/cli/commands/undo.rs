@@ -10,12 +10,13 @@ use crate::session::error::CommandError;
 use crate::session::options::Keep;
 
 pub(crate) const EXAMPLES: &str = "\
-Run it again to undo the operation before; to redo, undo the undo with --op. Messages appended since are kept. \
+Run it again to undo the operation before; --redo takes back the newest undo. Messages appended since are kept. \
 Writes a new session, or names the original if that is unchanged; --in-place replaces SESSION and keeps a \
 backup.
 
 Examples:
   ctxc undo latest
+  ctxc undo --redo
   ctxc undo smaller.jsonl --in-place
   ctxc undo latest --op 01m2k4v7q";
 
@@ -26,6 +27,9 @@ pub(crate) struct Args {
     /// Operation to undo, as listed by `ctxc log` [default: the newest]
     #[arg(long, value_name = "ID", add = completing::operations())]
     op: Option<String>,
+    /// Undo the newest undo
+    #[arg(long, conflicts_with = "op")]
+    redo: bool,
     /// Also undo the operations that depend on it
     #[arg(long)]
     with_later: bool,
@@ -39,7 +43,8 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
         return Err(CommandError::usage(anyhow!("--no-archive cannot be used with undo"))
             .hint("removed content is in the archive"));
     };
-    let which = args.op.map_or(Which::Newest, Which::One);
+    let newest = if args.redo { Which::NewestUndo } else { Which::Newest };
+    let which = args.op.map_or(newest, Which::One);
     let later = if args.with_later { Later::Undo } else { Later::Refuse };
     restore_whole::run("undo", &rewriting, archive, &which, later, context)
 }

@@ -22,7 +22,7 @@ pub(super) fn title_in(line: &[u8]) -> Option<String> {
 }
 
 /// What became of a session by each verb, as it stands in brackets at the end of a title.
-const WORDS: [(&str, &str); 9] = [
+const WORDS: [(&str, &str); 10] = [
     ("compress", "compressed"),
     ("compact", "compacted"),
     ("truncate", "truncated"),
@@ -32,6 +32,7 @@ const WORDS: [(&str, &str); 9] = [
     ("restore", "restored"),
     ("undo", "restored"),
     ("run", "shortened"),
+    ("fit", "rewritten"),
 ];
 
 /// The title of what `verb` made of the session that is called `title`.
@@ -67,7 +68,7 @@ mod tests {
         for (verb, title) in
             [("truncate", "A (b) (truncated)"), ("compress", "A (b) (compressed)"), ("x", "A (b) (rewritten)")]
         {
-            assert_eq!(title_after(verb, without_suffix("A (b) (pruned) (compressed)")), title);
+            assert_eq!(title_after(verb, without_suffix("A (b) (pruned) (compressed) (rewritten)")), title);
         }
     }
 }
