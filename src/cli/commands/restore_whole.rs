@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use anyhow::anyhow;
 use jiff::Timestamp;
@@ -21,7 +21,7 @@ use crate::session::reading::Reading;
 use crate::session::restore::{lineage, refuse_unknown};
 use crate::session::write::{command_line, refuse_unless_file, say_resume};
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{ApplyError, Existing, OpenCut, Rewrite, Staged, open_cuts, state_has_placeholder};
+use ctxc_core::apply::{ApplyError, Existing, OpenCut, REST, Rewrite, Staged, open_cuts, state_has_placeholder};
 use ctxc_core::version::{Edits, History, Known, Version};
 use ctxc_store::{Archive, ArchiveError, FileRef, Operation, Operations, hide_password};
 use ctxc_transcript::session::{Found, FoundBy, session_id};
@@ -130,7 +130,9 @@ fn without(
     // What was read by the operation that is undone may still be there, or the source of all.
     let read_by = match which {
         Which::All => first_listed(&history, &*archive)?,
-        Which::Newest | Which::NewestUndo | Which::One(_) => operations.first().filter(|newest| ids == [newest.id.clone()]).cloned(),
+        Which::Newest | Which::NewestUndo | Which::One(_) => {
+            operations.first().filter(|newest| ids == [newest.id.clone()]).cloned()
+        }
     };
     let source = read_by.filter(|_| matches!(rewriting.output, Output::NewSession(_))).and_then(|it| it.source.path);
     let result = history.with(edits.clone());
@@ -143,7 +145,7 @@ fn without(
             report.is_untouched = true;
             if rewriting.mode == Mode::Do {
                 note_undone(&report, &edits, &work.reading, &path, rewriting, context.ui);
-                return print_untouched(&report, &path, context);
+                return print_untouched(&report, &path, work.reading.path.as_deref(), context);
             }
         }
         Some((Some(_), path)) if verb == "restore" && *which == Which::All && work.reading.has_grown() => {
@@ -363,7 +365,7 @@ fn redo_by_name(
         let edits = Edits { undoes: vec![undo], ..reading.edits(reading.past.pending.clone()) };
         note_undone(&report, &edits, reading, &of, work.settings, context.ui);
     }
-    print_untouched(&report, &of, context)
+    print_untouched(&report, &of, reading.path.as_deref(), context)
 }
 
 /// The newest undo that named the file at `path`, unless it was redone since, and the file that it undid.
@@ -390,19 +392,33 @@ fn no_archive(verb: &str, url: &str) -> CommandError {
         .hint("use --archive if another archive was used")
 }
 
-/// Makes the session at `path` the newest one, so that `latest` and the client go on with it.
-fn make_newest(path: &Path, ui: &Ui) {
-    let touched = File::options().append(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
-    if let Err(error) = touched {
+/// Makes the session at `path` newer than the one at `other`, and than all but those that are in use, so that `latest` and the
+/// client go on with it. A time of this moment would look as if a client wrote to it.
+fn make_newest(path: &Path, other: Option<&Path>, ui: &Ui) {
+    let set = |path: &Path, time| File::options().append(true).open(path).and_then(|file| file.set_modified(time));
+    let at_rest = SystemTime::now() - Duration::from_secs(REST);
+    let before = at_rest - Duration::from_millis(1);
+    let is_newer = |other: &&Path| other.metadata().and_then(|it| it.modified()).is_ok_and(|time| time > before);
+    let done = other
+        .filter(|other| *other != path)
+        .filter(is_newer)
+        .map_or(Ok(()), |other| set(other, before))
+        .and_then(|()| set(path, at_rest));
+    if let Err(error) = done {
         ui.warning(format_args!("`latest` still names the version that was undone: {}: {error}", path.display()));
     }
 }
 
 /// Names the file that is still there as it was.
-fn print_untouched(report: &UndoneReport, path: &Path, context: &Context<'_>) -> Result<(), CommandError> {
+fn print_untouched(
+    report: &UndoneReport,
+    path: &Path,
+    other: Option<&Path>,
+    context: &Context<'_>,
+) -> Result<(), CommandError> {
     let ui = context.ui;
     if !report.rewritten.dry_run && session_id(path).is_some() {
-        make_newest(path, ui);
+        make_newest(path, other, ui);
     }
     context.print_about(About::Rewrite(&report.rewritten), report, format_args!("{}\n", path.display()))?;
     ui.status("the source is unchanged; nothing was written");

@@ -71,7 +71,7 @@ pub use undo::items::{Returned, give_back};
 pub use undo::open_cuts::{OpenCut, open_cuts};
 pub use undo::recall::{Recalled, recall};
 pub use write::carry_out::{
-    ArchiveWrite, BaseFile, CarriedOut, Destination, OperationInfo, ReplacedSession, RewriteSource, SourceState,
+    ArchiveWrite, BaseFile, CarriedOut, Destination, OperationInfo, REST, ReplacedSession, RewriteSource, SourceState,
     carry_out, probe,
 };
 pub use write::file::{Existing, Staged, n_names, unnamed_file};

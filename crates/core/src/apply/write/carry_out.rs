@@ -29,7 +29,7 @@ use ctxc_transcript::text::{Digest, Tokens};
 use ctxc_transcript::{Chain, Fingerprint, Index, LineNo, LineSet, Totals, revisit};
 
 /// For how long a file must have been left alone before it is replaced in place (S-03), in seconds.
-const REST: u64 = 30;
+pub const REST: u64 = 30;
 
 /// Where the result goes.
 pub enum Destination<'a> {
