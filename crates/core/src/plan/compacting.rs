@@ -62,8 +62,9 @@ pub fn chunks(groups: &[GroupIdx], size: NonZeroUsize) -> Vec<Range<usize>> {
     chunks
 }
 
-/// The most chunks before the latest that stay as they are, and what more of them are joined to.
+/// The most chunks before the latest that stay as they are.
 const MOST_CHUNKS: usize = 32;
+/// The number of chunks that more of them are joined to.
 const JOINED_CHUNKS: usize = 8;
 
 /// The chunks that a conversation is parted into.

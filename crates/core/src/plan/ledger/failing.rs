@@ -65,15 +65,17 @@ impl Failing {
         self.tests.retain(|test, ()| !is_over(test));
         self.tests.merge(later.tests, |(), ()| ());
         later.passed.into_iter().for_each(|name| insert(&mut self.passed, name, &PARTS));
-        let is_rerun = |(runner, folder, _): &(String, String, String), cleared: &BTreeSet<String>| {
-            !covers(cleared, &format!("{runner} {folder}"), &["/"])
-        };
         if !later.cleared.is_empty() {
-            self.rerun.retain(|run| is_rerun(run, &later.cleared));
+            self.rerun.retain(|run| !clears(&later.cleared, run));
         }
         later.cleared.into_iter().for_each(|place| insert(&mut self.cleared, place, &["/"]));
-        self.rerun.extend(later.rerun.into_iter().filter(|run| is_rerun(run, &self.cleared)));
+        self.rerun.extend(later.rerun.into_iter().filter(|run| !clears(&self.cleared, run)));
     }
+}
+
+/// Whether all tests of the runner have passed where `run` was made, or above.
+fn clears(cleared: &BTreeSet<String>, (runner, folder, _): &(String, String, String)) -> bool {
+    covers(cleared, &format!("{runner} {folder}"), &["/"])
 }
 
 /// Adds `name` to `names`, of which none is part of another, unless it is part of one; those that are parts of it go.
@@ -112,4 +114,23 @@ fn covers(names: &BTreeSet<String>, name: &str, parts: &[&str]) -> bool {
 fn is_part(name: &str, names: &BTreeSet<String>, parts: &[&str]) -> bool {
     let mut wholes = parts.iter().flat_map(|part| name.match_indices(part)).filter_map(|(at, _)| name.get(..at));
     wholes.any(|whole| names.contains(whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::{prop, prop_assert_eq, proptest};
+
+    proptest! {
+        #[test]
+        fn f_06_no_name_that_has_passed_is_part_of_another(names in prop::collection::vec("[ab](/[ab]|::[ab]|-[ab]){0,3}", 0..12)) {
+            let mut inserted = BTreeSet::new();
+            for name in &names {
+                insert(&mut inserted, name.clone(), &PARTS);
+            }
+            let all: BTreeSet<String> = names.into_iter().collect();
+            let expected: BTreeSet<String> = all.iter().filter(|name| !is_part(name, &all, &PARTS)).cloned().collect();
+            prop_assert_eq!(inserted, expected);
+        }
+    }
 }
