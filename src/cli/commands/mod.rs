@@ -35,5 +35,6 @@ pub(crate) mod restore_whole;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod stats;
+pub(crate) mod still_there;
 pub(crate) mod truncate;
 pub(crate) mod undo;

@@ -1,14 +1,11 @@
 //! `ctxc restore --all`, `restore --op` and `ctxc undo`: the session without some of its operations (N-03, N-11).
 
-use std::collections::HashSet;
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use anyhow::anyhow;
-use jiff::Timestamp;
 
+use super::still_there::{go_on_with, newest_undo};
 use crate::cli::context::Context;
 use crate::report::envelope::About;
 use crate::report::undone::{KeptRow, UndoneReport};
@@ -19,12 +16,12 @@ use crate::session::open::{Identity, LOST_PAST, OpenSession};
 use crate::session::options::{Keep, Mode, Output, Rewriting};
 use crate::session::reading::Reading;
 use crate::session::restore::{lineage, refuse_unknown};
-use crate::session::write::{command_line, refuse_unless_file, say_resume};
+use crate::session::write::refuse_unless_file;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{ApplyError, Existing, OpenCut, REST, Rewrite, Staged, open_cuts, state_has_placeholder};
+use ctxc_core::apply::{ApplyError, Existing, OpenCut, Rewrite, Staged, open_cuts, state_has_placeholder};
 use ctxc_core::version::{Edits, History, Known, Version};
-use ctxc_store::{Archive, ArchiveError, FileRef, Operation, Operations, hide_password};
-use ctxc_transcript::session::{Found, FoundBy, session_id};
+use ctxc_store::{Archive, ArchiveError, Operation, hide_password};
+use ctxc_transcript::session::{Found, FoundBy};
 
 /// Which operations are undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,12 +138,11 @@ fn without(
     let mut placed = None;
     match place {
         Some((Some(true), path)) if !work.reading.has_grown() => {
+            if rewriting.mode == Mode::Do {
+                return go_on_with(&path, &mut report, &edits, &work, context);
+            }
             report.rewritten.output = Some(path.display().to_string());
             report.is_untouched = true;
-            if rewriting.mode == Mode::Do {
-                note_undone(&report, &edits, &work.reading, &path, rewriting, context.ui);
-                return print_untouched(&report, &path, work.reading.path.as_deref(), context);
-            }
         }
         Some((Some(_), path)) if verb == "restore" && *which == Which::All && work.reading.has_grown() => {
             return Err(CommandError::from(anyhow!(
@@ -308,39 +304,7 @@ fn is_result(path: &Path, of: &Reading, result: &History, archive: &dyn Archive,
     Some(is_same_session && !reading.has_grown() && (is_source || reading.past.history.is_same(result)))
 }
 
-/// Notes in the archive that operations were undone, though nothing is written: they saved nothing (W-08). An archive that
-/// cannot be written keeps nobody from going on with the source.
-fn note_undone(report: &UndoneReport, edits: &Edits, reading: &Reading, source: &Path, rewriting: &Rewriting, ui: &Ui) {
-    let Keep::In(url) = &rewriting.keep else { return };
-    let Some(known) = &reading.past.known else { return };
-    let state = known.state.key();
-    let read = known.version.as_ref().map_or(state, Version::key);
-    let file = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(Path::to_owned), digest, bytes };
-    let operation = Operation {
-        id: edits.operation.clone(),
-        verb: report.rewritten.verb().to_owned(),
-        command: command_line(),
-        session: reading.stem.clone().unwrap_or_else(|| "-".to_owned()),
-        time: Timestamp::now(),
-        source: file(reading.path.as_deref(), read, reading.index.n_bytes),
-        output: file(Some(source), state, std::fs::metadata(source).map_or(0, |metadata| metadata.len())),
-        session_ids: Vec::new(),
-        cuts: Vec::new(),
-        tokens: None,
-        report: None,
-    };
-    let note = || -> Result<(), CommandError> {
-        let mut archive = archives::open(url)?;
-        archive.put_object(&edits.object())?;
-        archive.put_operation(&operation, &[])?;
-        Ok(archive.commit()?)
-    };
-    if note().is_err() {
-        ui.detail("the archive cannot be written, so `ctxc gain` still counts what was undone");
-    }
-}
-
-/// Redoes an undo that wrote nothing, since the file before was still there: names the file that was undone.
+/// Redoes an undo that wrote nothing, since the file before was still there: goes on with the file that was undone.
 fn redo_by_name(
     verb: &'static str,
     work: &OpenSession<'_>,
@@ -349,7 +313,7 @@ fn redo_by_name(
 ) -> Result<(), CommandError> {
     let reading = &work.reading;
     let path = reading.path.as_deref().map(std::path::absolute).transpose().map_err(anyhow::Error::from)?;
-    let Some((undo, of)) = path.map(|path| undo_into(&path, archive)).transpose()?.flatten() else {
+    let Some((undo, of)) = path.map(|path| newest_undo(&path, archive)).transpose()?.flatten() else {
         return Err(CommandError::from(anyhow!("nothing to redo in {}", reading.name))
             .hint("run `ctxc log SESSION` to list its operations"));
     };
@@ -357,76 +321,27 @@ fn redo_by_name(
         return Err(CommandError::from(anyhow!("cannot redo: {} is gone", of.display()))
             .hint("run `ctxc list --kept` to find it in the archive"));
     }
+    if reading.has_grown() {
+        return Err(CommandError::from(anyhow!(
+            "cannot redo: {} lacks entries that were appended to {} since the undo",
+            of.display(),
+            reading.name
+        ))
+        .hint("run the command that was undone again"));
+    }
+    if !matches!(work.settings.output, Output::NewSession(_)) {
+        return Err(CommandError::from(anyhow!("cannot redo into another file: {} is still there", of.display()))
+            .hint("run `ctxc undo --redo` without -o and --in-place to go on with it"));
+    }
     let mut report =
         report(verb, work, std::slice::from_ref(&undo), &lineage(&reading.past.history, archive)?, archive)?;
-    report.rewritten.output = Some(of.display().to_string());
-    report.is_untouched = true;
-    if work.settings.mode == Mode::Do {
-        let edits = Edits { undoes: vec![undo], ..reading.edits(reading.past.pending.clone()) };
-        note_undone(&report, &edits, reading, &of, work.settings, context.ui);
-    }
-    print_untouched(&report, &of, reading.path.as_deref(), context)
-}
-
-/// The newest undo that named the file at `path`, unless it was redone since, and the file that it undid.
-fn undo_into(path: &Path, archive: &dyn Archive) -> Result<Option<(String, PathBuf)>, CommandError> {
-    let undoes = |id: &str| Edits::read(archive, id).map(|edits| edits.undoes).unwrap_or_default();
-    let mut redone = HashSet::new();
-    for operation in archive.operations(Operations::All)?.into_iter().rev() {
-        let undone = undoes(&operation.id);
-        if undone.iter().any(|id| !undoes(id).is_empty()) {
-            redone.extend(undone);
-            continue;
-        }
-        let is_into = !undone.is_empty() && operation.output.path.as_deref() == Some(path);
-        let of = operation.source.path.filter(|of| is_into && of != path);
-        if let Some(of) = of.filter(|_| !redone.contains(&operation.id)) {
-            return Ok(Some((operation.id, of)));
-        }
-    }
-    Ok(None)
+    let edits = Edits { undoes: vec![undo], ..reading.edits(reading.past.pending.clone()) };
+    go_on_with(&of, &mut report, &edits, work, context)
 }
 
 fn no_archive(verb: &str, url: &str) -> CommandError {
     CommandError::from(anyhow!("nothing to {verb}: there is no archive at {}", hide_password(url)))
         .hint("use --archive if another archive was used")
-}
-
-/// Makes the session at `path` newer than the one at `other`, and than all but those that are in use, so that `latest` and the
-/// client go on with it. A time of this moment would look as if a client wrote to it.
-fn make_newest(path: &Path, other: Option<&Path>, ui: &Ui) {
-    let set = |path: &Path, time| File::options().append(true).open(path).and_then(|file| file.set_modified(time));
-    let at_rest = SystemTime::now() - Duration::from_secs(REST);
-    let before = at_rest - Duration::from_millis(1);
-    let is_newer = |other: &&Path| other.metadata().and_then(|it| it.modified()).is_ok_and(|time| time > before);
-    let done = other
-        .filter(|other| *other != path)
-        .filter(is_newer)
-        .map_or(Ok(()), |other| set(other, before))
-        .and_then(|()| set(path, at_rest));
-    if let Err(error) = done {
-        ui.warning(format_args!("`latest` still names the version that was undone: {}: {error}", path.display()));
-    }
-}
-
-/// Names the file that is still there as it was.
-fn print_untouched(
-    report: &UndoneReport,
-    path: &Path,
-    other: Option<&Path>,
-    context: &Context<'_>,
-) -> Result<(), CommandError> {
-    let ui = context.ui;
-    if !report.rewritten.dry_run && session_id(path).is_some() {
-        make_newest(path, other, ui);
-    }
-    context.print_about(About::Rewrite(&report.rewritten), report, format_args!("{}\n", path.display()))?;
-    ui.status("the source is unchanged; nothing was written");
-    if let Some(id) = session_id(path) {
-        archives::say_masked(path, ui);
-        say_resume(id, path, ui);
-    }
-    Ok(())
 }
 
 /// Refuses a session of which the archive knows no more than the beginning: what stands behind that may be a client's, or the

@@ -1,0 +1,132 @@
+//! An undo or redo that writes nothing, because the file that it would write is still there (N-03, W-14).
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use jiff::Timestamp;
+
+use crate::cli::context::Context;
+use crate::report::envelope::About;
+use crate::report::undone::UndoneReport;
+use crate::session::archives;
+use crate::session::error::CommandError;
+use crate::session::open::OpenSession;
+use crate::session::options::{Keep, Mode, Rewriting};
+use crate::session::reading::Reading;
+use crate::session::write::{command_line, say_resume};
+use crate::terminal::ui::Ui;
+use ctxc_core::apply::REST;
+use ctxc_core::version::{Edits, Version};
+use ctxc_store::{Archive, ArchiveError, FileRef, Operation, Operations};
+use ctxc_transcript::session::session_id;
+
+/// Goes on with the file at `path`, which is what `edits` make of the session of `work`: notes them in the archive, makes the
+/// file the newest session, and prints `report`. A dry run only prints.
+///
+/// # Errors
+/// When the report cannot be printed.
+pub(super) fn go_on_with(
+    path: &Path,
+    report: &mut UndoneReport,
+    edits: &Edits,
+    work: &OpenSession<'_>,
+    context: &Context<'_>,
+) -> Result<(), CommandError> {
+    let (ui, reading) = (context.ui, &work.reading);
+    report.rewritten.output = Some(path.display().to_string());
+    report.is_untouched = true;
+    if work.settings.mode == Mode::Do {
+        note_undone(report.rewritten.verb(), edits, reading, path, work.settings, ui);
+        if session_id(path).is_some() {
+            make_newest(path, reading.path.as_deref(), ui);
+        }
+    }
+    context.print_about(About::Rewrite(&report.rewritten), &*report, format_args!("{}\n", path.display()))?;
+    ui.status("the source is unchanged; nothing was written");
+    if let Some(id) = session_id(path) {
+        archives::say_masked(path, ui);
+        say_resume(id, path, ui);
+    }
+    Ok(())
+}
+
+/// Notes in the archive that operations were undone, though nothing is written: they saved nothing (W-08). An archive that
+/// cannot be written keeps nobody from going on with the source.
+fn note_undone(verb: &str, edits: &Edits, reading: &Reading, source: &Path, rewriting: &Rewriting, ui: &Ui) {
+    let Keep::In(url) = &rewriting.keep else { return };
+    let Some(known) = &reading.past.known else { return };
+    let state = known.state.key();
+    let read = known.version.as_ref().map_or(state, Version::key);
+    let file = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(Path::to_owned), digest, bytes };
+    let operation = Operation {
+        id: edits.operation.clone(),
+        verb: verb.to_owned(),
+        command: command_line(),
+        session: reading.stem.clone().unwrap_or_else(|| "-".to_owned()),
+        time: Timestamp::now(),
+        source: file(reading.path.as_deref(), read, reading.index.n_bytes),
+        output: file(Some(source), state, std::fs::metadata(source).map_or(0, |metadata| metadata.len())),
+        session_ids: Vec::new(),
+        cuts: Vec::new(),
+        tokens: None,
+        report: None,
+    };
+    let note = || -> Result<(), CommandError> {
+        let mut archive = archives::open(url)?;
+        archive.put_object(&edits.object())?;
+        archive.put_operation(&operation, &[])?;
+        Ok(archive.commit()?)
+    };
+    if note().is_err() {
+        ui.detail("the archive cannot be written, so `ctxc gain` still counts what was undone");
+    }
+}
+
+/// Makes the session at `path` newer than `undone`, and than all others that are at rest, so that `latest` and the client go on
+/// with it. With the time of this moment it would look as if a client wrote to it; a time that is later stays.
+fn make_newest(path: &Path, undone: Option<&Path>, ui: &Ui) {
+    /// File systems keep times to the second or two.
+    const STEP: Duration = Duration::from_secs(2);
+    let raise = || -> std::io::Result<()> {
+        let at_rest = SystemTime::now() - Duration::from_secs(REST);
+        if let Some(undone) = undone.filter(|undone| *undone != path) {
+            let before = at_rest - STEP;
+            if modified(undone)? > before {
+                set_modified(undone, before)?;
+            }
+        }
+        if modified(path)? < at_rest { set_modified(path, at_rest) } else { Ok(()) }
+    };
+    if let Err(error) = raise() {
+        ui.warning(format_args!("`latest` still names the version that was undone: {}: {error}", path.display()));
+    }
+}
+
+fn modified(path: &Path) -> std::io::Result<SystemTime> {
+    path.metadata()?.modified()
+}
+
+fn set_modified(path: &Path, time: SystemTime) -> std::io::Result<()> {
+    File::options().append(true).open(path)?.set_modified(time)
+}
+
+/// The newest undo that went on with the file at `path`, unless it was redone since, and the file that it undid.
+///
+/// # Errors
+/// When the archive cannot be read.
+pub(super) fn newest_undo(path: &Path, archive: &dyn Archive) -> Result<Option<(String, PathBuf)>, ArchiveError> {
+    let undoes = |id: &str| Edits::read(archive, id).map(|edits| edits.undoes).unwrap_or_default();
+    for operation in archive.operations(Operations::At(path))?.into_iter().rev() {
+        let undone = undoes(&operation.id);
+        let is_redo = undone.iter().any(|id| !undoes(id).is_empty());
+        let Some(of) = operation.source.path.filter(|of| !undone.is_empty() && !is_redo && of != path) else {
+            continue;
+        };
+        let redone = archive.operations(Operations::At(&of))?;
+        if !redone.iter().any(|redo| undoes(&redo.id).contains(&operation.id)) {
+            return Ok(Some((operation.id, of)));
+        }
+    }
+    Ok(None)
+}
