@@ -186,7 +186,7 @@ fn dispatch(
         }
     }
     let context = Context { environment, ui, reporting };
-    let Some(verb) = verb else { return overview::run(&context).map(|()| Completion::Full) };
+    let Some(verb) = verb else { return overview::run(None, &context).map(|()| Completion::Full) };
     match verb {
         Verb::Fit(args) => fit::run(*args, &context)?,
         Verb::Compress(args) => return compress::run(*args, &context),

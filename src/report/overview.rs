@@ -24,11 +24,36 @@ pub(crate) struct Overview {
     pub(crate) context: ContextUsage,
     /// Whether the client recorded the usage and nothing was added since.
     pub(crate) is_measured: bool,
+    /// Where the figure of the context usage comes from.
+    #[serde(skip)]
+    pub(crate) origin: Origin,
     /// Usage by kind, largest first; the sum is the context usage.
     pub(crate) usage: Vec<Usage>,
     /// The commands that would save most.
     #[serde(rename = "commands")]
     pub(crate) advice: Vec<Advice>,
+}
+
+/// Where a figure of context usage comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The client recorded it.
+    Client,
+    /// It is what ctxc left of a figure that the client recorded, which has not measured again since.
+    Ctxc,
+    /// It is an estimate.
+    Estimate,
+}
+
+impl Origin {
+    /// The word for it.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Client => "measured",
+            Self::Ctxc => "after ctxc",
+            Self::Estimate => "estimated",
+        }
+    }
 }
 
 /// The context usage of one kind of content.
@@ -80,7 +105,7 @@ impl Overview {
         let which = format!("({}, {})", read.id.as_deref().map_or("-", short_id), ago(now, self.modified));
         let room = look.width.map_or(usize::MAX, |width| width.saturating_sub("session    ".len() + which.len()));
         let title = clip(title, room);
-        let how = if self.is_measured { "measured" } else { "estimated" };
+        let how = self.origin.word();
         let mut text = format!(
             "session   {title} {which}\ncontext   {} tokens ({} of {}), {how}\n",
             short(*tokens),

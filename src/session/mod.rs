@@ -15,6 +15,7 @@ pub(crate) mod contains_all;
 pub(crate) mod cut;
 pub(crate) mod entry;
 pub(crate) mod error;
+pub(crate) mod figures;
 pub(crate) mod find_index;
 pub(crate) mod fit;
 pub(crate) mod fit_plan;

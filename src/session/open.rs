@@ -83,12 +83,15 @@ impl<'a> OpenSession<'a> {
     pub(crate) fn of(settings: &'a Rewriting, mut reading: Reading, ui: &'a Ui) -> Result<Self, CommandError> {
         reading.refuse_unless_transcript()?;
         reading.warn_of_chain(ui);
-        let calibration = Calibration::learn(&reading.index, &reading.chain).with_window(settings.window);
         let totals = Totals::of(&reading.index, &reading.chain);
         let mut archive = match &settings.keep {
             Keep::In(url) => archives::open_if_there(url)?,
             Keep::Nowhere => None,
         };
+        if let Some(archive) = archive.as_deref() {
+            reading.inherit(archive);
+        }
+        let calibration = reading.calibration().with_window(settings.window);
         if let (Some(archive), None, None) = (&mut archive, &reading.past.known, &reading.drafted) {
             reading.recognise_or_adopt(&mut **archive)?;
         }

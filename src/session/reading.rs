@@ -9,6 +9,7 @@ use anyhow::{Context, anyhow};
 use jiff::Timestamp;
 
 use super::error::CommandError;
+use super::figures::{Inherited, lowered_from};
 use super::input::{self, Input};
 use crate::report::session::SessionRef;
 use crate::report::size::count;
@@ -40,6 +41,10 @@ pub(crate) struct Reading {
     pub(crate) chain: Chain,
     /// What the archive knows of it.
     pub(crate) past: KnownPast,
+    /// The figures of what it was made from, once an archive was asked.
+    pub(crate) inherited: Option<Inherited>,
+    /// The usage that the client recorded last, where ctxc has lowered it since, once an archive was asked.
+    pub(crate) lowered_from: Option<Tokens>,
     /// The session itself, where all this is of a draft: what a plan has made of it so far.
     pub(crate) drafted: Option<Drafted>,
 }
@@ -110,7 +115,7 @@ impl Reading {
         let thinking = self.chain.lines.iter().filter_map(|&line| self.index.thinking_of(line)?.unsent);
         let unsent: Tokens = thinking.map(|tokens| Tokens(tokens.into())).sum();
         if let Some(model) = self.index.resuming_model(&self.chain).filter(|_| unsent > Tokens::ZERO) {
-            let Tokens(unsent) = Calibration::learn(&self.index, &self.chain).scale(unsent);
+            let Tokens(unsent) = self.calibration().scale(unsent);
             ui.status(format_args!(
                 "thinking  {} tokens of other models are not counted, since {model} resumes the session",
                 count(unsent)
@@ -174,7 +179,18 @@ impl Reading {
             pending: Vec::new(),
             unsaved: Vec::new(),
         };
-        Ok(Self { file: input.file, name, path: input.path, stem, index, chain, past, drafted: None })
+        Ok(Self {
+            file: input.file,
+            name,
+            path: input.path,
+            stem,
+            index,
+            chain,
+            past,
+            inherited: None,
+            lowered_from: None,
+            drafted: None,
+        })
     }
 
     /// What names the session in results. What cannot be read of it is not told.
@@ -208,7 +224,18 @@ impl Reading {
 
     /// The context usage that the client recorded last.
     pub(crate) fn measured(&self) -> Option<Tokens> {
-        recorded_context(self.transcript()).ok().flatten()
+        self.lowered_from.or_else(|| recorded_context(self.transcript()).ok().flatten())
+    }
+
+    /// Takes over the figures that `archive` has of the session and of what it was made from.
+    pub(crate) fn inherit(&mut self, archive: &dyn Archive) {
+        self.inherited = self.path.as_deref().and_then(|path| Inherited::of(archive, path));
+        self.lowered_from = lowered_from(archive, self);
+    }
+
+    /// The calibration of the session.
+    pub(crate) fn calibration(&self) -> Calibration {
+        Inherited::calibration(self.inherited, &self.index, &self.chain)
     }
 
     /// Finds out what `archive` knows of the session.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::time::{Duration, SystemTime};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::stage::{Run, Stage};
 
@@ -86,4 +86,79 @@ fn w_14_an_undo_hides_neither_a_client_that_writes_nor_what_it_wrote() {
     writeln!(file, "{entry}").unwrap();
     let refused = stage.run(["undo", "--redo"]).ended(1);
     assert!(refused.stderr.contains("lacks entries that were appended"), "{}", refused.text);
+}
+
+/// The figures of the newest session by each command that has them: context, the client's figure, what comes before the
+/// first message, each where the command tells it.
+fn figures(stage: &Stage) -> Vec<(&'static str, [Option<u64>; 3])> {
+    let overhead = |json: &Value| {
+        let rows = json["usage"].as_array()?;
+        rows.iter().find(|row| row["kind"] == "system and tools")?["tokens"].as_u64()
+    };
+    [
+        &["--json"][..],
+        &["stats", "--json"],
+        &["fit", "--to", "1M", "--dry-run", "--json"],
+        &["map", "--json"],
+        &["list", "--json"],
+    ]
+    .map(|args| {
+        let json = stage.run(args).ended(0).json();
+        let (context, row) = (&json["context"], &json["sessions"][0]);
+        let before = context["before"].as_u64().or_else(|| row["tokens"].as_u64());
+        let own = json["tokens"]["overhead"].as_u64().or_else(|| overhead(&json));
+        (args[0], [before, context["measured"].as_u64(), own])
+    })
+    .into()
+}
+
+// W-14
+#[test]
+fn w_14_figures_that_are_of_the_same_thing_are_equal() {
+    let verbs: [&[&str]; 6] = [
+        &["prune"],
+        &["fit", "--to", "30000"],
+        &["fit", "--to", "28000"],
+        &["compact", "--force"],
+        &["compress", "--bands", "0-60:heavy"],
+        &["truncate", "--target-tokens", "25000"],
+    ];
+    for typed in verbs {
+        let stage = Stage::new().session("session-small");
+        let source = figures(&stage);
+        let [_, client, system] = source[0].1;
+        let report = stage.run([typed, &["--json"]].concat()).ended(0).json();
+        let told = report["context"]["after"].as_u64();
+        let versions = [figures(&stage), {
+            stage.run(["undo"]).ended(0);
+            figures(&stage)
+        }];
+        for (n_th, figures) in versions.iter().enumerate() {
+            let expected = if n_th == 0 { told } else { source[0].1[0] };
+            for (verb, [context, measured, own]) in figures {
+                assert_eq!(*context, expected, "{typed:?}, {verb}");
+                assert!(measured.is_none() || *measured == client, "{typed:?}, {verb}: {measured:?} of {client:?}");
+                let differs = own.zip(system).map_or(0, |(own, system)| own.abs_diff(system));
+                assert!(differs <= 60, "{typed:?}, {verb}: {own:?} of {system:?}");
+            }
+        }
+    }
+}
+
+// W-14
+#[test]
+fn w_14_what_ctxc_lowered_is_not_called_measured() {
+    let stage = Stage::new().session("session-small");
+    let said = |word: &str| {
+        let text = stage.run([]).ended(0).text;
+        assert!(text.contains(&format!("of 200k), {word}\n")), "{word}: {text}");
+        stage.run(["map", "-o", "map.html", "--force"]).ended(0);
+        let page = String::from_utf8(stage.bytes("map.html")).unwrap();
+        assert!(page.contains(&format!(">({word})<")), "{word}");
+    };
+    said("measured");
+    stage.run(["fit", "--to", "30000"]).ended(0);
+    said("after ctxc");
+    let stats = stage.run(["stats"]).ended(0).text;
+    assert!(stats.contains("measured  31,662 tokens by the client, 29,"), "{stats}");
 }

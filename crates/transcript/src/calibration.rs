@@ -36,6 +36,8 @@ pub struct Calibration {
     pub is_anchored: bool,
     /// The context window of the model: 200,000 tokens, or 1,000,000 where the model's name or a recorded usage says so.
     pub window: Tokens,
+    /// The last usage that was recorded, where the estimate rests on it.
+    anchor: Option<Anchor>,
 }
 
 /// What was recorded along a chain.
@@ -57,6 +59,7 @@ struct Steps {
 }
 
 /// The last usage that was recorded.
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Anchor {
     message: MessageIdx,
     /// Prompt and reply.
@@ -109,8 +112,15 @@ impl Default for Calibration {
 
 impl Calibration {
     /// Plain `chars4`, nothing learnt.
-    pub const CHARS4: Self =
-        Self { factor: 1.0, overhead: Tokens::ZERO, n_steps: 0, lost_head: false, is_anchored: false, window: WINDOW };
+    pub const CHARS4: Self = Self {
+        factor: 1.0,
+        overhead: Tokens::ZERO,
+        n_steps: 0,
+        lost_head: false,
+        is_anchored: false,
+        window: WINDOW,
+        anchor: None,
+    };
 
     /// Learns from the usage that the client recorded along `chain`. The estimate of the whole chain is anchored: up to the
     /// last recorded usage it is that figure, and only what came after, or changes, is estimated (W-04).
@@ -162,6 +172,23 @@ impl Calibration {
         }
         self.overhead = Tokens(recorded).saturating_sub(self.scale(Tokens(seen)));
         self.is_anchored = true;
+        self.anchor = Some(*anchor);
+    }
+
+    /// With the figures of the session that this one was made from, whose steps were measured with more in them than they
+    /// have now: so what comes before the first message is the same for both (W-14). The last recorded usage holds.
+    #[must_use]
+    pub fn with_base(mut self, factor: f64, overhead: Tokens) -> Self {
+        self.factor = factor;
+        match self.anchor {
+            Some(anchor) => {
+                self.overhead = Tokens::ZERO;
+                self.pass_through(&anchor);
+            }
+            None if !self.lost_head => self.overhead = overhead,
+            None => {}
+        }
+        self
     }
 
     /// With the context window that somebody named, if anybody did.

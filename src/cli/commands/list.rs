@@ -12,13 +12,14 @@ use crate::report::list::{List, Origin, Projects, SessionRow};
 use crate::report::size::counted;
 use crate::session::archives;
 use crate::session::error::{CommandError, Kind};
+use crate::session::figures::Inherited;
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::title_of;
 use ctxc_core::version::kept_sessions;
 use ctxc_store::{Archive, Operation, Operations, hide_password};
 use ctxc_transcript::session::{Candidate, Found, FoundBy, of_all_projects, of_project, session_id};
-use ctxc_transcript::{Calibration, Totals, Transcript, turns};
+use ctxc_transcript::{Totals, Transcript, turns};
 
 pub(crate) const EXAMPLES: &str = "\
 Sizes are estimates of the context usage, scaled to the counts that the client recorded.
@@ -120,7 +121,8 @@ fn row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<Se
     row.turns = turns(index, chain).len() as u64;
     let totals = Totals::of(index, chain);
     row.tokens_chars4 = totals.all();
-    row.tokens = Calibration::learn(index, chain).context(totals.context());
+    let inherited = archive.and_then(|archive| Inherited::of(archive, path));
+    row.tokens = Inherited::calibration(inherited, index, chain).context(totals.context());
     match title_of(reading.transcript()).and_then(|title| Ok((title, reading.project()?))) {
         Ok((title, folder)) => (row.title, row.folder) = (Some(title), folder),
         Err(error) => row.problem = Some(error.to_string()),

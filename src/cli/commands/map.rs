@@ -13,6 +13,7 @@ use crate::report::envelope::About;
 use crate::report::map::{Map, OperationRow, Source};
 use crate::session::archives;
 use crate::session::error::CommandError;
+use crate::session::figures::origin;
 use crate::session::reading::Reading;
 use ctxc_core::apply::{shell_word, write_report};
 
@@ -62,8 +63,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     // A map is of use without an archive too.
     let url = args.archive.url(context.environment).ok();
     let operations = url.map(|url| operations(&mut reading, &url, &session)).transpose()?.unwrap_or_default();
-    let source = Source { transcript: reading.transcript(), session: &session };
+    let calibration = reading.calibration();
+    let source = Source { transcript: reading.transcript(), calibration, session: &session };
     let mut map = reading.named(Map::read(source, reading.session(), operations, args.no_redact))?;
+    (map.origin, map.usage.measured) = (origin(&reading), reading.measured());
     map.usage.window = context.environment.config.window().unwrap_or(map.usage.window);
     let page = map.page()?;
     let Some(path) = &args.output else {
@@ -104,6 +107,7 @@ fn is_map(path: &Path) -> bool {
 fn operations(reading: &mut Reading, url: &str, session: &str) -> Result<Vec<OperationRow>, CommandError> {
     let Ok(archive) = archives::open_existing(url) else { return Ok(Vec::new()) };
     reading.recognise(&*archive)?;
+    reading.inherit(&*archive);
     let undone = reading.past.history.undone();
     let mut rows = Vec::new();
     for edits in reading.past.history.operations() {

@@ -1,15 +1,17 @@
 //! `ctxc` alone: how full the context of the newest session is, what fills it, and what would help most (W-01).
 
 use std::cmp::Reverse;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::cli::args::ProtectArgs;
+use crate::cli::args::{ProtectArgs, SessionArg};
 use crate::cli::context::Context;
 use crate::report::envelope::About;
-use crate::report::overview::{Advice, Overview, Usage};
+use crate::report::overview::{Advice, Origin, Overview, Usage};
 use crate::report::stats::Stats;
 use crate::session::error::CommandError;
+use crate::session::figures::origin;
 use crate::session::fit_plan::Figures;
 use crate::session::options::Keep;
 use crate::session::reading::Reading;
@@ -18,49 +20,49 @@ use ctxc_core::apply::ArchiveRef;
 use ctxc_core::plan::Bands;
 use ctxc_core::version::ThinkingPolicy;
 use ctxc_transcript::scan::Kind;
-use ctxc_transcript::session::{Candidate, Found, FoundBy, of_project};
+use ctxc_transcript::session::{Found, FoundBy, of_project};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Flags, Part};
 
-pub(crate) fn run(context: &Context<'_>) -> Result<(), CommandError> {
+pub(crate) fn run(of: Option<PathBuf>, context: &Context<'_>) -> Result<(), CommandError> {
     let (environment, ui) = (context.environment, context.ui);
     let url = environment.archive_url(None).ok();
     let archive_ref = url.clone().map(|url| environment.archive_ref(&Keep::In(url))).transpose()?;
-    let newest = of_project(&environment.places()?)?.into_iter().next();
-    let Some(Candidate { path, modified, .. }) = &newest else {
+    let named = of.map(|name| SessionArg { session: Some(name) }.find(context)).transpose()?;
+    let path = match named {
+        Some(found) => found.path().map(Path::to_owned),
+        None => of_project(&environment.places()?)?.into_iter().next().map(|newest| newest.path),
+    };
+    let Some(path) = path else {
         ui.status("this project has no session");
         ui.hint("run `ctxc list --all` for the sessions of all projects, or `ctxc --help` for the commands");
         return Ok(());
     };
     context.probe_report([path.as_path()])?;
+    let modified = path.metadata().and_then(|metadata| metadata.modified());
+    let modified = modified.ok().and_then(|modified| Timestamp::try_from(modified).ok());
+    let modified = modified.unwrap_or(Timestamp::UNIX_EPOCH);
     let source = Found::File { path: path.clone(), by: FoundBy::Id };
     let mut reading = Reading::of(&source, ui)?;
     reading.note_unsent_thinking(ui);
     let window = environment.config.window();
     let stats = measure(&mut reading, &Bands::default(), url.as_deref(), window, ui)?;
-    let calibration = Calibration::learn(&reading.index, &reading.chain);
+    let calibration = reading.calibration();
     let protections = ProtectArgs::default().stage(&environment.config);
     let archive_ref = archive_ref.unwrap_or(ArchiveRef::Nowhere);
     let figures = Figures::of(&reading, &archive_ref, ThinkingPolicy::Remove, &protections)?;
+    let origin = origin(&reading);
     let overview = Overview {
         read: reading.session(),
-        modified: Timestamp::try_from(*modified).unwrap_or(Timestamp::UNIX_EPOCH),
+        modified,
         context: stats.usage(),
-        is_measured: is_measured(&stats, &calibration, &reading),
+        is_measured: origin == Origin::Client,
+        origin,
         usage: usage(&stats, &calibration, &reading),
         advice: advice(&figures, &stats, &calibration),
     };
     let text = overview.text(Timestamp::now(), ui.look());
     context.print_about(About::Usage(&overview.read, overview.context), &overview, text)
-}
-
-/// Whether the figure is the client's own, and nothing came after it.
-fn is_measured(stats: &Stats, calibration: &Calibration, reading: &Reading) -> bool {
-    let (index, chain) = (&reading.index, &reading.chain);
-    let after = chain.lines.iter().rev().take_while(|line| !index.record(**line).flags.any(Flags::USAGE));
-    let is_nothing_new = after.clone().all(|line| index.record(*line).tokens == 0);
-    let is_lowered = stats.measured.is_some_and(|measured| measured.lowered_from.is_some());
-    calibration.is_anchored && is_nothing_new && !is_lowered
 }
 
 /// What uses the context: unattributed content first, then by kind, then the results of each tool.

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::report::overview::Origin;
 use crate::report::session::{ContextUsage, SessionRef};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Transcript};
@@ -139,6 +140,9 @@ pub(crate) struct Map {
     /// Its context usage.
     #[serde(skip)]
     pub(crate) usage: ContextUsage,
+    /// Where the figure of its context usage comes from.
+    #[serde(skip)]
+    pub(crate) origin: Origin,
     /// The number of steps, inactive ones included.
     pub(crate) n_steps: usize,
     /// Context usage by kind, empty kinds left out.
@@ -162,6 +166,8 @@ pub(crate) struct Map {
 pub(crate) struct Source<'a> {
     /// The session.
     pub(crate) transcript: Transcript<'a>,
+    /// How its tokens are scaled.
+    pub(crate) calibration: Calibration,
     /// What commands call the session, as a word of a shell.
     pub(crate) session: &'a str,
 }

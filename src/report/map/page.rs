@@ -57,6 +57,7 @@ impl Map {
             ("{title}", escaped(self.read.title.as_deref().unwrap_or("session"))),
             ("{file}", escaped(self.read.path.as_deref().unwrap_or("standard input"))),
             ("{style}", STYLE.to_owned()),
+            ("{how}", self.origin.word().to_owned()),
             ("{tokens}", grouped(self.usage.before.0)),
             ("{percent}", whole_percent(self.usage.before, self.usage.window)),
             ("{window}", short(self.usage.window)),

@@ -6,6 +6,7 @@ use std::io;
 
 use super::data::{Group, Item, Kind, Line, Map, OperationRow, Smaller, Source, State, Used};
 use super::steps::steps;
+use crate::report::overview::Origin;
 use crate::report::session::{ContextUsage, SessionRef};
 use ctxc_core::apply::{
     Calls, Described, TITLE_LEN, describe, is_placeholder, read_calls, recorded_context, shortened, whole_title_of,
@@ -50,9 +51,8 @@ impl Map {
         operations: Vec<OperationRow>,
         shows_secrets: bool,
     ) -> io::Result<Self> {
-        let Source { transcript, .. } = from;
+        let Source { transcript, calibration, .. } = from;
         let Transcript { file, index, chain } = transcript;
-        let calibration = Calibration::learn(index, chain);
         let calls = read_calls(transcript, &Protected::default())?;
         let described = describe(file, index, calls.calls.iter().map(|call| call.call))?;
         let mut pass = Pass::new(from, shows_secrets);
@@ -81,6 +81,7 @@ impl Map {
                 window: calibration.window,
                 measured: recorded_context(transcript)?,
             },
+            origin: Origin::Estimate,
             n_steps,
             kinds,
             steps,

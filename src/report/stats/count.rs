@@ -199,7 +199,7 @@ impl ToolRow {
 impl Stats {
     /// The context usage of the session.
     pub(crate) fn usage(&self) -> ContextUsage {
-        let measured = self.measured.map(|measured| measured.tokens);
+        let measured = self.measured.map(|measured| measured.lowered_from.unwrap_or(measured.tokens));
         ContextUsage { before: self.tokens.calibrated, after: None, window: self.window, measured }
     }
 
@@ -212,12 +212,12 @@ impl Stats {
         file: impl Read + Seek,
         index: &Index,
         chain: &Chain,
+        calibration: &Calibration,
         bands: &Bands,
     ) -> io::Result<Self> {
         // What the check needs in between shall be gone before the rows are there.
         let problems = Problems::of(index, chain);
-        let calibration = Calibration::learn(index, chain);
-        let turns = turn_rows(index, chain, &calibration);
+        let turns = turn_rows(index, chain, calibration);
         let mut second = SecondPass::new(index, chain, turns);
         revisit(file, index, &second.unknown(chain), |line_no, line| {
             second.read(line_no, line);
@@ -225,7 +225,7 @@ impl Stats {
         })?;
         second.finish();
         let chars4: Tokens = chain.lines.iter().map(|&line| context_tokens(index, line)).sum();
-        let scale = |tokens| Estimates::of(tokens, &calibration);
+        let scale = |tokens| Estimates::of(tokens, calibration);
         let mut tools: Vec<ToolRow> = second
             .tools()
             .map(|(tool, sums)| ToolRow {
@@ -258,7 +258,7 @@ impl Stats {
             }),
             start: start(chain),
             problems,
-            roles: roles(index, chain, &calibration),
+            roles: roles(index, chain, calibration),
             parts: parts.into_iter().map(|(part, (n, tokens))| part_row(part, n, scale(tokens))).collect(),
             tools,
             bands: band_rows(&turns, bands),

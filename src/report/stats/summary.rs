@@ -75,7 +75,9 @@ impl Display for Measured {
         let Self { line, tokens: measured, lowered_from, .. } = self;
         match lowered_from {
             None => write!(f, "{} by the client, line {line}", tokens(*measured)),
-            Some(before) => write!(f, "{}, lowered by ctxc from {}, line {line}", tokens(*measured), tokens(*before)),
+            Some(before) => {
+                write!(f, "{} by the client, {} after ctxc, line {line}", tokens(*before), count(measured.0))
+            }
         }
     }
 }

@@ -241,7 +241,7 @@ fn what_goes_with_the_cut_counts_before_it_alone() {
 // D-02, S-05: what is added behind the rest counts too.
 #[test]
 fn what_is_added_and_the_overhead_count() {
-    let calibration = Calibration { factor: 2.0, overhead: Tokens(300), ..Calibration::CHARS4 };
+    let calibration = Calibration::CHARS4.with_base(2.0, Tokens(300));
     let strategy = TopDownTruncation { added: Tokens(50), ..TopDownTruncation::new(Tokens(2401), calibration) };
     let Ok(truncation) = strategy.plan(&history("papapa"), |_, _| Ok::<_, Infallible>(Tokens(500)));
     assert_eq!((truncation.kept, truncation.size), (Kept::Suffix { opener: None, start: 4 }, Tokens(2400)));

@@ -1,0 +1,67 @@
+//! The figures of a session that ctxc made, as the archive knows them (W-14).
+
+use std::path::Path;
+
+use super::reading::Reading;
+use crate::report::cost::OperationCost;
+use crate::report::overview::Origin;
+use ctxc_store::{Archive, Operation, Operations};
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::text::{Digest, Tokens};
+use ctxc_transcript::{Calibration, Chain, Flags, Index, Usage, read_line};
+
+/// The figures that a session has from the one that it was made from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inherited {
+    factor: f64,
+    overhead: Tokens,
+}
+
+impl Inherited {
+    /// The figures of the newest operation that wrote the session at `path`; `None` where the archive has none.
+    pub(crate) fn of(archive: &dyn Archive, path: &Path) -> Option<Self> {
+        let path = std::path::absolute(path).ok()?;
+        archive.operations(Operations::At(&path)).ok()?.iter().rev().find_map(Self::noted)
+    }
+
+    fn noted(operation: &Operation) -> Option<Self> {
+        let OperationCost { factor, tokens_after, .. } = OperationCost::of(operation).filter(|it| it.factor > 0.0)?;
+        let (_, after) = operation.tokens?;
+        let measure = Calibration::CHARS4.with_base(factor, Tokens::ZERO);
+        Some(Self { factor, overhead: Tokens(tokens_after).saturating_sub(measure.scale(after)) })
+    }
+
+    /// The calibration of a session that has these figures, if it has any.
+    pub(crate) fn calibration(inherited: Option<Self>, index: &Index, chain: &Chain) -> Calibration {
+        let learnt = Calibration::learn(index, chain);
+        inherited.map_or(learnt, |Self { factor, overhead }| learnt.with_base(factor, overhead))
+    }
+}
+
+/// The usage that the client recorded last in `session`, where ctxc has lowered it since (S-06). An archive that cannot be
+/// read says nothing.
+pub(crate) fn lowered_from(archive: &dyn Archive, session: &Reading) -> Option<Tokens> {
+    let Reading { file, index, chain, .. } = session;
+    let mut messages = chain.messages(index).rev().map(|(_, line)| line);
+    let line = messages.find(|&line| index.record(line).flags.any(Flags::USAGE))?;
+    let mut buffer = Vec::new();
+    let now = read_line(file, index, line, &mut buffer).ok()?;
+    let original = archive.replaced_by(Digest::of(now)).ok()??;
+    let before = archive.line(original.digest).ok()??;
+    let context = |line: &[u8]| {
+        Scan::of(line).message.and_then(|message| message.usage).map(|it| Usage::of(it.of(line)).context())
+    };
+    context(&before).filter(|before| Some(*before) > context(now)).map(Tokens)
+}
+
+/// Where the context usage of `session` comes from: it is the client's own, or lowered by ctxc, while nothing came after it.
+pub(crate) fn origin(session: &Reading) -> Origin {
+    let Reading { index, chain, .. } = session;
+    let mut after = chain.lines.iter().rev().take_while(|line| !index.record(**line).flags.any(Flags::USAGE));
+    let is_nothing_new = after.all(|line| index.record(*line).tokens == 0);
+    match session.lowered_from {
+        Some(_) if is_nothing_new => Origin::Ctxc,
+        None if is_nothing_new && session.calibration().is_anchored => Origin::Client,
+        Some(_) | None => Origin::Estimate,
+    }
+}
