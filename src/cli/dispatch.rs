@@ -17,7 +17,9 @@ use super::commands::{
     stats, truncate, undo,
 };
 use super::context::{Context, Form, Reporting};
-use super::root::{Args, Configured, Verb};
+use super::root::{Args, Configured, Groups, Verb};
+use super::suggest;
+use crate::cli::config::is_variable;
 use crate::cli::environment::Environment;
 use crate::report::envelope::{ErrorReport, failure_to_json};
 use crate::session::error::{CommandError, Completion, Kind};
@@ -40,10 +42,11 @@ pub fn main() -> ExitCode {
     let needs_nothing = matches!(args.verb, Some(Verb::Completions(_) | Verb::Man(_)));
     let environment = if needs_nothing { Ok(Environment::default()) } else { Environment::read() };
     let reporting = args.global.reporting(verb);
-    let done = match (environment, args.verb) {
-        (Ok(environment), verb) => dispatch(verb, reporting.clone(), &environment, &ui),
+    warn_of_unknown_variables(&ui);
+    let done = match (environment, args) {
+        (Ok(environment), args) => dispatch(args, reporting.clone(), &environment, &ui),
         // It is there to tell what is wrong, of the configuration too.
-        (Err(error), Some(Verb::Doctor(typed))) => {
+        (Err(error), Args { verb: Some(Verb::Doctor(typed)), .. }) => {
             let environment = Environment::without_configuration();
             let context = Context { environment: &environment, ui: &ui, reporting: reporting.clone() };
             doctor::run(&typed, &context, Some(&error))
@@ -51,6 +54,16 @@ pub fn main() -> ExitCode {
         (Err(error), _) => Err(error),
     };
     ended(done, &reporting, &ui).into()
+}
+
+/// Warns of variables that look like settings and are none.
+fn warn_of_unknown_variables(ui: &Ui) {
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with("CTXC_") && !is_variable(&name) {
+            ui.warning(format_args!("{name} is set, but is no setting of ctxc; run `ctxc config` for the settings"));
+        }
+    }
 }
 
 /// Answers a shell that asks for a completion; `None` where none does.
@@ -74,7 +87,18 @@ struct Parsed {
 /// # Errors
 /// When it makes no sense, or asks for help.
 fn parse(typed: &[OsString]) -> Result<Parsed, clap::Error> {
-    let mut matches = Args::grouped().try_get_matches_from(typed)?;
+    let words: Vec<_> = typed.iter().skip(1).collect();
+    if matches!(words.as_slice(), [help, all] if *help == "help" && *all == "--all") {
+        Args::grouped(Groups::All).try_get_matches_from(["ctxc", "--help"])?;
+    }
+    let command = Args::grouped(Groups::First);
+    let mut matches = command.clone().try_get_matches_from(typed).or_else(|error| {
+        if let Some(overview) = suggest::as_overview(&error, typed) {
+            return command.clone().try_get_matches_from(overview);
+        }
+        let verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        Err(suggest::with_suggestion(error, typed, &verbs))
+    })?;
     let verb = verb_of(&matches);
     let args = Args::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Args::command()))?;
     Ok(Parsed { args, verb })
@@ -132,7 +156,7 @@ pub fn run_within(args: impl IntoIterator<Item = impl Into<OsString>>, host: &Ho
     };
     let environment = Environment::of(variable, host.cwd.clone(), None);
     let reporting = args.global.reporting(verb);
-    let done = environment.and_then(|environment| dispatch(args.verb, reporting.clone(), &environment, &ui));
+    let done = environment.and_then(|environment| dispatch(args, reporting.clone(), &environment, &ui));
     let code = ended(done, &reporting, &ui);
     drop(ui);
     let (stdout, stderr) = streams.into_parts();
@@ -151,7 +175,7 @@ fn check(typed: &[OsString]) -> Result<(), String> {
 fn run_one(typed: &[OsString], environment: &Environment, ui: &Ui) -> Result<Completion, ErrorReport> {
     let Parsed { args, verb } = parse(typed).map_err(|error| usage(&error))?;
     let reporting = args.global.reporting(verb);
-    dispatch(args.verb, reporting, environment, ui).map_err(|error| error.report())
+    dispatch(args, reporting, environment, ui).map_err(|error| error.report())
 }
 
 /// Says why a command failed, if it did, and its exit code. With `--json` the failure is the result, unless there is one
@@ -171,7 +195,7 @@ fn ended(done: Result<Completion, CommandError>, reporting: &Reporting, ui: &Ui)
 }
 
 fn dispatch(
-    verb: Option<Verb>,
+    Args { verb, of, .. }: Args,
     reporting: Reporting,
     environment: &Environment,
     ui: &Ui,
@@ -186,7 +210,7 @@ fn dispatch(
         }
     }
     let context = Context { environment, ui, reporting };
-    let Some(verb) = verb else { return overview::run(None, &context).map(|()| Completion::Full) };
+    let Some(verb) = verb else { return overview::run(of, &context).map(|()| Completion::Full) };
     match verb {
         Verb::Fit(args) => fit::run(*args, &context)?,
         Verb::Compress(args) => return compress::run(*args, &context),
@@ -195,7 +219,7 @@ fn dispatch(
         Verb::Truncate(args) => truncate::run(args, &context)?,
         Verb::Check(args) => return check::run(&args, &context),
         Verb::List(args) => list::run(&args, &context)?,
-        Verb::Find(args) => find::run(&args, &context)?,
+        Verb::Find(args) => return find::run(&args, &context),
         Verb::Show(args) => show::run(&args, &context)?,
         Verb::Diff(args) => diff::run(args, &context)?,
         Verb::Map(args) => map::run(&args, &context)?,

@@ -1,5 +1,6 @@
 //! The command itself: its verbs, and the options that all of them have.
 
+use std::iter;
 use std::path::PathBuf;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
@@ -27,8 +28,8 @@ Examples:
 
 /// The groups in which the help lists the verbs, those of daily use first.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Commands", &["fit", "undo", "find", "map", "list", "show"]),
-    ("Look at a session", &["stats", "diff", "log", "refs", "check"]),
+    ("Commands", &["fit", "undo", "find", "map", "list"]),
+    ("Look at a session", &["show", "stats", "diff", "log", "refs", "check"]),
     ("Change a session", &["prune", "compact", "compress", "truncate", "discard", "distill", "restore", "run"]),
     ("Archive", &["keep", "forget", "clean", "archive", "gain"]),
     (
@@ -37,9 +38,18 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
 ];
 
+/// Which groups of verbs the help lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Groups {
+    /// The verbs of daily use, and how to see the others.
+    First,
+    /// All of them.
+    All,
+}
+
 impl Args {
     /// The command line, whose help lists the verbs in groups, which `clap` cannot do itself.
-    pub(crate) fn grouped() -> clap::Command {
+    pub(crate) fn grouped(groups: Groups) -> clap::Command {
         let command = Self::command();
         let (header, literal) = (*command.get_styles().get_header(), *command.get_styles().get_literal());
         let verb = |name: &&str| {
@@ -47,13 +57,17 @@ impl Args {
             let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
             Some(format!("  {literal}{name:<11}{literal:#}  {about}\n"))
         };
-        let groups = GROUPS.map(|(heading, verbs)| {
-            let verbs: String = verbs.iter().filter_map(verb).collect();
-            format!("\n{header}{heading}:{header:#}\n{verbs}")
+        let (n_shown, more) = match groups {
+            Groups::First => (1, "\nMore: ctxc help --all\n"),
+            Groups::All => (GROUPS.len(), ""),
+        };
+        let shown = GROUPS.iter().take(n_shown).flat_map(|(heading, verbs)| {
+            let heading = format!("\n{header}{heading}:{header:#}\n");
+            iter::once(heading).chain(verbs.iter().filter_map(&verb))
         });
+        let listed: String = shown.collect();
         let help = format!(
-            "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{}\n{header}Options:{header:#}\n{{options}}{{after-help}}",
-            groups.concat()
+            "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{listed}{more}\n{header}Options:{header:#}\n{{options}}{{after-help}}"
         );
         command.help_template(help)
     }
@@ -67,6 +81,9 @@ pub(crate) struct Args {
     /// What to do; without one, the newest session of this project is shown.
     #[command(subcommand)]
     pub(crate) verb: Option<Verb>,
+    /// The session to show without a command
+    #[arg(long, hide = true, value_name = "SESSION")]
+    pub(crate) of: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }
@@ -289,7 +306,7 @@ mod tests {
     #[test]
     fn w_09_the_help_lists_every_verb_once_those_of_daily_use_first() {
         let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().copied()).collect();
-        assert_eq!(grouped[..6], ["fit", "undo", "find", "map", "list", "show"]);
+        assert_eq!(grouped[..5], ["fit", "undo", "find", "map", "list"]);
         let command = Args::command();
         let mut verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
         if cfg!(not(feature = "mcp")) {

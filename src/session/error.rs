@@ -25,6 +25,8 @@ pub(crate) enum Completion {
     Partial,
     /// In full, and what it looked for was found: errors in a transcript.
     Errors,
+    /// In full, and nothing was found.
+    NoMatch,
 }
 
 impl Completion {
@@ -33,7 +35,7 @@ impl Completion {
         match self {
             Self::Full => 0,
             Self::Partial => 3,
-            Self::Errors => 1,
+            Self::Errors | Self::NoMatch => 1,
         }
     }
 }

@@ -47,7 +47,8 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
 /// # Errors
 /// What is wrong with it, for a person.
 pub(crate) fn tokens(text: &str) -> Result<Tokens, String> {
-    let (number, unit) = parts(text);
+    let joined = without_commas(text);
+    let (number, unit) = parts(joined.as_deref().unwrap_or(text));
     let unit = match unit {
         "" => Some(1),
         "k" | "K" => Some(1_000),
@@ -58,6 +59,14 @@ pub(crate) fn tokens(text: &str) -> Result<Tokens, String> {
         Some((tokens, true)) => Ok(Tokens(tokens)),
         Some(_) | None => Err(format!("{text:?} is not a number of tokens such as 800, 10k or 1.5M")),
     }
+}
+
+/// `text` without the commas between groups of three digits; `None` where it has none, or others.
+fn without_commas(text: &str) -> Option<String> {
+    let (first, rest) = text.trim().split_once(',')?;
+    let is_number = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
+    let are_groups = rest.split(',').all(|group| group.len() == 3 && is_number(group));
+    (are_groups && (1..=3).contains(&first.len()) && is_number(first)).then(|| text.replace(',', ""))
 }
 
 /// A number of tokens above 0.
@@ -131,10 +140,14 @@ mod tests {
             ("0.25k", 250),
             ("1.000", 1),
             ("200m", 200_000_000),
+            ("30,000", 30_000),
+            ("1,000,000", 1_000_000),
         ] {
             assert_eq!(tokens(text), Ok(Tokens(n)), "{text}");
         }
-        for text in ["", "k", "-1", "1e3", "1.5", "1.2345k", "10 k", "10kb", "1G", "1,000", "99999999999999M"] {
+        for text in
+            ["", "k", "-1", "1e3", "1.5", "1.2345k", "10 k", "10kb", "1G", "1,00", ",000", "1,0000", "99999999999999M"]
+        {
             assert_eq!(tokens(text), Err(format!("{text:?} is not a number of tokens such as 800, 10k or 1.5M")));
         }
         assert_eq!(some_tokens("10k"), Ok(Tokens(10_000)));

@@ -307,7 +307,7 @@ fn l_14_a_project_with_a_bad_key_only_warns_where_something_is_read_or_given_bac
             &["forget", "--secret", "--dry-run"],
             &["clean"],
             &["archive", "list"],
-            &["find", "webhook"],
+            &["find", "coupons"],
             &["map", "latest", "-o", "map.html", "--force"],
             &["statusline"],
         ];

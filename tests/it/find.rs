@@ -11,7 +11,11 @@ use crate::stage::Stage;
 
 fn find(stage: &Stage, args: &[&str]) -> Vec<Value> {
     let args: Vec<&str> = ["find", "--json"].iter().chain(args).copied().collect();
-    stage.run(args).ended(0).json()["hits"].as_array().unwrap().clone()
+    let run = stage.run(args);
+    let hits = run.json()["hits"].as_array().unwrap().clone();
+    // W-19: as grep does, so that a script can ask.
+    run.ended(hits.is_empty().into());
+    hits
 }
 
 /// The command that a hit names, run.
@@ -103,7 +107,7 @@ fn w_06_results_are_shown_for_people() {
     hint: to resume the first, run `cd /home/dev/文書検索 && claude --resume [far]`
     ");
     assert_snapshot!(shown(&["find", "unobtainium"]), @r#"
-    exit code: 0
+    exit code: 1
     ----- standard output
     ----- standard error
     no match for "unobtainium" in this project

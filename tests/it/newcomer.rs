@@ -162,3 +162,35 @@ fn w_14_what_ctxc_lowered_is_not_called_measured() {
     let stats = stage.run(["stats"]).ended(0).text;
     assert!(stats.contains("measured  31,662 tokens by the client, 29,"), "{stats}");
 }
+
+// W-16
+#[test]
+fn w_16_a_mistake_is_answered_by_what_was_meant() {
+    let stage = Stage::new().session("session-small").env("CTXC_TRESHOLD", "0.8");
+    for (typed, meant) in
+        [("tsats", "stats"), ("fti", "fit"), ("shwo", "show"), ("ls", "list"), ("search", "find"), ("revert", "undo")]
+    {
+        let run = stage.run([typed]).ended(2);
+        assert!(run.stderr.contains(&format!("'{meant}'")), "{typed}: {}", run.text);
+    }
+    stage.run(["fit", "--to", "30,000", "--dry-run"]).ended(0);
+    let warned = stage.run(["list"]).ended(0).stderr;
+    assert!(warned.contains("warning: CTXC_TRESHOLD is set, but is no setting of ctxc"), "{warned}");
+}
+
+// W-19
+#[test]
+fn w_19_the_first_help_lists_five_verbs_and_a_session_is_a_command() {
+    let stage = Stage::new().session("session-small");
+    let first = stage.run(["--help"]).ended(0).text;
+    assert!(first.contains("More: ctxc help --all") && !first.contains("  compress "), "{first}");
+    let all = stage.run(["help", "--all"]).ended(0).text;
+    assert!(all.contains("  compress ") && all.contains("  fit "), "{all}");
+
+    let newest = stage.run([]).ended(0).text;
+    let id = stage.id_of("session-small");
+    for session in ["latest", &id[..8], stage.path_of("session-small").to_str().unwrap()] {
+        assert_eq!(stage.run([session]).ended(0).text, newest, "{session}");
+    }
+    stage.run(["0123456789"]).ended(1);
+}

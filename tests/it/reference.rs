@@ -22,7 +22,8 @@ fn verbs(help: &str) -> Vec<String> {
 fn the_reference_is_the_help_of_all_verbs() {
     let stage = Stage::new();
     let help = |verb: &str| {
-        let output = stage.command().args(verb.split_whitespace()).arg("--help").output().unwrap();
+        let words = if verb.is_empty() { "help --all".to_owned() } else { format!("{verb} --help") };
+        let output = stage.command().args(words.split_whitespace()).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         text.lines().map(str::trim_end).fold(String::new(), |help, line| help + line + "\n")
     };

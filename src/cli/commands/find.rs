@@ -16,7 +16,7 @@ use crate::cli::environment::data_dir;
 use crate::report::envelope::About;
 use crate::report::find::{FindReport, FoundText, Standing};
 use crate::report::list::Projects;
-use crate::session::error::CommandError;
+use crate::session::error::{CommandError, Completion};
 use crate::session::find_index::{Sessions, take_up};
 use crate::session::quantity::age;
 use crate::terminal::ui::Ui;
@@ -79,7 +79,7 @@ enum Who {
 /// How many more texts are looked at than are wanted: some are summaries that repeat others.
 const SPARE: u32 = 40;
 
-pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let ui = context.ui;
     let places = context.environment.places()?;
     let url = args.archive.url(context.environment)?;
@@ -130,7 +130,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let report = FindReport::new(&text, found, n_sessions, now, projects);
     context.print_quoted(About::Nothing, &report, report.text(ui.look()))?;
     say_next(&report, &text, projects, ui);
-    Ok(())
+    Ok(if report.hits.is_empty() { Completion::NoMatch } else { Completion::Full })
 }
 
 fn say_next(report: &FindReport, query: &str, projects: Projects, ui: &Ui) {

@@ -40,6 +40,15 @@ pub(super) struct Key {
     pub(super) form: Form,
 }
 
+/// Whether the variable called `name` is one that ctxc reads.
+pub(in crate::cli) fn is_variable(name: &str) -> bool {
+    /// Variables beside those of keys; what a user names for keys of servers is the user's own.
+    const OTHERS: [&str; 3] = ["CTXC_BLESS", "CTXC_CORPUS", "CTXC_SEED"];
+    OTHERS.contains(&name)
+        || name.starts_with("CTXC_TEST_")
+        || KEYS.iter().any(|key| name.strip_prefix("CTXC_") == Some(&key.name.replace('.', "_").to_uppercase()))
+}
+
 /// Every key, in the order in which `ctxc config` shows them.
 pub(super) const KEYS: [Key; 43] = [
     Key { name: "archive", scope: Scope::Personal, form: Form::Text },

@@ -8,6 +8,7 @@ mod pairs;
 mod summarization;
 mod values;
 
+pub(super) use key::is_variable;
 pub(super) use layer::{Layer, SET, Source};
 pub(super) use summarization::LEAST_TOKENS as LEAST_SUMMARY_TOKENS;
 pub(super) use values::{Config, Row, keep_careful};
