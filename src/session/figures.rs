@@ -1,8 +1,8 @@
 //! The figures of a session that ctxc made, as the archive knows them (W-14).
 
+use std::fs::File;
 use std::path::Path;
 
-use super::reading::Reading;
 use crate::report::cost::OperationCost;
 use crate::report::overview::Origin;
 use ctxc_store::{Archive, Operation, Operations};
@@ -38,10 +38,9 @@ impl Inherited {
     }
 }
 
-/// The usage that the client recorded last in `session`, where ctxc has lowered it since (S-06). An archive that cannot be
-/// read says nothing.
-pub(crate) fn lowered_from(archive: &dyn Archive, session: &Reading) -> Option<Tokens> {
-    let Reading { file, index, chain, .. } = session;
+/// The usage that the client recorded last in the session in `file`, where ctxc has lowered it since (S-06). An archive that
+/// cannot be read says nothing.
+pub(crate) fn lowered_from(archive: &dyn Archive, file: &File, index: &Index, chain: &Chain) -> Option<Tokens> {
     let mut messages = chain.messages(index).rev().map(|(_, line)| line);
     let line = messages.find(|&line| index.record(line).flags.any(Flags::USAGE))?;
     let mut buffer = Vec::new();
@@ -54,14 +53,13 @@ pub(crate) fn lowered_from(archive: &dyn Archive, session: &Reading) -> Option<T
     context(&before).filter(|before| Some(*before) > context(now)).map(Tokens)
 }
 
-/// Where the context usage of `session` comes from: it is the client's own, or lowered by ctxc, while nothing came after it.
-pub(crate) fn origin(session: &Reading) -> Origin {
-    let Reading { index, chain, .. } = session;
+/// Where the context usage of a session comes from: it is the client's own, or lowered by ctxc, while nothing came after it.
+pub(crate) fn origin(index: &Index, chain: &Chain, lowered_from: Option<Tokens>, calibration: &Calibration) -> Origin {
     let mut after = chain.lines.iter().rev().take_while(|line| !index.record(**line).flags.any(Flags::USAGE));
     let is_nothing_new = after.all(|line| index.record(*line).tokens == 0);
-    match session.lowered_from {
+    match lowered_from {
         Some(_) if is_nothing_new => Origin::Ctxc,
-        None if is_nothing_new && session.calibration().is_anchored => Origin::Client,
+        None if is_nothing_new && calibration.is_anchored => Origin::Client,
         Some(_) | None => Origin::Estimate,
     }
 }

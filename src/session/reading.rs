@@ -9,8 +9,9 @@ use anyhow::{Context, anyhow};
 use jiff::Timestamp;
 
 use super::error::CommandError;
-use super::figures::{Inherited, lowered_from};
+use super::figures::{self, Inherited};
 use super::input::{self, Input};
+use crate::report::overview::Origin;
 use crate::report::session::SessionRef;
 use crate::report::size::count;
 use crate::session::archives;
@@ -230,12 +231,17 @@ impl Reading {
     /// Takes over the figures that `archive` has of the session and of what it was made from.
     pub(crate) fn inherit(&mut self, archive: &dyn Archive) {
         self.inherited = self.path.as_deref().and_then(|path| Inherited::of(archive, path));
-        self.lowered_from = lowered_from(archive, self);
+        self.lowered_from = figures::lowered_from(archive, &self.file, &self.index, &self.chain);
     }
 
     /// The calibration of the session.
     pub(crate) fn calibration(&self) -> Calibration {
         Inherited::calibration(self.inherited, &self.index, &self.chain)
+    }
+
+    /// Where its context usage comes from.
+    pub(crate) fn usage_origin(&self) -> Origin {
+        figures::origin(&self.index, &self.chain, self.lowered_from, &self.calibration())
     }
 
     /// Finds out what `archive` knows of the session.

@@ -13,7 +13,6 @@ use crate::report::envelope::About;
 use crate::report::map::{Map, OperationRow, Source};
 use crate::session::archives;
 use crate::session::error::CommandError;
-use crate::session::figures::origin;
 use crate::session::reading::Reading;
 use ctxc_core::apply::{shell_word, write_report};
 
@@ -66,7 +65,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let calibration = reading.calibration();
     let source = Source { transcript: reading.transcript(), calibration, session: &session };
     let mut map = reading.named(Map::read(source, reading.session(), operations, args.no_redact))?;
-    (map.origin, map.usage.measured) = (origin(&reading), reading.measured());
+    (map.origin, map.usage.measured) = (reading.usage_origin(), reading.measured());
     map.usage.window = context.environment.config.window().unwrap_or(map.usage.window);
     let page = map.page()?;
     let Some(path) = &args.output else {

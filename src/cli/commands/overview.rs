@@ -11,7 +11,6 @@ use crate::report::envelope::About;
 use crate::report::overview::{Advice, Origin, Overview, Usage};
 use crate::report::stats::Stats;
 use crate::session::error::CommandError;
-use crate::session::figures::origin;
 use crate::session::fit_plan::Figures;
 use crate::session::options::Keep;
 use crate::session::reading::Reading;
@@ -51,7 +50,7 @@ pub(crate) fn run(of: Option<PathBuf>, context: &Context<'_>) -> Result<(), Comm
     let protections = ProtectArgs::default().stage(&environment.config);
     let archive_ref = archive_ref.unwrap_or(ArchiveRef::Nowhere);
     let figures = Figures::of(&reading, &archive_ref, ThinkingPolicy::Remove, &protections)?;
-    let origin = origin(&reading);
+    let origin = reading.usage_origin();
     let overview = Overview {
         read: reading.session(),
         modified,
