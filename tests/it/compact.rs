@@ -100,10 +100,10 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     ----- standard error
     engine    extract (built in, offline)
     compacted the oldest 75 of 80 messages into 4 summaries (engine: extract)
-    context   31.7k -> 22.7k tokens (106 % -> 76 % of 30k)
+    context   31.7k -> 23k tokens (106 % -> 77 % of 30k)
     thinking  removed in 1 entry (the API rejects it after an edit)
-    cache     5.8k tokens re-cached; breaks even after 8 steps
-    file      179.8 kB -> 24.3 kB
+    cache     6.1k tokens re-cached; breaks even after 9 steps
+    file      179.8 kB -> 25.1 kB
     resume    claude --resume [ID] (after moving it into its project folder in ~/.claude/projects)
     undo      ctxc undo [HOME]/shop/[ID].jsonl
     ");
@@ -122,7 +122,7 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     messagesCompressed: 75
     batchesCreated: 4
     tokensEstimateBefore: 31662
-    tokensEstimateAfter: 22653
+    tokensEstimateAfter: 22958
     messages: {"before":80,"after":6}
     omitted: 0
     refolds: 0
@@ -182,7 +182,7 @@ fn a_dry_run_tells_what_would_be_done() {
     chunk 3: 4 messages, 2026-03-02T09:10:00Z to 2026-03-02T09:10:03Z, 65 tokens to read
     would compact the oldest 44 of 48 messages into 3 summaries (engine: extract)
     context   6.4k -> 2.9k tokens (3 % -> 1 % of 200k)
-    cache     980 tokens re-cached; breaks even after 4 steps
+    cache     959 tokens re-cached; breaks even after 4 steps
     ----- standard error
     engine    extract (built in, offline)
     ");
@@ -564,7 +564,7 @@ fn without_an_archive_it_says_what_is_lost() {
     warning: without an archive, removed content cannot be restored
     compacted the oldest 43 of 48 messages into 3 summaries (engine: extract)
     context   6.4k -> 2.9k tokens (3 % -> 1 % of 200k)
-    cache     987 tokens re-cached; breaks even after 4 steps
+    cache     974 tokens re-cached; breaks even after 4 steps
     file      35.1 kB -> 6.2 kB
     ");
     let text = String::from_utf8(stage.bytes("out.jsonl")).unwrap();

@@ -33,6 +33,9 @@ pub struct Ledger {
     /// Commands as they were typed, each behind the folder that it was run in.
     #[serde(default, skip_serializing_if = "Latest::is_empty")]
     commands: Latest<(String, String), Runs>,
+    /// The last command that tests or builds, and how it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    verdict: Option<(String, Ending)>,
     #[serde(default, skip_serializing_if = "Failing::is_empty")]
     tests: Failing,
     #[serde(default, skip_serializing_if = "Todos::is_empty")]
@@ -116,10 +119,11 @@ impl Ledger {
 
     /// Adds what `later` messages did.
     pub fn merge(&mut self, later: Self) {
-        let Self { folder, files, commands, tests, todos, needs } = later;
+        let Self { folder, files, commands, verdict, tests, todos, needs } = later;
         self.folder = self.folder.take().or(folder);
         self.files.merge(files, Touched::then);
         self.commands.merge(commands, Runs::then);
+        self.verdict = verdict.or_else(|| self.verdict.take());
         self.tests.merge(tests);
         self.todos.merge(todos);
         self.needs.merge(needs);
@@ -146,19 +150,14 @@ impl Ledger {
         self.files.insert(path.into(), Touched::by(action), Touched::then);
     }
 
-    /// Notes that `command` was run in `folder`, which is empty where it is not known. A long one is kept by its beginning and a digest of the whole.
+    /// Notes that `command` was run in `folder`, which is empty where it is not known.
     pub fn ran(&mut self, command: &str, folder: &str, ending: Ending) {
-        /// The most characters that are kept of a command.
-        const MOST: usize = 200;
-        let line = on_one_line(command);
-        let key = match line.char_indices().nth(MOST) {
-            None => line,
-            Some((at, _)) => {
-                let digest = Digest::of(line.as_bytes()).to_string();
-                format!("{}… #{}", line.get(..at).unwrap_or_default(), digest.get(..8).unwrap_or_default())
-            }
-        };
-        self.commands.insert((folder.to_owned(), key), Runs::of(ending), Runs::then);
+        self.commands.insert((folder.to_owned(), short(command)), Runs::of(ending), Runs::then);
+    }
+
+    /// Notes how `command`, which tests or builds, ended.
+    pub fn checked(&mut self, command: &str, ending: Ending) {
+        self.verdict = Some((short(command), ending));
     }
 
     /// Notes what a run of tests in `folder` has shown.
@@ -174,6 +173,20 @@ impl Ledger {
     /// Notes what is told of the task of this number.
     pub fn tell_task(&mut self, number: impl Into<String>, news: TaskNews) {
         self.todos.tell(number.into(), news);
+    }
+}
+
+/// A command on one line. A long one is kept by its beginning and a digest of the whole.
+fn short(command: &str) -> String {
+    /// The most characters that are kept.
+    const MOST: usize = 200;
+    let line = on_one_line(command);
+    match line.char_indices().nth(MOST) {
+        None => line,
+        Some((at, _)) => {
+            let digest = Digest::of(line.as_bytes()).to_string();
+            format!("{}… #{}", line.get(..at).unwrap_or_default(), digest.get(..8).unwrap_or_default())
+        }
     }
 }
 

@@ -44,6 +44,6 @@ pub(crate) use target::PatternTargets;
 pub use target::{NotATarget, Target};
 pub use task::{Candidate, Include, Roles, Selection, candidates};
 pub use test_report::TestReport;
-pub use test_run::{Reach, Runner, TestRun, shows_its_end};
+pub use test_run::{Reach, Runner, TestRun, checks, shows_its_end};
 pub use truncate::{As, Kept, Message, Opening, TopDownTruncation, Truncation, Unchanged};
 pub use view::{Room, view};

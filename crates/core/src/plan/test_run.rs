@@ -51,6 +51,18 @@ impl Runner {
     }
 }
 
+/// Whether `script` tests or builds, so that its end says whether the work is sound.
+#[must_use]
+pub fn checks(script: &Script) -> bool {
+    const WORDS: [&str; 14] = [
+        "test", "tests", "check", "ci", "build", "lint", "clippy", "typecheck", "tsc", "vet", "pytest", "jest",
+        "vitest", "make",
+    ];
+    let names = |word: &str| word.split([':', '-', '_', '.', '/']).any(|part| WORDS.contains(&part));
+    let is_check = |command: &Command| !is_look(command) && command.words.iter().take(3).any(|word| names(&word.text));
+    script.commands.iter().any(is_check)
+}
+
 impl TestRun {
     /// The run that `script` asks for, and the place of the command that does; `None` where it asks for none.
     #[must_use]

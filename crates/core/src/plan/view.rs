@@ -14,7 +14,7 @@ const STATE_IS: &str = "From the tool calls, newest first.";
 const STATE: u64 = 20;
 const STATE_BETWEEN: (u64, u64) = (100, 1200);
 /// The part of what was read that lines take in a view, in thousandths: as much as what tools said took before (K-10).
-const NEEDED: u64 = 24;
+const NEEDED: u64 = 33;
 /// Where little was said and much was done: so many tokens for a hundred messages, but for this many messages at most.
 const STATE_OF_MESSAGES: u64 = 150;
 const MOST_MESSAGES: u64 = 500;
@@ -43,14 +43,13 @@ pub fn view(batches: &[Batch], clip: Clip, ledger: &Ledger, session: Option<&str
     let (first, rest) = batches.split_at(n_first);
     let (between, last) = rest.split_at(rest.len().saturating_sub(clip.last as usize));
     let mut shown = Shown::default();
-    let recent = section(RECENT, last, &mut shown);
-    let earliest = section("## Earliest context", first, &mut shown);
+    let (recent, earliest) = (said(last, &mut shown), said(first, &mut shown));
     let mut parts = vec![opening(batches, session)];
-    parts.extend(earliest);
+    parts.extend(section("## Earliest context", earliest));
     if !between.is_empty() {
         parts.push(omitted(between, session));
     }
-    parts.extend(recent);
+    parts.extend(section(RECENT, recent));
     parts.extend(state(&parts, batches, ledger, room.limit));
     parts.extend(needed(&parts, ledger, room, first.len() + last.len()));
     parts.join("\n\n")
@@ -120,12 +119,25 @@ fn option(session: Option<&str>) -> String {
     session.map(|session| format!(" --session {session}")).unwrap_or_default()
 }
 
-/// Batches under `title`; the newest is read first, so that what it says is not said in those before.
-fn section(title: &str, batches: &[Batch], shown: &mut Shown) -> Option<String> {
-    let texts: Vec<String> =
-        batches.iter().rev().map(|batch| format!("{}\n{}", batch.header(), news(&batch.text, shown))).collect();
-    let texts: Vec<&str> = texts.iter().rev().map(String::as_str).collect();
-    (!batches.is_empty()).then(|| format!("{title}\n\n{}", texts.join("\n\n")))
+/// The header of each batch, and what it says that is not shown; the newest is read first, so that what it says is not said in
+/// those before.
+fn said(batches: &[Batch], shown: &mut Shown) -> Vec<(String, String)> {
+    let mut said: Vec<_> = batches.iter().rev().map(|batch| (batch.header(), news(&batch.text, shown))).collect();
+    said.reverse();
+    said
+}
+
+/// The batches under `title`. The header of one that says nothing new joins that of the next, which carries it on.
+fn section(title: &str, said: Vec<(String, String)>) -> Option<String> {
+    let is_empty = said.is_empty();
+    let mut text = title.to_owned();
+    let mut gap = "\n\n";
+    for (header, news) in said {
+        let end = if news.is_empty() { "" } else { "\n" };
+        text = format!("{text}{gap}{header}{end}{news}");
+        gap = if news.is_empty() { "\n" } else { "\n\n" };
+    }
+    (!is_empty).then_some(text)
 }
 
 /// What is shown so far, by items of lists.
@@ -137,8 +149,13 @@ struct Shown {
 
 impl Shown {
     /// Whether `item` says something that is not shown, and that nothing shown replaces. `heading` is what it stands under: what
-    /// was asked, done or found stays so, whatever came later.
+    /// was asked, done or found stays so, whatever came later; what was being done, and what a later summary left out of
+    /// what else was said, does not.
     fn lacks(&self, heading: Option<&str>, item: &str, statement: &Statement) -> bool {
+        let is_passing = heading.is_some_and(|heading| ["Now:", "Also:"].contains(&heading));
+        if is_passing && !self.statements.is_empty() {
+            return false;
+        }
         let may_change = heading.is_some_and(|heading| ["Constraints:", "Decided:", "Open:"].contains(&heading));
         let is_replaced = || self.statements.iter().any(|newer| statement.is_replaced_by(newer));
         !(self.items.contains(item) || may_change && is_replaced())
@@ -179,7 +196,7 @@ fn news(text: &str, shown: &mut Shown) -> String {
     shown.statements.append(&mut own);
     let kept = kept.join("\n");
     let kept = kept.trim_end_matches(END).trim();
-    if kept.is_empty() { "(nothing that is not said below)".to_owned() } else { kept.to_owned() }
+    kept.to_owned()
 }
 
 /// What stands behind the last block.

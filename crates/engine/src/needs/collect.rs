@@ -80,7 +80,8 @@ impl Needs {
                     uses.count(at, source, n_facts);
                 }
             }
-            if let Some(title) = title {
+            // A line of numbers alone says of nothing what they are.
+            if let Some(title) = title.filter(|_| piece.contains(char::is_alphabetic)) {
                 let title = self.title(title);
                 self.lines.push(Line { title, at, text: piece.to_owned() });
                 if self.lines.len().is_multiple_of(CHECKED) {

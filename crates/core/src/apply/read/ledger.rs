@@ -12,8 +12,8 @@ use super::input::Input;
 use super::lines::each_line;
 use crate::apply::read::page::Page;
 use crate::plan::{
-    Action, Ending, Ledger, Progress, Script, TaskNews, TestReport, TestRun, Todo, effects, folders, only_looks,
-    shows_its_end, tells_its_end, without_cd, without_tail,
+    Action, Ending, Ledger, Progress, Script, TaskNews, TestReport, TestRun, Todo, checks, effects, folders,
+    only_looks, shows_its_end, tells_its_end, without_cd, without_tail,
 };
 use ctxc_transcript::scan::{Block, BlockKind, Kind};
 use ctxc_transcript::text::{is_rooted, resolve};
@@ -163,6 +163,9 @@ fn note_command(command: &str, folder: Option<&str>, answer: &Answer<'_>, ledger
     let (cd, rest) = without_cd(command);
     let place = cd.map_or_else(|| folder.map(str::to_owned), |cd| Some(resolve(&cd, folder)));
     ledger.ran(without_tail(rest), place.as_deref().unwrap_or_default(), ending);
+    if checks(&script) {
+        ledger.checked(without_tail(rest), ending);
+    }
     if let Some((run, at, report)) = tested {
         let folder = folders(&script, folder).into_iter().nth(at).flatten();
         ledger.tested(&run, report, folder.as_deref().unwrap_or_default());
@@ -308,6 +311,7 @@ mod tests {
             bash(r#"{"command":"never answered"}"#, ""),
         ]);
         insta::assert_snapshot!(told, @r"
+        Last test or build: `cargo test a::c` succeeded
         Tests that failed when last seen:
         - a::d
         - a::b

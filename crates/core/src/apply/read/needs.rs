@@ -10,6 +10,7 @@ use super::lines::each_line;
 use super::typed::{asks, typed};
 use crate::apply::read::page::Page;
 use crate::plan::without_cd;
+use ctxc_engine::language::without_envelopes;
 use ctxc_engine::needs::{Needs, Source};
 use ctxc_transcript::scan::{BlockKind, Kind, each_string};
 use ctxc_transcript::text::json_string;
@@ -51,7 +52,7 @@ fn read_answer(page: Page<'_>, titles: &mut HashMap<String, String>, needs: &mut
 fn read_user(page: Page<'_>, titles: &HashMap<String, String>, needs: &mut Needs) {
     for (at, text) in entry::tool_results(page.scan, page.bytes) {
         let title = page.call(at).and_then(|id| titles.get(&id));
-        needs.read(Source::Result, Some(title.map_or("result", String::as_str)), &text);
+        needs.read(Source::Result, Some(title.map_or("result", String::as_str)), &without_envelopes(&text));
     }
     let prompt = typed(&entry::text(page.scan, page.bytes));
     if !page.scan.is_meta && asks(&prompt) {

@@ -67,6 +67,7 @@ impl Ledger {
         let lines = |n_most, title, items| section(title, Layout::Lines(n_most), items);
         let files = |action| section(title_of(action), Layout::Inline, self.files_of(action));
         vec![
+            section("Last test or build", Layout::Inline, self.verdict.iter().map(told_verdict).collect()),
             lines(20, "Open tasks", self.todos.open().into_iter().map(told_todo).collect()),
             lines(20, "Tests that failed when last seen", self.failing_tests()),
             lines(
@@ -139,6 +140,16 @@ const fn title_of(action: Action) -> &'static str {
 
 fn told_todo((progress, text): (Progress, String)) -> String {
     if progress == Progress::InProgress { format!("{text} (in progress)") } else { text }
+}
+
+fn told_verdict((command, ending): &(String, Ending)) -> String {
+    let ended = match ending {
+        Ending::Succeeded => "succeeded".to_owned(),
+        Ending::Failed(Some(status)) => format!("failed (exit {status})"),
+        Ending::Failed(None) => "failed".to_owned(),
+        Ending::Untold => "status not known".to_owned(),
+    };
+    format!("`{}` {ended}", clipped(command))
 }
 
 /// How the command ended and how often it was run, in brackets, where there is more to tell than its section does.

@@ -14,13 +14,13 @@ use super::summary::heading_units;
 /// What an item of a section is worth beside what is new in it, and the part of a summary that it may take before that fades.
 const fn lift(section: Section) -> Lift {
     let (bonus, share) = match section {
-        Section::Goal => (14.0, 0.3),
+        Section::Goal => (14.0, 0.6),
         // What somebody laid down holds, however much of it there is.
         Section::Constraints => (13.0, f32::INFINITY),
         Section::Decided => (14.0, 0.4),
         Section::Open => (10.0, 0.2),
         Section::Failed => (10.0, 0.3),
-        Section::Done | Section::Found => (3.0, 0.2),
+        Section::Now | Section::Done | Section::Found => (3.0, 0.2),
         Section::Asked | Section::Also => (3.0, 0.4),
     };
     Lift { bonus, share }
@@ -44,6 +44,9 @@ const LEAST_LIFT: f32 = 0.4;
 const RECENT: f32 = 0.25;
 /// The units from which on shares count: before, the first item of each section would have all.
 const SETTLED: usize = 1600;
+
+/// Items under *Also* take at most one in so many units of what is taken.
+const ALSO: usize = 4;
 
 /// The items so far.
 pub(super) struct Choice<'s, 't> {
@@ -112,11 +115,24 @@ impl<'s, 't> Choice<'s, 't> {
     pub(super) fn run(&mut self, room: usize) {
         let all = 0..self.sources.candidates.len();
         let mut heap: BinaryHeap<Ranked> = all.filter_map(|idx| self.ranked(idx)).collect();
+        // Those that wait until enough else is taken.
+        let mut waiting: BinaryHeap<Ranked> = BinaryHeap::new();
         while let Some(idx) = best(&mut heap, |idx| self.ranked(idx)) {
-            if !self.take(idx, room) {
+            if self.has_to_wait(idx) {
+                waiting.extend(self.ranked(idx));
+            } else if !self.take(idx, room) {
                 return;
+            } else if waiting.peek().is_some_and(|(_, Reverse(idx))| !self.has_to_wait(*idx)) {
+                heap.extend(waiting.pop());
             }
         }
+    }
+
+    /// Whether the candidate belongs under *Also*, and there is enough under it already.
+    fn has_to_wait(&self, idx: usize) -> bool {
+        let is_over = |cost: usize| (self.section_used(Section::Also) + cost) * ALSO > (self.used + cost).max(SETTLED);
+        let candidate = self.sources.candidates.get(idx);
+        candidate.is_some_and(|candidate| candidate.section == Section::Also && is_over(candidate.cost))
     }
 
     /// What the candidate says for its size; `None` for what is taken, and for what says nothing new.

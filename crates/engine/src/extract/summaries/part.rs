@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::super::announce::announces;
 use super::super::bonds::is_question;
 use super::super::features::units;
 use super::section::{Author, Section};
@@ -22,12 +23,10 @@ pub(super) struct Part<'t> {
 pub(super) enum Role {
     /// An item of a summary.
     Item(Section),
-    /// A summary of other make.
-    Loose,
-    /// The last prompt that asks for something.
+    /// A summary of other make, and the section that the heading above it earns.
+    Loose(Option<Section>),
+    /// A prompt that says what the work is about: the first that asks for something, and the last.
     Goal,
-    /// The first prompt of all, which says what the work is about.
-    Task,
     Prompt,
     /// What the person said to a question, with the question.
     Answer,
@@ -90,7 +89,21 @@ impl<'t> Part<'t> {
             }
         }
         set_goal(&mut parts, n_carried, wanted.prompts, shorten);
+        set_now(&mut parts);
         parts
+    }
+
+    /// Whether it is a prompt that says what the work is about. What somebody lays down, and nothing else, holds beside that;
+    /// what was pasted is none.
+    fn is_goal(&self) -> bool {
+        let is_rule = |text: &str| Section::of(text, classes(text), Author::Person) == Section::Constraints;
+        let lays_down =
+            |text: &str| label(text).is_some() && !is_goal(text) || segment(text).iter().all(|it| is_rule(it.text));
+        let is_typed = |kind| matches!(kind, PieceKind::Sentence | PieceKind::Item);
+        let typed =
+            || segment(&self.text).iter().filter(|it| is_typed(it.kind)).map(|it| units(it.text)).sum::<usize>();
+        let size = units(&self.text);
+        self.role == Role::Prompt && size >= GOAL && !(size <= SHORT_PROMPT && lays_down(&self.text)) && typed() >= GOAL
     }
 
     fn prompt(
@@ -129,48 +142,87 @@ fn carry_on<'t>(parts: &mut Vec<Part<'t>>, n_before: usize, carried: &mut HashMa
     }
 }
 
-/// The newest prompt that asks for something is the goal; what was the goal before is one prompt among others. Of a long
-/// one, how it opens and ends says what it is about.
+/// The goal is the first prompt that asks for something, and the newest, which changes it; what was the newest before is one
+/// prompt among others. Of a long one, how it opens and ends says what it is about.
 fn set_goal<'t>(
     parts: &mut Vec<Part<'t>>,
     n_carried: usize,
     prompts: Prompts,
     shorten: fn(&'t str, usize) -> Cow<'t, str>,
 ) {
-    // What somebody lays down, and nothing else, holds beside what is worked on.
-    let is_rule = |text: &str| Section::of(text, classes(text), Author::Person) == Section::Constraints;
-    let lays_down =
-        |text: &str| label(text).is_some() && !is_goal(text) || segment(text).iter().all(|piece| is_rule(piece.text));
-    let is_goal = |part: &Part<'_>| {
-        let size = units(&part.text);
-        part.role == Role::Prompt && size >= GOAL && !(size <= SHORT_PROMPT && lays_down(&part.text))
+    let newest = parts.iter().rposition(Part::is_goal);
+    let first = parts.iter().position(|part| part.role.is_of_goal() || part.is_goal());
+    let (Some(first), Some(last)) = (first, newest.or_else(|| parts.iter().rposition(|part| part.role.is_of_goal())))
+    else {
+        return;
     };
-    let Some(goal) = parts.iter().rposition(is_goal) else { return };
-    // In the place that it has among what was asked before.
-    if let Some(at) = parts.iter().take(n_carried).position(|part| part.role == Role::Item(Section::Goal)) {
+    for at in [last, first] {
+        let Some(part) = parts.get_mut(at).filter(|part| part.role == Role::Prompt) else { continue };
+        match part.text {
+            Cow::Borrowed(text) if prompts == Prompts::Compete && units(text) > PROMPT => {
+                let zone = part.zone;
+                parts.insert(at, Part { text: shorten(text, PROMPT), role: Role::Goal, zone });
+            }
+            _ => part.role = Role::Goal,
+        }
+    }
+    // Those between, each in the place that it has among what was asked before.
+    let former: Vec<usize> = (first + 1..last.min(parts.len()))
+        .rev()
+        .filter(|at| parts.get(*at).is_some_and(|part| part.role == Role::Item(Section::Goal)))
+        .collect();
+    for at in former {
         let mut part = parts.remove(at);
         let section = Section::of(&part.text, classes(&part.text), Author::Person);
         part.role = Role::Item(if section == Section::Constraints { section } else { Section::Asked });
-        let is_asked = |part: &Part<'_>| part.role == Role::Item(Section::Asked);
-        let last = parts.iter().take(n_carried - 1).rposition(is_asked);
-        parts.insert(last.map_or(at, |last| last + 1), part);
+        let carried = parts.iter().take(n_carried.saturating_sub(1));
+        let last = carried.enumerate().rev().find(|(_, part)| part.role == Role::Item(Section::Asked));
+        parts.insert(last.map_or(at, |(last, _)| at.max(last + 1)), part);
     }
-    if n_carried == 0
-        && let Some(task) = parts.iter().position(is_goal)
-        && task != goal
-        && let Some(part) = parts.get_mut(task)
-        && units(&part.text) <= PROMPT
-    {
-        part.role = Role::Task;
-    }
-    let Some(part) = parts.get_mut(goal) else { return };
-    match part.text {
-        Cow::Borrowed(text) if prompts == Prompts::Compete && units(text) > PROMPT => {
-            let zone = part.zone;
-            parts.insert(goal, Part { text: shorten(text, PROMPT), role: Role::Goal, zone });
+}
+
+/// Sets what was being done: the last words of the model, else what a summary says after which nothing was said.
+fn set_now(parts: &mut Vec<Part<'_>>) {
+    let is_now = |part: &Part<'_>| matches!(part.role, Role::Item(Section::Now) | Role::Loose(Some(Section::Now)));
+    let known = parts.iter().rposition(is_now);
+    let said = parts.iter().rposition(|part| matches!(part.role, Role::Conclusion | Role::Speech));
+    let newest_zone = known.max(said).and_then(|at| parts.get(at)).map(|part| part.zone);
+    let is_outdated = |part: &Part<'_>| said > known || Some(part.zone) != newest_zone;
+    for part in &mut *parts {
+        if is_outdated(part) && part.role == Role::Loose(Some(Section::Now)) {
+            part.role = Role::Loose(None);
+        } else if is_outdated(part) && part.role == Role::Item(Section::Now) && !announces(&part.text) {
+            part.role = Role::Item(Section::of(&part.text, classes(&part.text), Author::Model));
         }
-        _ => part.role = Role::Goal,
     }
+    let now = said.filter(|_| said > known).and_then(|at| {
+        let last = parts.get_mut(at)?;
+        let (start, end) = last_statement(&last.text)?;
+        let text = last.text.get(start..end)?.trim().to_owned();
+        // A decision, a failure or what is left to do is what it is, whenever it was said.
+        let section = Section::of(&text, classes(&text), Author::Model);
+        if !(announces(&text) || matches!(section, Section::Done | Section::Found | Section::Also)) {
+            return None;
+        }
+        let rest = format!("{}{}", last.text.get(..start)?, last.text.get(end..)?);
+        last.text = Cow::Owned(rest);
+        Some(Part { text: Cow::Owned(text), role: Role::Item(Section::Now), zone: last.zone })
+    });
+    parts.retain(|part| part.role != Role::Item(Section::Now) || !is_outdated(part));
+    parts.extend(now);
+}
+
+/// Where the last sentence or item of a list in `text` is that is not long; with the one before, where it announces what comes next.
+fn last_statement(text: &str) -> Option<(usize, usize)> {
+    let is_said = |kind| matches!(kind, PieceKind::Sentence | PieceKind::Item);
+    let pieces = segment(text);
+    let last = pieces.iter().rposition(|piece| is_said(piece.kind) && units(piece.text) <= PROMPT)?;
+    let piece = pieces.get(last)?;
+    let before = last.checked_sub(1).and_then(|before| pieces.get(before));
+    let before = before.filter(|before| {
+        announces(piece.text) && is_said(before.kind) && units(before.text) <= PROMPT && !announces(before.text)
+    });
+    Some((before.unwrap_or(piece).at, piece.end()))
 }
 
 /// What a tool did, in few words: of an error, the lines that report it.
@@ -208,13 +260,27 @@ fn last_question(text: &str) -> Option<&str> {
 /// A summary as its items, and what stands beside them.
 fn of_summary(text: &str, zone: usize, parts: &mut Vec<Part<'_>>) {
     let summary = summary::read(text);
-    let loose: Vec<&str> = summary.loose.lines().filter(|line| !is_of_view(line)).collect();
-    let loose = loose.join("\n");
     let items = summary.items.into_iter().filter(|item| !item.text.trim().is_empty());
     parts.extend(items.map(|item| Part { text: Cow::Owned(item.text), role: Role::Item(item.section), zone }));
-    if !loose.trim().is_empty() {
-        parts.push(Part { text: Cow::Owned(loose), role: Role::Loose, zone });
+    // A client's summary has headings of its own.
+    let mut loose = vec![(None, String::new())];
+    for line in summary.loose.lines().filter(|line| !is_of_view(line)) {
+        if is_client_heading(line) {
+            loose.push((Section::of_client_heading(line), String::new()));
+        } else if let Some((_, text)) = loose.last_mut() {
+            text.push_str(line);
+            text.push('\n');
+        }
     }
+    let loose = loose.into_iter().filter(|(_, text)| !text.trim().is_empty());
+    parts.extend(loose.map(|(section, text)| Part { text: Cow::Owned(text), role: Role::Loose(section), zone }));
+}
+
+/// Whether the line is a heading as clients number them: `7. Pending Tasks:`.
+fn is_client_heading(line: &str) -> bool {
+    let line = line.trim().trim_matches(['*', '#', ' ']);
+    let name = line.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix(". ");
+    line.len() < 60 && line.ends_with(':') && name.is_some_and(|name| name.starts_with(char::is_uppercase))
 }
 
 /// Whether the line is one that a view puts around summaries, ours or that of a client: it tells nothing of the session.
@@ -224,6 +290,9 @@ fn is_of_view(line: &str) -> bool {
         "[depth:",
         "## Earliest context",
         "## Recent context",
+        "## State",
+        "## Facts",
+        "From the tool calls, newest first.",
         "[... ",
         "They are kept. Read them with",
         "This session is being continued from a previous conversation",
@@ -237,27 +306,31 @@ fn is_of_view(line: &str) -> bool {
 }
 
 impl Role {
+    /// Whether a summary says that it is the goal.
+    const fn is_of_goal(self) -> bool {
+        matches!(self, Self::Item(Section::Goal) | Self::Loose(Some(Section::Goal)))
+    }
+
     pub(super) const fn author(self) -> Author {
         match self {
-            Self::Prompt | Self::Task | Self::Goal | Self::Answer => Author::Person,
+            Self::Prompt | Self::Goal | Self::Answer => Author::Person,
             Self::Tool => Author::Tool,
-            Self::Item(_) | Self::Loose | Self::Conclusion | Self::Speech => Author::Model,
+            Self::Item(_) | Self::Loose(_) | Self::Conclusion | Self::Speech => Author::Model,
         }
     }
 
     /// What comes from it is worth so many times what is new in it.
     pub(super) const fn factor(self, section: Section) -> f32 {
         match self {
-            Self::Task => 2.0,
             // What somebody asked for tells what all the rest is about.
             Self::Prompt | Self::Goal | Self::Item(Section::Asked | Section::Constraints | Section::Goal) => 1.5,
-            Self::Answer | Self::Conclusion => 1.2,
+            Self::Answer | Self::Conclusion | Self::Item(Section::Now) => 1.2,
             // What a tool did stands in its files; where it failed stands nowhere else.
             Self::Tool => match section {
                 Section::Failed => 0.9,
                 _ => 0.3,
             },
-            Self::Item(_) | Self::Loose | Self::Speech => 1.0,
+            Self::Item(_) | Self::Loose(_) | Self::Speech => 1.0,
         }
     }
 }
@@ -280,20 +353,24 @@ impl Part<'_> {
         match self.role {
             Role::Item(section) => Some(section),
             Role::Goal => Some(Section::Goal),
-            Role::Task => Some(Section::Asked),
             Role::Answer => Some(Section::Decided),
             Role::Prompt if units(&self.text) <= SHORT_PROMPT => {
                 Some(Section::of(&self.text, classes(&self.text), Author::Person))
             }
             Role::Prompt if prompts == Prompts::Whole => Some(Section::Asked),
             Role::Tool if self.text.len() <= REPORT => Some(Section::of(&self.text, Classes::NONE, Author::Tool)),
-            Role::Prompt | Role::Loose | Role::Conclusion | Role::Speech | Role::Tool => None,
+            Role::Prompt | Role::Loose(_) | Role::Conclusion | Role::Speech | Role::Tool => None,
         }
     }
 
-    /// The section of `text` of these classes: code and what tools print decide nothing, whatever words are in them.
+    /// The section of `text` of these classes: code decides and reports nothing, whatever words are in it, and what tools print
+    /// decides nothing.
     pub(super) fn section(&self, text: &str, kind: PieceKind, classes: Classes) -> Section {
-        let is_printed = matches!(kind, PieceKind::Code | PieceKind::Row | PieceKind::Log);
-        Section::of(text, classes, if is_printed { Author::Tool } else { self.role.author() })
+        match (self.role, kind) {
+            (Role::Tool, _) | (_, PieceKind::Row | PieceKind::Log) => Section::of(text, classes, Author::Tool),
+            (_, PieceKind::Code) => Section::Also,
+            (Role::Loose(Some(section)), _) => section,
+            _ => Section::of(text, classes, self.role.author()),
+        }
     }
 }

@@ -12,6 +12,8 @@ pub(super) enum Section {
     Goal,
     /// A rule, limit, preference or state that somebody laid down.
     Constraints,
+    /// The work at hand when the summary was made.
+    Now,
     /// A prompt of the person.
     Asked,
     /// What was decided, with what was rejected.
@@ -41,9 +43,10 @@ pub(super) enum Author {
 
 impl Section {
     /// All of them, in the order in which a summary has them.
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Goal,
         Self::Constraints,
+        Self::Now,
         Self::Asked,
         Self::Decided,
         Self::Done,
@@ -58,6 +61,7 @@ impl Section {
         match self {
             Self::Goal => "Goal:",
             Self::Constraints => "Constraints:",
+            Self::Now => "Now:",
             Self::Asked => "Asked:",
             Self::Decided => "Decided:",
             Self::Done => "Done:",
@@ -75,13 +79,28 @@ impl Section {
         Self::ALL.into_iter().find(|section| section.heading() == line)
     }
 
+    /// The section of what stands under `heading` in a summary that a client had made; `None` where the statements below have to
+    /// say it themselves.
+    pub(super) fn of_client_heading(heading: &str) -> Option<Self> {
+        let heading = heading.to_lowercase();
+        let sections = [
+            ("primary request", Self::Goal),
+            ("user messages", Self::Asked),
+            ("pending tasks", Self::Open),
+            ("next step", Self::Open),
+            ("current work", Self::Now),
+            ("problem solving", Self::Found),
+        ];
+        sections.into_iter().find(|(words, _)| heading.contains(words)).map(|(_, section)| section)
+    }
+
     /// The section of a statement of these classes: the one that its outcome earns. What a program reports as an error is
     /// one, whatever else its words say.
     pub(super) fn of(text: &str, classes: Classes, author: Author) -> Self {
         let is_error = reports_error(text) && !Marks::of(text).succeeds;
         match author {
             Author::Person => Self::of_person(text, classes),
-            Author::Tool | Author::Model if is_error => Self::Failed,
+            Author::Tool if is_error => Self::Failed,
             Author::Tool => Self::Also,
             Author::Model => Self::of_model(text, classes),
         }
@@ -106,9 +125,11 @@ impl Section {
             () if marks.is_open => Self::Open,
             () if marks.succeeds => Self::Done,
             () if marks.decides && !marks.asks && !marks.is_option => Self::Decided,
-            () if classes.has(Classes::ERROR) && !marks.is_option => Self::Failed,
-            () if marks.has_done => Self::Done,
+            () if marks.opens_with_deed => Self::Done,
+            () if marks.fails && !marks.is_option => Self::Failed,
+            () if marks.has_done && !marks.asks && !marks.supposes => Self::Done,
             () if marks.states || classes.has(Classes::FINDING) => Self::Found,
+            () if marks.informs && !marks.is_option => Self::Found,
             () => Self::Also,
         }
     }
@@ -134,13 +155,20 @@ const DECIDES: &str = "decided decide decision chose chosen picked settled agree
     entschieden verworfen gewählt décidé choisi rejeté decidido elegido descartado \
     决定 決定 採用 采用 选择 选定 改用 却下 方針";
 /// Words with which something that was done is reported.
-const DONE: &str = "fixed resolved implemented added created completed finished done updated removed renamed merged committed pushed \
+const DONE: &str = "fixed resolved implemented added changed created completed finished done updated removed renamed merged committed pushed \
     passes passed passing works working succeeded deployed migrated refactored installed verified green successfully \
     behoben erledigt fertig hinzugefügt erstellt corrigé terminé ajouté créé corregido terminado añadido creado \
     完成 修复 修正 追加 解决 完了 成功 通过";
 /// Words of what is left to do.
 const OPEN: &str = "todo fixme next remaining remains pending later tbd blocked outstanding unresolved awaiting \
     offen ausstehend nächster verbleibend restant prochaine pendiente próximo siguiente 待办 下一 接下 次の 今後 残り 未完 残る";
+
+/// Words with which something that failed is reported.
+const FAILURES: &str = "failed fails failing crashed crashes broke breaks broken panicked errored hangs corrupted \
+    fehlgeschlagen gescheitert scheitert échoué échoue falló falla 失败 失敗";
+/// Words of what may be, and was not.
+const HYPOTHETICAL: &str = "if could would should may might unless whether else fast gracefully \
+    wenn falls könnte würde pourrait podría";
 
 /// What the words of a statement give away.
 #[derive(Clone, Copy, Default)]
@@ -149,9 +177,17 @@ struct Marks {
     demands: bool,
     decides: bool,
     has_done: bool,
+    /// It opens with what was done: `Fixed the failing test`.
+    opens_with_deed: bool,
+    /// It is about what would be.
+    supposes: bool,
     is_open: bool,
     succeeds: bool,
+    /// It reports a failure that there was.
+    fails: bool,
     states: bool,
+    /// It is a whole sentence that gives a value, and not of what somebody is about to do.
+    informs: bool,
     /// It is a question.
     asks: bool,
     /// It stands for choice, and was not chosen.
@@ -159,13 +195,13 @@ struct Marks {
 }
 
 /// The lists of words that a text in lower case has one of, as bits.
-fn lists_in(lower: &str) -> u8 {
+fn lists_in(lower: &str) -> u16 {
     words(lower).fold(0, |found, word| found | lists_of(word))
 }
 
 /// The lists that have the word, or where no space parts words, any two characters of it.
-fn lists_of(word: Word<'_>) -> u8 {
-    static LISTED: LazyLock<HashMap<&'static str, u8>> = LazyLock::new(|| {
+fn lists_of(word: Word<'_>) -> u16 {
+    static LISTED: LazyLock<HashMap<&'static str, u16>> = LazyLock::new(|| {
         let mut listed = HashMap::new();
         for (list, bit) in LISTS {
             list.split_whitespace().for_each(|word| *listed.entry(word).or_default() |= bit);
@@ -197,14 +233,16 @@ fn has_value(text: &str) -> bool {
     })
 }
 
-const DEMAND: u8 = 1;
-const DECISION: u8 = 2;
-const DEED: u8 = 4;
-const REMAINDER: u8 = 8;
-const LIMIT: u8 = 16;
-const COMMAND: u8 = 32;
-const BEFORE_COMMAND: u8 = 64;
-const LISTS: [(&str, u8); 7] = [
+const DEMAND: u16 = 1;
+const DECISION: u16 = 2;
+const DEED: u16 = 4;
+const REMAINDER: u16 = 8;
+const LIMIT: u16 = 16;
+const COMMAND: u16 = 32;
+const BEFORE_COMMAND: u16 = 64;
+const FAILURE: u16 = 128;
+const HYPOTHESIS: u16 = 256;
+const LISTS: [(&str, u16); 9] = [
     (DEMANDS, DEMAND),
     (DECIDES, DECISION),
     (DONE, DEED),
@@ -212,15 +250,18 @@ const LISTS: [(&str, u8); 7] = [
     (LIMITS, LIMIT),
     (COMMANDS, COMMAND),
     (BEFORE_COMMANDS, BEFORE_COMMAND),
+    (FAILURES, FAILURE),
+    (HYPOTHETICAL, HYPOTHESIS),
 ];
 
 impl Marks {
     fn of(text: &str) -> Self {
-        let lower = text.to_lowercase();
+        // Words in code spans are of the code.
+        let lower = text.to_lowercase().split('`').step_by(2).collect::<Vec<_>>().join(" ");
         let lists = lists_in(&lower);
-        let has = |list: u8| lists & list != 0;
+        let has = |list: u16| lists & list != 0;
         let any = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
-        let body = lower.trim_start_matches(['-', '*', '+', '#', ' ']);
+        let body = lower.trim_start_matches(|c: char| c.is_ascii_digit() || "-*+#. ".contains(c));
         let has_done = has(DEED) || any(&["✅", "[x]", "✓"]);
         Self {
             demands: has(DEMAND)
@@ -229,11 +270,20 @@ impl Marks {
                 || any(&["from now on", "no more than", "not more than", "ab jetzt", "désormais", "a partir de ahora"]),
             decides: has(DECISION) || any(&["will use", "we use ", "went with", "going with", "moved to "]),
             has_done,
+            opens_with_deed: words(body).next().is_some_and(|word| lists_of(word) & DEED != 0),
+            informs: body.ends_with(['.', '。'])
+                && !["i ", "i'", "let ", "if ", "you "].iter().any(|start| body.starts_with(start))
+                && has_value(text),
+            supposes: body.starts_with("if ") || any(&[" would ", " could ", " might "]),
             is_open: (has(REMAINDER) || any(&["still to do", "still need", "not yet", "has to be", "[ ]"]))
                 && !any(&["✅", "[x]", "0 remaining", "no remaining", "nothing left"]),
             succeeds: has_done
                 && any(&["pass", "fixed", "resolved", "works", "✅", "succe", "0 fail", "no error", "0 error"])
-                || any(&[" 0 failed", " 0 failures", "no failures", "without errors", "0 errors", "no errors"]),
+                || any(&[" 0 fail", "no failures", "without errors", "0 errors", "no errors"]),
+            fails: !has(HYPOTHESIS)
+                && (has(FAILURE)
+                    || reports_error(text) && !text.contains('❌')
+                    || any(&["not work", "n't work", "exit code", "got an error", "エラー"])),
             states: any(&[" currently ", " is now ", " now ", " are now "]),
             asks: lower.trim_end().ends_with(['?', '？']),
             is_option: [
@@ -260,6 +310,14 @@ mod tests {
             ("We decided to use SQLite instead of Redis.", Section::Decided),
             ("Fixed the failing test in src/a.rs.", Section::Done),
             ("The build failed with exit code 2.", Section::Failed),
+            // Of what may fail, or is about failures, nothing has failed.
+            ("If the fetch fails, it falls back to a manual command.", Section::Also),
+            ("Fails fast instead of silently corrupting", Section::Also),
+            ("Error handling philosophy: log and continue", Section::Also),
+            ("Added logging for chunking failures", Section::Done),
+            ("2. Updated the tests to expect an error when the fetch fails", Section::Done),
+            ("Returns `errors.New(\"failed to fetch\")` to its caller", Section::Also),
+            ("If I reused it, it would replace what was created before.", Section::Also),
             ("The root cause is a stale cache.", Section::Found),
             ("TODO: write the docs", Section::Open),
             ("Next I have to move the parser.", Section::Open),
@@ -282,6 +340,7 @@ mod tests {
             assert_eq!(of(text, Author::Person), section, "{text}");
         }
         assert_eq!(of("We decided to fail", Author::Tool), Section::Also);
+        assert_eq!(of("Bash go test ./...: packages: 1 ok, 0 FAIL", Author::Tool), Section::Also);
         assert_eq!(of("error: it broke", Author::Tool), Section::Failed);
     }
 }

@@ -1,6 +1,7 @@
 //! Texts parted into candidates for the items of a summary.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::super::announce::{announces, nods};
@@ -51,9 +52,10 @@ impl<'t> Sources<'t> {
         let features = features::read(&pieces, Weights::SUMMARY);
         let counts = repeats::counts(&pieces);
         let mut candidates = Vec::new();
-        for (part, range) in parts.iter().zip(ranges) {
+        let outdated = outdated(parts);
+        for ((part, range), is_outdated) in parts.iter().zip(ranges).zip(outdated) {
             let of_part = Parting { part, all: &pieces, features: &features, counts: &counts };
-            if part.is_in_ledger() {
+            if part.is_in_ledger() || is_outdated {
                 continue;
             }
             if let Some(section) = part.whole(prompts) {
@@ -70,6 +72,30 @@ impl<'t> Sources<'t> {
         let n_zones = parts.last().map_or(1, |part| part.zone + 1);
         Self { candidates, features, n_zones }
     }
+}
+
+/// Which parts report that a command failed which succeeded later: its last verdict holds.
+fn outdated(parts: &[Part<'_>]) -> Vec<bool> {
+    let mut later: HashSet<&str> = HashSet::new();
+    let mut outdated = vec![false; parts.len()];
+    for (part, is_outdated) in parts.iter().zip(&mut outdated).rev() {
+        let is_of_shell = ["Bash ", "PowerShell "].iter().any(|tool| part.text.starts_with(tool));
+        if is_of_shell && matches!(part.role, Role::Tool | Role::Item(Section::Failed)) {
+            let failed = Section::of(&part.text, Classes::NONE, Author::Tool) == Section::Failed;
+            *is_outdated = failed && later.contains(command(&part.text));
+            if !failed {
+                later.insert(command(&part.text));
+            }
+        }
+    }
+    outdated
+}
+
+/// The command that a report of a tool is of, without how much of its output was wanted, and its outcome.
+fn command(report: &str) -> &str {
+    let line = report.lines().next().unwrap_or_default();
+    let ends = [" failed: ", ": ", " 2>&1", " | "].into_iter().filter_map(|end| line.find(end));
+    line.get(..ends.min().unwrap_or(line.len())).unwrap_or_default()
 }
 
 /// Drops what a later statement replaces, and all but the newest of what is said again, sentence by sentence. Prompts that
@@ -112,7 +138,7 @@ impl Candidate<'_> {
         let may_change = match self.section {
             Section::Constraints | Section::Asked | Section::Goal | Section::Decided | Section::Open => true,
             Section::Found | Section::Also => self.factor >= 1.0,
-            Section::Done | Section::Failed => false,
+            Section::Now | Section::Done | Section::Failed => false,
         };
         may_change && !self.is_prompt
     }
@@ -152,10 +178,17 @@ impl<'t> Parting<'_, 't> {
 
     /// Adds the candidates of the pieces in `range`.
     fn candidates(&self, range: Range<usize>, candidates: &mut Vec<Candidate<'t>>) {
+        let n_before = candidates.len();
         let mut at = range.start;
         while at < range.end {
             let end = self.block_end(at, range.end);
-            candidates.extend(self.candidate(at..end, range.end));
+            let mut candidate = self.candidate(at..end, range.end);
+            // A client's account of the request opens with it, and goes on with how it was understood.
+            let is_goal = |candidate: &Candidate<'_>| candidate.section == Section::Goal;
+            if candidates.get(n_before..).is_some_and(|before| before.iter().any(is_goal)) {
+                candidate.iter_mut().filter(|it| is_goal(it)).for_each(|it| it.section = Section::Also);
+            }
+            candidates.extend(candidate);
             at = end;
         }
     }
@@ -186,7 +219,7 @@ impl<'t> Parting<'_, 't> {
         let last = self.all.get(range.end - 1)?;
         let count = self.counts.get(range.start).copied().unwrap_or(1);
         // Code that a client quotes in its summary stands in its files, and says nothing in pieces.
-        let is_quoted_code = self.part.role == Role::Loose && first.kind == PieceKind::Code;
+        let is_quoted_code = matches!(self.part.role, Role::Loose(_)) && first.kind == PieceKind::Code;
         if count == 0 && range.len() == 1 || is_frame(first, carries) || is_quoted_code {
             return None;
         }
@@ -200,8 +233,9 @@ impl<'t> Parting<'_, 't> {
         let classes = self.features.pieces.get(range.clone())?.iter().fold(Classes::NONE, |all, one| all | one.classes);
         let section = self.part.section(whole, first.kind, classes);
         let is_said = !matches!(self.part.role, Role::Prompt | Role::Tool);
-        let says_little =
-            self.part.role != Role::Loose && section == Section::Also && (carries.n_facts == 0 || text.contains('│'));
+        let says_little = !matches!(self.part.role, Role::Loose(_))
+            && section == Section::Also
+            && (carries.n_facts == 0 || text.contains('│'));
         let announces_or_nods = || {
             let text = text.trim_start();
             section != Section::Decided && (announces(text) || carries.n_facts == 0 && nods(text))

@@ -84,11 +84,11 @@ fn f_12_prompts_stay_verbatim_then_decisions_rules_failures_and_findings() {
 
       Fix it, but keep CRLF as it is. You must never write to the source file.
 
+    Now:
+    - The fix is in commit 4f2a91c, and `cargo test` passes: 212 tests in 3.4 s.
+
     Decided:
     - We decided to keep the old reader instead of the new one, since it handles CRLF.
-
-    Done:
-    - The fix is in commit 4f2a91c, and `cargo test` passes: 212 tests in 3.4 s.
 
     Failed:
     - I tried to pad the buffer first, and that failed because of the mmap.
@@ -112,11 +112,11 @@ fn f_12_prompts_stay_verbatim_then_decisions_rules_failures_and_findings() {
 #[test]
 fn f_12_with_less_room_what_weighs_most_stays() {
     assert_snapshot!(summary_of("", &conversation(), 120), @"
+    Now:
+    - The fix is in commit 4f2a91c, and `cargo test` passes: 212 tests in 3.4 s.
+
     Decided:
     - We decided to keep the old reader instead of the new one, since it handles CRLF.
-
-    Done:
-    - The fix is in commit 4f2a91c, and `cargo test` passes: 212 tests in 3.4 s.
 
     Failed:
     - error[E0502]: cannot borrow `self.buf` as mutable
@@ -217,12 +217,12 @@ fn k_05_what_no_longer_holds_is_gone_and_answers_have_their_questions() {
     Constraints:
     - Use port 7310 for the cache from now on.
 
+    Now:
+    - Tests passed: 43, 0 failures.
+
     Decided:
     - Which store should the cache use, Redis or a file?
       a file
-
-    Done:
-    - Tests passed: 43, 0 failures.
     ");
 }
 
@@ -385,4 +385,101 @@ proptest! {
             prop_assert!(!summary.trim().is_empty());
         }
     }
+}
+
+// K-11
+#[test]
+fn k_11_the_goal_is_what_was_asked_first_and_last_and_now_is_what_was_said_last() {
+    let messages = [
+        said("user", "Please make the importer read gzip files."),
+        said("assistant", "The importer opens files in src/import.rs:40."),
+        said("user", "error[E0308]: mismatched types\n  --> src/import.rs:44:9\n   |     let reader = open(path)?;"),
+        said(
+            "tool",
+            "Bash cargo test import 2>&1 | tail -5 failed: exit code 101\nerror: test failed, to rerun pass `--lib`",
+        ),
+        said("assistant", "If the header were missing, it would fail."),
+        said("tool", "Bash cargo test import: 12 passed"),
+        said("user", "Now let it read zstd files as well."),
+        said("assistant", "Gzip works since commit 91ab2de. Let me add zstd to src/import.rs."),
+    ];
+    let summary = summary_of("", &messages, 1024);
+    assert_snapshot!(summary, @"
+    Goal:
+    - Please make the importer read gzip files.
+    - Now let it read zstd files as well.
+
+    Now:
+    - Gzip works since commit 91ab2de. Let me add zstd to src/import.rs.
+
+    Asked:
+    - error[E0308]: mismatched types
+        --> src/import.rs:44:9
+         |     let reader = open(path)?;
+
+    Found:
+    - The importer opens files in src/import.rs:40.
+    ");
+    // The work at hand changes with what is said; what was asked between is one prompt among others.
+    let later = [
+        said("user", "Good. Write the release notes now, please."),
+        said("assistant", "The notes are in docs/notes.md."),
+    ];
+    assert_snapshot!(summary_of(&summary, &later, 1024), @"
+    Goal:
+    - Please make the importer read gzip files.
+    - Good. Write the release notes now, please.
+
+    Now:
+    - The notes are in docs/notes.md.
+
+    Asked:
+    - error[E0308]: mismatched types
+        --> src/import.rs:44:9
+         |     let reader = open(path)?;
+
+    Done:
+    - Gzip works since commit 91ab2de. Let me add zstd to src/import.rs.
+
+    Found:
+    - The importer opens files in src/import.rs:40.
+    ");
+}
+
+// K-11
+#[test]
+fn k_11_a_clients_summary_is_read_by_its_headings() {
+    let summary = "Summary:\n1. Primary Request and Intent:\n   The user wants the parser to keep CRLF.\n\n\
+        6. All user messages:\n   - \"keep the old reader\"\n\n7. Pending Tasks:\n   - Write the docs of the reader\n\n\
+        8. Current Work:\n   The reader in src/read.rs was being tested.\n";
+    let messages = [said("summary", summary)];
+    assert_snapshot!(summary_of("", &messages, 1024), @r#"
+    Goal:
+    - The user wants the parser to keep CRLF.
+
+    Now:
+    - The reader in src/read.rs was being tested.
+
+    Asked:
+    - "keep the old reader"
+
+    Open:
+    - Write the docs of the reader
+    "#);
+}
+
+// K-11
+#[test]
+fn k_11_at_most_a_quarter_is_under_also() {
+    let lines = |n: usize| format!("- module_{n} with part_{n}.rs and the flag --keep-{n}\n");
+    let text: String = (0..200).map(lines).collect();
+    let words = ["parser", "reader", "writer", "cache", "lock", "queue", "index", "shard", "lease", "probe"];
+    let found =
+        |word: &str| format!("The {word} was slow, since its `{word}_table` was read in src/{word}/main.rs again. ");
+    let found: String = words.iter().map(|word| found(word)).collect();
+    let summary = summary_of("", &[said("assistant", &text), said("assistant", &found)], 2000);
+    let (before, also) = summary.split_once("Also:").unwrap();
+    assert!(before.contains("probe_table"), "{summary}");
+    // A short one may have 400 characters of it.
+    assert!(also.len() <= 400.max(summary.len() / 4), "{} of {}", also.len(), summary.len());
 }
