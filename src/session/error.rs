@@ -66,8 +66,14 @@ pub(crate) struct CommandError {
 
 /// The error of a target that cannot be reached, with the lowest figure that can.
 pub(crate) fn too_low(target: Tokens, lowest: Tokens) -> CommandError {
-    let (target, lowest) = (count(target.0), count(lowest.0));
-    anyhow!("target not reachable: {target} tokens; the lowest reachable figure is {lowest}").into()
+    let error =
+        anyhow!("target not reachable: {} tokens; the lowest reachable figure is {}", count(target.0), count(lowest.0));
+    let error = CommandError::from(error);
+    // Nobody wants so few tokens.
+    match target.0 {
+        percent @ ..=100 => error.hint(format!("for {percent} % of the context window, use {percent}%")),
+        _ => error,
+    }
 }
 
 impl CommandError {
@@ -245,7 +251,9 @@ fn session_hints(error: &SessionError) -> Vec<String> {
         SessionError::Unknown { candidates, .. } if candidates.is_empty() => {
             vec!["use a path, or set CLAUDE_CONFIG_DIR to the folder that holds projects/".to_owned()]
         }
-        SessionError::Unknown { .. } => vec![list("the newest sessions are:")],
+        SessionError::Unknown { name, .. } => {
+            meant(name).into_iter().chain([list("the newest sessions are:")]).collect()
+        }
         SessionError::Ambiguous { .. } => vec![list("use a longer prefix or a path:")],
         SessionError::NoneHere { .. } => {
             vec!["name a session; `ctxc list --all` lists those of all projects".to_owned()]
@@ -259,6 +267,16 @@ fn session_hints(error: &SessionError) -> Vec<String> {
         SessionError::Folder { .. } => vec![list("use the path of a file in it, such as:")],
         SessionError::Unreadable { .. } => vec!["check its permissions, or use a path".to_owned()],
     }
+}
+
+/// What somebody meant who typed `name` for a session.
+fn meant(name: &str) -> Option<String> {
+    let is_size = name.starts_with(|c: char| c.is_ascii_digit()) && name.ends_with(['%', 'k', 'K', 'm', 'M']);
+    if is_size {
+        return Some(format!("for a target, use --to {name}"));
+    }
+    let is_latest = strsim::damerau_levenshtein(name, "latest") <= 2 || ["last", "newest"].contains(&name);
+    is_latest.then(|| "for the newest session of this project, use latest".to_owned())
 }
 
 /// When it was last written, to the second and in UTC, and its path.

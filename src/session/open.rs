@@ -81,7 +81,6 @@ impl<'a> OpenSession<'a> {
 
     /// As [`Self::open`], of a session that has been read.
     pub(crate) fn of(settings: &'a Rewriting, mut reading: Reading, ui: &'a Ui) -> Result<Self, CommandError> {
-        reading.refuse_unless_transcript()?;
         reading.warn_of_chain(ui);
         let totals = Totals::of(&reading.index, &reading.chain);
         let mut archive = match &settings.keep {

@@ -77,17 +77,28 @@ pub(crate) struct Drafted {
 
 impl Reading {
     /// A file of which no line is an entry is no transcript at all.
-    pub(crate) fn refuse_unless_transcript(&self) -> Result<(), CommandError> {
-        let has = |flag| self.index.records.iter().any(|record| record.flags.any(flag));
-        if has(Flags::MALFORMED) && !has(Flags::ENTRY) {
-            let n_lines = self.index.records.len();
-            return Err(CommandError::from(anyhow!(
-                "{} is not a transcript: none of its {n_lines} lines is a JSON object",
-                self.name
-            ))
-            .hint("use a Claude Code session: a .jsonl file with one JSON object per line"));
+    fn refuse_unless_transcript(&self) -> Result<(), CommandError> {
+        let n_lines = self.index.records.len();
+        // Of nothing nothing is lost.
+        if n_lines == 0 || self.index.records.iter().any(|record| !record.flags.any(Flags::MALFORMED)) {
+            return Ok(());
         }
-        Ok(())
+        let name = &self.name;
+        let mut start = [0; 4];
+        let n_read = (&self.file).take(4).read(&mut start).with_context(|| format!("read {name}"))?;
+        let unpack = |program: &str| format!("unpack it first: {program} {name} | ctxc stats -");
+        let (is, hint) = match start.get(..n_read).unwrap_or_default() {
+            [0x1f, 0x8b, ..] => ("is compressed by gzip".to_owned(), unpack("gzip -dc")),
+            [0x28, 0xb5, 0x2f, 0xfd] => ("is compressed by zstd".to_owned(), unpack("zstd -dc")),
+            start => {
+                let is = match start {
+                    [b'[', ..] => "is a JSON array".to_owned(),
+                    _ => format!("is not a transcript: none of its {n_lines} lines is a JSON object"),
+                };
+                (is, "use a Claude Code session: a .jsonl file with one JSON object per line".to_owned())
+            }
+        };
+        Err(CommandError::from(anyhow!("{name} {is}")).hint(hint))
     }
 
     /// Warns of a conversation that does not go back to its beginning, or not on to its end.
@@ -180,7 +191,7 @@ impl Reading {
             pending: Vec::new(),
             unsaved: Vec::new(),
         };
-        Ok(Self {
+        let mut reading = Self {
             file: input.file,
             name,
             path: input.path,
@@ -191,7 +202,10 @@ impl Reading {
             inherited: None,
             lowered_from: None,
             drafted: None,
-        })
+        };
+        reading.file.rewind().with_context(|| format!("read {}", reading.name))?;
+        reading.refuse_unless_transcript()?;
+        Ok(reading)
     }
 
     /// What names the session in results. What cannot be read of it is not told.

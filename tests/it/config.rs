@@ -114,7 +114,7 @@ fn u_04_a_wrong_configuration_is_named_with_its_place() {
         .collect();
     assert_snapshot!(said.concat(), @r#"
     error: invalid configuration in [HOME]/shop/ctxc.toml, line 2: unknown key "min_token"
-    hint: the keys are archive, keep_on_server, keep_max, engine, base_url, api_key, model, large_model, max_cost, concurrency, attempts, timeout, timeout_step, rpm, tokens, min_tokens, protect_turns, protect_steps, protected_tools, protected_files, context_window, threshold, headroom, prices, summarization.engine, summarization.base_url, summarization.api_key, summarization.model, summarization.chunk_size, summarization.keep_recent, summarization.max_summary_tokens, summarization.clip_first, summarization.clip_last, summarization.context_budget, summarization.prompt, summarization.persona, embeddings.base_url, embeddings.model, embeddings.api_key, client.target, client.auto, client.keep, client.instructions
+    hint: did you mean min_tokens?
     error: invalid configuration in [HOME]/shop/ctxc.toml, line 2: a project cannot set "archive"
     hint: set it in your own configuration, or as CTXC_ARCHIVE
     error: invalid configuration in [HOME]/shop/ctxc.toml, line 1: a project cannot set "base_url"
@@ -219,7 +219,7 @@ fn f_10_a_wrong_section_is_named_with_its_place() {
     });
     assert_snapshot!(said.concat(), @r#"
     error: invalid configuration in [HOME]/shop/ctxc.toml, line 4: unknown key "summarization.chunksize"
-    hint: the keys of [summarization] are engine, base_url, api_key, model, chunk_size, keep_recent, max_summary_tokens, clip_first, clip_last, context_budget, prompt, persona
+    hint: did you mean summarization.chunk_size?
     error: invalid configuration in [HOME]/shop/ctxc.toml, line 2: a project cannot set "summarization.model"
     hint: set it in your own configuration, or as CTXC_SUMMARIZATION_MODEL
     error: invalid configuration in [HOME]/shop/ctxc.toml, line 2: a project cannot set "summarization.prompt"

@@ -46,6 +46,7 @@ mod map;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod meaning;
+mod mistakes;
 mod newcomer;
 mod old_sessions;
 mod oracle;

@@ -313,13 +313,11 @@ fn a_file_without_messages_is_told_in_plain_words() {
     ----- standard error
     ");
     assert_snapshot!(stage.run(["stats", "torn.jsonl"]).text, @"
-    exit code: 0
+    exit code: 1
     ----- standard output
-    session   torn.jsonl
-    size      16 B in 1 line
-    messages  none: nothing to resume
-    problems  2 warnings: see `ctxc check`
     ----- standard error
+    error: torn.jsonl is not a transcript: none of its 1 lines is a JSON object
+    hint: use a Claude Code session: a .jsonl file with one JSON object per line
     ");
     assert_snapshot!(stage.run(["stats", "-"]).text, @"
     exit code: 0

@@ -227,6 +227,7 @@ fn d_10_a_target_below_what_stands_before_the_first_message_is_refused() {
     ----- standard output
     ----- standard error
     error: target not reachable: 90 tokens; the lowest reachable figure is 16,954
+    hint: for 90 % of the context window, use 90%
     hint: use --target-tokens 16955, or --best-effort to go as low as possible
     ");
     assert_eq!(stage.names(), ["in.jsonl"]);

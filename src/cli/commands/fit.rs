@@ -35,7 +35,7 @@ pub(crate) struct Args {
 #[command(next_help_heading = "Target")]
 struct TargetArgs {
     /// Target: percent of the context window, or tokens
-    #[arg(long, value_name = "TARGET", default_value = "50%")]
+    #[arg(long, value_name = "TARGET", default_value = "50%", allow_negative_numbers = true)]
     to: Target,
     /// Context window in tokens [default: inferred, 200000 or 1000000]
     #[arg(long, value_name = "N", value_parser = some_tokens)]

@@ -222,7 +222,6 @@ fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<Option<Kept
 
 fn read(input: Input, len: u64, ui: &Ui) -> Result<Reading, CommandError> {
     let reading = Reading::of_part(input, len, ui)?;
-    reading.refuse_unless_transcript()?;
     Ok(reading)
 }
 

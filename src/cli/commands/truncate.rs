@@ -35,9 +35,9 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Target")]
 struct TargetArgs {
-    /// Target in tokens
-    #[arg(long, value_name = "N", value_parser = some_tokens, conflicts_with_all = ["context_window", "threshold"])]
-    target_tokens: Option<Tokens>,
+    /// Target: percent of the context window, or tokens
+    #[arg(long, value_name = "TARGET", conflicts_with_all = ["context_window", "threshold"])]
+    target_tokens: Option<Target>,
     /// Context window in tokens [default: inferred, 200000 or 1000000]
     #[arg(long, value_name = "N", value_parser = some_tokens)]
     context_window: Option<Tokens>,
@@ -56,8 +56,11 @@ impl TargetArgs {
     fn resolve(&self, config: &Config) -> Target {
         let headroom = self.headroom.unwrap_or(Share(config.headroom));
         let threshold = self.threshold.unwrap_or(Share(config.threshold));
-        self.target_tokens
-            .map_or(Target::Share(threshold.times(headroom)), |target| Target::Tokens(Tokens(headroom.of(target.0))))
+        match self.target_tokens {
+            Some(Target::Tokens(tokens)) => Target::Tokens(Tokens(headroom.of(tokens.0))),
+            Some(Target::Share(share)) => Target::Share(share.times(headroom)),
+            None => Target::Share(threshold.times(headroom)),
+        }
     }
 }
 

@@ -228,6 +228,11 @@ pub(crate) const SET: &str = "(set)";
 /// The error of a key that there is not.
 fn unknown(name: &str, place: &str) -> CommandError {
     let error = CommandError::usage(anyhow!("invalid configuration in {place}: unknown key {name:?}"));
+    let distance = |key: &str| strsim::damerau_levenshtein(key, name);
+    let nearest = KEYS.iter().map(|key| key.name).min_by_key(|key| distance(key));
+    if let Some(nearest) = nearest.filter(|key| distance(key) <= 3.min(name.len() / 3)) {
+        return error.hint(format!("did you mean {nearest}?"));
+    }
     let of_section = |section: &str| {
         let keys = KEYS.iter().filter_map(|key| key.name.strip_prefix(section)?.strip_prefix('.'));
         keys.collect::<Vec<_>>().join(", ")

@@ -61,7 +61,14 @@ impl Args {
         }
         // An option that is wrong for one session is wrong for all.
         let typed = self.typed("session.jsonl".as_ref(), &[]);
-        (runner.check)(&typed).map_err(|problem| CommandError::usage(anyhow!("{problem}")))
+        let checked = (runner.check)(&typed);
+        let without = typed.get(..typed.len().saturating_sub(2)).unwrap_or_default();
+        if checked.is_err() && (runner.check)(without).is_ok() {
+            let named = self.options.last().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+            return Err(CommandError::usage(anyhow!("unexpected argument {named:?}: sessions come on standard input"))
+                .hint(format!("use: echo {named} | ctxc batch {verb}")));
+        }
+        checked.map_err(|problem| CommandError::usage(anyhow!("{problem}")))
     }
 
     /// The command line for the session at `path`.

@@ -152,7 +152,6 @@ fn export_one(
     ui: &Ui,
 ) -> Result<SessionRef, CommandError> {
     let reading = Reading::of(found, ui)?;
-    reading.refuse_unless_transcript()?;
     let mut session = reading.session();
     let mut redactor = Redactor::default();
     if !args.no_redact {
