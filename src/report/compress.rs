@@ -254,7 +254,7 @@ impl fmt::Display for CompressReport {
         let Messages { compressed, extracted, skipped, kept, failed, .. } = self.messages;
         writeln!(
             f,
-            "compressed {} in {} of {}; {} too short, {kept} kept, {failed} failed",
+            "compressed {} in {} of {}; {} too short, {kept} left unchanged, {failed} failed",
             counted(compressed, "message"),
             count(self.turns_in_bands),
             counted(self.turns, "turn"),

@@ -120,7 +120,7 @@ impl fmt::Display for RestoredReport {
         let restored = if self.rewritten.dry_run { "would restore" } else { "restored" };
         write!(f, "{restored} {}", counted(self.restored, "item"))?;
         if self.restored > 0 {
-            write!(f, ": {} restored", self.rewritten.shown_saving(self.tokens_given_back))?;
+            write!(f, " ({})", self.rewritten.shown_saving(self.tokens_given_back))?;
         }
         writeln!(f)?;
         let mut n_left = 0;

@@ -1,4 +1,4 @@
-//! The session as it was read, to go back to where a plan that was tried on it does not serve.
+//! The session as it was read, to go back to where a plan that was tried on it is not used.
 
 use std::fs::File;
 use std::io;

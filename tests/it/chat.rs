@@ -79,7 +79,7 @@ fn r_15_b_12_what_goes_where_is_said_and_a_dry_run_agrees() {
     warning: the newest turn is in the band 0-100:compress
     hint: use --protect-turns 1 to protect it
     engine    chat: sends 22 texts (4,182 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0026 USD to 0.0140 USD
-    compressed 22 messages in 9 of 9 turns; 1 too short, 0 kept, 0 failed
+    compressed 22 messages in 9 of 9 turns; 1 too short, 0 left unchanged, 0 failed
       compress: 22 of 22 messages, 6,092 -> 2,313 tokens (38.0 %, target 2,159 or 35 %)
     22 calls to [server]; 8,800 tokens in, 550 out; 0.0033 USD
     facts kept: 202 of 227 (89.0 %): paths 15 of 15, identifiers 80 of 81, numbers 90 of 90, versions 3 of 3, hashes 1 of 1, error lines 0 of 2, quoted strings 13 of 35
@@ -117,7 +117,7 @@ fn r_10_what_was_paid_for_is_not_asked_for_again() {
     warning: the newest turn is in the band 0-100:compress
     hint: use --protect-turns 1 to protect it
     22 results were from the cache
-    compressed 22 messages in 9 of 9 turns; 1 too short, 0 kept, 0 failed
+    compressed 22 messages in 9 of 9 turns; 1 too short, 0 left unchanged, 0 failed
       compress: 22 of 22 messages, 6,092 -> 2,313 tokens (38.0 %, target 2,159 or 35 %)
     0 calls to [server], 22 results from the cache
     facts kept: 202 of 227 (89.0 %): paths 15 of 15, identifiers 80 of 81, numbers 90 of 90, versions 3 of 3, hashes 1 of 1, error lines 0 of 2, quoted strings 13 of 35
@@ -162,7 +162,7 @@ fn b_08_each_task_tells_what_came_of_it() {
     hint: use --protect-turns 1 to protect it
     engine    chat: sends 10 texts (415 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0007 USD to 0.0039 USD
     warning: 3 messages got no reply; last error: the server has trouble (500): overloaded
-    compressed 3 messages in 5 of 5 turns; 0 too short, 4 kept, 3 failed
+    compressed 3 messages in 5 of 5 turns; 0 too short, 4 left unchanged, 3 failed
       compress: 3 of 10 messages, 188 -> 66 tokens (35.2 %, target 68 or 35 %)
     13 calls to [server], with 3 retries; 4,000 tokens in, 250 out; 0.0015 USD
     facts kept: 6 of 6 (100 %): paths 3 of 3, versions 3 of 3

@@ -139,7 +139,7 @@ fn r_13_a_bar_is_drawn_on_a_terminal_alone() {
     let drawing = stage(&server);
     let seen = at_a_terminal(&drawing, &slow, "");
     assert_eq!(seen.code, Some(0), "{}", seen.screen);
-    for part in ["3/4, ", " tokens saved, 0 USD, 1 retry", " left"] {
+    for part in ["3/4, ", " tokens saved, 0 USD, 1 retry", "s left"] {
         assert!(seen.screen.contains(part), "{part:?} is not in {:?}", seen.screen);
     }
     let server = Server::start(|request| Answer::Late(Duration::from_millis(450), Box::new(shortened(request))));
@@ -148,7 +148,7 @@ fn r_13_a_bar_is_drawn_on_a_terminal_alone() {
     let server = Server::start(|request| Answer::Late(Duration::from_millis(450), Box::new(shortened(request))));
     let run = stage(&server).run(slow).ended(0);
     assert!(
-        !run.stderr.contains(" left") && !run.stderr.contains('\u{1b}') && !run.stderr.contains('\r'),
+        !run.stderr.contains("s left") && !run.stderr.contains('\u{1b}') && !run.stderr.contains('\r'),
         "{}",
         run.text
     );

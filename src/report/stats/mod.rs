@@ -1,4 +1,4 @@
-//! What takes the room in a transcript (U-05): counted by [`Stats::count`], told as text or as JSON.
+//! What uses the space in a transcript (U-05): counted by [`Stats::count`], told as text or as JSON.
 
 mod band;
 mod count;
