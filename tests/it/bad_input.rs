@@ -254,7 +254,7 @@ fn a_closed_pipe_behind_a_transcript_is_quiet() {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ctxc"));
-        command.args(&args).arg("-q").current_dir(stage.path("")).env("HOME", stage.path(""));
+        command.args(&args).arg("-q").current_dir(stage.path("")).env_clear().env("HOME", stage.path(""));
         let output = command.env("CTXC_ARCHIVE", "sqlite:a.sqlite").stdout(writer).output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), stderr.as_str()), (Some(1), ""), "{args:?}");
@@ -386,6 +386,8 @@ fn l_14_what_has_no_end_is_no_session() {
     for source in ["yes", "cat /dev/zero", "yes | tr -d '\\n'"] {
         let mut command = std::process::Command::new("sh");
         command.args(["-c", &format!("{source} | $CTXC show -")]).current_dir(stage.path(""));
+        // A variable of the tests, such as CTXC_SEQUENCES, is warned of.
+        command.env_clear().envs(std::env::vars_os().filter(|(name, _)| name == "PATH"));
         command.env("CTXC", assert_cmd::cargo::cargo_bin!("ctxc")).env("HOME", stage.path(""));
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(1));

@@ -43,7 +43,7 @@ pub(super) struct Key {
 /// Whether the variable called `name` is one that ctxc reads.
 pub(in crate::cli) fn is_variable(name: &str) -> bool {
     /// Variables beside those of keys; what a user names for keys of servers is the user's own.
-    const OTHERS: [&str; 3] = ["CTXC_BLESS", "CTXC_CORPUS", "CTXC_SEED"];
+    const OTHERS: [&str; 4] = ["CTXC_BLESS", "CTXC_CORPUS", "CTXC_SEED", "CTXC_SEQUENCES"];
     OTHERS.contains(&name)
         || name.starts_with("CTXC_TEST_")
         || KEYS.iter().any(|key| name.strip_prefix("CTXC_") == Some(&key.name.replace('.', "_").to_uppercase()))
