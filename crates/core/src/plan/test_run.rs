@@ -54,13 +54,35 @@ impl Runner {
 /// Whether `script` tests or builds, so that its end says whether the work is sound.
 #[must_use]
 pub fn checks(script: &Script) -> bool {
-    const WORDS: [&str; 14] = [
-        "test", "tests", "check", "ci", "build", "lint", "clippy", "typecheck", "tsc", "vet", "pytest", "jest",
-        "vitest", "make",
+    /// Programs that do nothing else, and those that do it where a word behind their name says so.
+    const CHECKERS: [&str; 9] = ["pytest", "jest", "vitest", "tsc", "make", "ninja", "ctest", "eslint", "mypy"];
+    const RUNNERS: [&str; 23] = [
+        "cargo", "go", "npm", "npx", "pnpm", "yarn", "bun", "deno", "mise", "just", "task", "gradle", "gradlew", "mvn",
+        "mvnw", "bazel", "dotnet", "swift", "rake", "mix", "cmake", "uv", "python3",
     ];
-    let names = |word: &str| word.split([':', '-', '_', '.', '/']).any(|part| WORDS.contains(&part));
-    let is_check = |command: &Command| !is_look(command) && command.words.iter().take(3).any(|word| names(&word.text));
-    script.commands.iter().any(is_check)
+    let is_check = |command: &Command| {
+        let program = command.words.first().map(|word| word.text.rsplit('/').next().unwrap_or_default());
+        let is_own = |program: &str| program != "test" && parts(program).any(|part| CHECKS.contains(&part));
+        let says_so = || {
+            command
+                .words
+                .iter()
+                .skip(1)
+                .take(3)
+                .flat_map(|word| parts(&word.text))
+                .any(|part| CHECKS.contains(&part) || CHECKERS.contains(&part))
+        };
+        program.is_some_and(|it| CHECKERS.contains(&it) || is_own(it) || RUNNERS.contains(&it) && says_so())
+    };
+    script.commands.iter().any(|command| !is_look(command) && is_check(command))
+}
+
+/// Words for what tests or builds, as commands and scripts are called.
+const CHECKS: [&str; 9] = ["test", "tests", "check", "ci", "build", "lint", "clippy", "typecheck", "vet"];
+
+/// The words that a name is made of: `test:unit`, `run_tests.sh`.
+fn parts(name: &str) -> impl Iterator<Item = &str> {
+    name.split([':', '-', '_', '.', '/'])
 }
 
 impl TestRun {
@@ -74,7 +96,7 @@ impl TestRun {
     #[must_use]
     pub fn behind(script: &Script, output: &str) -> Option<(Self, usize)> {
         let tests = |command: &Command| {
-            let words = || command.words.iter().skip(1).flat_map(|word| word.text.split([':', '-', '_', '.', '/']));
+            let words = || command.words.iter().skip(1).flat_map(|word| parts(&word.text));
             !is_look(command) && words().any(|word| ["test", "tests", "check", "ci"].contains(&word))
         };
         let at = script.commands.iter().position(tests)?;
@@ -228,6 +250,25 @@ mod tests {
             let script = Script::read(command);
             let (_, at) = TestRun::of(&script).unwrap();
             assert_eq!(shows_its_end(&script, at, "one\ntwo\nthree"), shows, "{command}");
+        }
+    }
+
+    // K-11
+    #[test]
+    fn k_11_what_tests_or_builds_is_told_from_what_only_names_tests() {
+        for (command, expected) in [
+            ("cargo test a::b", true),
+            ("npm run test:unit", true),
+            ("make", true),
+            ("./scripts/run-tests.sh", true),
+            ("python3 -m pytest -q", true),
+            ("go vet ./...", true),
+            ("git add tests/a.rs && git commit -m 'test it'", false),
+            ("rm -rf build", false),
+            ("test -f Cargo.toml", false),
+            ("cp a.txt build/test", false),
+        ] {
+            assert_eq!(checks(&Script::read(command)), expected, "{command}");
         }
     }
 }

@@ -129,7 +129,9 @@ fn said(batches: &[Batch], shown: &mut Shown) -> Vec<(String, String)> {
 
 /// The batches under `title`. The header of one that says nothing new joins that of the next, which carries it on.
 fn section(title: &str, said: Vec<(String, String)>) -> Option<String> {
-    let is_empty = said.is_empty();
+    if said.is_empty() {
+        return None;
+    }
     let mut text = title.to_owned();
     let mut gap = "\n\n";
     for (header, news) in said {
@@ -137,7 +139,7 @@ fn section(title: &str, said: Vec<(String, String)>) -> Option<String> {
         text = format!("{text}{gap}{header}{end}{news}");
         gap = if news.is_empty() { "\n" } else { "\n\n" };
     }
-    (!is_empty).then_some(text)
+    Some(text)
 }
 
 /// What is shown so far, by items of lists.
@@ -195,8 +197,7 @@ fn news(text: &str, shown: &mut Shown) -> String {
     // Items of one text do not replace each other.
     shown.statements.append(&mut own);
     let kept = kept.join("\n");
-    let kept = kept.trim_end_matches(END).trim();
-    kept.to_owned()
+    kept.trim_end_matches(END).trim().to_owned()
 }
 
 /// What stands behind the last block.

@@ -93,8 +93,7 @@ impl<'t> Part<'t> {
         parts
     }
 
-    /// Whether it is a prompt that says what the work is about. What somebody lays down, and nothing else, holds beside that;
-    /// what was pasted is none.
+    /// Whether it is a prompt that says what the work is about: not a rule alone, and not pasted.
     fn is_goal(&self) -> bool {
         let is_rule = |text: &str| Section::of(text, classes(text), Author::Person) == Section::Constraints;
         let lays_down =
@@ -156,7 +155,20 @@ fn set_goal<'t>(
     else {
         return;
     };
-    for at in [last, first] {
+    // Those between, each in the place that it has among what was asked before.
+    let is_former = |at: &usize| parts.get(*at).is_some_and(|part| part.role.is_of_goal());
+    let former: Vec<usize> = (first + 1..last).rev().filter(is_former).collect();
+    let mut n_same = 0;
+    for at in former {
+        // Each summary carries on the first goal.
+        if parts.get(at).map(|part| &part.text) == parts.get(first).map(|part| &part.text) {
+            parts.remove(at);
+            n_same += 1;
+        } else {
+            demote(parts, at, n_carried);
+        }
+    }
+    for at in [last - n_same, first] {
         let Some(part) = parts.get_mut(at).filter(|part| part.role == Role::Prompt) else { continue };
         match part.text {
             Cow::Borrowed(text) if prompts == Prompts::Compete && units(text) > PROMPT => {
@@ -166,19 +178,20 @@ fn set_goal<'t>(
             _ => part.role = Role::Goal,
         }
     }
-    // Those between, each in the place that it has among what was asked before.
-    let former: Vec<usize> = (first + 1..last.min(parts.len()))
-        .rev()
-        .filter(|at| parts.get(*at).is_some_and(|part| part.role == Role::Item(Section::Goal)))
-        .collect();
-    for at in former {
-        let mut part = parts.remove(at);
-        let section = Section::of(&part.text, classes(&part.text), Author::Person);
-        part.role = Role::Item(if section == Section::Constraints { section } else { Section::Asked });
-        let carried = parts.iter().take(n_carried.saturating_sub(1));
-        let last = carried.enumerate().rev().find(|(_, part)| part.role == Role::Item(Section::Asked));
-        parts.insert(last.map_or(at, |(last, _)| at.max(last + 1)), part);
+}
+
+/// Makes the goal at `at` one prompt among others; of a summary of other make, statements that say themselves what they are.
+fn demote(parts: &mut Vec<Part<'_>>, at: usize, n_carried: usize) {
+    let mut part = parts.remove(at);
+    if part.role == Role::Loose(Some(Section::Goal)) {
+        part.role = Role::Loose(None);
+        return parts.insert(at, part);
     }
+    let section = Section::of(&part.text, classes(&part.text), Author::Person);
+    part.role = Role::Item(if section == Section::Constraints { section } else { Section::Asked });
+    let carried = parts.iter().take(n_carried.saturating_sub(1));
+    let last = carried.enumerate().rev().find(|(_, part)| part.role == Role::Item(Section::Asked));
+    parts.insert(last.map_or(at, |(last, _)| at.max(last + 1)), part);
 }
 
 /// Sets what was being done: the last words of the model, else what a summary says after which nothing was said.
@@ -212,7 +225,7 @@ fn set_now(parts: &mut Vec<Part<'_>>) {
     parts.extend(now);
 }
 
-/// Where the last sentence or item of a list in `text` is that is not long; with the one before, where it announces what comes next.
+/// The start and end of the last short sentence or item of a list in `text`; with the one before, if it announces what comes next.
 fn last_statement(text: &str) -> Option<(usize, usize)> {
     let is_said = |kind| matches!(kind, PieceKind::Sentence | PieceKind::Item);
     let pieces = segment(text);

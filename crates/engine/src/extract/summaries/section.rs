@@ -79,8 +79,7 @@ impl Section {
         Self::ALL.into_iter().find(|section| section.heading() == line)
     }
 
-    /// The section of what stands under `heading` in a summary that a client had made; `None` where the statements below have to
-    /// say it themselves.
+    /// The section of the statements under `heading` in a summary by a client; `None` if each has to say it itself.
     pub(super) fn of_client_heading(heading: &str) -> Option<Self> {
         let heading = heading.to_lowercase();
         let sections = [
@@ -97,10 +96,9 @@ impl Section {
     /// The section of a statement of these classes: the one that its outcome earns. What a program reports as an error is
     /// one, whatever else its words say.
     pub(super) fn of(text: &str, classes: Classes, author: Author) -> Self {
-        let is_error = reports_error(text) && !Marks::of(text).succeeds;
         match author {
             Author::Person => Self::of_person(text, classes),
-            Author::Tool if is_error => Self::Failed,
+            Author::Tool if reports_error(text) && !Marks::of(text).succeeds => Self::Failed,
             Author::Tool => Self::Also,
             Author::Model => Self::of_model(text, classes),
         }
@@ -186,7 +184,7 @@ struct Marks {
     /// It reports a failure that there was.
     fails: bool,
     states: bool,
-    /// It is a whole sentence that gives a value, and not of what somebody is about to do.
+    /// It is a whole sentence that gives a value, and announces nothing.
     informs: bool,
     /// It is a question.
     asks: bool,

@@ -25,8 +25,8 @@ pub(super) struct Candidate<'t> {
     pub(super) pieces: Range<usize>,
     /// The factor on its worth.
     pub(super) factor: f32,
-    /// Whether it stands whole, whatever the room.
-    pub(super) is_prompt: bool,
+    /// Whether it is kept whole beside the room: a prompt, or the work at hand.
+    pub(super) is_certain: bool,
     /// The message or earlier summary that it comes from.
     pub(super) zone: usize,
 }
@@ -74,27 +74,32 @@ impl<'t> Sources<'t> {
     }
 }
 
-/// Which parts report that a command failed which succeeded later: its last verdict holds.
+/// Marks the parts that report the failure of a command that succeeded later.
 fn outdated(parts: &[Part<'_>]) -> Vec<bool> {
     let mut later: HashSet<&str> = HashSet::new();
     let mut outdated = vec![false; parts.len()];
     for (part, is_outdated) in parts.iter().zip(&mut outdated).rev() {
         let is_of_shell = ["Bash ", "PowerShell "].iter().any(|tool| part.text.starts_with(tool));
-        if is_of_shell && matches!(part.role, Role::Tool | Role::Item(Section::Failed)) {
-            let failed = Section::of(&part.text, Classes::NONE, Author::Tool) == Section::Failed;
-            *is_outdated = failed && later.contains(command(&part.text));
-            if !failed {
-                later.insert(command(&part.text));
-            }
+        if !is_of_shell || !matches!(part.role, Role::Tool | Role::Item(Section::Failed)) {
+            continue;
+        }
+        let line = part.text.lines().next().unwrap_or_default();
+        // A longer report is read for errors no further than this.
+        if line.contains(FAILED) || Section::of(&part.text, Classes::NONE, Author::Tool) == Section::Failed {
+            *is_outdated = later.contains(command(line));
+        } else if ![": no result", ": refused by the person"].iter().any(|end| line.ends_with(end)) {
+            later.insert(command(line));
         }
     }
     outdated
 }
 
-/// The command that a report of a tool is of, without how much of its output was wanted, and its outcome.
-fn command(report: &str) -> &str {
-    let line = report.lines().next().unwrap_or_default();
-    let ends = [" failed: ", ": ", " 2>&1", " | "].into_iter().filter_map(|end| line.find(end));
+/// The mark of a command that failed, in the first line of its report.
+const FAILED: &str = " failed: ";
+
+/// The command in the first line of its report, without its outcome and what limits its output.
+fn command(line: &str) -> &str {
+    let ends = [FAILED, ": ", " 2>&1", " | "].into_iter().filter_map(|end| line.find(end));
     line.get(..ends.min().unwrap_or(line.len())).unwrap_or_default()
 }
 
@@ -140,7 +145,7 @@ impl Candidate<'_> {
             Section::Found | Section::Also => self.factor >= 1.0,
             Section::Now | Section::Done | Section::Failed => false,
         };
-        may_change && !self.is_prompt
+        may_change && !self.is_certain
     }
 }
 
@@ -164,29 +169,30 @@ impl<'t> Parting<'_, 't> {
         let text = Cow::Borrowed(if prompts == Prompts::Compete { without_label(text) } else { text });
         let is_of_person =
             role.author() == Author::Person || matches!(role, Role::Item(Section::Asked | Section::Goal));
-        let is_prompt = prompts == Prompts::Whole && is_of_person;
+        let is_certain = prompts == Prompts::Whole && (is_of_person || section == Section::Now);
         (!text.is_empty()).then(|| Candidate {
             section,
             cost: item_units(&text),
             text,
             pieces: range,
             factor: role.factor(section),
-            is_prompt,
+            is_certain,
             zone: *zone,
         })
     }
 
     /// Adds the candidates of the pieces in `range`.
     fn candidates(&self, range: Range<usize>, candidates: &mut Vec<Candidate<'t>>) {
-        let n_before = candidates.len();
+        let mut has_goal = false;
         let mut at = range.start;
         while at < range.end {
             let end = self.block_end(at, range.end);
             let mut candidate = self.candidate(at..end, range.end);
             // A client's account of the request opens with it, and goes on with how it was understood.
-            let is_goal = |candidate: &Candidate<'_>| candidate.section == Section::Goal;
-            if candidates.get(n_before..).is_some_and(|before| before.iter().any(is_goal)) {
-                candidate.iter_mut().filter(|it| is_goal(it)).for_each(|it| it.section = Section::Also);
+            if let Some(goal) = candidate.as_mut().filter(|it| it.section == Section::Goal)
+                && std::mem::replace(&mut has_goal, true)
+            {
+                goal.section = Section::Also;
             }
             candidates.extend(candidate);
             at = end;
@@ -249,7 +255,7 @@ impl<'t> Parting<'_, 't> {
             text,
             pieces: range,
             factor: factor(first, carries, first.introduces()) * self.part.role.factor(section),
-            is_prompt: false,
+            is_certain: false,
             zone: self.part.zone,
         })
     }

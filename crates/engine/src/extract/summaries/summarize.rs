@@ -8,7 +8,6 @@ use super::super::shrink::within;
 use super::super::window;
 use super::choice::Choice;
 use super::part::Part;
-use super::section::Section;
 use super::source::Sources;
 use super::summary::write;
 use crate::{Prompts, Summarize};
@@ -73,14 +72,8 @@ fn lines_within(text: &str, most: usize) -> &str {
 
 fn choose<'s, 't>(sources: &'s Sources<'t>, room: usize) -> Choice<'s, 't> {
     let mut choice = Choice::new(sources);
-    for (idx, _) in sources.candidates.iter().enumerate().filter(|(_, candidate)| candidate.is_prompt) {
+    for (idx, _) in sources.candidates.iter().enumerate().filter(|(_, candidate)| candidate.is_certain) {
         choice.take(idx, usize::MAX);
-    }
-    if choice.used > 0 {
-        // Beside whole prompts there is room for what was being done.
-        for (idx, _) in sources.candidates.iter().enumerate().filter(|(_, it)| it.section == Section::Now) {
-            choice.take(idx, choice.used.saturating_add(room));
-        }
     }
     choice.run(choice.used.saturating_add(room));
     choice

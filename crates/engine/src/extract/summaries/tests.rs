@@ -483,3 +483,30 @@ fn k_11_at_most_a_quarter_is_under_also() {
     // A short one may have 400 characters of it.
     assert!(also.len() <= 400.max(summary.len() / 4), "{} of {}", also.len(), summary.len());
 }
+
+// K-11
+#[test]
+fn k_11_a_failure_is_gone_once_the_command_has_succeeded_and_not_before() {
+    let failed = "Bash cargo check 2>&1 | tail -3 failed: exit code 101\nerror[E0063]: missing field `retry_limit`";
+    let long = format!("{failed}\n{}", "x".repeat(4000));
+    let is_told = |reports: &[&str]| {
+        let mut messages = vec![said("user", "Please make the build work again.")];
+        messages.extend(reports.iter().map(|report| said("tool", report)));
+        summary_of("", &messages, 1024).contains("retry_limit")
+    };
+    assert!(!is_told(&[failed, "Bash cargo check: Finished"]));
+    for later in ["Bash cargo check: no result", "Bash cargo check: refused by the person", "Bash cargo fmt", &long] {
+        assert!(is_told(&[failed, later]), "{later}");
+    }
+}
+
+// K-11
+#[test]
+fn k_11_of_summaries_the_first_goal_and_the_last_stay_goals() {
+    let summary = |goal: &str| said("summary", &format!("Goal:\n- Make the importer read gzip files.\n- {goal}"));
+    let messages = [summary("Now let it read zstd files as well."), summary("Write the notes of the release.")];
+    let merged = summary_of("", &messages, 1024);
+    let (goal, rest) = merged.split_once("\n\n").unwrap();
+    assert_eq!(goal, "Goal:\n- Make the importer read gzip files.\n- Write the notes of the release.");
+    assert_eq!(rest, "Asked:\n- Now let it read zstd files as well.");
+}
