@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use serde_json::value::RawValue;
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::answer::{Answer, Request};
 use super::messages::{Message, Role};
@@ -11,6 +12,22 @@ use crate::report::size::{count, short};
 use crate::session::error::CommandError;
 use ctxc_transcript::Prompt;
 use ctxc_transcript::text::Tokens;
+
+/// The message that a preview leaves in the conversation, as Claude Code 2.1.330 writes it.
+const COMMAND: &str = "<command-name>/ctxc:preview</command-name>\n            \
+    <command-message>ctxc:preview</command-message>\n            <command-args></command-args>";
+
+impl Request {
+    /// The request of a compaction after a preview, whose own message is in the conversation by then.
+    ///
+    /// # Errors
+    /// When the message cannot be written as JSON.
+    pub(crate) fn after_preview(mut self) -> Result<Self, CommandError> {
+        let message = json!({"role": "user", "text": COMMAND, "toolUses": []});
+        self.messages.push(to_raw_value(&message)?);
+        Ok(self)
+    }
+}
 
 /// A compaction that was planned and not made.
 #[derive(Debug)]

@@ -82,7 +82,7 @@ pub(super) fn compact(context: &Context<'_>) -> Result<(), CommandError> {
 /// Prints what a compaction of the conversation would remove and keep. Nothing is stored.
 pub(super) fn preview(context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
-    let request = read_request(context)?;
+    let request = read_request(context)?.after_preview()?;
     match plan(&request, &how(context)?, ui)? {
         Some(Plan { answer, .. }) => ui.data_line(Preview::of(&request, &answer)?)?,
         None => ui.data_line("nothing to compact: no message would be removed")?,
