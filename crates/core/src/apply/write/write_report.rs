@@ -16,16 +16,17 @@ pub fn probe_report(path: &Path) -> io::Result<()> {
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return Ok(());
     }
-    NamedTempFile::new_in(folder_of(path)).map(drop).map_err(|error| unnamed(&error, path))
+    NamedTempFile::new_in(folder_of(path)).map(drop).map_err(|error| unnamed(error, path))
 }
 
 /// The error without the name of a temporary file, which is nothing to its reader.
-fn unnamed(error: &io::Error, path: &Path) -> io::Error {
+fn unnamed(error: io::Error, path: &Path) -> io::Error {
     match error.kind() {
-        io::ErrorKind::NotFound => {
-            io::Error::new(io::ErrorKind::NotFound, format!("there is no folder {}", folder_of(path).display()))
+        kind @ io::ErrorKind::NotFound => {
+            io::Error::new(kind, format!("there is no folder {}", folder_of(path).display()))
         }
-        kind => io::Error::from(kind),
+        kind @ (io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) => io::Error::from(kind),
+        _ => error,
     }
 }
 
@@ -38,7 +39,7 @@ pub fn write_report(path: &Path, text: &str) -> io::Result<()> {
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return std::fs::write(path, text);
     }
-    let mut file = temporary_in(folder_of(path)).map_err(|error| unnamed(&error, path))?;
+    let mut file = temporary_in(folder_of(path)).map_err(|error| unnamed(error, path))?;
     file.write_all(text.as_bytes())?;
     file.persist(path)?;
     Ok(())
