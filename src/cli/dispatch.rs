@@ -91,10 +91,10 @@ fn parse(typed: &[OsString]) -> Result<Parsed, clap::Error> {
     if matches!(words.as_slice(), [help, all] if *help == "help" && *all == "--all") {
         Args::grouped(Groups::All).try_get_matches_from(["ctxc", "--help"])?;
     }
-    let command = Args::grouped(Groups::First);
-    let mut matches = command.clone().try_get_matches_from(typed).or_else(|error| {
+    let mut command = Args::grouped(Groups::First);
+    let mut matches = command.try_get_matches_from_mut(typed).or_else(|error| {
         if let Some(overview) = suggest::as_overview(&error, typed) {
-            return command.clone().try_get_matches_from(overview);
+            return command.try_get_matches_from_mut(overview);
         }
         let verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
         Err(suggest::with_suggestion(error, typed, &verbs))

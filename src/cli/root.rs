@@ -38,7 +38,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// Which groups of verbs the help lists.
+/// The groups of verbs that the help lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Groups {
     /// The verbs of daily use, and how to see the others.

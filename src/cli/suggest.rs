@@ -26,7 +26,7 @@ fn first_word(error: &clap::Error, typed: &[OsString]) -> Option<String> {
     (error.kind() == ErrorKind::InvalidSubcommand && first.to_str() == Some(word)).then(|| word.clone())
 }
 
-/// The command line `typed` with the session that stands in the place of the verb as the one to show; `None` where
+/// The command line `typed` with the session in the place of the verb as the one to show; `None` where
 /// `error` is about something else.
 pub(super) fn as_overview(error: &clap::Error, typed: &[OsString]) -> Option<Vec<OsString>> {
     let word = first_word(error, typed).filter(|word| is_session(word))?;

@@ -24,7 +24,7 @@ pub(crate) struct Overview {
     pub(crate) context: ContextUsage,
     /// Whether the client recorded the usage and nothing was added since.
     pub(crate) is_measured: bool,
-    /// Where the figure of the context usage comes from.
+    /// The origin of the context usage.
     #[serde(skip)]
     pub(crate) origin: Origin,
     /// Usage by kind, largest first; the sum is the context usage.
@@ -34,7 +34,7 @@ pub(crate) struct Overview {
     pub(crate) advice: Vec<Advice>,
 }
 
-/// Where a figure of context usage comes from.
+/// The origin of a figure of context usage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// The client recorded it.

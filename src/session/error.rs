@@ -269,7 +269,7 @@ fn session_hints(error: &SessionError) -> Vec<String> {
     }
 }
 
-/// What somebody meant who typed `name` for a session.
+/// A hint for a `name` that is no session and looks like a target or a word for the newest session.
 fn meant(name: &str) -> Option<String> {
     let is_size = name.starts_with(|c: char| c.is_ascii_digit()) && name.ends_with(['%', 'k', 'K', 'm', 'M']);
     if is_size {

@@ -53,7 +53,7 @@ pub(crate) fn lowered_from(archive: &dyn Archive, file: &File, index: &Index, ch
     context(&before).filter(|before| Some(*before) > context(now)).map(Tokens)
 }
 
-/// Where the context usage of a session comes from: it is the client's own, or lowered by ctxc, while nothing came after it.
+/// The origin of the context usage of a session: the client, or ctxc that lowered it, while nothing came after it.
 pub(crate) fn origin(index: &Index, chain: &Chain, lowered_from: Option<Tokens>, calibration: &Calibration) -> Origin {
     let mut after = chain.lines.iter().rev().take_while(|line| !index.record(**line).flags.any(Flags::USAGE));
     let is_nothing_new = after.all(|line| index.record(*line).tokens == 0);

@@ -78,14 +78,14 @@ pub(crate) struct Drafted {
 impl Reading {
     /// A file of which no line is an entry is no transcript at all.
     fn refuse_unless_transcript(&self) -> Result<(), CommandError> {
-        let n_lines = self.index.records.len();
-        // Of nothing nothing is lost.
-        if n_lines == 0 || self.index.records.iter().any(|record| !record.flags.any(Flags::MALFORMED)) {
+        let has = |flag| self.index.records.iter().any(|record| record.flags.any(flag));
+        if has(Flags::ENTRY) || !has(Flags::MALFORMED) {
             return Ok(());
         }
-        let name = &self.name;
+        let (name, n_lines) = (&self.name, self.index.records.len());
+        let mut file = &self.file;
         let mut start = [0; 4];
-        let n_read = (&self.file).take(4).read(&mut start).with_context(|| format!("read {name}"))?;
+        let n_read = file.rewind().and_then(|()| file.read(&mut start)).with_context(|| format!("read {name}"))?;
         let unpack = |program: &str| format!("unpack it first: {program} {name} | ctxc stats -");
         let (is, hint) = match start.get(..n_read).unwrap_or_default() {
             [0x1f, 0x8b, ..] => ("is compressed by gzip".to_owned(), unpack("gzip -dc")),
@@ -191,7 +191,7 @@ impl Reading {
             pending: Vec::new(),
             unsaved: Vec::new(),
         };
-        let mut reading = Self {
+        let reading = Self {
             file: input.file,
             name,
             path: input.path,
@@ -203,7 +203,6 @@ impl Reading {
             lowered_from: None,
             drafted: None,
         };
-        reading.file.rewind().with_context(|| format!("read {}", reading.name))?;
         reading.refuse_unless_transcript()?;
         Ok(reading)
     }
@@ -253,7 +252,7 @@ impl Reading {
         Inherited::calibration(self.inherited, &self.index, &self.chain)
     }
 
-    /// Where its context usage comes from.
+    /// The origin of its context usage.
     pub(crate) fn usage_origin(&self) -> Origin {
         figures::origin(&self.index, &self.chain, self.lowered_from, &self.calibration())
     }

@@ -89,7 +89,7 @@ fn w_14_an_undo_hides_neither_a_client_that_writes_nor_what_it_wrote() {
 }
 
 /// The figures of the newest session by each command that has them: context, the client's figure, what comes before the
-/// first message, each where the command tells it.
+/// first message, each if the command has it.
 fn figures(stage: &Stage) -> Vec<(&'static str, [Option<u64>; 3])> {
     let overhead = |json: &Value| {
         let rows = json["usage"].as_array()?;

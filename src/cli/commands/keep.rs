@@ -221,8 +221,7 @@ fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<Option<Kept
 }
 
 fn read(input: Input, len: u64, ui: &Ui) -> Result<Reading, CommandError> {
-    let reading = Reading::of_part(input, len, ui)?;
-    Ok(reading)
+    Reading::of_part(input, len, ui)
 }
 
 /// The length of the whole lines of `file`: what stands behind the last end of a line is on its way.

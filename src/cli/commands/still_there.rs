@@ -52,7 +52,7 @@ pub(super) fn go_on_with(
 }
 
 /// Notes in the archive that operations were undone, though nothing is written: they saved nothing (W-08). An archive that
-/// cannot be written keeps nobody from going on with the source.
+/// cannot be written is no error.
 fn note_undone(verb: &str, edits: &Edits, reading: &Reading, source: &Path, rewriting: &Rewriting, ui: &Ui) {
     let Keep::In(url) = &rewriting.keep else { return };
     let Some(known) = &reading.past.known else { return };

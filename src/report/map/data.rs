@@ -140,7 +140,7 @@ pub(crate) struct Map {
     /// Its context usage.
     #[serde(skip)]
     pub(crate) usage: ContextUsage,
-    /// Where the figure of its context usage comes from.
+    /// The origin of that figure.
     #[serde(skip)]
     pub(crate) origin: Origin,
     /// The number of steps, inactive ones included.
@@ -166,7 +166,7 @@ pub(crate) struct Map {
 pub(crate) struct Source<'a> {
     /// The session.
     pub(crate) transcript: Transcript<'a>,
-    /// How its tokens are scaled.
+    /// The scale of its tokens.
     pub(crate) calibration: Calibration,
     /// What commands call the session, as a word of a shell.
     pub(crate) session: &'a str,

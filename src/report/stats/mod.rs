@@ -1,4 +1,4 @@
-//! What uses the space in a transcript (U-05): counted by [`Stats::count`], told as text or as JSON.
+//! The use of space in a transcript (U-05): counted by [`Stats::count`], shown as text or as JSON.
 
 mod band;
 mod count;
