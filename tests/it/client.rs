@@ -192,6 +192,10 @@ fn c_02_what_is_typed_beside_a_result_stays() {
     }
 }
 
+/// The message that `/ctxc:preview` leaves in the conversation, as Claude Code 2.1.330 writes it.
+const PREVIEW: &str = "<command-name>/ctxc:preview</command-name>\n            \
+    <command-message>ctxc:preview</command-message>\n            <command-args></command-args>";
+
 // L-10: outside of a compaction the client hands messages over without their uuids.
 #[test]
 fn l_10_a_preview_has_the_figures_of_the_compaction_and_stores_nothing() {
@@ -207,7 +211,10 @@ fn l_10_a_preview_has_the_figures_of_the_compaction_and_stores_nothing() {
         let stage = stage.stdin(input);
         let preview = said(&stage.run(["client", "compact", "--preview"]).ended(0));
         assert!(!stage.home_path(".local/share/ctxc/archive.sqlite").exists());
-        let input = request(&stage, &written.messages(), "keep m0_1.rs");
+        // The preview is a message of the conversation by then.
+        let mut messages = written.messages();
+        messages.push(json!({"role": "user", "text": PREVIEW, "toolUses": []}));
+        let input = request(&stage, &messages, "keep m0_1.rs");
         let stage = stage.stdin(input);
         let line = stage.run(["client", "compact"]).ended(0).json()["line"].as_str().unwrap().to_owned();
         let figures = line.split(';').next().unwrap();
