@@ -33,8 +33,8 @@ mod bench {
 
     use ctxc::apply;
     use ctxc::archive::{
-        Archive, ArchiveUrl, Cleanup, Document, DocumentId, Entry, FileRef, Kind, Operation, Original, Query,
-        RecipeStep, Record, Rewrite, Search, Sweep, Vector, copy, open, stored_bytes,
+        Archive, ArchiveUrl, Cleanup, Document, DocumentId, Entry, FileRef, Kind, Operation, Original, Query, Record,
+        Rewrite, Search, Sweep, Vector, copy, open, stored_bytes,
     };
     use ctxc::text::Digest;
     use ctxc::transcript::Index;
@@ -248,12 +248,11 @@ mod bench {
     }
 
     fn deposit(archive: &mut dyn Archive, lines: &[String]) {
-        let mut recipe = Vec::new();
         for (n, line) in lines.iter().enumerate() {
             let uuid = uuid(n as u64);
             let original =
                 Original { line: line.as_bytes(), uuid: Some(&uuid), replaced_by: Some(Digest::of(uuid.as_bytes())) };
-            recipe.push(RecipeStep::Original(archive.put_original(&original).unwrap()));
+            archive.put_original(&original).unwrap();
         }
         let file = |name: &[u8]| FileRef { path: None, digest: Digest::of(name), bytes: 0 };
         let operation = Operation {
@@ -269,7 +268,7 @@ mod bench {
             tokens: None,
             report: None,
         };
-        archive.put_operation(&operation, &recipe).unwrap();
+        archive.put_operation(&operation).unwrap();
         archive.commit().unwrap();
     }
 

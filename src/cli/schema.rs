@@ -72,7 +72,6 @@ pub fn schemas() -> Schemas {
     all.add::<report::archive::Swept>(&["archive gc"]);
     all.add::<report::damage::DamageReport>(&["archive check"]);
     all.add::<archive::copy::Report<'_>>(&["archive copy"]);
-    all.add::<archive::upgrade::Report<'_>>(&["archive upgrade"]);
     all.add::<report::buffer::PushReport>(&["buffer push", "buffer load"]);
     all.add::<report::buffer::Utterances>(&["buffer read", "buffer last", "buffer search"]);
     all.add::<report::buffer::SummaryReport>(&["buffer summary"]);

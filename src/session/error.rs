@@ -215,9 +215,6 @@ fn apply_hint(error: &ApplyError) -> Option<&'static str> {
             Some("use --archive if another archive was used; a .bak file beside it may hold the source")
         }
         ApplyError::Version(_) => Some("nothing was written; run `ctxc archive list` to inspect the archive"),
-        ApplyError::LostOriginal(_) | ApplyError::NotTheSource => {
-            Some("nothing was written; look for a .bak file beside the session")
-        }
         ApplyError::OtherConversation(_) => Some("nothing was written; run `ctxc check` on the source"),
         ApplyError::NewProblems(_) | ApplyError::Edit { .. } | ApplyError::Broken(_) => {
             Some("nothing was written; this is a bug in ctxc, please report it")

@@ -83,7 +83,7 @@ impl<'a> OpenSession<'a> {
     pub(crate) fn of(settings: &'a Rewriting, mut reading: Reading, ui: &'a Ui) -> Result<Self, CommandError> {
         reading.warn_of_chain(ui);
         let totals = Totals::of(&reading.index, &reading.chain);
-        let mut archive = match &settings.keep {
+        let archive = match &settings.keep {
             Keep::In(url) => archives::open_if_there(url)?,
             Keep::Nowhere => None,
         };
@@ -91,8 +91,8 @@ impl<'a> OpenSession<'a> {
             reading.inherit(archive);
         }
         let calibration = reading.calibration().with_window(settings.window);
-        if let (Some(archive), None, None) = (&mut archive, &reading.past.known, &reading.drafted) {
-            reading.recognise_or_adopt(&mut **archive)?;
+        if let (Some(archive), None, None) = (&archive, &reading.past.known, &reading.drafted) {
+            reading.recognise(&**archive)?;
         }
         if let (Keep::In(url), Mode::Do) = (&settings.keep, settings.mode) {
             allow_on_server(url, settings.on_server, reading.past.known.is_some(), ui)?;

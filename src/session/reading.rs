@@ -266,18 +266,6 @@ impl Reading {
         Ok(())
     }
 
-    /// As [`Self::recognise`]; operations of an archive that did not keep whole sessions are taken over first.
-    pub(crate) fn recognise_or_adopt(&mut self, archive: &mut dyn Archive) -> Result<(), CommandError> {
-        self.recognise(archive)?;
-        if self.past.known.is_none() && self.index.n_lines() > 0 {
-            let sessions = archives::sessions(&self.file, self.path.as_deref())?;
-            if apply::adopt(archive, &mut self.file, self.path.as_deref(), &sessions)? {
-                self.recognise(archive)?;
-            }
-        }
-        Ok(())
-    }
-
     /// What the session is made of.
     pub(crate) fn made<'a>(&'a self, archive: Option<&'a dyn Archive>) -> Made<'a> {
         let (file, index) = match &self.drafted {

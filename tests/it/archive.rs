@@ -206,7 +206,7 @@ fn originals_go_only_when_that_is_asked_for_and_confirmed() {
     assert_snapshot!(shown(&stage.run(["archive", "gc"])), @"
     exit code: 0
     ----- standard output
-    dropped from sqlite:[HOME]/archive.sqlite: 0 cached results older than 30 days, 0 expired records, 0 unreferenced lines (0 B); file 213.0 kB -> 213.0 kB
+    dropped from sqlite:[HOME]/archive.sqlite: 0 cached results older than 30 days, 0 expired records, 0 unreferenced lines (0 B); file 204.8 kB -> 204.8 kB
     ----- standard error
     ");
     assert_eq!(stage.run(["archive", "gc", "--originals"]).code, Some(2));
@@ -231,7 +231,7 @@ fn originals_go_only_when_that_is_asked_for_and_confirmed() {
     assert_snapshot!(shown(&stage.run(["archive", "gc", "--originals", "--older-than", "0d", "--yes"])), @"
     exit code: 0
     ----- standard output
-    dropped from sqlite:[HOME]/archive.sqlite: 0 cached results older than 30 days, 0 expired records, originals of 1 operation (27 lines), 0 unreferenced lines (0 B); file 221.2 kB -> 221.2 kB
+    dropped from sqlite:[HOME]/archive.sqlite: 0 cached results older than 30 days, 0 expired records, originals of 1 operation (27 lines), 0 unreferenced lines (0 B); file 213.0 kB -> 213.0 kB
     ----- standard error
     ");
     // N-01: sessions are kept whole, whatever is noted of single lines.

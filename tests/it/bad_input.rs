@@ -232,12 +232,15 @@ fn an_archive_that_cannot_give_back_says_what_to_do() {
     broken.iter_mut().skip(4096).for_each(|byte| *byte = 0x5a);
     fs::write(stage.path("broken.sqlite"), broken).unwrap();
     assert!(said("sqlite:broken.sqlite").contains("damaged"), "{}", said("sqlite:broken.sqlite"));
-    // From a newer version.
+    // From another version.
     let newer = stage.path("newer.sqlite");
     fs::write(&newer, archive).unwrap();
     rusqlite::Connection::open(&newer).unwrap().pragma_update(None, "user_version", 999).unwrap();
     let text = said("sqlite:newer.sqlite");
-    assert!(text.contains("a newer ctxc made it (schema 999") && text.contains("update ctxc"), "{text}");
+    assert!(
+        text.contains("another version of ctxc made it (schema 999") && text.contains("use that version"),
+        "{text}"
+    );
     // A result that was changed since.
     let mut changed = stage.bytes("out.jsonl");
     changed.truncate(changed.len() - 2);

@@ -92,15 +92,15 @@ fn n_13_old_sessions_go_when_that_is_asked_for_unless_an_operation_on_a_file_nee
 #[test]
 fn n_13_too_large_an_archive_is_a_warning_and_nothing_goes() {
     let stage = Stage::new().session("session-small").file("../config/ctxc/ctxc.toml", "keep_max = \"10kB\"\n");
-    let size = Regex::new("has [0-9.]+ kB").unwrap();
-    let warned = |run: Run| size.replace(&run.ended(0).text, "has [SIZE]").into_owned();
+    let size = Regex::new("uses [0-9.]+ kB").unwrap();
+    let warned = |run: Run| size.replace(&run.ended(0).text, "uses [SIZE]").into_owned();
     assert_snapshot!(warned(stage.run(["keep", "--all"])), @"
     exit code: 0
     ----- standard output
     [session-small]
     ----- standard error
     kept 1 session in sqlite:[HOME]/archive.sqlite: 1 new, 0 grown, 0 unchanged; 130 new lines (179.8 kB)
-    warning: the archive sqlite:[HOME]/archive.sqlite uses 176.1 kB, more than keep_max = 10.0 kB; see `ctxc archive list --size`, or drop old sessions with `ctxc archive gc --sessions 90d`
+    warning: the archive sqlite:[HOME]/archive.sqlite uses [SIZE], more than keep_max = 10.0 kB; see `ctxc archive list --size`, or drop old sessions with `ctxc archive gc --sessions 90d`
     ");
     let pruned = warned(stage.run(["prune", "latest", "--protect-steps", "0", "-o", "short.jsonl"]));
     assert!(pruned.contains("more than keep_max = 10.0 kB"), "{pruned}");

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::{
     ArchiveError, Cleanup, Contents, DocumentId, Dropped, EachDigest, EachLine, Hit, Kind, LineId, Object, ObjectKind,
-    Operation, Original, Query, Reader, RecipeStep, Record, RecordFilter, StoredOriginal, Sweep, Vector,
+    Operation, Original, Query, Reader, Record, RecordFilter, StoredOriginal, Sweep, Vector,
 };
 use ctxc_transcript::text::Digest;
 
@@ -125,13 +125,6 @@ pub trait Archive: Send {
     /// When the store cannot be read.
     fn operation_ids(&self) -> Result<Vec<String>, ArchiveError>;
 
-    /// How the source of the operation with this id is built again from its output, in order; `None` where there is no
-    /// such operation.
-    ///
-    /// # Errors
-    /// When the store cannot be read, or what it holds is damaged.
-    fn recipe(&self, id: &str) -> Result<Option<Vec<RecipeStep>>, ArchiveError>;
-
     /// Brings the index up to date by which [`find`](Archive::find) goes. `read` says what a line means.
     /// `progress` is told how many of how many entries are done, and may end it: what was indexed by then stays so.
     ///
@@ -187,10 +180,9 @@ pub enum Entry<'a> {
     Object(&'a Object),
     /// A record, in the place of an older one of its key and kind.
     Record(&'a Record),
-    /// An operation, with the recipe that builds its source again from its output, in order. The originals that were put
-    /// since the last operation, or since the deposit began, are its own. One that the archive already has, equal in
-    /// everything, is left as it is.
-    Operation(&'a Operation, &'a [RecipeStep]),
+    /// An operation. The originals that were put since the last operation, or since the deposit began, are its own. One
+    /// that the archive already has, equal in everything, is left as it is.
+    Operation(&'a Operation),
     /// An original line and its digest. A line that the archive already has is not stored a second time; that it was
     /// removed once more is noted.
     Original(Digest, &'a Original<'a>),
@@ -260,20 +252,6 @@ pub enum Operations<'a> {
     Of(&'a str),
     /// Those whose output was written to this path, oldest first.
     At(&'a Path),
-    /// The newest whose output has this digest. One that changed something goes before one that only copied, for it alone
-    /// leads back to a source.
-    Wrote(Digest),
-    /// The newest that was recorded before the one with this id and that wrote this, chosen as [`Self::Wrote`].
-    Before(&'a str, Output<'a>),
-}
-
-/// The output of an operation, as far as it is known.
-#[derive(Clone, Copy, Debug)]
-pub enum Output<'a> {
-    /// A transcript of this digest.
-    Digest(Digest),
-    /// The beginning of a file: written to this path, and no longer than so many bytes.
-    Beginning(&'a Path, u64),
 }
 
 /// What of a store is written anew.

@@ -182,7 +182,7 @@ fn put_operation(
     for portion in originals.chunks(AT_A_TIME) {
         put_originals(from, to, portion, copied)?;
     }
-    to.put_operation(operation, &from.recipe(id)?.unwrap_or_default())?;
+    to.put_operation(operation)?;
     // One at a time, so that an operation and its lines stay together.
     to.commit()?;
     copied.operations += 1;

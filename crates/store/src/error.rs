@@ -43,14 +43,14 @@ pub enum ArchiveError {
         /// The file.
         path: PathBuf,
     },
-    /// An archive from a later version.
-    #[error("use the archive {}: a newer ctxc made it (schema {found}, this one knows {known}); update ctxc, or choose another file with `sqlite:PATH`", path.display())]
-    NewerSchema {
+    /// An archive of another version.
+    #[error("use the archive {}: another version of ctxc made it (schema {found}, this one uses {known}); use that version, or choose another file with `sqlite:PATH`", path.display())]
+    OtherSchema {
         /// The file.
         path: PathBuf,
-        /// The schema that it has.
+        /// The number of its schema.
         found: i64,
-        /// The newest schema that this version knows.
+        /// The number of this version's schema.
         known: i64,
     },
     /// The file is no database, or a broken one.
@@ -127,28 +127,16 @@ pub enum ArchiveError {
         /// The URL without its password.
         place: String,
     },
-    /// An archive on a server, from a later version.
+    /// An archive on a server, of another version.
     #[error(
-        "use the archive {place}: a newer ctxc made it (schema {found}, this one knows {known}); update ctxc, or choose another with `?schema=NAME`"
+        "use the archive {place}: another version of ctxc made it (schema {found}, this one uses {known}); use that version, or choose another with `?schema=NAME`"
     )]
-    NewerOnServer {
+    OtherSchemaOnServer {
         /// The URL without its password.
         place: String,
-        /// The schema that it has.
+        /// The number of its schema.
         found: i32,
-        /// The newest schema that this version knows.
-        known: i32,
-    },
-    /// An archive on a server, from an earlier version.
-    #[error(
-        "use the archive {place}: it has schema {found}, and this version needs {known}; run `ctxc archive upgrade`, after which older versions cannot use it"
-    )]
-    OlderOnServer {
-        /// The URL without its password.
-        place: String,
-        /// The schema that it has.
-        found: i32,
-        /// The schema that this version needs.
+        /// The number of this version's schema.
         known: i32,
     },
     /// What a server holds is not what was stored.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 #[cfg(feature = "postgres")]
 use super::postgres;
-use super::{Archive, ArchiveError, ArchiveUrl, Upgraded, sqlite};
+use super::{Archive, ArchiveError, ArchiveUrl, sqlite};
 
 /// How long a statement waits for another process to let go of a file, where nothing else is asked for.
 pub(crate) const WAIT: Duration = Duration::from_secs(30);
@@ -59,18 +59,5 @@ pub fn stored_bytes(url: &ArchiveUrl) -> Result<Option<u64>, ArchiveError> {
         #[cfg(feature = "postgres")]
         ArchiveUrl::Postgres(url) => postgres::stored_bytes(url).map(Some),
         _ => Ok(None),
-    }
-}
-
-/// Brings the archive at `url` up to date, after which older versions of this program cannot use it; `None` where there is
-/// none. One in a file is brought up to date whenever it is opened.
-///
-/// # Errors
-/// When it cannot be reached or changed, or is no archive that this version knows.
-pub fn upgrade(url: &ArchiveUrl) -> Result<Option<Upgraded>, ArchiveError> {
-    match url {
-        #[cfg(feature = "postgres")]
-        ArchiveUrl::Postgres(url) => postgres::upgrade(url),
-        _ => Ok(open_existing(url)?.map(|_| Upgraded::default())),
     }
 }

@@ -1,5 +1,6 @@
 //! Operations: which transcript was made out of which, by what, and what was cut on the way.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -103,6 +104,18 @@ pub fn operation_id(time: Timestamp, session: &str, output: Digest, place: Optio
 fn base32(number: u64, n_digits: u32) -> String {
     let digit = |place: u32| DIGITS.get((number >> (5 * place) & 31) as usize).copied().map_or('0', char::from);
     (0..n_digits).rev().map(digit).collect()
+}
+
+/// `sessions` and those that they were made out of, by `operations`, oldest first.
+#[must_use]
+pub fn ancestors(sessions: &[String], operations: &[Operation]) -> Vec<String> {
+    let mut known: BTreeSet<&str> = sessions.iter().map(String::as_str).collect();
+    for operation in operations.iter().rev() {
+        if known.contains(operation.session.as_str()) {
+            known.extend(operation.session_ids.iter().map(String::as_str));
+        }
+    }
+    known.into_iter().map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -5,8 +5,7 @@ use std::ops::ControlFlow;
 
 use super::{
     Archive, ArchiveError, Digests, DocumentId, Entry, Hit, Kind, LineId, Name, Object, ObjectKind, Operation,
-    Operations, Original, Originals, Query, Reader, RecipeStep, Record, RecordFilter, Records, Search, StoredOriginal,
-    prefix,
+    Operations, Original, Originals, Query, Reader, Record, RecordFilter, Records, Search, StoredOriginal, prefix,
 };
 use ctxc_transcript::text::Digest;
 
@@ -20,8 +19,8 @@ impl dyn Archive + '_ {
     }
 
     /// Adds one operation to the deposit.
-    pub fn put_operation(&mut self, operation: &Operation, recipe: &[RecipeStep]) -> Result<(), ArchiveError> {
-        self.put(Entry::Operation(operation, recipe))
+    pub fn put_operation(&mut self, operation: &Operation) -> Result<(), ArchiveError> {
+        self.put(Entry::Operation(operation))
     }
 
     /// Adds one record to the deposit.

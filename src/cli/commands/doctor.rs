@@ -20,7 +20,7 @@ use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Severity, check};
 use ctxc_core::version::{KeptSession, kept_sessions, session_sizes};
-use ctxc_store::{Archive, ArchiveUrl, SCHEMA, hide_password, schema_of, stored_bytes};
+use ctxc_store::{Archive, ArchiveUrl, SCHEMA, hide_password, stored_bytes};
 use ctxc_transcript::PROVEN_CLIENT;
 use ctxc_transcript::session::{Candidate, Found, FoundBy, Places, of_project, session_id};
 use ctxc_transcript::text::Stopped;
@@ -96,23 +96,6 @@ fn look_at_archive(url: &str, keep_max: Option<u64>, doctor: &mut Doctor) -> Opt
             return None;
         }
     };
-    if let ArchiveUrl::Sqlite(path) = &place {
-        // Opening an older one would upgrade it.
-        match schema_of(path) {
-            Ok(None) => return None,
-            Ok(Some(schema)) => doctor.archive.schema = Some(schema),
-            Err(error) => {
-                doctor.find("archive", format!("cannot {error}"), "see SECURITY.md, or choose another archive");
-                return None;
-            }
-        }
-        if doctor.archive.schema.is_some_and(|schema| schema < SCHEMA) {
-            doctor.archive.is_there = true;
-            let problem = format!("it has an older schema than {SCHEMA}; the next command that uses it upgrades it");
-            doctor.find("archive", problem, "ctxc archive list");
-            return None;
-        }
-    }
     match archives::open_if_there(url).and_then(|archive| {
         let Some(archive) = archive else { return Ok(None) };
         note_archive(&*archive, &place, doctor)?;
@@ -139,6 +122,7 @@ fn note_archive(archive: &dyn Archive, place: &ArchiveUrl, doctor: &mut Doctor) 
     let sizes = session_sizes(archive)?;
     let state = &mut doctor.archive;
     state.is_there = true;
+    state.schema = matches!(place, ArchiveUrl::Sqlite(_)).then_some(SCHEMA);
     state.bytes = stored_bytes(place).ok().flatten();
     state.operations = archive.contents()?.operations;
     state.n_sessions = sizes.len() as u64;

@@ -31,8 +31,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let url = args.archive.url(context.environment)?;
     context.probe_report(source.path())?;
     let mut reading = Reading::of(&source, ui)?;
-    let mut archive = archives::open_existing(&url)?;
-    reading.recognise_or_adopt(&mut *archive)?;
+    let archive = archives::open_existing(&url)?;
+    reading.recognise(&*archive)?;
     let mut lineage = Vec::new();
     for operation in reading.past.history.operations().iter().rev() {
         lineage.extend(archive.operation(&operation.operation)?);

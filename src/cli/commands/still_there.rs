@@ -75,7 +75,7 @@ fn note_undone(verb: &str, edits: &Edits, reading: &Reading, source: &Path, rewr
     let note = || -> Result<(), CommandError> {
         let mut archive = archives::open(url)?;
         archive.put_object(&edits.object())?;
-        archive.put_operation(&operation, &[])?;
+        archive.put_operation(&operation)?;
         Ok(archive.commit()?)
     };
     if note().is_err() {

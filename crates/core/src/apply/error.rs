@@ -76,12 +76,6 @@ pub enum ApplyError {
     /// The archive has no operation that made this file.
     #[error("restore {}: the archive has no record of it", .0.display())]
     NoOperation(PathBuf),
-    /// The archive lacks an original.
-    #[error("restore the source: the archive has lost line {0}")]
-    LostOriginal(u64),
-    /// What was restored is not the source.
-    #[error("restore the source: the result is not what was stored")]
-    NotTheSource,
 }
 
 impl ApplyError {

@@ -62,7 +62,6 @@ pub use read::said::{Remark, read_said};
 pub use read::shown::{Order, Shown, Speaker, each_shown, shown_in};
 pub use read::spoken::{SpokenMessage, read_spoken};
 pub use render::composed::{Composed, composed};
-pub use render::legacy::adopt;
 pub use render::rebase::{Draft, Made, Rebased};
 pub use render::source::Source;
 pub use truncate::cut::{Truncated, truncate};

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::link::PostgresLink;
-use super::migrate;
 use super::session::Server;
+use super::tables;
 use crate::store::Store;
 use crate::store::link::Link;
-use crate::{ArchiveError, ServerUrl, Upgraded};
+use crate::{ArchiveError, ServerUrl};
 
 /// The archive at `url`, made where there is none yet.
 ///
@@ -16,7 +16,7 @@ use crate::{ArchiveError, ServerUrl, Upgraded};
 pub(crate) fn open(url: &ServerUrl) -> Result<Store, ArchiveError> {
     let server = Arc::new(Server::new(url)?);
     let reader = PostgresLink::new(&server);
-    migrate::prepare(&reader)?;
+    tables::prepare(&reader)?;
     Ok(Store::new(Box::new(reader), Box::new(PostgresLink::new(&server))))
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn open(url: &ServerUrl) -> Result<Store, ArchiveError> {
 /// # Errors
 /// When the server cannot be reached or lets nobody in.
 pub(crate) fn is_there(url: &ServerUrl) -> Result<bool, ArchiveError> {
-    migrate::is_there(&PostgresLink::new(&Arc::new(Server::new(url)?)))
+    tables::is_there(&PostgresLink::new(&Arc::new(Server::new(url)?)))
 }
 
 /// How many bytes the tables at `url` take up.
@@ -37,12 +37,4 @@ pub(crate) fn stored_bytes(url: &ServerUrl) -> Result<u64, ArchiveError> {
         WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'";
     let db: &dyn Link = &PostgresLink::new(&Arc::new(Server::new(url)?));
     db.number(SIZE, &[]).map(i64::cast_unsigned)
-}
-
-/// Brings the archive at `url` up to date; `None` where there is none.
-///
-/// # Errors
-/// When the server cannot be reached or refuses, or what is there is no archive of this version or an older one.
-pub(crate) fn upgrade(url: &ServerUrl) -> Result<Option<Upgraded>, ArchiveError> {
-    migrate::upgrade_existing(&PostgresLink::new(&Arc::new(Server::new(url)?)))
 }

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::fault::Fault;
 use super::place;
-use super::schema::{APPLICATION_ID, NEWEST, SchemaState, age, migrate};
+use super::schema::{APPLICATION_ID, SCHEMA, SchemaState, age, create as create_tables};
 use crate::ArchiveError;
 use crate::open::WAIT;
 
@@ -39,7 +39,7 @@ pub(super) fn open_within(path: &Path, wait: Duration) -> Result<Connection, Arc
     })
 }
 
-/// The connection that `open` makes; where the database cannot be written, one that only reads. An older archive, which
+/// The connection that `open` makes; where the database cannot be written, one that only reads. An empty database, which
 /// has to be written to be read, keeps the error.
 fn or_read_only(
     path: &Path,
@@ -48,12 +48,12 @@ fn or_read_only(
     match open() {
         Err(error) if error.is_of_writing() => {
             let read_only =
-                connect_read_only(path).and_then(|connection| Ok((is_newest(&connection, path)?, connection)));
+                connect_read_only(path).and_then(|connection| Ok((has_tables(&connection, path)?, connection)));
             match read_only {
                 Ok((true, connection)) => Ok(connection),
                 Err(
                     unknown @ (ArchiveError::Foreign { .. }
-                    | ArchiveError::NewerSchema { .. }
+                    | ArchiveError::OtherSchema { .. }
                     | ArchiveError::Damaged { .. }),
                 ) => Err(unknown),
                 Ok((false, _)) | Err(_) => Err(error),
@@ -137,23 +137,22 @@ pub(super) fn connect_read_only(path: &Path) -> Result<Connection, ArchiveError>
 }
 
 fn prepare(connection: &Connection, path: &Path) -> Result<(), ArchiveError> {
-    if is_newest(connection, path)? {
+    if has_tables(connection, path)? {
         return Ok(());
     }
     // Both last. Lines lie in packs, each of which leaves half a page empty, and each of some forty trees takes one
     // page at least.
     connection.pragma_update(None, "page_size", 4096).fault(path)?;
     connection.pragma_update(None, "journal_mode", "WAL").fault(path)?;
-    migrate(connection).fault(path)
+    create_tables(connection).fault(path)
 }
 
-/// Whether the archive has the newest schema; `false` for an older one.
-fn is_newest(connection: &Connection, path: &Path) -> Result<bool, ArchiveError> {
+/// Whether the database is an archive; `false` for an empty one.
+fn has_tables(connection: &Connection, path: &Path) -> Result<bool, ArchiveError> {
     match age(connection, APPLICATION_ID).fault(path)? {
         SchemaState::Foreign => Err(ArchiveError::Foreign { path: path.to_owned() }),
-        SchemaState::Schema(found) if found > NEWEST => {
-            Err(ArchiveError::NewerSchema { path: path.to_owned(), found, known: NEWEST })
-        }
-        SchemaState::Schema(found) => Ok(found == NEWEST),
+        SchemaState::Schema(SCHEMA) => Ok(true),
+        SchemaState::Schema(0) => Ok(false),
+        SchemaState::Schema(found) => Err(ArchiveError::OtherSchema { path: path.to_owned(), found, known: SCHEMA }),
     }
 }

@@ -8,7 +8,6 @@ pub(super) mod find_search;
 pub(super) mod find_text;
 mod find_words;
 mod link;
-pub(super) mod peek;
 pub(super) mod place;
 pub(super) mod schema;
 pub(super) mod search;

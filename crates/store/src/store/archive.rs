@@ -7,8 +7,8 @@ use super::hits::hits;
 use super::{index, lines, objects, operations, packing, read_back, records, replace, search, sweep, vectors};
 use crate::{
     Archive, ArchiveError, Cleanup, Contents, Digests, Dropped, EachDigest, EachLine, EachRecord, Entry, Hit, LineId,
-    Name, Object, ObjectKind, Operation, Operations, Originals, Reader, RecipeStep, Records, Rewrite, Search,
-    StoredOriginal, Sweep,
+    Name, Object, ObjectKind, Operation, Operations, Originals, Reader, Records, Rewrite, Search, StoredOriginal,
+    Sweep,
 };
 use ctxc_transcript::text::Digest;
 
@@ -80,10 +80,6 @@ impl Archive for Store {
 
     fn operation_ids(&self) -> Result<Vec<String>, ArchiveError> {
         operations::ids(&*self.reader)
-    }
-
-    fn recipe(&self, id: &str) -> Result<Option<Vec<RecipeStep>>, ArchiveError> {
-        operations::recipe(&*self.reader, id)
     }
 
     fn index(

@@ -125,8 +125,8 @@ impl Store {
                 store.gathered.records.push(record.clone());
                 store.send_much()
             }),
-            Entry::Operation(operation, recipe) => self.put_behind(|store| {
-                if operations::put(&*store.writer, operation, recipe, store.part)? {
+            Entry::Operation(operation) => self.put_behind(|store| {
+                if operations::put(&*store.writer, operation, store.part)? {
                     store.part = None;
                 }
                 Ok(())

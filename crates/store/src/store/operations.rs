@@ -8,9 +8,7 @@ use jiff::Timestamp;
 use super::link::{Dialect, Insert, Link};
 use super::value::{Damage, Row, Value, values};
 use crate::prefix::AT_MOST;
-use crate::{
-    ArchiveError, FileRef, Operation, Operations, Originals, Output, RecipeStep, StoredOriginal, cuts, recipe,
-};
+use crate::{ArchiveError, FileRef, Operation, Operations, Originals, StoredOriginal, cuts};
 use ctxc_transcript::text::Tokens;
 
 pub(crate) const COLUMNS: &str =
@@ -21,22 +19,11 @@ const TYPED: &str = "id text, verb text, command text, session text, time text, 
     source_bytes bigint, output_path bytea, output_digest bytea, output_bytes bigint, session_ids text, report text, \
     cuts bytea, tokens_before bigint, tokens_after bigint, ";
 
-/// One that changed something goes before one that only copied.
-const NEWEST: &str = "ORDER BY (source_digest <> output_digest) DESC, seq DESC LIMIT 1";
-
-const BEFORE: &str = "seq < (SELECT seq FROM operation WHERE id = $1)";
-
 /// Which originals an operation took out, by its id.
 const OF_OPERATION: [&str; 2] = [
     "seq BETWEEN (SELECT first_original FROM operation WHERE id = $1)
         AND (SELECT last_original FROM operation WHERE id = $1)",
     "part = (SELECT part FROM operation WHERE id = $1)",
-];
-
-/// The recipe of an operation.
-pub(crate) const RECIPE: [&str; 2] = [
-    "SELECT content FROM recipe WHERE operation = (SELECT seq FROM operation WHERE id = $1)",
-    "SELECT recipe FROM operation WHERE id = $1",
 ];
 
 pub(crate) fn operation(row: &mut Row) -> Result<Operation, Damage> {
@@ -80,14 +67,6 @@ pub(crate) fn which(dialect: Dialect, wanted: Operations<'_>) -> (String, Vec<Va
             (format!("{of} ORDER BY seq"), values![session].to_vec())
         }
         Operations::At(path) => (format!("{} ORDER BY seq", at("$1")), values![path].to_vec()),
-        Operations::Wrote(digest) => (format!("output_digest = $1 {NEWEST}"), values![digest].to_vec()),
-        Operations::Before(id, Output::Digest(digest)) => {
-            (format!("{BEFORE} AND output_digest = $2 {NEWEST}"), values![id, digest].to_vec())
-        }
-        Operations::Before(id, Output::Beginning(path, at_most)) => {
-            let at = at("$2");
-            (format!("{BEFORE} AND {at} AND output_bytes <= $3 {NEWEST}"), values![id, path, at_most].to_vec())
-        }
     }
 }
 
@@ -96,26 +75,12 @@ pub(crate) fn ids(db: &dyn Link) -> Result<Vec<String>, ArchiveError> {
     db.all("SELECT id FROM operation ORDER BY seq", &[], Row::get)
 }
 
-/// How the source of an operation is built again; `None` where there is no such operation.
-pub(crate) fn recipe(db: &dyn Link, id: &str) -> Result<Option<Vec<RecipeStep>>, ArchiveError> {
-    let [file, server] = RECIPE;
-    let sql = db.dialect().pick(file, server);
-    let decode = |row: &mut Row| recipe::decode(&row.get::<Vec<u8>>()?).map_err(|error| error.to_string());
-    db.one(sql, &values![id], decode)
-}
-
 /// Stores an operation, whose originals are those of `part`, unless an equal one is there; whether it was stored.
 ///
 /// # Errors
 /// When another one of its id is there, or the database fails.
-pub(crate) fn put(
-    db: &dyn Link,
-    operation: &Operation,
-    steps: &[RecipeStep],
-    part: Option<(i64, i64)>,
-) -> Result<bool, ArchiveError> {
+pub(crate) fn put(db: &dyn Link, operation: &Operation, part: Option<(i64, i64)>) -> Result<bool, ArchiveError> {
     let Operation { id, verb, command, session, time, source, output, tokens, .. } = operation;
-    let encoded = recipe::encode(steps).map_err(compress)?;
     let session_ids = serde_json::to_string(&operation.session_ids).map_err(|error| compress(error.into()))?;
     let mut row = values![
         id,
@@ -137,22 +102,22 @@ pub(crate) fn put(
         part.map(|(first, _)| first),
     ]
     .to_vec();
-    let last = db.dialect().pick("first_original bigint, last_original bigint", "part bigint, recipe bytea");
-    row.push(db.dialect().pick(part.map(|(_, last)| last).into(), encoded.clone().into()));
+    let last = db.dialect().pick("first_original bigint, last_original bigint", "part bigint");
+    if db.dialect() == Dialect::Sqlite {
+        row.push(part.map(|(_, last)| last).into());
+    }
     let columns = format!("{TYPED}{last}");
     let insert =
         Insert { table: "operation", columns: &columns, conflict: "ON CONFLICT (id) DO NOTHING", on_a_server: None };
     if db.insert(&insert, vec![row])? == 1 {
-        if db.dialect() == Dialect::Sqlite {
-            let insert = "INSERT INTO recipe (operation, content) SELECT seq, $2 FROM operation WHERE id = $1";
-            db.execute(insert, &values![id, encoded])?;
-        }
         return Ok(true);
     }
     let known = operations(db, Operations::Named(id));
-    let is_equal = known.is_ok_and(|known| known.first() == Some(operation))
-        && recipe(db, id).is_ok_and(|known| known.as_deref() == Some(steps));
-    if is_equal { Ok(false) } else { Err(ArchiveError::DuplicateOperation { id: id.clone() }) }
+    if known.is_ok_and(|known| known.first() == Some(operation)) {
+        Ok(false)
+    } else {
+        Err(ArchiveError::DuplicateOperation { id: id.clone() })
+    }
 }
 
 /// Stores other texts of an operation.

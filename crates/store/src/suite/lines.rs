@@ -113,7 +113,7 @@ fn n_01_a_line_is_an_original_too() {
         let ids = put(archive, &lines);
         archive.commit().unwrap();
         archive.put_original(&removed(&lines[1], "v")).unwrap();
-        archive.put_operation(&operation("1", b"output"), &[]).unwrap();
+        archive.put_operation(&operation("1", b"output")).unwrap();
         archive.commit().unwrap();
         assert_eq!(get(archive, &ids).unwrap(), lines);
         assert_eq!(archive.contents().unwrap().lines, 3);
@@ -328,7 +328,7 @@ fn n_12_lines_are_replaced_under_their_ids_and_indexed_anew() {
         let alone = b"alone with the secret word\n".to_vec();
         let original = crate::Original { line: &alone, uuid: None, replaced_by: None };
         archive.put_original(&original).unwrap();
-        archive.put_operation(&operation("o", b"s"), &[]).unwrap();
+        archive.put_operation(&operation("o", b"s")).unwrap();
         archive.commit().unwrap();
         let read = |line: &[u8]| {
             let text = String::from_utf8(line.to_vec()).unwrap();

@@ -75,7 +75,7 @@ fn a_02_an_original_is_found_under_each_operation_that_took_it_out() {
         for id in ["1", "2"] {
             archive.put_original(&replaced(b"one", "u", b"new")).unwrap();
             archive.put_original(&removed(b"other", "v")).unwrap();
-            archive.put_operation(&operation(id, b"output"), &[]).unwrap();
+            archive.put_operation(&operation(id, b"output")).unwrap();
         }
         archive.commit().unwrap();
         record(archive, "3", b"it took nothing out");

@@ -266,7 +266,7 @@ fn a_04_what_fits_best_comes_first() {
 fn a_04_a_search_is_narrowed_and_names_what_it_finds() {
     on_each_backend(|archive| {
         archive.put_original(&removed(b"s1|a word", "u")).unwrap();
-        archive.put_operation(&operation("op", b"output"), &[]).unwrap();
+        archive.put_operation(&operation("op", b"output")).unwrap();
         archive.put_original(&removed(b"s2|a word again", "u")).unwrap();
         archive.put_record(&bare("key", "word")).unwrap();
         archive.commit().unwrap();
@@ -307,10 +307,10 @@ fn a_07_only_what_the_policy_names_goes() {
         }
         archive.put_original(&removed(b"s|one", "u")).unwrap();
         archive.put_original(&removed(b"s|both", "u")).unwrap();
-        archive.put_operation(&operation("1", b"output"), &[]).unwrap();
+        archive.put_operation(&operation("1", b"output")).unwrap();
         archive.put_original(&removed(b"s|both", "u")).unwrap();
         let newer = crate::Operation { time: at("2026-02-03T00:00:00Z"), ..operation("2", b"more") };
-        archive.put_operation(&newer, &[]).unwrap();
+        archive.put_operation(&newer).unwrap();
         archive.commit().unwrap();
         index(archive);
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use crate::{Archive, Cut, FileRef, Operation, Original, RecipeStep};
+use crate::{Archive, Cut, FileRef, Operation, Original};
 use ctxc_transcript::text::{Digest, Tokens};
 
 /// The session files below a folder, in their order.
@@ -63,19 +63,8 @@ pub(crate) fn cut(call: &str) -> Cut {
     }
 }
 
-/// A recipe with every kind of step.
-pub(crate) fn recipe() -> Vec<RecipeStep> {
-    vec![
-        RecipeStep::Copy { lines: 3, session: None },
-        RecipeStep::Original(Digest::of(b"a")),
-        RecipeStep::Original(Digest::of(b"b")),
-        RecipeStep::Skip { lines: 1 },
-        RecipeStep::Copy { lines: 7, session: Some(1) },
-    ]
-}
-
 /// Puts the operation with this id and output, and commits it.
 pub(crate) fn record(archive: &mut dyn Archive, id: &str, output: &[u8]) {
-    archive.put_operation(&operation(id, output), &recipe()).unwrap();
+    archive.put_operation(&operation(id, output)).unwrap();
     archive.commit().unwrap();
 }

@@ -8,6 +8,5 @@ mod opened;
 mod run;
 mod search;
 mod show;
-pub(crate) mod upgrade;
 
 pub(crate) use run::{Args, EXAMPLES, run};

@@ -2,8 +2,8 @@
 
 use clap::Subcommand;
 
-use super::opened::{ArchiveArg, OpenArchive};
-use super::{check, copy, gc, list, search, show, upgrade};
+use super::opened::OpenArchive;
+use super::{check, copy, gc, list, search, show};
 use crate::cli::context::Context;
 use crate::session::error::{CommandError, Completion};
 
@@ -53,15 +53,6 @@ Examples:
   ctxc archive check
   ctxc archive check --repair";
 
-const UPGRADE_EXAMPLES: &str = "\
-Older versions of ctxc cannot use the archive afterwards, so agree on a time with everyone who uses it. Prints \
-the grants for the new tables; the owner of the tables then runs them. Archives in files are upgraded when they \
-are opened.
-
-Examples:
-  ctxc archive upgrade --archive postgres://ann@db.example.org/team
-  ctxc archive upgrade | psql postgres://ann@db.example.org/team";
-
 #[derive(Debug, clap::Args)]
 #[command(subcommand_required = true)]
 pub(crate) struct Args {
@@ -83,9 +74,6 @@ enum Verb {
     Check(check::Args),
     /// Copy an archive into another
     Copy(copy::Args),
-    /// Upgrade an archive on a server
-    #[command(after_help = UPGRADE_EXAMPLES)]
-    Upgrade(ArchiveArg),
     /// Drop expired records and free their space
     #[command(after_help = GC_EXAMPLES)]
     Gc(gc::Args),
@@ -99,8 +87,6 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
         Verb::Check(args) => return check::run(&args, context),
         Verb::Copy(args) => copy::run(&args, context)?,
         Verb::Gc(args) => gc::run(&args, OpenArchive::open(&args.archive, context)?)?,
-        // An older archive on a server is not opened otherwise.
-        Verb::Upgrade(args) => upgrade::run(&args, context)?,
     }
     Ok(Completion::Full)
 }

@@ -315,7 +315,7 @@ fn note_operation(archive: &mut dyn Archive, found: &ClientCompaction, taken: Ta
     };
     archive.put_object(&edits.object())?;
     archive.put_object(&version.object())?;
-    archive.put_operation(&operation, &[])?;
+    archive.put_operation(&operation)?;
     put_session(archive, state, &version, end, taken)
 }
 

@@ -5,7 +5,6 @@ mod answers;
 pub(super) mod appended;
 mod chains;
 pub(super) mod composed;
-pub(super) mod legacy;
 mod link;
 pub(super) mod rebase;
 pub(super) mod source;

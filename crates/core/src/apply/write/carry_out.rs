@@ -310,7 +310,7 @@ fn keep(
         tokens: Some(tokens),
         report: info.report.clone(),
     };
-    archive.put_operation(&record, &[])?;
+    archive.put_operation(&record)?;
     archive.commit()?;
     let not_read_back = read_back.and_then(|replaced| match reads_back(archive, &replaced, &edits, key) {
         Ok(true) => None,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{end, n_bodies, on_a_server, on_the_side, open, pid};
 use crate::postgres::link::PostgresLink;
 use crate::store::link::Link;
-use crate::suite::samples::{operation, recipe, removed};
+use crate::suite::samples::{operation, removed};
 use crate::{Archive, ArchiveError, Document, Kind, Operations, Record};
 use ctxc_transcript::text::Digest;
 
@@ -30,7 +30,7 @@ fn a_03_a_deposit_whose_connection_was_lost_is_an_error_and_leaves_nothing() {
     on_a_server(|url| {
         let mut archive = open(url);
         let line = archive.put_original(&removed(b"first", "u")).unwrap();
-        archive.put_operation(&operation("1", b"output"), &recipe()).unwrap();
+        archive.put_operation(&operation("1", b"output")).unwrap();
         let writer = pid(&*archive.writer);
         end(url, writer);
         archive.put_original(&removed(b"second", "u")).unwrap();
@@ -80,22 +80,17 @@ fn a_02_what_was_changed_on_the_server_is_an_error_and_never_wrong_bytes() {
             Document { kind: Kind::Other, session: None, speaker: None, time: None, text: "text".to_owned() };
         let key = Digest::of(b"key");
         archive.put_record(&Record { key, document, meta: None, expires: None }).unwrap();
-        archive.put_operation(&operation("1", b"output"), &recipe()).unwrap();
+        archive.put_operation(&operation("1", b"output")).unwrap();
         archive.commit().unwrap();
         let schema = &url.schema;
         on_the_side(
             url,
             &format!(
                 "UPDATE {schema}.body SET content = 'other'; UPDATE {schema}.record SET content = 'other';
-                UPDATE {schema}.operation SET recipe = 'other', time = 'never'"
+                UPDATE {schema}.operation SET time = 'never'"
             ),
         );
-        let errors = [
-            archive.line(line).err(),
-            archive.record(Kind::Other, key).err(),
-            archive.recipe("1").err(),
-            archive.operation("1").err(),
-        ];
+        let errors = [archive.line(line).err(), archive.record(Kind::Other, key).err(), archive.operation("1").err()];
         for error in errors {
             let error = error.unwrap();
             assert!(matches!(error, ArchiveError::DamagedOnServer { .. }), "{error}");
@@ -127,7 +122,7 @@ fn a_02_texts_with_nul_come_back() {
             session_ids: vec![odd.to_owned()],
             ..operation("1", b"output")
         };
-        archive.put_operation(&operation, &[]).unwrap();
+        archive.put_operation(&operation).unwrap();
         archive.commit().unwrap();
         assert_eq!(archive.originals_of(odd).unwrap().len(), 1);
         assert_eq!(archive.record(Kind::Other, record.key).unwrap(), Some(record));

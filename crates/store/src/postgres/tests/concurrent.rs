@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use super::{n_bodies, on_a_server, open};
-use crate::suite::samples::{operation, recipe, removed};
+use crate::suite::samples::{operation, removed};
 use crate::{Archive, Cleanup, Document, Kind, Originals, Query, Record, Sweep};
 use ctxc_transcript::text::Digest;
 
@@ -52,7 +52,7 @@ fn a_02_several_writers_store_a_line_once_and_keep_what_is_theirs() {
                     for key in ["a", "b"] {
                         archive.put_record(&record(key, &format!("{key} of {n}"))).unwrap();
                     }
-                    archive.put_operation(&operation(&n.to_string(), b"output"), &recipe()).unwrap();
+                    archive.put_operation(&operation(&n.to_string(), b"output")).unwrap();
                     archive.commit().unwrap();
                 });
             }
@@ -108,7 +108,7 @@ fn a_07_a_sweep_and_deposits_do_not_meet() {
                     let mut archive = open(url);
                     for round in 0..15 {
                         let line = archive.put_original(&removed(b"everybody's line", "u")).unwrap();
-                        archive.put_operation(&operation(&format!("{n}-{round}"), b"output"), &[]).unwrap();
+                        archive.put_operation(&operation(&format!("{n}-{round}"), b"output")).unwrap();
                         archive.commit().unwrap();
                         // It may have gone since, but never in part.
                         if let Some(line) = archive.line(line).unwrap() {

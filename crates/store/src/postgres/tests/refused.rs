@@ -3,16 +3,18 @@
 use super::{on_a_server, on_the_side, open};
 use crate::{Archive, ArchiveError, ArchiveUrl, open_existing};
 
-//
+// N-08
 #[test]
 #[ignore = "needs CTXC_TEST_POSTGRES"]
-fn a_01_an_archive_of_a_newer_version_is_refused() {
+fn n_08_an_archive_of_another_version_is_refused() {
     on_a_server(|url| {
         open(url);
-        on_the_side(url, &format!("UPDATE {}.ctxc_archive SET version = 99", url.schema));
-        let error = super::super::open(url).err().unwrap();
-        assert!(matches!(error, ArchiveError::NewerOnServer { found: 99, .. }), "{error}");
-        assert!(error.to_string().contains("update ctxc"), "{error}");
+        for version in [2, 99] {
+            on_the_side(url, &format!("UPDATE {}.ctxc_archive SET version = {version}", url.schema));
+            let error = super::super::open(url).err().unwrap();
+            assert!(matches!(error, ArchiveError::OtherSchemaOnServer { found, .. } if found == version), "{error}");
+            assert!(error.to_string().contains("use that version, or choose another"), "{error}");
+        }
     });
 }
 
@@ -24,31 +26,6 @@ fn a_01_a_schema_of_another_program_is_left_alone() {
         on_the_side(url, &format!("CREATE SCHEMA {0}; CREATE TABLE {0}.theirs (n INTEGER)", url.schema));
         let error = super::super::open(url).err().unwrap();
         assert!(matches!(error, ArchiveError::ForeignSchema { .. }), "{error}");
-    });
-}
-
-// N-08: a server changes only when it is asked to, for other people's programs may be older.
-#[test]
-#[ignore = "needs CTXC_TEST_POSTGRES"]
-fn n_08_an_older_archive_changes_when_it_is_upgraded_and_not_before() {
-    on_a_server(|url| {
-        let (schema, role) = (&url.schema, format!("reader_{}", url.schema));
-        let place = ArchiveUrl::Postgres(url.clone());
-        assert_eq!(crate::upgrade(&place).unwrap(), None);
-        super::super::migrate::tests::make(url, 1);
-        on_the_side(url, &format!("CREATE ROLE {role}; GRANT SELECT ON {schema}.ctxc_archive TO {role}"));
-        for _ in 0..2 {
-            let error = super::super::open(url).err().unwrap();
-            assert!(matches!(error, ArchiveError::OlderOnServer { found: 1, .. }), "{error}");
-            assert!(error.to_string().contains("ctxc archive upgrade"), "{error}");
-        }
-        let upgraded = crate::upgrade(&place).unwrap().unwrap();
-        assert_eq!(upgraded.schema, Some((1, 2)));
-        assert_eq!(upgraded.grants[0], format!("GRANT USAGE ON SCHEMA {schema} TO {role};"));
-        on_the_side(url, &upgraded.grants.concat());
-        open(url);
-        assert_eq!(crate::upgrade(&place).unwrap(), Some(crate::Upgraded::default()));
-        on_the_side(url, &format!("DROP OWNED BY {role}; DROP ROLE {role}"));
     });
 }
 

@@ -13,7 +13,7 @@ use crate::sqlite::fault::Fault;
 use crate::sqlite::{connect, place};
 
 /// The tables that hold what cannot be made anew. The index of a search is made by the next one.
-const TABLES: [&str; 8] = ["body", "original", "operation", "recipe", "record", "pack", "object", "line_counter"];
+const TABLES: [&str; 7] = ["body", "original", "operation", "record", "pack", "object", "line_counter"];
 
 /// Puts a new archive in the place of that at `path`, with all rows that can still be read, under their numbers. The old file
 /// stays, under the name that is returned.

@@ -114,7 +114,6 @@ impl Repair {
                 if db.one(&sql, &values![seq], operations::operation).is_ok() {
                     return Ok(());
                 }
-                db.execute("DELETE FROM recipe WHERE operation = $1", &values![seq])?;
                 db.execute("DELETE FROM operation WHERE seq = $1", &values![seq])?
             }
         };

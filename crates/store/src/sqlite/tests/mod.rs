@@ -5,7 +5,6 @@ mod corpus;
 mod disks;
 mod files;
 mod flips;
-mod migration;
 #[cfg(unix)]
 mod modes;
 mod place;

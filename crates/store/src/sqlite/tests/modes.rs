@@ -67,7 +67,7 @@ fn a_02_a_path_that_is_no_utf8_comes_back() {
     let mut archive = open(&folder.path().join("a.sqlite")).unwrap();
     let mut odd = operation("1", b"output");
     odd.output.path = Some(PathBuf::from(std::ffi::OsStr::from_bytes(b"/a/\xff\xfe.jsonl")));
-    archive.put_operation(&odd, &[]).unwrap();
+    archive.put_operation(&odd).unwrap();
     archive.commit().unwrap();
     assert_eq!(archive.operations(Operations::Of("session")).unwrap(), [odd]);
 }

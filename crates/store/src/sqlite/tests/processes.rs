@@ -10,7 +10,7 @@ use super::place::{count, folder};
 use crate::sqlite::link::SqliteLink;
 use crate::sqlite::open;
 use crate::store::Store;
-use crate::suite::samples::{operation, recipe, removed};
+use crate::suite::samples::{operation, removed};
 use crate::{Archive, ArchiveError, Document, Kind, Record};
 use ctxc_transcript::text::Digest;
 
@@ -29,7 +29,7 @@ fn a_02_two_writers_wait_for_each_other() {
                     for line in &lines {
                         archive.put_original(&removed(line.as_bytes(), "u")).unwrap();
                     }
-                    archive.put_operation(&operation(&lines[1], lines[1].as_bytes()), &recipe()).unwrap();
+                    archive.put_operation(&operation(&lines[1], lines[1].as_bytes())).unwrap();
                     archive.commit().unwrap();
                     assert!(archive.line(Digest::of(lines[1].as_bytes())).unwrap().is_some());
                 }

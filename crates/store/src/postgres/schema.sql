@@ -1,4 +1,4 @@
--- As the third schema of a SQLite archive, but for three things. Originals that an operation took out share a
+-- As the schema of a SQLite archive, but for three things. Originals that an operation took out share a
 -- number, `part`, for those of several processes are put in between each other. What is still to be indexed stands in
 -- a list, for the number of a row says nothing of when it was committed. Long entries are indexed in pieces, for a
 -- `tsvector` holds 16,383 places. Texts from transcripts may be too long for an index, so that only their beginnings
@@ -43,10 +43,8 @@ CREATE TABLE operation (
     cuts BYTEA,
     tokens_before BIGINT,
     tokens_after BIGINT,
-    part BIGINT UNIQUE,
-    recipe BYTEA NOT NULL
+    part BIGINT UNIQUE
 );
-CREATE INDEX operation_by_output ON operation (output_digest);
 CREATE INDEX operation_by_session ON operation (left(session, 64));
 CREATE INDEX operation_by_path ON operation (sha256(output_path)) WHERE output_path IS NOT NULL;
 CREATE VIEW stored_original AS
@@ -113,3 +111,28 @@ CREATE TABLE vector_bytes (
     PRIMARY KEY (space, document)
 );
 CREATE INDEX vector_bytes_by_document ON vector_bytes (document);
+CREATE SEQUENCE pack_id;
+CREATE TABLE pack (
+    id BIGINT PRIMARY KEY,
+    bytes BIGINT NOT NULL,
+    codec SMALLINT NOT NULL,
+    checksum BYTEA NOT NULL,
+    content BYTEA NOT NULL
+);
+ALTER TABLE pack ALTER COLUMN content SET STORAGE EXTERNAL;
+CREATE INDEX pack_by_bytes ON pack (bytes);
+CREATE TABLE object (
+    seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    kind TEXT NOT NULL,
+    key BYTEA NOT NULL,
+    "group" BYTEA,
+    head BYTEA NOT NULL,
+    checksum BYTEA NOT NULL,
+    codec SMALLINT NOT NULL,
+    bytes BIGINT NOT NULL,
+    content BYTEA NOT NULL,
+    UNIQUE (key, kind)
+);
+ALTER TABLE object ALTER COLUMN content SET STORAGE EXTERNAL;
+CREATE INDEX object_by_group ON object ("group", kind) WHERE "group" IS NOT NULL;
+CREATE INDEX object_by_kind ON object (kind);

@@ -1,0 +1,93 @@
+//! The tables of an archive on a server.
+
+use super::link::PostgresLink;
+use crate::ArchiveError;
+use crate::store::link::{Hold, Link};
+use crate::store::transaction::alone;
+use crate::store::value::{Row, values};
+
+/// The number of the schema. An archive of any other is refused.
+const SCHEMA: i32 = 3;
+
+/// The oldest server that has all that is asked for, as it numbers itself.
+const OLDEST_SERVER: i64 = 120_000;
+
+/// The content of a schema.
+enum SchemaState {
+    /// Nothing, or it is not there.
+    Empty,
+    /// The tables of another program.
+    Foreign,
+    /// An archive, with the number of its schema.
+    Schema(i32),
+}
+
+/// Whether there is an archive.
+pub(super) fn is_there(db: &PostgresLink) -> Result<bool, ArchiveError> {
+    Ok(matches!(age(db)?, SchemaState::Schema(_)))
+}
+
+/// Makes the tables of an archive if the schema is empty. When another process does so at the same time, this waits and then
+/// finds nothing left to do.
+///
+/// # Errors
+/// When the schema holds an archive of another version, or tables of another program.
+pub(super) fn prepare(db: &PostgresLink) -> Result<(), ArchiveError> {
+    if has_tables(db)? { Ok(()) } else { alone(db, Hold::Tables, true, || create_tables(db)) }
+}
+
+/// Whether there is an archive of this version; `false` if there is nothing.
+fn has_tables(db: &PostgresLink) -> Result<bool, ArchiveError> {
+    let place = db.server.place.clone();
+    match age(db)? {
+        SchemaState::Empty => Ok(false),
+        SchemaState::Foreign => Err(ArchiveError::ForeignSchema { place }),
+        SchemaState::Schema(SCHEMA) => Ok(true),
+        SchemaState::Schema(found) => Err(ArchiveError::OtherSchemaOnServer { place, found, known: SCHEMA }),
+    }
+}
+
+fn create_tables(db: &PostgresLink) -> Result<(), ArchiveError> {
+    if has_tables(db)? {
+        return Ok(());
+    }
+    let schema = &db.server.url.schema;
+    // A user who may not make a schema may still fill one.
+    let make =
+        format!("DO $$ BEGIN IF to_regnamespace('{schema}') IS NULL THEN CREATE SCHEMA {schema}; END IF; END $$");
+    db.attempt(|server, session| server.batch(session, &make))?.map_err(|error| {
+        let said = error.as_db_error().map_or_else(|| error.to_string(), |said| said.message().to_owned());
+        let detail = format!(
+            "the server says: {said}; let the owner of the database run `CREATE SCHEMA {schema} AUTHORIZATION {}`",
+            db.server.url.user
+        );
+        ArchiveError::Unprepared { place: db.server.place.clone(), detail }
+    })?;
+    db.batch(include_str!("schema.sql"))?;
+    db.batch(&format!("INSERT INTO ctxc_archive VALUES ({SCHEMA})"))
+}
+
+fn age(db: &PostgresLink) -> Result<SchemaState, ArchiveError> {
+    let sql = "SELECT current_setting('server_version_num')::integer, current_setting('server_encoding'),
+            to_regclass($1::text || '.ctxc_archive') IS NOT NULL,
+            EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1::text))";
+    let schema = &db.server.url.schema;
+    let database: &dyn Link = db;
+    let known: Option<(i64, String, bool, bool)> =
+        database.one(sql, &values![schema], |row| Ok((row.get()?, row.get()?, row.get()?, row.get()?)))?;
+    let silent = || db.damaged("the server says nothing of itself".to_owned());
+    let (version, encoding, is_archive, is_used) = known.ok_or_else(silent)?;
+    let unprepared = |detail| Err(ArchiveError::Unprepared { place: db.server.place.clone(), detail });
+    if version < OLDEST_SERVER {
+        return unprepared(format!("the server is PostgreSQL {}, and 12 is the oldest that will do", version / 10_000));
+    }
+    if encoding != "UTF8" {
+        return unprepared(format!("the database is in the encoding {encoding}; make one with `ENCODING 'UTF8'`"));
+    }
+    if !is_archive {
+        return Ok(if is_used { SchemaState::Foreign } else { SchemaState::Empty });
+    }
+    let version = database.one("SELECT max(version) FROM ctxc_archive", &[], Row::get::<Option<i64>>)?;
+    let version = version.flatten().and_then(|version| i32::try_from(version).ok());
+    Ok(version.map_or(SchemaState::Foreign, SchemaState::Schema))
+}
