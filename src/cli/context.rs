@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::cli::client::archive_unstored;
 use crate::cli::environment::Environment;
 use crate::report::envelope::{About, to_json};
-use crate::report::rewritten::Rewritten;
+use crate::report::outcome::Outcome;
 use crate::session::error::CommandError;
 use crate::session::open::OpenSession;
 use crate::session::options::{Output, Rewriting};
@@ -103,31 +103,31 @@ impl Context<'_> {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(crate) fn print_rewritten(
+    pub(crate) fn print_outcome(
         &self,
         output: &Output,
-        rewritten: &Rewritten,
+        outcome: &Outcome,
         report: &impl Serialize,
         text: impl Display,
     ) -> Result<(), CommandError> {
-        let about = About::Rewrite(rewritten);
-        if rewritten.dry_run {
+        let about = About::Rewrite(outcome);
+        if outcome.dry_run {
             return self.print_about(about, report, format_args!("{}\n", text.to_string().trim_end()));
         }
-        let path = match (&rewritten.output, &rewritten.unchanged) {
+        let path = match (&outcome.output, &outcome.unchanged) {
             (Some(path), _) => Some(path),
-            (None, Some(_)) if *output != Output::Stdout => Some(&rewritten.source),
+            (None, Some(_)) if *output != Output::Stdout => Some(&outcome.source),
             (None, _) => None,
         };
         let line = path.map(|path| format!("{path}\n")).unwrap_or_default();
         // What is done is done: whoever does not get its place learns it from standard error.
-        let printed = self.print_data(about, report, line, Paths::Short).map_err(|error| match &rewritten.output {
+        let printed = self.print_data(about, report, line, Paths::Short).map_err(|error| match &outcome.output {
             Some(path) => error.hint(format!("the result was written to {path}")),
             None => error,
         });
         self.ui.status(text);
-        if rewritten.unchanged.is_none() {
-            self.ui.detail(rewritten.estimates());
+        if outcome.unchanged.is_none() {
+            self.ui.detail(outcome.estimates());
         }
         // What is done is done, and has been told.
         if let Err(error) = self.write_report(about, report) {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::commands::{archive, config};
 use crate::report;
 use crate::report::envelope::{Envelope, Failure};
-use crate::report::rewritten::Rewritten;
+use crate::report::outcome::Outcome;
 
 /// The schema of one result.
 #[derive(Clone, Debug)]
@@ -97,7 +97,7 @@ impl Collector {
 
     /// The envelope with what every rewrite tells and what `R` has of its own behind it.
     fn add_rewrite<R: JsonSchema>(&mut self, verbs: &'static [&'static str]) {
-        let parts = [self.schema::<Envelope<'_>>(), self.schema::<Rewritten>(), self.schema::<R>()];
+        let parts = [self.schema::<Envelope<'_>>(), self.schema::<Outcome>(), self.schema::<R>()];
         self.join(verbs, parts);
     }
 

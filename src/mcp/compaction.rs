@@ -7,7 +7,7 @@ use super::answer::Answer;
 use super::settings::ServerSettings;
 use super::subject::{Subject, rewriting};
 use crate::report::compact::{CompactReport, CompactStats};
-use crate::report::rewritten::Rewritten;
+use crate::report::outcome::Outcome;
 use crate::session::compact::compact_session;
 use crate::session::error::CommandError;
 use crate::session::open::OpenSession;
@@ -20,11 +20,7 @@ use ctxc_core::apply::{Rewrite, ThinkingReach};
 ///
 /// # Errors
 /// When anything fails; then nothing was written.
-pub(super) fn answer(
-    subject: Subject,
-    settings: &ServerSettings,
-    ui: &Ui,
-) -> Result<(Answer, Rewritten), CommandError> {
+pub(super) fn answer(subject: Subject, settings: &ServerSettings, ui: &Ui) -> Result<(Answer, Outcome), CommandError> {
     let compacting = settings.compacting.as_ref().map_err(|error| {
         CommandError::usage(anyhow!("cannot compact the session: {}", error.sentence()))
             .hint("fix the configuration, or start the server with `ctxc mcp --engine extract`, which works offline")
@@ -36,9 +32,9 @@ pub(super) fn answer(
     if summaries.is_called_for(size, Trigger::OverBudget) {
         refuse_without_consent(&summaries.summarizing.engine)?;
     }
-    let CompactReport { rewritten, compacted } = compact_session(compacting, Trigger::OverBudget, &mut work)?;
-    let data = told(&compacted, &rewritten);
-    Ok((Answer { data: Some(data.clone()), ..Answer::text(data.to_string()) }, rewritten))
+    let CompactReport { outcome, compacted } = compact_session(compacting, Trigger::OverBudget, &mut work)?;
+    let data = told(&compacted, &outcome);
+    Ok((Answer { data: Some(data.clone()), ..Answer::text(data.to_string()) }, outcome))
 }
 
 /// A server cannot ask whether messages may be sent: it has to be told before.
@@ -56,16 +52,16 @@ fn refuse_without_consent(engine: &EngineChoice) -> Result<(), CommandError> {
     }
 }
 
-fn told(compacted: &CompactStats, rewritten: &Rewritten) -> Value {
+fn told(compacted: &CompactStats, outcome: &Outcome) -> Value {
     let mut data = json!({
         "messagesCompressed": compacted.messages_compressed,
         "batchesCreated": compacted.batches_created,
         "tokensEstimateBefore": compacted.tokens_before.0,
         "tokensEstimateAfter": compacted.tokens_after.0,
-        "session": rewritten.session_id,
+        "session": outcome.session_id,
     });
     let Some(fields) = data.as_object_mut() else { return data };
-    match (&rewritten.session_id, &rewritten.output) {
+    match (&outcome.session_id, &outcome.output) {
         (Some(id), Some(path)) => {
             fields.insert("resume".to_owned(), resume_words(id, path.as_ref()).into());
             fields.insert("note".to_owned(), NOTE.into());

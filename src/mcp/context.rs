@@ -2,12 +2,12 @@
 
 use anyhow::anyhow;
 
-use super::answer::{Answer, Outcome, new_session};
+use super::answer::{Answer, CallStatus, new_session};
 use super::call::Change;
 use super::settings::ServerSettings;
 use super::subject::{Subject, rewriting};
+use crate::report::outcome::Outcome;
 use crate::report::prune::PruneText;
-use crate::report::rewritten::Rewritten;
 use crate::session::archives;
 use crate::session::cut::{CutRequest, Inputs, Matches, TargetSpec, Targets, Unmatched, cut};
 use crate::session::error::CommandError;
@@ -29,11 +29,11 @@ pub(super) fn answer(
     subject: Subject,
     settings: &ServerSettings,
     ui: &Ui,
-) -> Result<(Answer, Rewritten), CommandError> {
+) -> Result<(Answer, Outcome), CommandError> {
     let rewriting = rewriting(&subject, settings);
-    let (text, rewritten, outcome) = carry_out(change, subject, &rewriting, settings, ui)?;
-    let text = format!("{}\n{}", text.trim_end(), new_session(&rewritten));
-    Ok((Answer { outcome, ..Answer::text(text.trim_end()) }, rewritten))
+    let (text, outcome, status) = carry_out(change, subject, &rewriting, settings, ui)?;
+    let text = format!("{}\n{}", text.trim_end(), new_session(&outcome));
+    Ok((Answer { status, ..Answer::text(text.trim_end()) }, outcome))
 }
 
 /// Carries `change` out as `rewriting` says, and tells what came of it.
@@ -46,7 +46,7 @@ pub(super) fn carry_out(
     rewriting: &Rewriting,
     settings: &ServerSettings,
     ui: &Ui,
-) -> Result<(String, Rewritten, Outcome), CommandError> {
+) -> Result<(String, Outcome, CallStatus), CommandError> {
     let work = |reading| OpenSession::of(rewriting, reading, ui);
     let named = |specs: &[TargetSpec]| {
         let (roles, matches, unmatched) = (Roles::Both, Matches::One, Unmatched::Report);
@@ -56,7 +56,7 @@ pub(super) fn carry_out(
         Change::Cut(action, specs) => {
             let request = CutRequest { action: *action, targets: named(specs), inputs: Inputs::Leave };
             let report = cut(&request, work(subject.reading)?)?;
-            Ok((report.to_string(), report.rewritten, Outcome::Done))
+            Ok((report.to_string(), report.outcome, CallStatus::Done))
         }
         Change::Restore(specs) => {
             archives::open_existing(&settings.archive).map_err(|error| nothing_out(&error.sentence()))?;
@@ -67,9 +67,9 @@ pub(super) fn carry_out(
             })?;
             // What could be brought back in part was.
             let has_failed = report.has_failed() && report.restored == 0;
-            let outcome = if has_failed { Outcome::Failed } else { Outcome::Done };
+            let status = if has_failed { CallStatus::Failed } else { CallStatus::Done };
             let hint = if has_failed { "\nmemory_read finds what it said" } else { "" };
-            Ok((format!("{}{hint}", report.to_string().trim_end()), report.rewritten, outcome))
+            Ok((format!("{}{hint}", report.to_string().trim_end()), report.outcome, status))
         }
         Change::Prune => {
             let pruning = Pruning::of(settings.pruning.clone()).map_err(CommandError::usage)?;
@@ -78,14 +78,14 @@ pub(super) fn carry_out(
                 Mode::Do => PruneText::run(&report, ui.look()).to_string(),
                 Mode::Show => PruneText::plan(&report, ui.look()).to_string(),
             };
-            Ok((text, report.rewritten, Outcome::Done))
+            Ok((text, report.outcome, CallStatus::Done))
         }
         Change::Fit(target, effort) => {
             let protections = PruneStage { rules: Vec::new(), ..settings.pruning.clone() };
             let request = FitRequest { target: *target, effort: *effort, protections, clip: settings.clip };
             let report = fit(&request, &mut work(subject.reading)?);
             let report = report.map_err(|error| error.hint("or give `force`: true"))?;
-            Ok((report.to_string(), report.rewritten, Outcome::Done))
+            Ok((report.to_string(), report.outcome, CallStatus::Done))
         }
     }
 }

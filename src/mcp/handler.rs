@@ -58,7 +58,7 @@ impl Handler {
     ) -> Result<Answer, CommandError> {
         let Self { settings, .. } = self;
         let subject = subject::open(source, made.get(source), &settings.archive, ui)?;
-        let (answer, rewritten) = match call {
+        let (answer, outcome) = match call {
             Call::Context(change) => context::answer(change, subject, settings, ui)?,
             Call::CompactContext => compaction::answer(subject, settings, ui)?,
             Call::MemoryRead(wanted) => return memory::answer(wanted, subject, settings, ui),
@@ -66,7 +66,7 @@ impl Handler {
             Call::ContextRefs(list) => return refs::answer(list, subject, settings),
         };
         if let (Some(output), Some(bytes), Some(operation), None) =
-            (&rewritten.output, rewritten.bytes, &rewritten.operation, &rewritten.unchanged)
+            (&outcome.output, outcome.bytes, &outcome.operation, &outcome.unchanged)
         {
             let earlier = made.remove(source).map(|made| made.operations).unwrap_or_default();
             let operations = earlier.into_iter().chain([operation.clone()]).collect();

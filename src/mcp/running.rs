@@ -102,8 +102,8 @@ fn will_do(call: &Call, source: &Path, settings: &ServerSettings, ui: &Ui) -> Re
         Call::Context(Change::Restore(_)) | Call::MemoryRead(_) | Call::ContextStats | Call::ContextRefs(_) => Ok(None),
         Call::Context(Change::Fit(target, _)) => to_fit(*target, &rewriting, subject, ui),
         Call::Context(change) => {
-            let (text, rewritten, _) = context::carry_out(change, subject, &rewriting, settings, ui)?;
-            Ok(rewritten.unchanged.is_none().then_some(text))
+            let (text, outcome, _) = context::carry_out(change, subject, &rewriting, settings, ui)?;
+            Ok(outcome.unchanged.is_none().then_some(text))
         }
         Call::CompactContext => to_compact(&rewriting, subject, settings, ui),
     }

@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Notify, mpsc};
 
-use super::answer::{Answer, Outcome};
+use super::answer::{Answer, CallStatus};
 use super::call::Request;
 use super::handler::Handler;
 use super::lines::{BadLine, pass_on};
@@ -177,11 +177,11 @@ impl ServerHandler for Server {
         self.begin();
         let answer = self.answer(request, &context).await;
         self.end();
-        let Answer { text, data, outcome } = answer?;
+        let Answer { text, data, status } = answer?;
         let blocks = vec![ContentBlock::text(text)];
-        let mut result = match outcome {
-            Outcome::Done => CallToolResult::success(blocks),
-            Outcome::Failed => CallToolResult::error(blocks),
+        let mut result = match status {
+            CallStatus::Done => CallToolResult::success(blocks),
+            CallStatus::Failed => CallToolResult::error(blocks),
         };
         result.structured_content = data;
         Ok(result.into())

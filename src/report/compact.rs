@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
 use super::calls::CallsReport;
-use super::rewritten::{BeforeAfter, Rewritten};
+use super::outcome::{BeforeAfter, Outcome};
 use super::size::{count, counted};
 use ctxc_core::apply::{NamedBatch, Scope};
 use ctxc_core::plan::Batch;
@@ -20,7 +20,7 @@ use ctxc_transcript::text::{Tokens, chars4};
 pub(crate) struct CompactReport {
     /// What every rewrite tells.
     #[serde(skip)]
-    pub(crate) rewritten: Rewritten,
+    pub(crate) outcome: Outcome,
     /// What came of the compaction.
     pub(crate) compacted: CompactStats,
 }
@@ -194,17 +194,17 @@ pub(crate) enum Kept {
 /// What people read of a run.
 impl fmt::Display for CompactReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.rewritten.dry_run {
+        if self.outcome.dry_run {
             self.write_chunks(f)?;
         }
-        if self.rewritten.unchanged.is_none() {
-            let would = if self.rewritten.dry_run { "would compact" } else { "compacted" };
+        if self.outcome.unchanged.is_none() {
+            let would = if self.outcome.dry_run { "would compact" } else { "compacted" };
             writeln!(f, "{would} {}", self.compacted)?;
             if let Some(calls) = &self.compacted.calls {
                 writeln!(f, "{calls}")?;
             }
         }
-        self.rewritten.fmt(f)
+        self.outcome.fmt(f)
     }
 }
 
@@ -219,7 +219,7 @@ impl CompactReport {
                 counted(chunk.messages, "message"),
                 time(chunk.start),
                 time(chunk.end),
-                count(self.rewritten.shown(chunk.tokens).0)
+                count(self.outcome.shown(chunk.tokens).0)
             )?;
         }
         Ok(())

@@ -8,11 +8,11 @@ use serde::Serialize;
 use super::calls::{Calls, CallsReport, TaskCalls};
 use super::facts::{FactsReader, FactsReport, LostFacts, TaskFacts};
 use super::look::Look;
-use super::rewritten::{BeforeAfter, Rewritten};
+use super::outcome::{BeforeAfter, Outcome};
 use super::size::{count, counted, percent};
 use super::table::{Cell, Table};
 use ctxc_core::plan::Bands;
-use ctxc_engine::run::{Author, Outcome, Task, TaskPart};
+use ctxc_engine::run::{self, Author, Task, TaskPart};
 use ctxc_transcript::Index;
 use ctxc_transcript::text::Tokens;
 
@@ -21,7 +21,7 @@ use ctxc_transcript::text::Tokens;
 pub(crate) struct CompressReport {
     /// What every rewrite tells.
     #[serde(skip)]
-    pub(crate) rewritten: Rewritten,
+    pub(crate) outcome: Outcome,
     /// The engine.
     pub(crate) engine: &'static str,
     /// The number of active turns.
@@ -36,9 +36,6 @@ pub(crate) struct CompressReport {
     pub(crate) levels: Vec<LevelRow>,
     /// How many facts of the compressed texts were kept.
     pub(crate) facts: FactsReport,
-    /// How much of the lost ones is told.
-    #[serde(skip)]
-    pub(crate) lost: LostFacts,
     /// The texts to compress, in the order of the conversation.
     pub(crate) tasks: Vec<TaskRow>,
 }
@@ -94,65 +91,79 @@ pub(crate) struct TaskRow {
 }
 
 impl CompressReport {
-    /// The report of a run before anything has been done.
-    pub(crate) fn new(rewritten: Rewritten, engine: &'static str, bands: &Bands, n_turns: usize) -> Self {
+    /// The report of `rows`, which are tasks of a session of `n_turns` turns.
+    pub(crate) fn new(outcome: Outcome, engine: &'static str, bands: &Bands, n_turns: usize, rows: TaskRows) -> Self {
         let in_bands = (0..n_turns).filter(|&turn| bands.of_turn(turn, n_turns).is_some()).count();
-        Self {
-            rewritten,
-            engine,
-            turns: n_turns as u64,
-            turns_in_bands: in_bands as u64,
-            messages: Messages::default(),
-            calls: None,
-            levels: Vec::new(),
-            facts: FactsReport::default(),
-            lost: LostFacts::Counted,
-            tasks: Vec::new(),
-        }
+        let TaskRows { messages, calls, levels, facts, tasks } = rows;
+        let (turns, turns_in_bands) = (n_turns as u64, in_bands as u64);
+        Self { outcome, engine, turns, turns_in_bands, messages, calls, levels, facts, tasks }
     }
+}
 
-    /// Takes the tasks and, where they have been run, what came of them.
-    pub(crate) fn set_tasks(&mut self, index: &Index, tasks: &[Task], n_skipped: u64, outcomes: Option<&[Outcome]>) {
-        self.messages.skipped = n_skipped;
-        let mut reader = FactsReader::new(self.lost, tasks);
+/// The tasks of a run or of a plan, with their results.
+#[derive(Debug)]
+pub(crate) struct TaskRows {
+    pub(crate) messages: Messages,
+    pub(crate) calls: Option<CallsReport>,
+    levels: Vec<LevelRow>,
+    facts: FactsReport,
+    tasks: Vec<TaskRow>,
+}
+
+impl TaskRows {
+    /// The rows of `tasks`, with their outcomes once they have been run, and the requests for them, made or planned.
+    pub(crate) fn new(
+        index: &Index,
+        tasks: &[Task],
+        n_skipped: u64,
+        outcomes: Option<&[run::Outcome]>,
+        calls: Option<Calls>,
+        lost: LostFacts,
+    ) -> Self {
+        let messages = Messages { skipped: n_skipped, ..Messages::default() };
+        let facts = FactsReport::default();
+        let mut rows = Self { messages, calls: None, levels: Vec::new(), facts, tasks: Vec::new() };
+        let mut reader = FactsReader::new(lost, tasks);
         let outcomes = (0..tasks.len()).map(|at| outcomes.and_then(|outcomes| outcomes.get(at)));
         for (task, outcome) in tasks.iter().zip(outcomes) {
-            let facts = outcome.and_then(|outcome| reader.read(task, outcome, &mut self.facts));
-            let row = TaskRow::new(index, task, outcome, facts);
-            let level = self.level_row(task);
-            level.tasks += 1;
-            match outcome {
-                Some(Outcome::Compressed { tokens, by, .. }) => {
-                    level.compressed += 1;
-                    level.tokens.before += task.tokens;
-                    level.tokens.after += *tokens;
-                    level.target_tokens += task.target;
-                    self.messages.compressed += 1;
-                    self.messages.extracted += u64::from(matches!(by, Author::Extract(_)));
-                    self.messages.tokens.before += task.tokens;
-                    self.messages.tokens.after += *tokens;
-                }
-                Some(Outcome::Kept(_)) => self.messages.kept += 1,
-                Some(Outcome::Failed(_)) => self.messages.failed += 1,
-                None => {
-                    level.tokens.before += task.tokens;
-                    level.tokens.after += task.target.min(task.tokens);
-                    level.target_tokens += task.target;
-                    self.messages.tokens.before += task.tokens;
-                    self.messages.tokens.after += task.target.min(task.tokens);
-                }
-            }
-            self.tasks.push(row);
+            let facts = outcome.and_then(|outcome| reader.read(task, outcome, &mut rows.facts));
+            rows.count(task, outcome);
+            rows.tasks.push(TaskRow::new(index, task, outcome, facts));
         }
+        if let Some(Calls { sum, of_tasks }) = calls {
+            rows.calls = Some(sum);
+            for (row, calls) in rows.tasks.iter_mut().zip(of_tasks) {
+                row.calls = calls;
+            }
+        }
+        rows
     }
 
-    /// Takes what was asked of a server for the tasks, or would be. The tasks have been set before.
-    pub(crate) fn set_calls(&mut self, calls: Option<Calls>) {
-        let Some(Calls { sum, of_tasks }) = calls else { return };
-        self.rewritten.note_calls(Some(&sum));
-        self.calls = Some(sum);
-        for (row, calls) in self.tasks.iter_mut().zip(of_tasks) {
-            row.calls = calls;
+    /// Counts a task in the row of its level and among the messages.
+    fn count(&mut self, task: &Task, outcome: Option<&run::Outcome>) {
+        let after = match outcome {
+            Some(run::Outcome::Compressed { tokens, .. }) => Some(*tokens),
+            Some(run::Outcome::Kept(_) | run::Outcome::Failed(_)) => None,
+            None => Some(task.target.min(task.tokens)),
+        };
+        let level = self.level_row(task);
+        level.tasks += 1;
+        level.compressed += u64::from(matches!(outcome, Some(run::Outcome::Compressed { .. })));
+        if let Some(after) = after {
+            level.tokens.before += task.tokens;
+            level.tokens.after += after;
+            level.target_tokens += task.target;
+            self.messages.tokens.before += task.tokens;
+            self.messages.tokens.after += after;
+        }
+        match outcome {
+            Some(run::Outcome::Compressed { by, .. }) => {
+                self.messages.compressed += 1;
+                self.messages.extracted += u64::from(matches!(by, Author::Extract(_)));
+            }
+            Some(run::Outcome::Kept(_)) => self.messages.kept += 1,
+            Some(run::Outcome::Failed(_)) => self.messages.failed += 1,
+            None => {}
         }
     }
 
@@ -187,22 +198,22 @@ pub(super) struct TaskResult {
 }
 
 impl TaskResult {
-    pub(super) fn of(outcome: &Outcome) -> Self {
+    pub(super) fn of(outcome: &run::Outcome) -> Self {
         match outcome {
-            Outcome::Compressed { tokens, by: Author::Engine, .. } => {
+            run::Outcome::Compressed { tokens, by: Author::Engine, .. } => {
                 Self { name: Some("compressed"), after: Some(*tokens), reason: None }
             }
-            Outcome::Compressed { tokens, by: Author::Extract(reason), .. } => {
+            run::Outcome::Compressed { tokens, by: Author::Extract(reason), .. } => {
                 Self { name: Some("extracted"), after: Some(*tokens), reason: Some(reason.to_string()) }
             }
-            Outcome::Kept(reason) => Self { name: Some("kept"), after: None, reason: Some(reason.to_string()) },
-            Outcome::Failed(error) => Self { name: Some("failed"), after: None, reason: Some(error.clone()) },
+            run::Outcome::Kept(reason) => Self { name: Some("kept"), after: None, reason: Some(reason.to_string()) },
+            run::Outcome::Failed(error) => Self { name: Some("failed"), after: None, reason: Some(error.clone()) },
         }
     }
 }
 
 impl TaskRow {
-    fn new(index: &Index, task: &Task, outcome: Option<&Outcome>, facts: Option<TaskFacts>) -> Self {
+    fn new(index: &Index, task: &Task, outcome: Option<&run::Outcome>, facts: Option<TaskFacts>) -> Self {
         let role = if index.record(task.line).message().is_some() { "assistant" } else { "user" };
         let TaskResult { name, after, reason } = outcome.map(TaskResult::of).unwrap_or_default();
         Self {
@@ -228,8 +239,8 @@ impl TaskRow {
 /// What people read of a run.
 impl TaskRow {
     /// Its place, what it is, and its sizes before the work.
-    fn cells(&self, rewritten: &Rewritten) -> Vec<Cell> {
-        let figure = |tokens| Cell::Count(rewritten.shown(tokens).0);
+    fn cells(&self, outcome: &Outcome) -> Vec<Cell> {
+        let figure = |tokens| Cell::Count(outcome.shown(tokens).0);
         vec![
             Cell::Count(self.line.into()),
             Cell::Count(self.turn as u64),
@@ -244,12 +255,12 @@ impl TaskRow {
 
 impl fmt::Display for CompressReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.rewritten.unchanged.is_some() {
+        if self.outcome.unchanged.is_some() {
             // What was paid was paid.
             if let Some(calls) = self.calls.as_ref().filter(|calls| calls.calls > 0) {
                 writeln!(f, "{calls}")?;
             }
-            return self.rewritten.fmt(f);
+            return self.outcome.fmt(f);
         }
         let Messages { compressed, extracted, skipped, kept, failed, .. } = self.messages;
         writeln!(
@@ -278,9 +289,9 @@ impl fmt::Display for CompressReport {
                 row.level,
                 count(row.compressed),
                 counted(row.tasks, "message"),
-                self.rewritten.shown_change(row.tokens),
+                self.outcome.shown_change(row.tokens),
                 percent(row.tokens.after.0, row.tokens.before.0),
-                count(self.rewritten.shown(row.target_tokens).0),
+                count(self.outcome.shown(row.target_tokens).0),
                 row.target_percent,
             )?;
         }
@@ -294,7 +305,7 @@ impl fmt::Display for CompressReport {
                 write!(f, "  line {}, {}:\n{facts}", count(row.line.into()), row.part)?;
             }
         }
-        self.rewritten.fmt(f)
+        self.outcome.fmt(f)
     }
 }
 
@@ -312,7 +323,7 @@ pub(crate) struct Plan<'a> {
 impl fmt::Display for Plan<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { report, bands, look } = self;
-        let figure = |tokens| Cell::Count(report.rewritten.shown(tokens).0);
+        let figure = |tokens| Cell::Count(report.outcome.shown(tokens).0);
         let n_turns = usize::try_from(report.turns).unwrap_or(usize::MAX);
         let mut by_turn = Table::new(&["turn", "position", "band", "tasks", "tokens", "expected"]);
         for turn in 0..n_turns {
@@ -338,7 +349,7 @@ impl fmt::Display for Plan<'_> {
         }
         let mut tasks = Table::new(&["line", "turn", "role", "part", "level", "tokens", "target"]);
         for row in &report.tasks {
-            tasks.push(row.cells(&report.rewritten));
+            tasks.push(row.cells(&report.outcome));
         }
         if !report.tasks.is_empty() {
             writeln!(f, "{}", tasks.render(*look))?;
@@ -348,13 +359,13 @@ impl fmt::Display for Plan<'_> {
             f,
             "would compress {} from {} to about {} tokens; {} too short; {} (engine {})",
             counted(report.tasks.len() as u64, "message"),
-            count(report.rewritten.shown(before).0),
-            count(report.rewritten.shown(after).0),
+            count(report.outcome.shown(before).0),
+            count(report.outcome.shown(after).0),
             count(report.messages.skipped),
             expected_calls(report.calls.as_ref()),
             report.engine,
         )?;
-        writeln!(f, "{}", report.rewritten)
+        writeln!(f, "{}", report.outcome)
     }
 }
 

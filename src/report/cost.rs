@@ -32,10 +32,13 @@ impl OperationCost {
         serde_json::from_str(operation.report.as_deref()?).ok()
     }
 
-    /// Adds what was asked of a server.
-    pub(crate) fn add_calls(&mut self, calls: &CallsReport) {
-        self.calls += calls.calls;
-        self.cost_usd += calls.cost.dollars();
-        self.unpriced_calls += calls.unpriced_calls;
+    /// The cost of requests to servers, without any saving.
+    pub(crate) fn of_calls<'a>(calls: impl IntoIterator<Item = &'a CallsReport>) -> Self {
+        calls.into_iter().fold(Self::default(), |sum, calls| Self {
+            calls: sum.calls + calls.calls,
+            cost_usd: sum.cost_usd + calls.cost.dollars(),
+            unpriced_calls: sum.unpriced_calls + calls.unpriced_calls,
+            ..sum
+        })
     }
 }

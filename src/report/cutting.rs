@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::rewritten::{BeforeAfter, Rewritten};
+use super::outcome::{BeforeAfter, Outcome};
 use super::size::counted;
 use ctxc_store::Cut;
 use ctxc_transcript::text::Tokens;
@@ -15,7 +15,7 @@ use ctxc_transcript::text::Tokens;
 pub(crate) struct CuttingReport {
     /// What every rewrite tells.
     #[serde(skip)]
-    pub(crate) rewritten: Rewritten,
+    pub(crate) outcome: Outcome,
     /// The number of tool results that were removed.
     pub(crate) tool_results: u64,
     /// The number of messages that were removed.
@@ -88,45 +88,43 @@ pub(crate) struct ItemRow {
 }
 
 impl CuttingReport {
-    /// The report of `rows`; `done` is the verb as a person says that it was carried out.
-    pub(crate) fn new(rewritten: Rewritten, done: &'static str, targets: Vec<TargetRow>, n_results: u64) -> Self {
+    /// The report of `targets`, and of parameters that were shortened with them; `done` is the verb in the past tense.
+    pub(crate) fn new(
+        outcome: Outcome,
+        done: &'static str,
+        targets: Vec<TargetRow>,
+        n_results: u64,
+        inputs: &[Cut],
+    ) -> Self {
         let items = || targets.iter().flat_map(|row| &row.items);
-        let cut = BeforeAfter {
-            before: items().map(|item| item.tokens.before).sum(),
-            after: items().map(|item| item.tokens.after).sum(),
-        };
+        let before = items().map(|item| item.tokens.before).chain(inputs.iter().map(|cut| cut.before));
+        let after = items().map(|item| item.tokens.after).chain(inputs.iter().map(|cut| cut.after));
+        let saved = targets.iter().map(|row| row.tokens_saved).chain(inputs.iter().map(Cut::saved));
+        let cut = BeforeAfter { before: before.sum(), after: after.sum() };
         Self {
-            rewritten,
+            outcome,
             tool_results: n_results,
             messages: items().count() as u64 - n_results,
             cut,
-            tokens_saved: targets.iter().map(|row| row.tokens_saved).sum(),
-            inputs: 0,
+            tokens_saved: saved.sum(),
+            inputs: inputs.len() as u64,
             targets,
             done,
         }
     }
+}
 
-    /// Counts the parameters that were shortened.
-    pub(crate) fn add_inputs(&mut self, cuts: &[Cut]) {
-        self.inputs += cuts.len() as u64;
-        self.cut.before += cuts.iter().map(|cut| cut.before).sum();
-        self.cut.after += cuts.iter().map(|cut| cut.after).sum();
-        self.tokens_saved += cuts.iter().map(Cut::saved).sum::<i64>();
-    }
-
-    /// Why nothing changed; null where something did.
-    pub(crate) fn why_unchanged(&self) -> &'static str {
-        let is_all = |outcome| self.targets.iter().all(|row| row.outcome == outcome);
-        if self.targets.is_empty() {
-            "no targets were given"
-        } else if is_all(TargetOutcome::NoMatch) {
-            "no target matches"
-        } else if is_all(TargetOutcome::AlreadyCut) {
-            "all items are already removed"
-        } else {
-            "no target names a removable item"
-        }
+/// The reason if nothing changes by `targets`.
+pub(crate) fn why_unchanged(targets: &[TargetRow]) -> &'static str {
+    let is_all = |outcome| targets.iter().all(|row| row.outcome == outcome);
+    if targets.is_empty() {
+        "no targets were given"
+    } else if is_all(TargetOutcome::NoMatch) {
+        "no target matches"
+    } else if is_all(TargetOutcome::AlreadyCut) {
+        "all items are already removed"
+    } else {
+        "no target names a removable item"
     }
 }
 
@@ -136,7 +134,7 @@ const N_ROWS: usize = 24;
 impl fmt::Display for CuttingReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tool_results, messages, done, .. } = self;
-        let done = if self.rewritten.dry_run { &format!("would {}", self.rewritten.verb()) } else { *done };
+        let done = if self.outcome.dry_run { &format!("would {}", self.outcome.verb) } else { *done };
         match (tool_results, messages) {
             (0, _) => write!(f, "{done} {}", counted(*messages, "message"))?,
             (_, 0) => write!(f, "{done} {}", counted(*tool_results, "tool result"))?,
@@ -146,7 +144,7 @@ impl fmt::Display for CuttingReport {
             write!(f, ", and shortened the parameters of {}", counted(self.inputs, "call"))?;
         }
         if tool_results + messages > 0 {
-            write!(f, ": {} saved", self.rewritten.shown_saving(self.tokens_saved))?;
+            write!(f, ": {} saved", self.outcome.shown_saving(self.tokens_saved))?;
         }
         writeln!(f)?;
         let mut n_left = 0;
@@ -155,7 +153,7 @@ impl fmt::Display for CuttingReport {
                 writeln!(f, "  {target}: {}", outcome.words())?;
             } else if at < N_ROWS {
                 for ItemRow { what, line, tokens, .. } in items {
-                    writeln!(f, "  {target}: {what}, line {line}, {}", self.rewritten.shown_change(*tokens))?;
+                    writeln!(f, "  {target}: {what}, line {line}, {}", self.outcome.shown_change(*tokens))?;
                 }
             } else {
                 n_left += 1;
@@ -164,6 +162,6 @@ impl fmt::Display for CuttingReport {
         if n_left > 0 {
             writeln!(f, "  and {} more", counted(n_left, "target"))?;
         }
-        self.rewritten.fmt(f)
+        self.outcome.fmt(f)
     }
 }

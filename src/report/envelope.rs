@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::rewritten::Rewritten;
+use super::outcome::Outcome;
 use super::session::{ContextUsage, SessionRef};
 
 /// The version of the JSON results.
@@ -21,7 +21,7 @@ pub(crate) enum About<'a> {
     /// The session that was read, and its context usage.
     Usage(&'a SessionRef, ContextUsage),
     /// A rewrite of a session.
-    Rewrite(&'a Rewritten),
+    Rewrite(&'a Outcome),
 }
 
 /// The keys that every result begins with.
@@ -70,16 +70,16 @@ pub(crate) struct ErrorReport {
 /// # Errors
 /// When the report cannot be serialized.
 pub(crate) fn to_json(verb: &str, about: About<'_>, report: &impl Serialize) -> serde_json::Result<String> {
-    let (session, context, rewritten) = match about {
+    let (session, context, outcome) = match about {
         About::Nothing => (None, None, None),
         About::Session(session) => (Some(session), None, None),
         About::Usage(session, usage) => (Some(session), Some(usage), None),
-        About::Rewrite(rewritten) => (Some(&rewritten.session), Some(rewritten.context()), Some(rewritten)),
+        About::Rewrite(outcome) => (Some(&outcome.session), Some(outcome.context()), Some(outcome)),
     };
     let envelope = Envelope { schema: SCHEMA, ctxc: VERSION, verb, session, context };
     let mut object = serde_json::to_string(&envelope)?;
-    if let Some(rewritten) = rewritten {
-        append(&mut object, &serde_json::to_string(rewritten)?);
+    if let Some(outcome) = outcome {
+        append(&mut object, &serde_json::to_string(outcome)?);
     }
     append(&mut object, &serde_json::to_string(report)?);
     Ok(object)

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::rewritten::Rewritten;
+use super::outcome::Outcome;
 use super::run::{Did, StageRow};
 use super::size::{counted, short};
 use ctxc_transcript::text::Tokens;
@@ -15,7 +15,7 @@ use ctxc_transcript::text::Tokens;
 pub(crate) struct FitReport {
     /// What every rewrite tells.
     #[serde(skip)]
-    pub(crate) rewritten: Rewritten,
+    pub(crate) outcome: Outcome,
     /// The target for the context, in tokens.
     pub(crate) target: Tokens,
     /// Context usage at the end, by the estimate that the target uses.
@@ -52,8 +52,15 @@ pub(crate) struct Smallest {
 }
 
 impl FitReport {
-    /// The result of the stages of `rows`.
-    pub(crate) fn new(rewritten: Rewritten, target: Tokens, rows: Vec<StageRow>) -> Self {
+    /// The result of the stages of `rows`: the context has `size`, and `newest` is the size of the newest message that was
+    /// compacted.
+    pub(crate) fn new(
+        outcome: Outcome,
+        target: Tokens,
+        rows: Vec<StageRow>,
+        size: Tokens,
+        newest: Option<Tokens>,
+    ) -> Self {
         let mut removed = Removed::default();
         for row in &rows {
             match &row.did {
@@ -70,30 +77,28 @@ impl FitReport {
                 Did::Compressed { .. } => {}
             }
         }
-        Self { rewritten, target, size: Tokens::ZERO, removed, smallest: None, stages: rows }
+        let is_low = !rows.is_empty() && size.0 < target.0 - target.0 * 3 / 100;
+        let smallest = if is_low { smallest(&rows, newest) } else { None };
+        Self { outcome, target, size, removed, smallest, stages: rows }
     }
+}
 
-    /// Takes the size at the end, and that of the `newest` message that was compacted.
-    pub(crate) fn set_size(&mut self, size: Tokens, newest: Option<Tokens>) {
-        self.size = size;
-        if self.stages.is_empty() || size.0 >= self.target.0 - self.target.0 * 3 / 100 {
-            return;
-        }
-        let calls = self.stages.iter().filter_map(|row| match &row.did {
-            Did::Pruned { calls, .. } => Some(calls),
-            Did::Compressed { .. } | Did::Compacted(_) | Did::Truncated { .. } => None,
-        });
-        let results = calls.flatten().map(|call| (call.saved(), Some(call.handle())));
-        let smallest = results.chain(newest.map(|tokens| (tokens, None))).min();
-        self.smallest = smallest.map(|(tokens, handle)| Smallest { handle: handle.map(str::to_owned), tokens });
-    }
+/// The smallest item that the stages of `rows` removed; `newest` is the size of the newest message that was compacted.
+fn smallest(rows: &[StageRow], newest: Option<Tokens>) -> Option<Smallest> {
+    let calls = rows.iter().filter_map(|row| match &row.did {
+        Did::Pruned { calls, .. } => Some(calls),
+        Did::Compressed { .. } | Did::Compacted(_) | Did::Truncated { .. } => None,
+    });
+    let results = calls.flatten().map(|call| (call.saved(), Some(call.handle())));
+    let (tokens, handle) = results.chain(newest.map(|tokens| (tokens, None))).min()?;
+    Some(Smallest { handle: handle.map(str::to_owned), tokens })
 }
 
 /// What people read of a run.
 impl fmt::Display for FitReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.rewritten.unchanged.is_some() {
-            return self.rewritten.fmt(f);
+        if self.outcome.unchanged.is_some() {
+            return self.outcome.fmt(f);
         }
         let Removed { superseded, masked, compacted, truncated } = self.removed;
         let parts = [
@@ -119,9 +124,9 @@ impl fmt::Display for FitReport {
             writeln!(
                 f,
                 "below     {below} tokens below the target: {item} has {}",
-                short(self.rewritten.shown(*tokens))
+                short(self.outcome.shown(*tokens))
             )?;
         }
-        self.rewritten.fmt(f)
+        self.outcome.fmt(f)
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::look::Look;
-use super::rewritten::{BeforeAfter, Rewritten};
+use super::outcome::{BeforeAfter, Outcome};
 use super::size::{bytes, count, counted};
 use super::table::{Cell, Table};
 use ctxc_core::apply::{Pruned, PrunedCall, PrunedRow, shortened};
@@ -17,7 +17,7 @@ use ctxc_transcript::text::Tokens;
 pub(crate) struct PruneReport {
     /// What every rewrite tells.
     #[serde(skip)]
-    pub(crate) rewritten: Rewritten,
+    pub(crate) outcome: Outcome,
     /// A row for each rule that was applied, also where it matched nothing.
     pub(crate) rules: Vec<RuleRow>,
     /// The total of all rows.
@@ -86,7 +86,7 @@ impl CallRow {
 
 impl PruneReport {
     /// The report of what was pruned.
-    pub(crate) fn new(rewritten: Rewritten, pruned: Pruned) -> Self {
+    pub(crate) fn new(outcome: Outcome, pruned: Pruned) -> Self {
         let mut total = RuleRow { rule: "total", count: 0, tokens_saved: 0, bytes_saved: 0, too_small: 0 };
         let rules: Vec<RuleRow> = pruned.rows.into_iter().map(RuleRow::from).collect();
         for row in &rules {
@@ -96,18 +96,18 @@ impl PruneReport {
             total.too_small += row.too_small;
         }
         let calls = pruned.calls.into_iter().map(CallRow::from).collect();
-        Self { rewritten, rules, total, dead_kept: pruned.keeps_dead, calls }
+        Self { outcome, rules, total, dead_kept: pruned.keeps_dead, calls }
     }
+}
 
-    /// Why nothing changes, where nothing does.
-    pub(crate) fn nothing(&self) -> &'static str {
-        if self.rules.is_empty() {
-            "no rules were given"
-        } else if self.total.too_small > 0 {
-            "every candidate would save too little"
-        } else {
-            "nothing to prune"
-        }
+/// The reason if nothing changes by the rules of `rows`.
+pub(crate) fn why_unchanged(rows: &[PrunedRow]) -> &'static str {
+    if rows.is_empty() {
+        "no rules were given"
+    } else if rows.iter().any(|row| row.n_too_small > 0) {
+        "every candidate would save too little"
+    } else {
+        "nothing to prune"
     }
 }
 
@@ -125,8 +125,8 @@ impl CallRow {
     }
 
     /// What it is, for a person who reads the plan.
-    pub(super) fn as_comment(&self, rewritten: &Rewritten) -> String {
-        let change = rewritten.shown_change(BeforeAfter { before: self.tokens_before, after: self.tokens_after });
+    pub(super) fn as_comment(&self, outcome: &Outcome) -> String {
+        let change = outcome.shown_change(BeforeAfter { before: self.tokens_before, after: self.tokens_after });
         let named = format!("{} {}", self.tool, shortened(&self.argument, ARGUMENT_LEN));
         format!("{change}, {}: {}, line {}", self.rule, named.trim_end(), count(self.line.into()))
     }
@@ -180,7 +180,7 @@ impl<'a> PruneText<'a> {
     }
 
     fn rules(&self) -> String {
-        let PruneReport { rewritten, rules, total, .. } = self.report;
+        let PruneReport { outcome, rules, total, .. } = self.report;
         let heads = ["rule", "removed", "tokens saved", "too small", "bytes saved"];
         let n_heads = if total.bytes_saved > 0 { heads.len() } else { heads.len() - 1 };
         let mut table = Table::new(heads.get(..n_heads).unwrap_or_default());
@@ -189,7 +189,7 @@ impl<'a> PruneText<'a> {
                 row.rule.into(),
                 Cell::Count(row.count),
                 // Whatever is cut is shorter than it was.
-                Cell::Count(rewritten.shown(Tokens(row.tokens_saved.unsigned_abs())).0),
+                Cell::Count(outcome.shown(Tokens(row.tokens_saved.unsigned_abs())).0),
                 Cell::Count(row.too_small),
             ];
             if row.bytes_saved > 0 {
@@ -210,8 +210,8 @@ impl<'a> PruneText<'a> {
                 named.trim_end().into(),
                 Cell::Count(call.line.into()),
                 call.rule.into(),
-                Cell::Count(self.report.rewritten.shown(call.tokens_before).0),
-                Cell::Count(self.report.rewritten.shown(call.tokens_after).0),
+                Cell::Count(self.report.outcome.shown(call.tokens_before).0),
+                Cell::Count(self.report.outcome.shown(call.tokens_after).0),
                 by.map_or(Cell::Empty, |by| format!("{}, line {}", by.handle, count(by.line.into())).into()),
             ]);
         }
@@ -239,6 +239,6 @@ impl fmt::Display for PruneText<'_> {
         if n_more > 0 {
             writeln!(f, "and {}; use --dry-run or --json to list all\n", counted(n_more as u64, "more result"))?;
         }
-        report.rewritten.fmt(f)
+        report.outcome.fmt(f)
     }
 }

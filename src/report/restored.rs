@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::rewritten::{BeforeAfter, Rewritten};
+use super::outcome::{BeforeAfter, Outcome};
 use super::size::counted;
 use ctxc_transcript::text::Tokens;
 
@@ -14,7 +14,7 @@ use ctxc_transcript::text::Tokens;
 pub(crate) struct RestoredReport {
     /// What every rewrite tells.
     #[serde(skip)]
-    pub(crate) rewritten: Rewritten,
+    pub(crate) outcome: Outcome,
     /// The number of items that were restored.
     pub(crate) restored: u64,
     /// `chars4` tokens of the placeholders, and of the restored items.
@@ -83,32 +83,36 @@ pub(crate) enum ItemOutcome {
 }
 
 impl RestoredReport {
-    /// The report of `rows`.
-    pub(crate) fn new(rewritten: Rewritten, targets: Vec<RestoredRow>) -> Self {
+    /// The report of `targets`; `is_source` says that the result is the original transcript.
+    pub(crate) fn new(outcome: Outcome, targets: Vec<RestoredRow>, is_source: bool) -> Self {
         let tokens = || targets.iter().flat_map(|row| &row.items).filter_map(|item| item.tokens);
         let cut: BeforeAfter<Tokens> = BeforeAfter {
             before: tokens().map(|tokens| tokens.before).sum(),
             after: tokens().map(|tokens| tokens.after).sum(),
         };
         let tokens_given_back = cut.after.0.cast_signed() - cut.before.0.cast_signed();
-        Self { rewritten, restored: tokens().count() as u64, cut, tokens_given_back, is_source: false, targets }
+        Self { outcome, restored: tokens().count() as u64, cut, tokens_given_back, is_source, targets }
     }
 
     /// Whether something was to be brought back and nothing could be.
     pub(crate) fn has_failed(&self) -> bool {
-        self.restored == 0 && self.targets.iter().any(|row| row.outcome == RestoredOutcome::Failed)
+        self.restored == 0 && is_any_failed(&self.targets)
     }
+}
 
-    /// Why nothing changed; null where something did.
-    pub(crate) fn why_unchanged(&self) -> &'static str {
-        let is_all = |outcome| self.targets.iter().all(|row| row.outcome == outcome);
-        if self.has_failed() {
-            "none of the items can be restored"
-        } else if is_all(RestoredOutcome::NoMatch) {
-            "no target matches"
-        } else {
-            "none of the items is removed"
-        }
+fn is_any_failed(targets: &[RestoredRow]) -> bool {
+    targets.iter().any(|row| row.outcome == RestoredOutcome::Failed)
+}
+
+/// The reason if nothing changes by `targets`.
+pub(crate) fn why_unchanged(targets: &[RestoredRow]) -> &'static str {
+    let is_all = |outcome| targets.iter().all(|row| row.outcome == outcome);
+    if is_any_failed(targets) {
+        "none of the items can be restored"
+    } else if is_all(RestoredOutcome::NoMatch) {
+        "no target matches"
+    } else {
+        "none of the items is removed"
     }
 }
 
@@ -117,10 +121,10 @@ const N_ROWS: usize = 24;
 
 impl fmt::Display for RestoredReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let restored = if self.rewritten.dry_run { "would restore" } else { "restored" };
+        let restored = if self.outcome.dry_run { "would restore" } else { "restored" };
         write!(f, "{restored} {}", counted(self.restored, "item"))?;
         if self.restored > 0 {
-            write!(f, " ({})", self.rewritten.shown_saving(self.tokens_given_back))?;
+            write!(f, " ({})", self.outcome.shown_saving(self.tokens_given_back))?;
         }
         writeln!(f)?;
         let mut n_left = 0;
@@ -134,7 +138,7 @@ impl fmt::Display for RestoredReport {
                 }
                 RestoredOutcome::Restored | RestoredOutcome::Failed => {
                     for item in items {
-                        writeln!(f, "  {target}: {}", item.text(&self.rewritten))?;
+                        writeln!(f, "  {target}: {}", item.text(&self.outcome))?;
                     }
                 }
             }
@@ -145,16 +149,16 @@ impl fmt::Display for RestoredReport {
         if self.is_source {
             writeln!(f, "all restored: identical to the source session, thinking included")?;
         }
-        self.rewritten.fmt(f)
+        self.outcome.fmt(f)
     }
 }
 
 impl RestoredItem {
-    fn text(&self, rewritten: &Rewritten) -> String {
+    fn text(&self, of: &Outcome) -> String {
         let Self { rule, operation, outcome, tokens, .. } = self;
         match outcome {
             ItemOutcome::Restored => {
-                let change = rewritten.shown_change(tokens.unwrap_or_default());
+                let change = of.shown_change(tokens.unwrap_or_default());
                 format!("{change}, removed by {rule} in {operation}")
             }
             ItemOutcome::Gone { by: Some(by) } => {

@@ -8,11 +8,11 @@ use serde::Serialize;
 use super::calls::{Calls, CallsReport, TaskCalls};
 use super::compact::CompactStats;
 use super::compress::TaskResult;
+use super::outcome::{BeforeAfter, Outcome};
 use super::prune::{CallRow, RuleRow};
-use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
 use ctxc_core::plan::Stage;
-use ctxc_engine::run::Outcome;
+use ctxc_engine::run;
 use ctxc_transcript::text::Tokens;
 
 /// Result of `ctxc run`, or of its dry run.
@@ -20,7 +20,7 @@ use ctxc_transcript::text::Tokens;
 pub(crate) struct RunReport {
     /// What every rewrite tells.
     #[serde(skip)]
-    pub(crate) rewritten: Rewritten,
+    pub(crate) outcome: Outcome,
     /// The target for the context, in tokens.
     pub(crate) target: Option<Tokens>,
     /// Context usage at the end, by the estimate that the target uses.
@@ -108,7 +108,7 @@ pub(crate) struct TextRow {
 
 impl TextRow {
     /// Takes what came of the text.
-    pub(crate) fn set_outcome(&mut self, outcome: &Outcome) {
+    pub(crate) fn set_outcome(&mut self, outcome: &run::Outcome) {
         let TaskResult { name, after, reason } = TaskResult::of(outcome);
         self.outcome = name;
         self.tokens_after = after;
@@ -160,7 +160,7 @@ impl fmt::Display for RunReport {
                 count(row.size.after.0),
             )?;
             if let Did::Compressed { calls: Some(calls), left, .. } = &row.did {
-                if self.rewritten.dry_run {
+                if self.outcome.dry_run {
                     writeln!(f, "   {}", calls.forecast())?;
                 } else {
                     writeln!(f, "   {} kept as they were; {calls}", counted(*left, "text"))?;
@@ -178,7 +178,7 @@ impl fmt::Display for RunReport {
                 writeln!(f, "{reason}")?;
             }
         }
-        self.rewritten.fmt(f)
+        self.outcome.fmt(f)
     }
 }
 
@@ -222,7 +222,7 @@ impl RunReport {
             let _ = write!(plan, "\n[[stage]]\n{}", toml::to_string(&row.stage)?);
             match &row.did {
                 Did::Pruned { calls, .. } => {
-                    list(&mut plan, "cut", calls.iter().map(|call| (call.as_item(), call.as_comment(&self.rewritten))));
+                    list(&mut plan, "cut", calls.iter().map(|call| (call.as_item(), call.as_comment(&self.outcome))));
                 }
                 Did::Compressed { texts, calls, .. } => {
                     if let Some(calls) = calls {

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::rewritten::{BeforeAfter, Rewritten};
+use super::outcome::{BeforeAfter, Outcome};
 use super::size::{count, counted};
 use ctxc_core::apply::Truncated;
 use ctxc_core::plan::{Kept, TopDownTruncation, Unchanged};
@@ -17,7 +17,7 @@ use ctxc_transcript::text::Tokens;
 pub(crate) struct TruncateReport {
     /// What every rewrite tells.
     #[serde(skip)]
-    pub(crate) rewritten: Rewritten,
+    pub(crate) outcome: Outcome,
     /// The name of the strategy.
     pub(crate) strategy: &'static str,
     /// The number of model calls: always 0.
@@ -36,59 +36,61 @@ pub(crate) struct TruncateReport {
     pub(crate) start: Option<u32>,
     /// The line of the prompt that was kept before it, where the turn was cut inside.
     pub(crate) opener: Option<u32>,
-    #[serde(skip)]
-    why: Option<Unchanged>,
 }
 
 impl TruncateReport {
-    /// The report of what was planned.
-    pub(crate) fn new(rewritten: Rewritten, strategy: &TopDownTruncation, truncated: &Truncated) -> Self {
+    /// The report of what was `truncated`. Of a result that was written, `n_left` messages are left, without those that
+    /// close an open tool loop.
+    pub(crate) fn new(outcome: Outcome, strategy: &TopDownTruncation, truncated: &Truncated, n_left: u32) -> Self {
         let size = truncated.truncation.size;
-        let why = if let Kept::All(why) = truncated.truncation.kept { Some(why) } else { None };
+        let after = if outcome.dry_run { truncated.n_after } else { n_left + outcome.n_closing };
         Self {
-            rewritten,
+            outcome,
             strategy: strategy.name(),
             model_calls: 0,
             target: strategy.target,
             size,
             over_target: Some(size).filter(|size| strategy.is_over(*size)),
-            reason: why.map(Unchanged::name),
-            messages: BeforeAfter { before: truncated.n_before, after: truncated.n_after },
+            reason: reason(truncated).map(Unchanged::name),
+            messages: BeforeAfter { before: truncated.n_before, after },
             start: truncated.start.map(LineNo::number),
             opener: truncated.opener.map(LineNo::number),
-            why,
         }
     }
+}
 
-    /// Why nothing changes, when nothing does.
-    pub(crate) fn why_unchanged(&self) -> String {
-        let (size, target) = (count(self.size.0), count(self.target.0));
-        match self.why {
-            Some(Unchanged::Empty) => "the session has no messages".to_owned(),
-            Some(Unchanged::AlreadyUnderTarget) => {
-                format!("already under the target: {size} of {target} tokens")
-            }
-            Some(Unchanged::BelowMinimum) => {
-                format!("at least 2 messages have to stay: these are {size} tokens, the target is {target}")
-            }
-            Some(Unchanged::NoPrompt) => {
-                format!("there is no prompt to start with: the context is {size} tokens, the target is {target}")
-            }
-            None => "nothing to remove".to_owned(),
+fn reason(truncated: &Truncated) -> Option<Unchanged> {
+    if let Kept::All(why) = truncated.truncation.kept { Some(why) } else { None }
+}
+
+/// The reason if nothing changes by `truncated`.
+pub(crate) fn why_unchanged(strategy: &TopDownTruncation, truncated: &Truncated) -> String {
+    let (size, target) = (count(truncated.truncation.size.0), count(strategy.target.0));
+    match reason(truncated) {
+        Some(Unchanged::Empty) => "the session has no messages".to_owned(),
+        Some(Unchanged::AlreadyUnderTarget) => {
+            format!("already under the target: {size} of {target} tokens")
         }
+        Some(Unchanged::BelowMinimum) => {
+            format!("at least 2 messages have to stay: these are {size} tokens, the target is {target}")
+        }
+        Some(Unchanged::NoPrompt) => {
+            format!("there is no prompt to start with: the context is {size} tokens, the target is {target}")
+        }
+        None => "nothing to remove".to_owned(),
     }
 }
 
 /// What people read of a run.
 impl fmt::Display for TruncateReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.rewritten.unchanged.is_some() {
-            return self.rewritten.fmt(f);
+        if self.outcome.unchanged.is_some() {
+            return self.outcome.fmt(f);
         }
         let BeforeAfter { before, after } = self.messages;
         // What closes an open tool loop is no message that stayed; a plan does not count it yet.
-        let n_closing = if self.rewritten.dry_run { 0 } else { self.rewritten.n_closing };
-        let would = if self.rewritten.dry_run { "would remove" } else { "removed" };
+        let n_closing = if self.outcome.dry_run { 0 } else { self.outcome.n_closing };
+        let would = if self.outcome.dry_run { "would remove" } else { "removed" };
         writeln!(
             f,
             "{would} the oldest {} of {}; model calls: {}",
@@ -108,6 +110,6 @@ impl fmt::Display for TruncateReport {
                 count(self.target.0)
             )?;
         }
-        self.rewritten.fmt(f)
+        self.outcome.fmt(f)
     }
 }

@@ -5,15 +5,12 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::rewritten::Rewritten;
+use super::outcome::Outcome;
 use super::size::counted;
 
 /// The result of undoing operations.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct UndoneReport {
-    /// What every rewrite tells.
-    #[serde(skip)]
-    pub(crate) rewritten: Rewritten,
     /// The id of the operation.
     pub(crate) undone: Vec<String>,
     /// The command of the operation.
@@ -42,10 +39,15 @@ pub(crate) struct KeptRow {
     pub(crate) by: String,
 }
 
-impl fmt::Display for UndoneReport {
+/// The text of a report and of the outcome.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UndoneText<'a>(pub(crate) &'a UndoneReport, pub(crate) &'a Outcome);
+
+impl fmt::Display for UndoneText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { undone, command, later, restored, cut_again, kept, appended_lines, .. } = self;
-        let undone_or_would = if self.rewritten.dry_run { "would undo" } else { "undone" };
+        let Self(UndoneReport { undone, command, later, restored, cut_again, kept, appended_lines, .. }, outcome) =
+            self;
+        let undone_or_would = if outcome.dry_run { "would undo" } else { "undone" };
         match undone.as_slice() {
             [only] => write!(f, "{undone_or_would} {only}, `{command}`")?,
             several => write!(f, "{undone_or_would} {}", counted(several.len() as u64, "operation"))?,
@@ -66,6 +68,6 @@ impl fmt::Display for UndoneReport {
         if *appended_lines > 0 {
             writeln!(f, "  kept: {} appended since", counted(*appended_lines, "line"))?;
         }
-        self.rewritten.fmt(f)
+        outcome.fmt(f)
     }
 }

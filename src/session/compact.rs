@@ -5,8 +5,9 @@ use std::num::NonZeroUsize;
 
 use super::error::CommandError;
 use crate::report::compact::{CompactReport, CompactStats, Reason};
+use crate::report::cost::OperationCost;
 use crate::session::batches::{Batches, read};
-use crate::session::open::OpenSession;
+use crate::session::open::{Intent, OpenSession};
 use crate::session::options::{Compacting, EngineChoice, Keep, Mode, Summaries, Trigger};
 use ctxc_core::apply::{Compaction, ReadChunk, Rewrite, Scope, ThinkingReach, compact, noted, own_edits};
 use ctxc_core::plan::Chunking;
@@ -26,22 +27,19 @@ pub(crate) fn compact_session(
     if work.settings.mode == Mode::Do {
         work.probe()?;
     }
-    let rewritten = work.rewritten("compact");
     let rewrite = Rewrite::default();
     let size = work.size(&rewrite, ThinkingReach::BehindChange)?;
     if matches!(summaries.summarizing.engine, EngineChoice::Extract) && summaries.is_called_for(size, trigger) {
         work.ui.status("engine    extract (built in, offline)");
     }
-    let (rewrite, compacted) = compact_conversation(work, &summaries, trigger, size, rewrite)?;
-    let mut report = CompactReport { rewritten, compacted };
-    let unchanged = report.compacted.why_unchanged();
-    report.rewritten.note_calls(report.compacted.calls.as_ref());
-    work.finish(rewrite, ThinkingReach::BehindChange, &unchanged, &mut report.rewritten)?;
-    if report.compacted.reason.is_none() {
-        let after = report.rewritten.tokens.chars4.after.context();
-        report.compacted.tokens_after = work.estimate().context(after);
+    let (rewrite, mut compacted) = compact_conversation(work, &summaries, trigger, size, rewrite)?;
+    let calls = OperationCost::of_calls(&compacted.calls);
+    let intent = Intent { verb: "compact", unchanged: &compacted.why_unchanged(), calls };
+    let outcome = work.finish(rewrite, ThinkingReach::BehindChange, intent)?;
+    if compacted.reason.is_none() {
+        compacted.tokens_after = work.estimate().context(outcome.tokens.chars4.after.context());
     }
-    Ok(report)
+    Ok(CompactReport { outcome, compacted })
 }
 
 /// Compacts what `rewrite` leaves of the session that `work` has read, whose context is of `size`, where that is called

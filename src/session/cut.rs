@@ -6,9 +6,9 @@ use anyhow::anyhow;
 
 use super::error::CommandError;
 use super::reading::Reading;
-use crate::report::cutting::{CuttingReport, ItemRow, TargetOutcome, TargetRow};
-use crate::report::rewritten::BeforeAfter;
-use crate::session::open::OpenSession;
+use crate::report::cutting::{CuttingReport, ItemRow, TargetOutcome, TargetRow, why_unchanged};
+use crate::report::outcome::BeforeAfter;
+use crate::session::open::{Intent, OpenSession};
 use ctxc_core::apply::{ArchiveRef, CutOutcome, Item, Named, Replacement, Rewrite, Text, ThinkingReach};
 use ctxc_core::apply::{Calls, cut_inputs, cut_named, find_named, read_calls};
 use ctxc_core::plan::{Place, Protected, Roles, Target};
@@ -133,11 +133,9 @@ pub(crate) fn cut(request: &CutRequest, mut work: OpenSession<'_>) -> Result<Cut
     };
     let n_results = outcomes.iter().filter(|(item, outcome)| is_result(item) && is_cut(outcome)).count() as u64;
     let rows = rows(specs, &items, outcomes, &calls);
-    let mut report = CuttingReport::new(work.rewritten(action.verb()), action.done(), rows, n_results);
-    report.add_inputs(&shortened);
-    let unchanged = report.why_unchanged();
-    work.finish(rewrite, ThinkingReach::BehindChange, unchanged, &mut report.rewritten)?;
-    Ok(report)
+    let intent = Intent::offline(action.verb(), why_unchanged(&rows));
+    let outcome = work.finish(rewrite, ThinkingReach::BehindChange, intent)?;
+    Ok(CuttingReport::new(outcome, action.done(), rows, n_results, &shortened))
 }
 
 /// What each of `specs` names in `reading`, with the calls there.

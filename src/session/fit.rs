@@ -7,7 +7,7 @@ use crate::report::fit::FitReport;
 use crate::report::run::StageRow;
 use crate::report::size::count;
 use crate::session::fit_plan::{CLOSING, Figures, Plan, summaries};
-use crate::session::open::OpenSession;
+use crate::session::open::{Intent, OpenSession};
 use crate::session::options::{EngineChoice, Mode, Summaries, Target};
 use ctxc_core::apply::{Rewrite, ThinkingReach};
 use ctxc_core::plan::{PruneStage, Stage, TruncateStage};
@@ -46,23 +46,20 @@ pub(crate) fn fit(request: &FitRequest, work: &mut OpenSession<'_>) -> Result<Fi
     if work.settings.mode == Mode::Do {
         work.probe()?;
     }
-    let rewritten = work.rewritten("fit");
     let target = request.target.of(work.calibration.window);
     let before = work.size_of_stages(&Rewrite::default());
     let is_empty = work.reading.chain.lines.is_empty();
     let is_small = before <= target || is_empty;
     let fitted = if is_small { Fitted::nothing(before) } else { Fit::new(work, request, target, before)?.run()? };
     let Fitted { rows, newest, rewrite, reach, size } = fitted;
-    let is_nothing = rows.is_empty();
-    let mut report = FitReport::new(rewritten, target, rows);
     let unchanged = match (is_empty, is_small) {
         (true, _) => "the session has no messages".to_owned(),
         (false, true) => format!("the context is {} tokens, the target is {}", count(before.0), count(target.0)),
         (false, false) => format!("the context is {} tokens, and nothing makes it smaller", count(before.0)),
     };
-    work.finish(rewrite, reach, &unchanged, &mut report.rewritten)?;
-    report.set_size(if is_nothing { size } else { work.size_after(&report.rewritten) }, newest);
-    Ok(report)
+    let outcome = work.finish(rewrite, reach, Intent::offline("fit", &unchanged))?;
+    let size = if rows.is_empty() { size } else { work.size_after(&outcome) };
+    Ok(FitReport::new(outcome, target, rows, size, newest))
 }
 
 /// What was done to reach the target.

@@ -1,15 +1,21 @@
 //! What all verbs that rewrite a session have in common: reading it, carrying the plan out, saying what was done.
 
+use std::path::Path;
+
 use super::error::CommandError;
 use super::reading::{KnownPast, Reading};
-use crate::report::rewritten::{BeforeAfter, Rewritten};
+use crate::report::cache::CacheCost;
+use crate::report::cost::OperationCost;
+use crate::report::deposit::DepositSize;
+use crate::report::outcome::{BeforeAfter, LiveTokens, Outcome};
+use crate::report::session::SessionRef;
 use crate::session::archives;
 use crate::session::consent::allow_on_server;
 use crate::session::options::{Estimate, Keep, Mode, Output, Rewriting};
-use crate::session::write::{Changes, WriteJob, fresh, into_session, probe, resume_words, undo_words};
+use crate::session::write::{Changes, FreshSession, WriteJob, fresh, into_session, probe, resume_words, undo_words};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{
-    Composed, Consequences, Gauge, Rebased, Rewrite, Thinking, ThinkingReach, ThinkingRemoved, follow_up,
+    CarriedOut, Composed, Consequences, Gauge, Rebased, Rewrite, Thinking, ThinkingReach, ThinkingRemoved, follow_up,
     has_placeholder, leave_derived, own_edits, recorded_context, title_of, unchanged_tokens, with_session,
 };
 use ctxc_core::version::{Edits, Version};
@@ -26,8 +32,11 @@ pub(crate) struct OpenSession<'a> {
     pub(crate) settings: &'a Rewriting,
     pub(crate) ui: &'a Ui,
     pub(crate) reading: Reading,
-    /// What it was called before anything was done: a compaction takes the prompts that may tell.
+    /// Its title and name before any change: a compaction removes the prompts that they come from.
     pub(crate) title: String,
+    session: SessionRef,
+    /// The context usage that the client recorded last, before any change.
+    measured: Option<Tokens>,
     /// How its tokens are held against a context window, as was asked for.
     pub(crate) calibration: Calibration,
     pub(crate) totals: Totals,
@@ -54,6 +63,55 @@ fn note_plan(plan: Rewrite, rewrite: &mut Rewrite) {
     rewrite.records.extend(plan.records);
 }
 
+/// An operation as reports and the archive name it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Intent<'a> {
+    pub(crate) verb: &'static str,
+    /// The reason to report if nothing changes.
+    pub(crate) unchanged: &'a str,
+    /// The requests to servers so far.
+    pub(crate) calls: OperationCost,
+}
+
+impl<'a> Intent<'a> {
+    /// An operation that asks no server.
+    pub(crate) fn offline(verb: &'static str, unchanged: &'a str) -> Self {
+        Self { verb, unchanged, calls: OperationCost::default() }
+    }
+}
+
+/// A result that was written.
+struct Written {
+    done: CarriedOut,
+    deposit: Option<DepositSize>,
+    fresh: Option<FreshSession>,
+    /// The active content of the result.
+    after: Totals,
+}
+
+impl Written {
+    /// The outcome that was `expected`, with the place of the result.
+    fn completed(self, expected: Outcome, settings: &Rewriting) -> Outcome {
+        let Self { done, deposit, fresh, .. } = self;
+        let display = |path: &Path| path.display().to_string();
+        // A path is reported as it was typed.
+        let typed = if let Output::File(path, _) = &settings.output { Some(path) } else { done.path.as_ref() };
+        let backup = done.backup.as_deref().map(display);
+        let outcome = Outcome {
+            output: typed.map(|path| display(path)),
+            session_id: fresh.as_ref().map(|fresh| fresh.id.to_string()),
+            bytes: Some(BeforeAfter { before: done.bytes_before, after: done.bytes_after }),
+            deposit,
+            not_read_back: done.not_read_back.filter(|_| backup.is_some()),
+            backup,
+            resume: fresh.as_ref().map(|fresh| resume_words(&fresh.id.to_string(), &fresh.path)),
+            ..expected
+        };
+        let undo = done.operation.is_some().then(|| undo_words(settings, &outcome)).flatten();
+        Outcome { operation: done.operation, undo, ..outcome }
+    }
+}
+
 /// The planned result of an operation.
 struct Rendering {
     /// The session put together anew, where it is made of more than the file.
@@ -62,6 +120,18 @@ struct Rendering {
     consequences: Consequences,
     /// What the model sees of it before anything has followed.
     left: Totals,
+}
+
+impl Rendering {
+    /// The `chars4` tokens by which the model sees less than of the session without operations.
+    fn saved(&self) -> i64 {
+        if let Some(recorded) = self.rebased.as_ref().and_then(|rebased| rebased.recorded.as_ref()) {
+            return recorded.saved;
+        }
+        let thinking = self.consequences.thinking.tokens.0.cast_signed();
+        let closing = self.consequences.closing.0.cast_signed();
+        self.rewrite.saved.values().sum::<i64>() + self.rewrite.already_saved + thinking - closing
+    }
 }
 
 /// As which session a result stands.
@@ -82,7 +152,6 @@ impl<'a> OpenSession<'a> {
     /// As [`Self::open`], of a session that has been read.
     pub(crate) fn of(settings: &'a Rewriting, mut reading: Reading, ui: &'a Ui) -> Result<Self, CommandError> {
         reading.warn_of_chain(ui);
-        let totals = Totals::of(&reading.index, &reading.chain);
         let archive = match &settings.keep {
             Keep::In(url) => archives::open_if_there(url)?,
             Keep::Nowhere => None,
@@ -98,18 +167,49 @@ impl<'a> OpenSession<'a> {
             allow_on_server(url, settings.on_server, reading.past.known.is_some(), ui)?;
         }
         let title = title_of(reading.transcript())?;
-        let (identity, rendered) = (Identity::File, Vec::new());
-        Ok(Self { settings, ui, reading, title, calibration, totals, archive, identity, rendered })
+        Ok(Self { title, archive, ..Self::without_archive(settings, reading, calibration, ui) })
     }
 
-    /// What is known before anything has been done.
-    pub(crate) fn rewritten(&self, verb: &'static str) -> Rewritten {
-        let mut rewritten = Rewritten::new(verb, self.reading.name.clone(), &self.calibration, self.totals);
-        rewritten.measure = self.estimate();
-        rewritten.dry_run = self.settings.mode == Mode::Show;
-        rewritten.session = self.reading.session();
-        rewritten.measured = self.reading.measured();
-        rewritten
+    /// A session that was read, of which no archive knows anything; it has no title yet.
+    pub(crate) fn without_archive(
+        settings: &'a Rewriting,
+        reading: Reading,
+        calibration: Calibration,
+        ui: &'a Ui,
+    ) -> Self {
+        let totals = Totals::of(&reading.index, &reading.chain);
+        let (session, measured) = (reading.session(), reading.measured());
+        let (title, archive, identity, rendered) = (String::new(), None, Identity::File, Vec::new());
+        Self { settings, ui, reading, title, session, measured, calibration, totals, archive, identity, rendered }
+    }
+
+    /// The outcome of an operation named `verb` that leaves the session as it is.
+    pub(crate) fn outcome_as_is(&self, verb: &'static str) -> Outcome {
+        Outcome {
+            verb,
+            session: self.session.clone(),
+            measured: self.measured,
+            source: self.reading.name.clone(),
+            dry_run: self.settings.mode == Mode::Show,
+            tokens: LiveTokens::of(self.totals, self.totals, &self.calibration, &self.calibration),
+            measure: self.estimate(),
+            window: self.calibration.window,
+            ..Outcome::default()
+        }
+    }
+
+    /// The outcome of an operation named `verb` that is not planned to the end: `after` is expected to be left of the
+    /// session, and `unchanged` are the `chars4` tokens before the first change that the model sees.
+    pub(crate) fn outcome_expected(&self, verb: &'static str, after: Totals, unchanged: Option<Tokens>) -> Outcome {
+        let tokens = LiveTokens::of(self.totals, after, &self.calibration, &self.calibration);
+        let prompt_cache = self.prompt_cache(&tokens, unchanged);
+        Outcome { tokens, prompt_cache, ..self.outcome_as_is(verb) }
+    }
+
+    /// The cost in the prompt cache of a change to `tokens`, of which `unchanged` stay before the first change.
+    fn prompt_cache(&self, tokens: &LiveTokens, unchanged: Option<Tokens>) -> Option<CacheCost> {
+        let BeforeAfter { before, after } = tokens.calibrated;
+        unchanged.map(|unchanged| CacheCost::of(before, after, self.calibration.context(unchanged)))
     }
 
     /// Refuses a place that nothing could be written to, before work that costs time.
@@ -135,11 +235,11 @@ impl<'a> OpenSession<'a> {
         self.estimate().context(rewrite.left(&self.reading.index, &self.reading.chain).context())
     }
 
-    /// The size of the context at the end, as `rewritten` tells it.
-    pub(crate) fn size_after(&self, rewritten: &Rewritten) -> Tokens {
+    /// The context usage in `outcome`, by the estimate that the user asked for.
+    pub(crate) fn size_after(&self, outcome: &Outcome) -> Tokens {
         match self.settings.estimate {
-            Some(Estimate::Chars4) => rewritten.tokens.chars4.after.context(),
-            Some(Estimate::Calibrated) | None => rewritten.tokens.calibrated.after,
+            Some(Estimate::Chars4) => outcome.tokens.chars4.after.context(),
+            Some(Estimate::Calibrated) | None => outcome.tokens.calibrated.after,
         }
     }
 
@@ -151,17 +251,15 @@ impl<'a> OpenSession<'a> {
         }
     }
 
-    /// Carries `rewrite` out with all that follows from it; of a dry run, only finds out what would follow. `unchanged`
-    /// is the reason where nothing changes. Afterwards the index and the chain are those of the result.
+    /// Carries `plan` out with all that follows from it, as [`Self::rewrite`].
     pub(crate) fn finish(
         &mut self,
-        rewrite: Rewrite,
+        plan: Rewrite,
         reach: ThinkingReach,
-        unchanged: &str,
-        rewritten: &mut Rewritten,
-    ) -> Result<(), CommandError> {
-        let (edits, rewrite) = self.planned(rewrite, reach);
-        self.finish_edits(edits, rewrite, unchanged, rewritten)
+        intent: Intent<'_>,
+    ) -> Result<Outcome, CommandError> {
+        let (edits, plan) = self.planned(plan, reach);
+        self.rewrite(edits, plan, intent)
     }
 
     /// The operation that is planned, of which `rewrite` is what is still to be done to the session as it is.
@@ -179,99 +277,102 @@ impl<'a> OpenSession<'a> {
         (edits, rewrite)
     }
 
-    /// As [`Self::finish`], of `edits`, of which `rewrite` is what a plan makes of the file as it is.
-    pub(crate) fn finish_edits(
+    /// Renders the session with `edits`, of which `plan` are the effects on the file as it is, checks and writes it. A dry
+    /// run only renders. Afterwards the index and the chain are those of the result.
+    ///
+    /// # Errors
+    /// When the result has a problem that its source has not, or cannot be written; then nothing has changed.
+    pub(crate) fn rewrite(
         &mut self,
         mut edits: Edits,
-        mut rewrite: Rewrite,
-        unchanged: &str,
-        rewritten: &mut Rewritten,
-    ) -> Result<(), CommandError> {
+        mut plan: Rewrite,
+        intent: Intent<'_>,
+    ) -> Result<Outcome, CommandError> {
         if self.reading.is_composed() && edits.is_nothing() {
-            rewrite = Rewrite::default();
+            plan = Rewrite::default();
         }
         if matches!(self.settings.keep, Keep::In(_)) && !turns_back(&edits) && !edits.is_nothing() {
             warn_of_lost_past(&mut self.reading, self.ui)?;
         }
-        let title = self.title.clone();
-        let Rendering { rebased, mut rewrite, consequences, left } = self.render(&mut edits, rewrite)?;
-        let recorded = rebased.as_ref().and_then(|rebased| rebased.recorded.as_ref());
-        let saved = recorded.map_or_else(
-            || {
-                let thinking = consequences.thinking.tokens.0.cast_signed();
-                let closing = consequences.closing.0.cast_signed();
-                rewrite.saved.values().sum::<i64>() + rewrite.already_saved + thinking - closing
-            },
-            |recorded| recorded.saved,
-        );
-        let told = match &rebased {
-            Some(rebased) => self.told(rebased, &rewrite, consequences, left)?,
-            None => consequences,
-        };
-        // What was there before is as large as the client recorded it then.
-        let comes_back = rebased.as_ref().filter(|_| !edits.changes_something()).map(|rebased| &rebased.composed);
-        let of_result = comes_back.map_or(self.calibration, |it| Calibration::learn(&it.index, &it.stored));
-        let Self { settings, ui, reading, calibration, .. } = self;
-        rewritten.set_consequences(&told);
-        let is_nothing = rewrite.is_nothing() && rebased.is_none();
-        rewritten.unchanged = is_nothing.then(|| unchanged.to_owned());
-        if settings.thinking == ThinkingPolicy::KeepLoop && consequences.thinking.kept_in_open_loop > 0 {
-            ui.warning(
+        let rendering = self.render(&mut edits, plan)?;
+        let Rendering { rebased, rewrite, consequences, left } = &rendering;
+        if self.settings.thinking == ThinkingPolicy::KeepLoop && consequences.thinking.kept_in_open_loop > 0 {
+            self.ui.warning(
                 "the open tool loop keeps its thinking, which the API may reject after an edit; without --keep-loop the \
                  loop is closed",
             );
         }
-        if settings.mode == Mode::Show {
-            rewritten.set_totals_by(calibration, &of_result, consequences.expected(left));
-            return Ok(());
-        }
-        // Without a place of its own a result that is the source is not written again.
-        let is_written = rewritten.unchanged.is_none() || matches!(settings.output, Output::File(..) | Output::Stdout);
-        if !is_written {
-            return Ok(());
-        }
-        let fresh = fresh(&settings.output, reading.path.as_deref()).filter(|_| rewritten.unchanged.is_none());
-        if let Some(fresh) = &fresh {
-            into_session(rewritten.verb(), fresh, &title, &mut rewrite);
-            rewritten.session_id = Some(fresh.id.to_string());
-        }
-        rewritten.set_totals_by(calibration, &of_result, consequences.expected(left));
-        let job = WriteJob {
-            cost: rewritten.cost(),
-            verb: rewritten.verb(),
-            output: &settings.output,
-            keep: &settings.keep,
-            fresh: fresh.as_ref(),
-            title,
-            is_copy: rewritten.unchanged.is_some(),
+        let followed = match rebased {
+            Some(rebased) => self.followed(rebased, rewrite, *consequences, *left)?,
+            None => *consequences,
         };
+        let is_nothing = rewrite.is_nothing() && rebased.is_none();
+        let as_is = Outcome {
+            unchanged: is_nothing.then(|| intent.unchanged.to_owned()),
+            thinking_removed: followed.thinking,
+            gauge: followed.gauge,
+            closed_loop: followed.n_closing > 0,
+            n_closing: followed.n_closing,
+            request_copies_removed: followed.n_request_copies,
+            ..self.outcome_as_is(intent.verb)
+        };
+        // Without a place of its own a result that is the source is not written again.
+        let is_written = !is_nothing || matches!(self.settings.output, Output::File(..) | Output::Stdout);
+        if self.settings.mode == Mode::Do && !is_written {
+            return Ok(as_is);
+        }
+        // A session that comes back is as large as the client recorded it then.
+        let comes_back = rebased.as_ref().filter(|_| !edits.changes_something()).map(|rebased| &rebased.composed);
+        let of_result = comes_back.map_or(self.calibration, |it| Calibration::learn(&it.index, &it.stored));
+        let figures = |work: &Self, after: Totals, outcome: Outcome| {
+            let tokens = LiveTokens::of(work.totals, after, &work.calibration, &of_result);
+            let prompt_cache = work.prompt_cache(&tokens, followed.unchanged);
+            Outcome { tokens, prompt_cache, ..outcome }
+        };
+        let expected = figures(self, consequences.expected(*left), as_is);
+        if self.settings.mode == Mode::Show {
+            return Ok(expected);
+        }
+        let written = self.write(edits, rendering, expected.cost(intent.calls), intent.verb, is_nothing)?;
+        let after = written.after;
+        Ok(figures(self, after, written.completed(expected, self.settings)))
+    }
+
+    /// Writes `rendering`, which is the session with `edits`; `is_copy` says that it is the session as it is.
+    fn write(
+        &mut self,
+        edits: Edits,
+        rendering: Rendering,
+        cost: OperationCost,
+        verb: &'static str,
+        is_copy: bool,
+    ) -> Result<Written, CommandError> {
+        let saved = rendering.saved();
+        let Rendering { rebased, mut rewrite, .. } = rendering;
+        let Self { settings, ui, reading, title, .. } = self;
+        let fresh = fresh(&settings.output, reading.path.as_deref()).filter(|_| !is_copy);
+        if let Some(fresh) = &fresh {
+            into_session(verb, fresh, title, &mut rewrite);
+        }
+        let (output, keep, title) = (&settings.output, &settings.keep, title.clone());
+        let job = WriteJob { verb, output, keep, fresh: fresh.as_ref(), title, is_copy, cost };
         let (done, deposit) = job.run(reading, Changes { rewrite: &rewrite, edits, saved, rebased }, ui)?;
         let mut after = Totals::of(&reading.index, &reading.chain);
         rewrite.appended.iter().for_each(|line| after.add(line.as_bytes()));
-        rewritten.set_totals_by(calibration, &of_result, after);
-        // A path is told as it was typed.
-        let typed = if let Output::File(path, _) = &settings.output { Some(path) } else { done.path.as_ref() };
-        rewritten.output = typed.map(|path| path.display().to_string());
-        rewritten.bytes = Some(BeforeAfter { before: done.bytes_before, after: done.bytes_after });
-        rewritten.operation = done.operation;
-        rewritten.deposit = deposit;
         if let Keep::In(url) = &settings.keep {
             archives::warn_of_size(url, settings.keep_max, ui);
         }
         if let Some(deposit) = deposit {
             ui.detail(format_args!("archived  {deposit}"));
         }
-        rewritten.backup = done.backup.map(|path| path.display().to_string());
-        if let (Some(reason), Some(backup)) = (done.not_read_back, &rewritten.backup) {
+        if let (Some(reason), Some(backup)) = (&done.not_read_back, &done.backup) {
             ui.warning(format_args!(
-                "the archive does not give back the session that was replaced ({reason}); keep {backup}"
+                "the archive does not give back the session that was replaced ({reason}); keep {}",
+                backup.display()
             ));
             ui.hint("run `ctxc archive check --repair`");
-            rewritten.not_read_back = Some(reason);
         }
-        rewritten.resume = fresh.as_ref().map(|fresh| resume_words(&fresh.id.to_string(), &fresh.path));
-        rewritten.undo = rewritten.operation.is_some().then(|| undo_words(settings, rewritten)).flatten();
-        Ok(())
+        Ok(Written { done, deposit, fresh, after })
     }
 
     /// Applies `edits` to the session, with all that follows from them; `plan` is their effect on the file as it is.
@@ -349,8 +450,8 @@ impl<'a> OpenSession<'a> {
         Ok(Rendering { rebased: Some(rebased), rewrite, consequences, left })
     }
 
-    /// What is told of what follows, where more follows than from what is done now.
-    fn told(
+    /// The consequences in the session put together anew: more follows there than from the edits of now.
+    fn followed(
         &self,
         rebased: &Rebased,
         rewrite: &Rewrite,

@@ -3,8 +3,8 @@
 use anyhow::anyhow;
 
 use super::error::{CommandError, too_low};
+use crate::report::outcome::BeforeAfter;
 use crate::report::prune::{CallRow, RuleRow};
-use crate::report::rewritten::BeforeAfter;
 use crate::report::run::{Did, StageRow, TextRow, with_calls};
 use crate::report::size::count;
 use crate::session::compact::compact_conversation;

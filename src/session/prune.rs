@@ -1,8 +1,8 @@
 //! Removing what is superseded, and what nobody needs any more.
 
 use super::error::CommandError;
-use crate::report::prune::PruneReport;
-use crate::session::open::OpenSession;
+use crate::report::prune::{PruneReport, why_unchanged};
+use crate::session::open::{Intent, OpenSession};
 use crate::session::options::Mode;
 use ctxc_core::apply::{Pruning, Rewrite};
 
@@ -25,7 +25,7 @@ pub(crate) fn prune(pruning: &Pruning, work: &mut OpenSession<'_>) -> Result<Pru
     if pruned.keeps_dead {
         work.ui.warning("inactive entries are kept: the newest message is one of them");
     }
-    let mut report = PruneReport::new(work.rewritten("prune"), pruned);
-    work.finish(rewrite, pruning.reach(), report.nothing(), &mut report.rewritten)?;
-    Ok(report)
+    let intent = Intent::offline("prune", why_unchanged(&pruned.rows));
+    let outcome = work.finish(rewrite, pruning.reach(), intent)?;
+    Ok(PruneReport::new(outcome, pruned))
 }

@@ -7,10 +7,10 @@ use anyhow::anyhow;
 use super::cut::{Matches, TargetSpec, Targets, list};
 use super::error::CommandError;
 use super::reading::Reading;
-use crate::report::restored::{ItemOutcome, RestoredItem, RestoredOutcome, RestoredReport, RestoredRow};
-use crate::report::rewritten::BeforeAfter;
+use crate::report::outcome::BeforeAfter;
+use crate::report::restored::{ItemOutcome, RestoredItem, RestoredOutcome, RestoredReport, RestoredRow, why_unchanged};
 use crate::session::archives;
-use crate::session::open::OpenSession;
+use crate::session::open::{Intent, OpenSession};
 use ctxc_core::apply::{ApplyError, OpenCut, Recalled, Returned, Rewrite};
 use ctxc_core::apply::{absent, give_back, open_cuts, recall};
 use ctxc_core::plan::Target;
@@ -60,13 +60,11 @@ pub(crate) fn restore(
     });
     rewrite.cuts.entry(LineNo(0)).or_default().extend(noted);
     let edits = Edits { gives_back, thinking: work.settings.thinking, ..reading.edits(reading.past.pending.clone()) };
-    let mut report = RestoredReport::new(work.rewritten("restore"), rows);
     let is_all = !edits.gives_back.is_empty() && reading.past.history.with(edits.clone()).active().is_empty();
-    report.is_source = is_all && !reading.has_grown();
+    let is_source = is_all && !reading.has_grown();
     drop(archive);
-    let unchanged = report.why_unchanged();
-    work.finish_edits(edits, rewrite, unchanged, &mut report.rewritten)?;
-    Ok(report)
+    let outcome = work.rewrite(edits, rewrite, Intent::offline("restore", why_unchanged(&rows)))?;
+    Ok(RestoredReport::new(outcome, rows, is_source))
 }
 
 /// Refuses a session that the archive does not know.

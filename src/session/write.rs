@@ -10,7 +10,7 @@ use super::error::CommandError;
 use super::reading::Reading;
 use crate::report::cost::OperationCost;
 use crate::report::deposit::DepositSize;
-use crate::report::rewritten::Rewritten;
+use crate::report::outcome::Outcome;
 use crate::report::size::counted;
 use crate::session::archives;
 use crate::session::options::{Keep, Output, Rewriting};
@@ -297,9 +297,9 @@ pub(crate) fn resume_words(id: &str, path: &Path) -> String {
 }
 
 /// The command that undoes what was written, as a shell takes it; `None` for a stream, whose file is not known.
-pub(crate) fn undo_words(settings: &Rewriting, rewritten: &Rewritten) -> Option<String> {
-    let path = rewritten.output.as_deref()?;
-    let session = match &rewritten.session_id {
+pub(crate) fn undo_words(settings: &Rewriting, outcome: &Outcome) -> Option<String> {
+    let path = outcome.output.as_deref()?;
+    let session = match &outcome.session_id {
         // An id is looked for among the projects of the client alone.
         Some(id) if is_among_projects(Path::new(path)) => id.get(..8).unwrap_or(id),
         Some(_) | None => path,

@@ -17,7 +17,7 @@ use crate::session::archives;
 use crate::session::compact::{compact_conversation, take};
 use crate::session::error::CommandError;
 use crate::session::input::Input;
-use crate::session::open::{Identity, OpenSession};
+use crate::session::open::OpenSession;
 use crate::session::options::{Compacting, Keep, Rewriting, Summaries, Trigger};
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
@@ -25,7 +25,7 @@ use ctxc_core::apply::{Calls, Pruning, Rewrite, own_edits, prior_summary, prune,
 use ctxc_core::plan::{PlannedCut, Protected, PruneStage};
 use ctxc_store::Record;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Calibration, LineNo, Messages, Owner, Totals};
+use ctxc_transcript::{Calibration, LineNo, Messages, Owner};
 
 /// What a conversation starts with that was only pruned.
 const NOTE: &str = "[Context Summary, made by ctxc: all messages are here. Superseded and old tool results are replaced by \
@@ -137,18 +137,7 @@ impl<'a> Conversation<'a> {
         let reading = Reading::of_part(Input { file, path: None }, len, ui)?;
         let window = request.window.map(Tokens).or(how.window);
         let calibration = Calibration::learn(&reading.index, &reading.chain).with_window(window);
-        let totals = Totals::of(&reading.index, &reading.chain);
-        let work = OpenSession {
-            settings: &how.rewriting,
-            ui,
-            reading,
-            title: String::new(),
-            calibration,
-            totals,
-            archive: None,
-            identity: Identity::File,
-            rendered: Vec::new(),
-        };
+        let work = OpenSession::without_archive(&how.rewriting, reading, calibration, ui);
         let used = work.size_of_stages(&Rewrite::default());
         // What stands before the first message stays whatever is compacted.
         let fixed = calibration.context(Tokens::ZERO);

@@ -38,5 +38,5 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     let compacting = args.summarizing.resolve(args.engine, context.environment)?;
     let rewriting = args.rewrite.resolve(&args.session, context)?.in_window(window);
     let report = compact_session(&compacting, trigger, &mut context.open(&rewriting)?)?;
-    context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)
+    context.print_outcome(&rewriting.output, &report.outcome, &report, &report)
 }

@@ -6,14 +6,16 @@ use crate::cli::args::{EngineArgs, RewriteArgs, Role, SessionArg};
 use crate::cli::config::Config;
 use crate::cli::context::Context;
 use crate::report::compress::explain::Explained;
-use crate::report::compress::{CompressReport, Messages, Plan};
+use crate::report::compress::{CompressReport, Messages, Plan, TaskRows};
+use crate::report::cost::OperationCost;
 use crate::report::envelope::About;
 use crate::report::facts::LostFacts;
 use crate::report::look::Look;
-use crate::report::rewritten::BeforeAfter;
+use crate::report::outcome::BeforeAfter;
 use crate::report::size::count;
 use crate::session::compress::{Shortened, shorten, tasks};
 use crate::session::error::{CommandError, Completion};
+use crate::session::open::Intent;
 use crate::session::options::{EngineChoice, Mode};
 use crate::session::quantity::tokens;
 use crate::session::shrink::expect;
@@ -108,21 +110,22 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
     let turns = turns(&reading.index, &reading.chain);
     let mut rewrite = Rewrite::default();
     let Tasks { tasks, n_skipped } = tasks(&work, &turns, &selection, min_tokens, &rewrite)?;
-    let mut report = CompressReport::new(work.rewritten("compress"), engine.name(), &selection.bands, turns.len());
-    report.lost = if facts.show_lost { LostFacts::Named } else { LostFacts::Counted };
+    let lost = if facts.show_lost { LostFacts::Named } else { LostFacts::Counted };
+    let bands = &selection.bands;
     warn_of_newest(&selection, turns.len(), ui);
 
     if rewriting.mode == Mode::Show {
-        report.set_tasks(&reading.index, &tasks, n_skipped, None);
-        report.set_calls(expect(&tasks, engine, &rewriting.keep)?);
-        let BeforeAfter { before, after } = report.messages.tokens;
+        let calls = expect(&tasks, engine, &rewriting.keep)?;
+        let rows = TaskRows::new(&reading.index, &tasks, n_skipped, None, calls, lost);
+        let BeforeAfter { before, after } = rows.messages.tokens;
         let saved = before.saturating_sub(after);
-        let messages = work.totals.messages.saturating_sub(saved);
+        let expected = Totals { messages: work.totals.messages.saturating_sub(saved), ..work.totals };
         let is_first = |line| tasks.first().is_some_and(|task| task.line == line);
-        report.rewritten.set_unchanged(tokens_before(&reading.index, &reading.chain, is_first));
-        report.rewritten.set_totals(&work.calibration, Totals { messages, ..work.totals });
-        let plan = Plan { report: &report, bands: &selection.bands, look: ui.look() };
-        context.print_about(About::Rewrite(&report.rewritten), &report, plan)?;
+        let unchanged = tokens_before(&reading.index, &reading.chain, is_first);
+        let outcome = work.outcome_expected("compress", expected, unchanged);
+        let report = CompressReport::new(outcome, engine.name(), bands, turns.len(), rows);
+        let plan = Plan { report: &report, bands, look: ui.look() };
+        context.print_about(About::Rewrite(&report.outcome), &report, plan)?;
         return Ok(Completion::Full);
     }
     if !tasks.is_empty() {
@@ -132,11 +135,12 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
         }
     }
     let Shortened { outcomes, calls } = shorten(&work, &tasks, engine, facts.min_kept, &mut rewrite)?;
-    report.set_tasks(&work.reading.index, &tasks, n_skipped, Some(&outcomes));
-    report.set_calls(calls);
-    let unchanged = unchanged(&selection.bands, turns.len(), &report.messages, tasks.len());
-    work.finish(rewrite, ThinkingReach::BehindChange, &unchanged, &mut report.rewritten)?;
-    context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)?;
+    let rows = TaskRows::new(&work.reading.index, &tasks, n_skipped, Some(&outcomes), calls, lost);
+    let unchanged = unchanged(bands, turns.len(), &rows.messages, tasks.len());
+    let intent = Intent { verb: "compress", unchanged: &unchanged, calls: OperationCost::of_calls(&rows.calls) };
+    let outcome = work.finish(rewrite, ThinkingReach::BehindChange, intent)?;
+    let report = CompressReport::new(outcome, engine.name(), bands, turns.len(), rows);
+    context.print_outcome(&rewriting.output, &report.outcome, &report, &report)?;
     if explain {
         ui.status(Explained { report: &report, look: Look::PLAIN });
     }

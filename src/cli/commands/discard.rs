@@ -49,5 +49,5 @@ pub(super) fn cut_targets(
     let targets = targets.resolve(&typed, &rewriting.source, Some(action))?;
     let request = CutRequest { action, targets, inputs };
     let report = cut(&request, context.open(&rewriting)?)?;
-    context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)
+    context.print_outcome(&rewriting.output, &report.outcome, &report, &report)
 }

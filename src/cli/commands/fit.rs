@@ -65,5 +65,5 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     let mut work = context.open(&rewriting)?;
     work.reading.note_unsent_thinking(context.ui);
     let report = fit(&request, &mut work)?;
-    context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)
+    context.print_outcome(&rewriting.output, &report.outcome, &report, &report)
 }

@@ -51,5 +51,5 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
         Mode::Show => PruneText::plan(&report, look),
         Mode::Do => PruneText::run(&report, look),
     };
-    context.print_rewritten(&rewriting.output, &report.rewritten, &report, text)
+    context.print_outcome(&rewriting.output, &report.outcome, &report, text)
 }

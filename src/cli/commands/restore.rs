@@ -68,7 +68,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
         (false, None) => {
             let targets = args.targets.resolve(&targets, &rewriting.source, None)?;
             let report = restore(&targets, &archive, context.open(&rewriting)?)?;
-            context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)?;
+            context.print_outcome(&rewriting.output, &report.outcome, &report, &report)?;
             return Ok(if report.has_failed() { Completion::Errors } else { Completion::Full });
         }
     };

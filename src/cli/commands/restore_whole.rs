@@ -8,11 +8,12 @@ use anyhow::anyhow;
 use super::still_there::{go_on_with, newest_undo};
 use crate::cli::context::Context;
 use crate::report::envelope::About;
-use crate::report::undone::{KeptRow, UndoneReport};
+use crate::report::outcome::Outcome;
+use crate::report::undone::{KeptRow, UndoneReport, UndoneText};
 use crate::session::archives;
 use crate::session::error::CommandError;
 use crate::session::input;
-use crate::session::open::{Identity, LOST_PAST, OpenSession};
+use crate::session::open::{Identity, Intent, LOST_PAST, OpenSession};
 use crate::session::options::{Keep, Mode, Output, Rewriting};
 use crate::session::reading::Reading;
 use crate::session::restore::{lineage, refuse_unknown};
@@ -78,7 +79,8 @@ pub(crate) fn run(
         Err(error) if is_of_writing(&error) && !matches!(rewriting.output, Output::InPlace(_)) => {
             context.ui.warning(format_args!("the {verb} is not recorded: {}", error.sentence()));
             let unrecorded = Rewriting { keep: Keep::Nowhere, ..rewriting.clone() };
-            let work = OpenSession { settings: &unrecorded, ..context.open(rewriting)? };
+            let mut work = context.open(rewriting)?;
+            work.settings = &unrecorded;
             without(verb, work, archives::open_existing(url)?, which, &ids, context)
         }
         Err(error) if error.cause().is_some_and(ApplyError::starts_with_reply) => {
@@ -123,7 +125,6 @@ fn without(
         thinking: rewriting.thinking,
         ..work.reading.edits(work.reading.past.pending.clone())
     };
-    let mut report = report(verb, &work, ids, &operations, &*archive)?;
     // What was read by the operation that is undone may still be there, or the source of all.
     let read_by = match which {
         Which::All => first_listed(&history, &*archive)?,
@@ -134,15 +135,17 @@ fn without(
     let source = read_by.filter(|_| matches!(rewriting.output, Output::NewSession(_))).and_then(|it| it.source.path);
     let result = history.with(edits.clone());
     let place = source.map(|path| (is_result(&path, &work.reading, &result, &*archive, context.ui), path));
+    let untouched =
+        place.as_ref().filter(|(is_result, _)| *is_result == Some(true) && !work.reading.has_grown()).map(|it| &it.1);
+    let report = report(&work, ids, &operations, untouched.is_some(), &*archive)?;
     drop(archive);
+    let untouched = untouched.map(|path| path.display().to_string());
     let mut placed = None;
     match place {
-        Some((Some(true), path)) if !work.reading.has_grown() => {
+        Some((Some(true), path)) if untouched.is_some() => {
             if rewriting.mode == Mode::Do {
-                return go_on_with(&path, &mut report, &edits, &work, context);
+                return go_on_with(&path, verb, &report, &edits, &work, context);
             }
-            report.rewritten.output = Some(path.display().to_string());
-            report.is_untouched = true;
         }
         Some((Some(_), path)) if verb == "restore" && *which == Which::All && work.reading.has_grown() => {
             return Err(CommandError::from(anyhow!(
@@ -169,8 +172,10 @@ fn without(
     } else {
         Identity::File
     };
-    work.finish_edits(edits, Rewrite::default(), "nothing is left of that operation", &mut report.rewritten)?;
-    context.print_rewritten(&work.settings.output, &report.rewritten, &report, &report)
+    let intent = Intent::offline(verb, "nothing is left of that operation");
+    let outcome = work.rewrite(edits, Rewrite::default(), intent)?;
+    let outcome = Outcome { output: untouched.or(outcome.output), ..outcome };
+    context.print_outcome(&work.settings.output, &outcome, &report, UndoneText(&report, &outcome))
 }
 
 /// Whether ctxc shortened the session before the archive knew it.
@@ -237,10 +242,10 @@ fn chosen(which: &Which, later: Later, history: &History, archive: &dyn Archive)
 
 /// What undoing the operations `ids` means for what they cut.
 fn report(
-    verb: &'static str,
     work: &OpenSession<'_>,
     ids: &[String],
     operations: &[Operation],
+    is_untouched: bool,
     archive: &dyn Archive,
 ) -> Result<UndoneReport, CommandError> {
     let without: Vec<Operation> = operations.iter().filter(|operation| !ids.contains(&operation.id)).cloned().collect();
@@ -248,8 +253,7 @@ fn report(
     let (now, then) = (open_cuts(operations, history), open_cuts(&without, history));
     let is_same = |one: &OpenCut, other: &OpenCut| (&one.uuid, &one.call) == (&other.uuid, &other.call);
     let mut report = UndoneReport {
-        rewritten: work.rewritten(verb),
-        is_untouched: false,
+        is_untouched,
         undone: ids.to_vec(),
         command: String::new(),
         later: without.iter().filter(|operation| ids.iter().any(|id| operation.id > *id)).count() as u64,
@@ -333,10 +337,10 @@ fn redo_by_name(
         return Err(CommandError::from(anyhow!("cannot redo into another file: {} is still there", of.display()))
             .hint("run `ctxc undo --redo` without -o and --in-place to go on with it"));
     }
-    let mut report =
-        report(verb, work, std::slice::from_ref(&undo), &lineage(&reading.past.history, archive)?, archive)?;
+    let operations = lineage(&reading.past.history, archive)?;
+    let report = report(work, std::slice::from_ref(&undo), &operations, true, archive)?;
     let edits = Edits { undoes: vec![undo], ..reading.edits(reading.past.pending.clone()) };
-    go_on_with(&of, &mut report, &edits, work, context)
+    go_on_with(&of, verb, &report, &edits, work, context)
 }
 
 fn no_archive(verb: &str, url: &str) -> CommandError {
@@ -366,15 +370,16 @@ fn nothing_to_undo(
 ) -> Result<(), CommandError> {
     let (rewriting, ui) = (work.settings, context.ui);
     let name = work.reading.name.clone();
-    let mut report = report(verb, work, &[], &[], archive)?;
-    if has_lost_past(&work.reading, archive)? {
-        report.rewritten.unchanged = Some(LOST_PAST.to_owned());
+    let report = report(work, &[], &[], false, archive)?;
+    let reason = if has_lost_past(&work.reading, archive)? {
         ui.status(format_args!("nothing changed in {name}: {LOST_PAST}"));
+        LOST_PAST
     } else {
         let reason = "the source itself: nothing was removed from it";
-        report.rewritten.unchanged = Some(reason.to_owned());
         ui.status(format_args!("nothing changed: {name} is {reason}"));
-    }
+        reason
+    };
+    let outcome = Outcome { unchanged: Some(reason.to_owned()), ..work.outcome_as_is(verb) };
     let mut input = input::open(&rewriting.source)?;
     let path = match &rewriting.output {
         Output::File(path, existing) if rewriting.mode == Mode::Do => {
@@ -392,5 +397,5 @@ fn nothing_to_undo(
         }
         Output::File(..) | Output::Stdout | Output::InPlace(_) | Output::NewSession(_) => PathBuf::from(name),
     };
-    context.print_about(About::Rewrite(&report.rewritten), &report, format_args!("{}\n", path.display()))
+    context.print_about(About::Rewrite(&outcome), &report, format_args!("{}\n", path.display()))
 }

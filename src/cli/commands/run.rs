@@ -11,10 +11,12 @@ use crate::cli::args::{
 };
 use crate::cli::context::Context;
 use crate::cli::plan_file;
+use crate::report::cost::OperationCost;
 use crate::report::envelope::About;
 use crate::report::look::Look;
 use crate::report::run::RunReport;
 use crate::session::error::CommandError;
+use crate::session::open::Intent;
 use crate::session::options::{Compacting, EngineChoice, Mode, Rewriting, Share, Summaries, Target};
 use crate::session::pipeline::{Pipeline, Sizes};
 use crate::session::quantity::{some_tokens, tokens};
@@ -311,28 +313,23 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     }
     let Pipeline { rewrite, reach, size, .. } = pipeline;
     let reached = request.target.map(|target| size < target);
-    let mut report =
-        RunReport { rewritten: work.rewritten("run"), target: request.target, size, reached, stages: rows, spared };
-    let unchanged = match (reached, report.stages.is_empty()) {
+    let unchanged = match (reached, rows.is_empty()) {
         (Some(true), true) => "the context is below the target already",
         (Some(_) | None, _) => "no step found anything to do",
     };
-    for row in &report.stages {
-        report.rewritten.note_calls(row.did.calls());
-    }
-    work.finish(rewrite, reach, unchanged, &mut report.rewritten)?;
-    if request.target.is_none() {
-        report.size = work.size_after(&report.rewritten);
-    }
+    let calls = OperationCost::of_calls(rows.iter().filter_map(|row| row.did.calls()));
+    let outcome = work.finish(rewrite, reach, Intent { verb: "run", unchanged, calls })?;
+    let size = if request.target.is_some() { size } else { work.size_after(&outcome) };
+    let report = RunReport { outcome, target: request.target, size, reached, stages: rows, spared };
     if request.rewriting.mode == Mode::Do {
-        return context.print_rewritten(&request.rewriting.output, &report.rewritten, &report, &report);
+        return context.print_outcome(&request.rewriting.output, &report.outcome, &report, &report);
     }
     let ui = context.ui;
     let path = work.reading.path.as_deref().map(|path| std::path::absolute(path).unwrap_or(path.to_owned()));
     let session = path.and_then(|path| path.to_str().map(str::to_owned));
     let plan = report.plan(session.as_deref(), &fingerprint)?;
     let plan = with_short_comments(&plan, ui.look());
-    context.print_quoted(About::Rewrite(&report.rewritten), &report, plan)?;
+    context.print_quoted(About::Rewrite(&report.outcome), &report, plan)?;
     ui.status(report.to_string().trim_end());
     Ok(())
 }

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use crate::cli::context::Context;
 use crate::report::envelope::About;
+use crate::report::outcome::Outcome;
 use crate::report::undone::UndoneReport;
 use crate::session::archives;
 use crate::session::error::CommandError;
@@ -28,21 +29,21 @@ use ctxc_transcript::session::session_id;
 /// When the report cannot be printed.
 pub(super) fn go_on_with(
     path: &Path,
-    report: &mut UndoneReport,
+    verb: &'static str,
+    report: &UndoneReport,
     edits: &Edits,
     work: &OpenSession<'_>,
     context: &Context<'_>,
 ) -> Result<(), CommandError> {
     let (ui, reading) = (context.ui, &work.reading);
-    report.rewritten.output = Some(path.display().to_string());
-    report.is_untouched = true;
     if work.settings.mode == Mode::Do {
-        note_undone(report.rewritten.verb(), edits, reading, path, work.settings, ui);
+        note_undone(verb, edits, reading, path, work.settings, ui);
         if session_id(path).is_some() {
             make_newest(path, reading.path.as_deref(), ui);
         }
     }
-    context.print_about(About::Rewrite(&report.rewritten), &*report, format_args!("{}\n", path.display()))?;
+    let outcome = Outcome { output: Some(path.display().to_string()), ..work.outcome_as_is(verb) };
+    context.print_about(About::Rewrite(&outcome), report, format_args!("{}\n", path.display()))?;
     ui.status("the source is unchanged; nothing was written");
     if let Some(id) = session_id(path) {
         archives::say_masked(path, ui);

@@ -3,9 +3,10 @@
 use crate::cli::args::{RewriteArgs, SessionArg};
 use crate::cli::config::Config;
 use crate::cli::context::Context;
-use crate::report::truncate::TruncateReport;
+use crate::report::truncate::{TruncateReport, why_unchanged};
 use crate::session::error::{CommandError, too_low};
-use crate::session::options::{Mode, Share, Target};
+use crate::session::open::Intent;
+use crate::session::options::{Share, Target};
 use crate::session::quantity::some_tokens;
 use ctxc_core::apply::{Rewrite, Thinking, ThinkingReach, truncate};
 use ctxc_core::plan::TopDownTruncation;
@@ -79,12 +80,9 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
         let hint = format!("use --target-tokens {}, or --best-effort to go as low as possible", lowest.0 + 1);
         return Err(too_low(target, lowest).hint(hint));
     }
-    let mut report = TruncateReport::new(work.rewritten("truncate"), &strategy, &truncated);
-    let unchanged = report.why_unchanged();
-    work.finish(rewrite, thinking.reach, &unchanged, &mut report.rewritten)?;
-    if rewriting.mode == Mode::Do {
-        let left = Messages::of(&work.reading.index, &work.reading.chain, &LineSet::default()).len();
-        report.messages.after = left + report.rewritten.n_closing;
-    }
-    context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)
+    let unchanged = why_unchanged(&strategy, &truncated);
+    let outcome = work.finish(rewrite, thinking.reach, Intent::offline("truncate", &unchanged))?;
+    let left = Messages::of(&work.reading.index, &work.reading.chain, &LineSet::default()).len();
+    let report = TruncateReport::new(outcome, &strategy, &truncated, left);
+    context.print_outcome(&rewriting.output, &report.outcome, &report, &report)
 }

@@ -9,7 +9,7 @@ use super::OperationRow;
 use super::operation::{Transcript, tokens_text};
 use crate::report::cost::OperationCost;
 use crate::report::look::{Look, Style};
-use crate::report::rewritten::BeforeAfter;
+use crate::report::outcome::BeforeAfter;
 use crate::report::session::SessionRef;
 use crate::report::size::counted;
 use ctxc_core::apply::open_cuts;

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::report::cost::OperationCost;
 use crate::report::look::Look;
-use crate::report::rewritten::BeforeAfter;
+use crate::report::outcome::BeforeAfter;
 use crate::report::session::short_id;
 use crate::report::size::{bytes, counted, short};
 use crate::report::table::{Cell, Table};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{CompressReport, TaskRow};
 use crate::report::look::Look;
-use crate::report::rewritten::Rewritten;
+use crate::report::outcome::Outcome;
 use crate::report::table::{Cell, Table};
 use ctxc_engine::Usd;
 
@@ -31,7 +31,7 @@ impl fmt::Display for Explained<'_> {
         }
         let mut table = Table::new(&head);
         for row in rows {
-            let mut cells = cells(row, &self.report.rewritten);
+            let mut cells = cells(row, &self.report.outcome);
             if has_calls {
                 cells.extend(calls(row));
             }
@@ -41,14 +41,14 @@ impl fmt::Display for Explained<'_> {
     }
 }
 
-fn cells(row: &TaskRow, rewritten: &Rewritten) -> Vec<Cell> {
-    let figure = |tokens| Cell::Count(rewritten.shown(tokens).0);
+fn cells(row: &TaskRow, of: &Outcome) -> Vec<Cell> {
+    let figure = |tokens| Cell::Count(of.shown(tokens).0);
     let outcome = match (row.outcome, &row.reason) {
         (Some(outcome), Some(reason)) => format!("{outcome}: {reason}"),
         (Some(outcome), None) => outcome.to_owned(),
         (None, _) => "-".to_owned(),
     };
-    let mut cells = row.cells(rewritten);
+    let mut cells = row.cells(of);
     cells.extend([
         row.tokens_after.map_or(Cell::from("-"), figure),
         row.facts.as_ref().map_or(Cell::from("-"), |facts| Cell::Count(facts.n_lost())),

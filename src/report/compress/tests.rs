@@ -36,9 +36,8 @@ fn counts_are_true_whatever_the_engine_answers() {
     ]);
     let outcomes = shorten_at_once(&tasks, &engine, |_| ControlFlow::Continue(())).outcomes;
     let totals = Totals::of(&index, &chain);
-    let rewritten = Rewritten::new("compress", "s".to_owned(), &Calibration::CHARS4, totals);
-    let mut report = CompressReport::new(rewritten, "scripted", &selection.bands, turns.len());
-    report.set_tasks(&index, &tasks, n_skipped, Some(&outcomes));
+    let rows = TaskRows::new(&index, &tasks, n_skipped, Some(&outcomes), None, LostFacts::Counted);
+    let report = CompressReport::new(Outcome::default(), "scripted", &selection.bands, turns.len(), rows);
     let sum = |places: &[usize]| -> u64 { places.iter().map(|at| tasks[*at].tokens.0).sum() };
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What every verb that rewrites a transcript tells, as data and as text.
+//! The outcome of a command that rewrites a session, as data and as text.
 
 use std::fmt;
 
@@ -6,20 +6,19 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cache::CacheCost;
-use super::calls::CallsReport;
 use super::cost::OperationCost;
 use super::deposit::DepositSize;
 use super::session::{ContextUsage, SessionRef};
 use super::size::{bytes, count, counted, short, whole_percent};
-use ctxc_core::apply::{Consequences, Gauge, ThinkingRemoved};
+use ctxc_core::apply::{Gauge, ThinkingRemoved};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Totals};
 
 /// The result of a rewrite, or of its dry run, common to all verbs.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
-pub(crate) struct Rewritten {
+pub(crate) struct Outcome {
     #[serde(skip)]
-    verb: &'static str,
+    pub(crate) verb: &'static str,
     /// The session that was read.
     #[serde(skip)]
     pub(crate) session: SessionRef,
@@ -45,9 +44,6 @@ pub(crate) struct Rewritten {
     pub(crate) thinking_removed: ThinkingRemoved,
     /// The cost in the prompt cache; null where no active entry changed.
     pub(crate) prompt_cache: Option<CacheCost>,
-    /// The `chars4` tokens before the first change that the model sees.
-    #[serde(skip)]
-    unchanged_tokens: Option<Tokens>,
     /// The context usage that the client will show.
     pub(crate) gauge: Option<Gauge>,
     /// Whether an open tool loop at the end was closed.
@@ -67,9 +63,6 @@ pub(crate) struct Rewritten {
     pub(crate) backup: Option<String>,
     /// Why the archive does not give back the source that was replaced, so that the backup is its only copy.
     pub(crate) not_read_back: Option<String>,
-    /// What was asked of servers.
-    #[serde(skip)]
-    calls: OperationCost,
     /// The context window, in tokens.
     pub(crate) window: Tokens,
     /// The command that resumes the new session.
@@ -103,69 +96,11 @@ pub(crate) struct LiveTokens {
     pub(crate) calibrated_from_steps: usize,
 }
 
-impl Rewritten {
-    /// The report before any edit: `totals` are those of the source.
-    pub(crate) fn new(verb: &'static str, source: String, calibration: &Calibration, totals: Totals) -> Self {
-        let mut rewritten = Self {
-            verb,
-            source,
-            tokens: LiveTokens { chars4: BeforeAfter { before: totals, after: totals }, ..LiveTokens::default() },
-            measure: *calibration,
-            window: calibration.window,
-            ..Self::default()
-        };
-        rewritten.set_totals(calibration, totals);
-        rewritten
-    }
-
-    /// The verb.
-    pub(crate) const fn verb(&self) -> &'static str {
-        self.verb
-    }
-
-    /// Takes what followed from the edits.
-    pub(crate) fn set_consequences(&mut self, consequences: &Consequences) {
-        self.thinking_removed = consequences.thinking;
-        self.gauge = consequences.gauge;
-        self.closed_loop = consequences.n_closing > 0;
-        self.n_closing = consequences.n_closing;
-        self.request_copies_removed = consequences.n_request_copies;
-        self.set_unchanged(consequences.unchanged);
-    }
-
-    /// Takes what was asked of a server, where one was.
-    pub(crate) fn note_calls(&mut self, calls: Option<&CallsReport>) {
-        if let Some(calls) = calls {
-            self.calls.add_calls(calls);
-        }
-    }
-
-    /// Its cost and saving, as far as they are known by now.
-    pub(crate) fn cost(&self) -> OperationCost {
-        let BeforeAfter { before, after } = self.tokens.calibrated;
-        OperationCost {
-            tokens_before: before.0,
-            tokens_after: after.0,
-            factor: self.tokens.factor,
-            tokens_recached: self.prompt_cache.map_or(0, |cost| cost.written_again.0),
-            ..self.calls
-        }
-    }
-
-    /// Takes the `chars4` tokens before the first change that the model sees; before [`Self::set_totals`].
-    pub(crate) const fn set_unchanged(&mut self, tokens: Option<Tokens>) {
-        self.unchanged_tokens = tokens;
-    }
-
-    /// Takes what the model sees after the run.
-    pub(crate) fn set_totals(&mut self, calibration: &Calibration, after: Totals) {
-        self.set_totals_by(calibration, calibration, after);
-    }
-
-    /// As [`Self::set_totals`], of a result that is estimated by what the client recorded in it.
-    pub(crate) fn set_totals_by(&mut self, calibration: &Calibration, result: &Calibration, after: Totals) {
-        let before = self.tokens.chars4.before;
-        self.tokens = LiveTokens {
+impl LiveTokens {
+    /// The figures of a session with `before` of active content, of which `after` is left: that is estimated by what the
+    /// client recorded in the result.
+    pub(crate) fn of(before: Totals, after: Totals, calibration: &Calibration, result: &Calibration) -> Self {
+        Self {
             chars4: BeforeAfter { before, after },
             calibrated: BeforeAfter {
                 before: calibration.context(before.context()),
@@ -174,10 +109,21 @@ impl Rewritten {
             factor: calibration.factor,
             overhead: calibration.overhead,
             calibrated_from_steps: calibration.n_steps,
-        };
+        }
+    }
+}
+
+impl Outcome {
+    /// Its cost and saving, as the archive records them.
+    pub(crate) fn cost(&self, calls: OperationCost) -> OperationCost {
         let BeforeAfter { before, after } = self.tokens.calibrated;
-        let cost = |unchanged| CacheCost::of(before, after, calibration.context(unchanged));
-        self.prompt_cache = self.unchanged_tokens.map(cost);
+        OperationCost {
+            tokens_before: before.0,
+            tokens_after: after.0,
+            factor: self.tokens.factor,
+            tokens_recached: self.prompt_cache.map_or(0, |cost| cost.written_again.0),
+            ..calls
+        }
     }
 
     /// The context usage before and after, by the one estimate that all verbs tell (W-04).
@@ -232,7 +178,7 @@ impl Rewritten {
 }
 
 /// The block that ends the result of every verb that changes a session.
-impl fmt::Display for Rewritten {
+impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(reason) = &self.unchanged {
             return write!(f, "nothing changed: {reason}");
