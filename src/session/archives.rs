@@ -1,4 +1,4 @@
-//! Opening the archive that an URL names, and the names under which it knows a session.
+//! Opening the archive at a URL, and the names under which it lists a session.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -19,19 +19,19 @@ use ctxc_store as archive;
 use ctxc_store::{Archive, ArchiveUrl, hide_password, stored_bytes};
 use ctxc_transcript::session::session_id;
 
-/// Opens the archive at `url`, which is made where there is none yet.
+/// Opens the archive at `url`, and creates it if it does not exist.
 pub(crate) fn open(url: &str) -> Result<Box<dyn Archive>, CommandError> {
     let url: ArchiveUrl = url.parse().map_err(CommandError::usage)?;
     Ok(archive::open(&url)?)
 }
 
-/// The same, where a person waits: another process is waited for no longer than `wait`.
+/// As [`open`], but waits for another process no longer than `wait`, because a person is waiting.
 pub(crate) fn open_within(url: &str, wait: Duration) -> Result<Box<dyn Archive>, CommandError> {
     let url: ArchiveUrl = url.parse().map_err(CommandError::usage)?;
     Ok(archive::open_within(&url, wait)?)
 }
 
-/// Opens the archive at `url` to read from it: looking makes none.
+/// Opens the archive at `url` for reading; never creates one.
 pub(crate) fn open_existing(url: &str) -> Result<Box<dyn Archive>, CommandError> {
     let url: ArchiveUrl = url.parse().map_err(CommandError::usage)?;
     archive::open_existing(&url)?.ok_or_else(|| {
@@ -43,16 +43,16 @@ pub(crate) fn open_existing(url: &str) -> Result<Box<dyn Archive>, CommandError>
     })
 }
 
-/// Opens the archive at `url` to read from it, where there is one: looking makes none.
+/// Opens the archive at `url` for reading if it exists; never creates one.
 pub(crate) fn open_if_there(url: &str) -> Result<Option<Box<dyn Archive>>, CommandError> {
     let url: ArchiveUrl = url.parse().map_err(CommandError::usage)?;
     Ok(archive::open_existing(&url)?)
 }
 
-/// Warns where the archive at `url` is larger than its user wants it to be, who decides what goes (N-13).
+/// Warns if the archive at `url` is larger than the configured limit; the user decides what to delete (N-13).
 pub(crate) fn warn_of_size(url: &str, keep_max: Option<u64>, ui: &Ui) {
     let Some(keep_max) = keep_max else { return };
-    // What was to be done is done; an archive that cannot be looked at is told of by the next command.
+    // The work is done; the next command reports an archive that cannot be read.
     let Ok(place) = url.parse() else { return };
     if let Some(size) = stored_bytes(&place).ok().flatten().filter(|size| *size > keep_max) {
         ui.warning(format_args!(
@@ -65,9 +65,9 @@ pub(crate) fn warn_of_size(url: &str, keep_max: Option<u64>, ui: &Ui) {
     }
 }
 
-/// Says that texts in the file at `path` were purged by `ctxc forget`, where they were (N-12).
+/// Warns about texts in the file at `path` that `ctxc forget` masked (N-12).
 pub(crate) fn say_masked(path: &Path, ui: &Ui) {
-    // One that cannot be read is told of elsewhere.
+    // A file that cannot be read is reported elsewhere.
     let masked = Masked::find(path, &|line| (n_masks(line) > 0).then(|| line.to_vec())).unwrap_or_default();
     if masked.n_lines > 0 {
         ui.warning(format_args!(
@@ -81,7 +81,7 @@ pub(crate) fn say_masked(path: &Path, ui: &Ui) {
     }
 }
 
-/// Opens the archive that results of servers are kept in, where they are.
+/// Opens the archive for caching the results of servers; `None` with `--no-archive`.
 pub(crate) fn open_for_results(keep: &Keep) -> Result<Option<Box<dyn Archive>>, CommandError> {
     match keep {
         Keep::In(url) => open(url).map(Some),
@@ -89,7 +89,7 @@ pub(crate) fn open_for_results(keep: &Keep) -> Result<Option<Box<dyn Archive>>, 
     }
 }
 
-/// Opens the same to look what is there by now: looking makes none.
+/// Opens the archive to read cached results; never creates one.
 pub(crate) fn open_existing_results(keep: &Keep) -> Option<Box<dyn Archive>> {
     match keep {
         Keep::In(url) => open_existing(url).ok(),
@@ -97,8 +97,8 @@ pub(crate) fn open_existing_results(keep: &Keep) -> Option<Box<dyn Archive>> {
     }
 }
 
-/// The sessions under which the operation that made `file` may be listed: by its name, and by its entries near both ends,
-/// for a client may have gone on under another id.
+/// The sessions under which the operation that made `file` may be listed: that of its name, and those of entries near both
+/// ends, since a client may have continued it under another id.
 pub(crate) fn sessions(file: &File, path: Option<&Path>) -> io::Result<Vec<String>> {
     let stem = path.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
     let ends = [part(file, SeekFrom::Start(0))?, tail(file)?];
@@ -108,14 +108,13 @@ pub(crate) fn sessions(file: &File, path: Option<&Path>) -> io::Result<Vec<Strin
     Ok(stem.into_iter().chain(ids).collect::<BTreeSet<_>>().into_iter().collect())
 }
 
-/// The session of the last entry that names one, looked for near the end of the file.
+/// The session of the last entry that names one, searched near the end of the file.
 pub(crate) fn last_session(file: &File) -> io::Result<Option<String>> {
     let tail = tail(file)?;
     Ok(memchr::memmem::rfind(&tail, SESSION_KEY).and_then(|at| id_at(&tail, at)))
 }
 
-/// The session that `archive` keeps under the id `name`, or under the only id that begins so, in any case; `None` where
-/// there is none.
+/// The archived session with the id `name`, or with the only id that has this prefix, ignoring case; `None` if there is none.
 pub(crate) fn find_kept(archive: &dyn Archive, name: &str) -> Result<Option<KeptSession>, CommandError> {
     let begins_so = |kept: &KeptSession| {
         kept.id.as_bytes().get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
@@ -132,7 +131,7 @@ pub(crate) fn find_kept(archive: &dyn Archive, name: &str) -> Result<Option<Kept
     Ok(found.pop())
 }
 
-/// The id of the session in `file`: that of its name, else the last one in it, else its name whatever that is.
+/// The id of the session in `file`: that of its name, else that of its last entry, else its name whatever that is.
 pub(crate) fn own_id(path: Option<&Path>, file: &File) -> String {
     let stem = || path.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
     let named = path.and_then(session_id).map(str::to_owned);
@@ -140,7 +139,7 @@ pub(crate) fn own_id(path: Option<&Path>, file: &File) -> String {
 }
 
 const SESSION_KEY: &[u8] = b"\"sessionId\":\"";
-/// How much of a file is near one of its ends.
+/// The number of bytes at either end of a file that are searched.
 const NEAR: u64 = 64 * 1024;
 
 fn tail(file: &File) -> io::Result<Vec<u8>> {
@@ -155,14 +154,14 @@ fn part(mut file: &File, from: SeekFrom) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The id behind the key at `at`, where both its ends are there.
+/// The value of the key at `at`; `None` if it is cut off.
 fn id_at(bytes: &[u8], at: usize) -> Option<String> {
     let rest = bytes.get(at + SESSION_KEY.len()..)?;
     let id = rest.get(..memchr::memchr(b'"', rest)?)?;
     Some(String::from_utf8_lossy(id).into_owned())
 }
 
-/// The names of the session in `input`, under which operations may be listed.
+/// The names under which operations on the session in `input` may be listed.
 pub(crate) fn session_names(input: &Input) -> Result<Vec<String>, CommandError> {
     Ok(sessions(&input.file, input.path.as_deref())?)
 }

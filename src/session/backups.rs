@@ -1,4 +1,4 @@
-//! The backups that ctxc makes beside a session that it replaces.
+//! The backups of sessions that ctxc replaced.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! The batches that a conversation starts with, and those that a compaction adds to them.
+//! The batches of summaries that a conversation starts with, and those that a compaction adds.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use ctxc_transcript::text::{Stopped, Tokens, chars4};
 /// Batches, oldest first.
 pub(crate) struct Batches {
     all: Vec<Arc<NamedBatch>>,
-    /// Those that were made now, also where others took their place at once.
+    /// The new batches, including those that a summary of summaries has already replaced.
     added: Vec<Arc<NamedBatch>>,
     labels: Labels,
     /// The session that is compacted.
@@ -27,13 +27,13 @@ pub(crate) struct Batches {
     kept: Kept,
     /// The summary so far.
     existing: String,
-    /// What was asked for the new ones.
+    /// The requests for the new batches.
     summarized: Summarized,
 }
 
 impl Batches {
-    /// What the session that `work` has read starts with: the batches that its boundary names, where the archive has them;
-    /// else what its summary says, whoever wrote it.
+    /// The batches that the boundary of the session names, if the archive has them; else the text of its summary, whoever wrote
+    /// it.
     pub(crate) fn open(work: &mut OpenSession<'_>, prior: Option<&PriorSummary>) -> Result<Self, CommandError> {
         let reading = &mut work.reading;
         let session = reading.named(archives::last_session(&reading.file))?;
@@ -69,7 +69,7 @@ impl Batches {
         Ok(opened)
     }
 
-    /// Summarizes `chunks`, each with the summary so far, and then the oldest summaries, once there are too many.
+    /// Summarizes `chunks`, each with the summary so far, and then the oldest summaries if there are too many.
     pub(crate) fn summarize_all(
         &mut self,
         work: &OpenSession<'_>,
@@ -81,9 +81,9 @@ impl Batches {
             |chunk: &Chunk| chunk.lines.iter().map(|line| u64::from(work.reading.index.record(*line).len)).sum();
         let sizes: Vec<u64> = chunks.iter().map(lines).collect();
         match how.summarizing.engine {
-            // The price of all calls is known before the first.
+            // The price of all calls has to be known before the first.
             EngineChoice::Chat(_) => self.summarize_read(work, how, read(work, chunks)?, stats)?,
-            // A long session is not held in memory.
+            // One chunk at a time, so that a long session is not held in memory.
             EngineChoice::Extract => {
                 let mut progress = Progress::start(work.ui, "summarizing", sizes.iter().sum());
                 for (chunk, size) in chunks.iter().zip(sizes) {
@@ -115,7 +115,7 @@ impl Batches {
         Ok(())
     }
 
-    /// Summarizes the oldest summaries again, once there are too many.
+    /// Combines the oldest summaries into one if there are too many.
     pub(crate) fn summarize_again(
         &mut self,
         work: &OpenSession<'_>,
@@ -136,7 +136,6 @@ impl Batches {
         Ok(())
     }
 
-    /// The summaries of `chunks`.
     fn summarize(
         &mut self,
         work: &OpenSession<'_>,
@@ -153,8 +152,8 @@ impl Batches {
         Ok(summaries)
     }
 
-    /// How the oldest summaries are summarized: who has been asked for the first is not asked again, and what they cost
-    /// counts.
+    /// The settings for combining the oldest summaries: no second question for consent, and the cost so far counts towards the
+    /// limit.
     fn rest(&self, how: &Summarizing) -> Summarizing {
         let mut rest = how.clone();
         if let EngineChoice::Chat(asking) = &mut rest.engine {
@@ -166,7 +165,7 @@ impl Batches {
         rest
     }
 
-    /// As [`Self::summarize_all`] of a dry run in which nothing is asked: each summary is as long as it may be.
+    /// As [`Self::summarize_all`] for a dry run without requests: each summary has its maximum length.
     pub(crate) fn expect(
         &mut self,
         work: &OpenSession<'_>,
@@ -202,7 +201,7 @@ impl Batches {
         self.all.push(named);
     }
 
-    /// What takes the place of the messages.
+    /// The view that replaces the messages.
     pub(crate) fn view(&self, how: &Summaries) -> String {
         let batches: Vec<Batch> = self.all.iter().map(|named| named.batch.clone()).collect();
         let mut ledger = Ledger::default();
@@ -214,7 +213,7 @@ impl Batches {
         view(&batches, clip(how), &ledger, session, room)
     }
 
-    /// The records that keep the batches that were made now; none where nothing is kept.
+    /// The records of the new batches for the archive; empty without one.
     pub(crate) fn into_records(self) -> impl Iterator<Item = Record> {
         let kept = match self.kept {
             Kept::InArchive => self.added,
@@ -223,7 +222,7 @@ impl Batches {
         kept.into_iter().map(|named| named.record())
     }
 
-    /// The names of all batches, as a boundary notes them; none where they are not kept.
+    /// The names of all batches, as a boundary lists them; empty without an archive.
     pub(crate) fn names(&self) -> Vec<String> {
         match self.kept {
             Kept::InArchive => self.all.iter().map(|named| named.name.clone()).collect(),
@@ -231,7 +230,7 @@ impl Batches {
         }
     }
 
-    /// Tells what there is now.
+    /// Writes the final batches into `stats`.
     pub(crate) fn tell(&self, how: &Summaries, stats: &mut CompactStats) {
         let is_new = |named: &NamedBatch| self.added.iter().any(|new| new.name == named.name);
         stats.batches_created = self.added.len() as u64;
@@ -256,7 +255,7 @@ fn said_tokens(said: &[Said]) -> Tokens {
     said.iter().map(|said| chars4(&said.text)).sum()
 }
 
-/// What earlier summaries say, for the one that takes their place.
+/// The texts of earlier summaries, as input for one that replaces them.
 fn earlier(batches: &[Arc<NamedBatch>]) -> Vec<Said> {
     let said = |named: &Arc<NamedBatch>| Said { speaker: "summary".to_owned(), text: named.batch.text.clone() };
     batches.iter().map(said).collect()

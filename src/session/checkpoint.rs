@@ -1,4 +1,4 @@
-//! The session as it was read, to go back to where a plan that was tried on it is not used.
+//! The state of a reading, to return to if a plan that was tried on it is not used.
 
 use std::fs::File;
 use std::io;
@@ -8,19 +8,19 @@ use ctxc_core::apply::Lines;
 use ctxc_core::version::Edit;
 use ctxc_transcript::{Chain, Index};
 
-/// A session before a plan is tried on it.
+/// The state of a session before a plan is tried on it.
 pub(crate) struct Checkpoint {
     pending: Vec<Edit>,
     lines: Lines,
-    /// The draft that was planned on; none where that is the file itself, which a reading keeps whatever is drafted of it.
+    /// The current draft; `None` without one, since a reading keeps the file itself.
     draft: Option<(File, Index, Chain)>,
 }
 
 impl Checkpoint {
-    /// That of `reading`.
+    /// Saves the state of `reading`.
     ///
     /// # Errors
-    /// When a file cannot be opened once more.
+    /// When a file handle cannot be duplicated.
     pub(crate) fn of(reading: &Reading) -> io::Result<Self> {
         let draft = match &reading.drafted {
             Some(_) => Some((reading.file.try_clone()?, reading.index.clone(), reading.chain.clone())),
@@ -29,10 +29,10 @@ impl Checkpoint {
         Ok(Self { pending: reading.past.pending.clone(), lines: reading.past.lines.clone(), draft })
     }
 
-    /// Takes `reading` back to it.
+    /// Resets `reading` to the saved state.
     ///
     /// # Errors
-    /// When a file cannot be opened once more.
+    /// When a file handle cannot be duplicated.
     pub(crate) fn restore(&self, reading: &mut Reading) -> io::Result<()> {
         reading.past.pending.clone_from(&self.pending);
         reading.past.lines.clone_from(&self.lines);

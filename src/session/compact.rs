@@ -1,5 +1,5 @@
-//! Compacting a conversation, as `compact`, `run` and a tool of agents do it: what is old is summarized, the summaries
-//! become batches, and a view of them takes its place.
+//! Compacting a conversation, for `compact`, `run` and the MCP tool: old messages are summarized, the summaries become batches,
+//! and a view of them replaces the messages.
 
 use std::num::NonZeroUsize;
 
@@ -14,10 +14,10 @@ use ctxc_core::plan::Chunking;
 use ctxc_core::version::Edit;
 use ctxc_transcript::text::{Tokens, chars4};
 
-/// Compacts the session in `work`, where that is called for, and writes the result.
+/// Compacts the session in `work` if `trigger` says so, and writes the result.
 ///
 /// # Errors
-/// When anything fails; then nothing has changed, and nothing is kept.
+/// When anything fails; then nothing has changed, and no summary is kept.
 pub(crate) fn compact_session(
     compacting: &Compacting,
     trigger: Trigger,
@@ -42,9 +42,9 @@ pub(crate) fn compact_session(
     Ok(CompactReport { outcome, compacted })
 }
 
-/// Compacts what `rewrite` leaves of the session that `work` has read, whose context is of `size`, where that is called
-/// for. Afterwards `work` has the compacted conversation, and what is returned is still to be done to it. Nothing is
-/// written, and where anything fails, nothing is kept (F-09).
+/// Compacts what `rewrite` leaves of the session of `work`, whose context has `size`, if `trigger` says so. Afterwards `work`
+/// has the compacted conversation as a draft, and the returned rewrite still has to be applied to it. Nothing is written, and
+/// on an error no summary is kept (F-09).
 pub(crate) fn compact_conversation(
     work: &mut OpenSession<'_>,
     how: &Summaries,
@@ -64,7 +64,7 @@ pub(crate) fn compact_conversation(
         return Ok((rewrite, stats.unchanged(Reason::NothingOlder)));
     };
     if !rewrite.is_nothing() {
-        // Each step works on what the one before has left.
+        // Each step works on the result of the one before.
         let edits = own_edits(&work.reading.index, &rewrite, &work.reading.past.lines);
         rewrite = take(work, edits, &rewrite)?;
         let Some(again) = self::scope(work, how.stage.keep_recent, chunking, &rewrite)? else {
@@ -75,7 +75,7 @@ pub(crate) fn compact_conversation(
     stats.plan(&scope);
     let mut summaries = Batches::open(work, scope.prior.as_ref())?;
     if work.settings.mode == Mode::Show && matches!(how.summarizing.engine, EngineChoice::Chat(_)) {
-        // Nothing is asked, so that it is only known what comes out at most.
+        // Nothing is requested, so only the maximum size is known.
         summaries.expect(work, how, &read(work, &scope.chunks)?, &mut stats)?;
         expect(work, &scope, chars4(&summaries.view(how)), &mut rewrite);
         return Ok((rewrite, stats));
@@ -104,7 +104,7 @@ pub(crate) fn compact_conversation(
     Ok((rewrite, stats))
 }
 
-/// The view that would take the place of `scope`, whose chunks say what `read` has. Nothing changes.
+/// The view that would replace `scope`, whose chunks have the texts `read`. Nothing changes.
 pub(crate) fn view_of(
     work: &mut OpenSession<'_>,
     how: &Summaries,
@@ -118,7 +118,7 @@ pub(crate) fn view_of(
     Ok(summaries.view(how))
 }
 
-/// What is compacted of what `rewrite` leaves, where the newest `keep_recent` messages stay.
+/// The messages to compact after `rewrite`, keeping the newest `keep_recent` ones.
 pub(crate) fn scope(
     work: &OpenSession<'_>,
     keep_recent: usize,
@@ -129,7 +129,7 @@ pub(crate) fn scope(
     reading.named(Scope::of(reading.transcript(), &rewrite.dropped, keep_recent, chunking))
 }
 
-/// The chunks that are summarized as `how` says. What a server gets at once is for the person to say.
+/// The chunks that are summarized under `how`. Chunks for a server have the size that the user chose.
 fn chunking(how: &Summaries) -> Chunking {
     let bounded_before = match how.summarizing.engine {
         EngineChoice::Extract => Some(how.stage.clip_last as usize),
@@ -138,8 +138,8 @@ fn chunking(how: &Summaries) -> Chunking {
     Chunking { size: NonZeroUsize::new(how.stage.chunk_size).unwrap_or(NonZeroUsize::MIN), bounded_before }
 }
 
-/// Lets a draft with `edits` take the place of what `work` has read, of which `rewrite` was to be done; what is returned is
-/// still to be done to it.
+/// Replaces the session of `work` by a draft with `edits`; returns the part of `rewrite` that still has to be applied to the
+/// draft.
 pub(crate) fn take(work: &mut OpenSession<'_>, edits: Vec<Edit>, rewrite: &Rewrite) -> Result<Rewrite, CommandError> {
     let reading = &mut work.reading;
     let all = reading.past.pending.iter().cloned().chain(edits).collect();
@@ -149,14 +149,14 @@ pub(crate) fn take(work: &mut OpenSession<'_>, edits: Vec<Edit>, rewrite: &Rewri
     Ok(left)
 }
 
-/// What the model sees of all that goes.
+/// The visible tokens of all messages that are compacted.
 fn tokens_of(work: &OpenSession<'_>, scope: &Scope, rewrite: &Rewrite) -> Tokens {
     let index = &work.reading.index;
     let thinking = |line| index.thinking_of(line).map_or(Tokens::ZERO, |thinking| Tokens(thinking.text.into()));
     scope.gone.iter().map(|&line| rewrite.tokens(index, line) + thinking(line)).sum()
 }
 
-/// Takes what would go out of `rewrite`, with a view of so many tokens in its place, for a dry run.
+/// Marks the messages of `scope` in `rewrite` as removed and replaced by a view of `view` tokens, for a dry run.
 fn expect(work: &OpenSession<'_>, scope: &Scope, view: Tokens, rewrite: &mut Rewrite) {
     let index = &work.reading.index;
     for &line in &scope.gone {

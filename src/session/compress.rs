@@ -1,4 +1,4 @@
-//! Shortening texts, as `compress` and `run` do it.
+//! Shortening texts, for `compress` and `run`.
 
 use super::error::CommandError;
 use crate::report::calls::Calls;
@@ -12,7 +12,7 @@ use ctxc_engine::run::{MinKept, Outcome};
 use ctxc_transcript::Turn;
 use ctxc_transcript::text::Tokens;
 
-/// The texts that `selection` wants, of what `rewrite` has left.
+/// The texts that `selection` selects, after `rewrite`.
 pub(crate) fn tasks(
     work: &OpenSession<'_>,
     turns: &[Turn],
@@ -25,16 +25,15 @@ pub(crate) fn tasks(
     reading.named(read_tasks(&reading.file, &reading.index, &candidates, min_tokens, rewrite))
 }
 
-/// What came of tasks.
+/// The results of tasks.
 pub(crate) struct Shortened {
-    /// What came of each, in their order.
+    /// One for each task, in order.
     pub(crate) outcomes: Vec<Outcome>,
-    /// What was asked for them, where a server was.
+    /// The requests to the server; `None` without one.
     pub(crate) calls: Option<Calls>,
 }
 
-/// Runs `tasks` through the engine, refuses what keeps less of its facts than it has to, and adds to `rewrite` what came
-/// of them.
+/// Runs `tasks` through the engine, rejects results that keep too few facts, and adds the others to `rewrite`.
 pub(crate) fn shorten(
     work: &OpenSession<'_>,
     tasks: &[Task],

@@ -1,4 +1,4 @@
-//! What is said before texts leave the machine, and the question whether they may.
+//! The announcement before texts leave the machine, and the question for consent.
 
 use std::ops::ControlFlow;
 
@@ -18,7 +18,7 @@ use ctxc_store::{Archive, ArchiveUrl};
 use ctxc_transcript::Calibration;
 use ctxc_transcript::text::{Stopped, Tokens};
 
-/// What takes requests to `engine` as `asking` says. Replies are kept in `archive`, as of `session`.
+/// A runner for requests to `engine` with the settings of `asking`. Replies are cached in `archive` under `session`.
 pub(crate) fn runner<'a>(
     engine: &'a Chat,
     asking: &'a Asking,
@@ -34,13 +34,13 @@ pub(crate) fn runner<'a>(
     }
 }
 
-/// Waits for what a runner does.
+/// Blocks until a runner is done.
 pub(crate) fn wait<T>(running: impl Future<Output = T>) -> Result<T, CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("start the runtime")?;
     Ok(runtime.block_on(running))
 }
 
-/// Says what goes where, and asks a person who has not said yes before. `noun` is what one text is.
+/// Announces the requests, and asks for consent unless it was given. `noun` is the word for one text.
 pub(crate) fn offer(
     asked: &[Asked],
     expected: &CallsReport,
@@ -84,8 +84,7 @@ pub(crate) fn offer(
     Ok(())
 }
 
-/// Refuses to store a whole session in the archive at `url` where that is on a server, unless its user wants it (N-09). One
-/// that the server has already is there.
+/// Refuses to store a complete session in an archive on a server without consent (N-09), unless the server already has it.
 pub(crate) fn allow_on_server(url: &str, consent: Consent, is_there: bool, ui: &Ui) -> Result<(), CommandError> {
     let Ok(ArchiveUrl::Postgres(server)) = url.parse() else { return Ok(()) };
     if consent == Consent::Given || is_there {
@@ -100,13 +99,13 @@ pub(crate) fn allow_on_server(url: &str, consent: Consent, is_there: bool, ui: &
     Err(CommandError::from(error).hint("set keep_on_server = true in your own ctxc.toml, or use another --archive"))
 }
 
-/// Requests under way, as they are drawn.
+/// The progress of running requests.
 pub(crate) struct Running<'a> {
     ui: &'a Ui,
     progress: Progress,
-    /// Of each text, in `chars4` tokens.
+    /// The sizes of the texts, in `chars4` tokens.
     sizes: Vec<Tokens>,
-    /// Measures what is saved, where texts are shortened.
+    /// The scale of saved tokens; `None` for summaries.
     measure: Option<Calibration>,
     pub(crate) n_done: usize,
     n_again: u64,
@@ -116,14 +115,13 @@ pub(crate) struct Running<'a> {
 }
 
 impl<'a> Running<'a> {
-    /// Of texts of these sizes.
     pub(crate) fn start(name: &'static str, sizes: Vec<Tokens>, measure: Option<Calibration>, ui: &'a Ui) -> Self {
         let progress = Progress::start(ui, name, sizes.iter().map(|size| size.0).sum());
         let (saved, cost) = (Tokens::ZERO, Usd::ZERO);
         Self { ui, progress, sizes, measure, n_done: 0, n_again: 0, saved, cost, not_cached: None }
     }
 
-    /// Draws what has happened, and says whether to go on.
+    /// Shows the event, and returns whether to go on.
     pub(crate) fn take(&mut self, event: &Event<'_>) -> ControlFlow<()> {
         match event {
             Event::Finished { at, outcome, spent } => {
@@ -148,7 +146,7 @@ impl<'a> Running<'a> {
         if Stopped::check(self.ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 
-    /// Done and all, what was saved, and calls made again; the bar itself has the time left.
+    /// Shows the finished texts, the savings and the retries; the bar itself shows the remaining time.
     fn draw(&self) {
         let done = format!("{}/{}", self.n_done, self.sizes.len());
         let again = retries(self.n_again);
@@ -160,7 +158,7 @@ impl<'a> Running<'a> {
         });
     }
 
-    /// Ends the drawing; says whether results are not kept for another run.
+    /// Ends the progress bar, and warns if results were not cached.
     pub(crate) fn finish(self) {
         drop(self.progress);
         if let Some(error) = self.not_cached {
@@ -169,7 +167,7 @@ impl<'a> Running<'a> {
     }
 }
 
-/// What is left of a run that ends with nothing written, `n_cached` replies having been kept.
+/// A hint about a run that ended without a result, with `n_cached` replies in the archive.
 pub(crate) fn left_behind(n_cached: usize) -> String {
     if n_cached == 0 {
         return "nothing was written".to_owned();

@@ -1,11 +1,11 @@
-//! Whether a text has all of many others in it, in one pass.
+//! Searching a text for many others in one pass.
 
 use std::collections::HashMap;
 
-/// The bytes at its beginning by which a text is looked for.
+/// The length in bytes of the prefix by which a part is looked up.
 const HEAD: usize = 24;
 
-/// Whether each of `parts` is in `text`. To look for one after the other takes as many passes as there are parts.
+/// Whether `text` contains each of `parts`. Searching one after the other would take a pass for each part.
 pub(crate) fn contains_all(text: &str, parts: &[String]) -> bool {
     let mut missing: HashMap<&[u8], Vec<&str>> = HashMap::new();
     for part in parts {

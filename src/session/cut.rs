@@ -1,4 +1,4 @@
-//! Removing items that are named, or putting a summary in place of each.
+//! Removing named items, or replacing each by a summary.
 
 use std::collections::HashMap;
 
@@ -13,25 +13,25 @@ use ctxc_core::apply::{ArchiveRef, CutOutcome, Item, Named, Replacement, Rewrite
 use ctxc_core::apply::{Calls, cut_inputs, cut_named, find_named, read_calls};
 use ctxc_core::plan::{Place, Protected, Roles, Target};
 
-/// A target as it was typed, and the summary that is to take the place of what it names.
+/// A target and the summary that replaces the items it names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TargetSpec {
-    /// As it was typed.
+    /// The target as the user typed it.
     pub(crate) typed: String,
     pub(crate) target: Target,
     pub(crate) summary: Option<String>,
 }
 
-/// What a pattern that fits several messages means.
+/// The meaning of a pattern that matches several messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Matches {
-    /// One of them, and it is not known which.
+    /// Ambiguous: one of them is meant.
     One,
     /// All of them: `--all-matches`.
     All,
 }
 
-/// Targets, and how they are read.
+/// Targets and the rules for resolving them.
 #[derive(Debug)]
 pub(crate) struct Targets {
     pub(crate) specs: Vec<TargetSpec>,
@@ -40,7 +40,6 @@ pub(crate) struct Targets {
     pub(crate) unmatched: Unmatched,
 }
 
-/// What to cut.
 #[derive(Debug)]
 pub(crate) struct CutRequest {
     pub(crate) action: CutAction,
@@ -48,17 +47,17 @@ pub(crate) struct CutRequest {
     pub(crate) inputs: Inputs,
 }
 
-/// What becomes of targets of which none matches anything.
+/// The handling of targets without any match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unmatched {
-    /// They are an error (W-13).
+    /// An error (W-13).
     Refuse,
-    /// They are reported: an agent goes on from there.
+    /// A report, so that an agent can go on.
     Report,
 }
 
 impl Targets {
-    /// Refuses them where none matches anything, and that is an error.
+    /// Refuses targets without any match if that is an error.
     pub(crate) fn check(&self, mut matched: impl Iterator<Item = bool>) -> Result<(), CommandError> {
         let specs = &self.specs;
         if self.unmatched == Unmatched::Report || specs.is_empty() || matched.any(|is_matched| is_matched) {
@@ -70,21 +69,21 @@ impl Targets {
     }
 }
 
-/// What becomes of the long parameters of calls whose results go.
+/// The handling of long parameters of calls whose results are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Inputs {
-    /// They stay.
+    /// They are kept.
     Leave,
     /// They are shortened.
     Shorten,
 }
 
-/// What becomes of what is named.
+/// The operation on named items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CutAction {
-    /// It goes, and a placeholder says what was there.
+    /// Replaces an item by a placeholder.
     Discard,
-    /// A summary takes its place.
+    /// Replaces an item by a summary.
     Distill,
 }
 
@@ -104,7 +103,7 @@ impl CutAction {
     }
 }
 
-/// Cuts what is named of the session in `work`, and writes the result.
+/// Cuts the named items of the session in `work`, and writes the result.
 pub(crate) fn cut(request: &CutRequest, mut work: OpenSession<'_>) -> Result<CuttingReport, CommandError> {
     let CutRequest { action, targets, inputs } = request;
     let specs = &targets.specs;
@@ -138,10 +137,10 @@ pub(crate) fn cut(request: &CutRequest, mut work: OpenSession<'_>) -> Result<Cut
     Ok(CuttingReport::new(outcome, action.done(), rows, n_results, &shortened))
 }
 
-/// What each of `specs` names in `reading`, with the calls there.
+/// The items that each of `specs` names in `reading`, with the calls of the session.
 ///
 /// # Errors
-/// When the session cannot be read, or a target does not tell which of several it means.
+/// When the session cannot be read, or a target is ambiguous.
 pub(crate) fn find(
     action: CutAction,
     specs: &[TargetSpec],
@@ -157,7 +156,7 @@ pub(crate) fn find(
     Ok((calls, items))
 }
 
-/// The `items` that `specs` name, each with what takes its place.
+/// The `items` that `specs` name, each with its replacement.
 pub(crate) fn cuts<'a>(
     specs: &'a [TargetSpec],
     items: &[Vec<Item>],
@@ -170,13 +169,13 @@ pub(crate) fn cuts<'a>(
     specs.iter().zip(items).flat_map(of_one).collect()
 }
 
-/// The place and the handle of the call whose result `item` is.
+/// The place and the handle of the call with the result `item`.
 fn call_of(item: Item, calls: &Calls) -> Option<(Place, String)> {
     let Item::Result(call_idx) = item else { return None };
     Some((calls.calls.get(call_idx)?.call, calls.handles.get(call_idx)?.to_string()))
 }
 
-/// The calls of the session, where any of `targets` is a handle.
+/// The calls of the session; none are read if no target is a handle.
 pub(crate) fn calls_for<'a>(
     targets: impl IntoIterator<Item = &'a Target>,
     reading: &Reading,
@@ -188,7 +187,7 @@ pub(crate) fn calls_for<'a>(
     reading.named(calls)
 }
 
-/// What each target names. One that does not tell which of several it means is refused.
+/// The items that each target names. An ambiguous target is refused.
 fn items(
     action: CutAction,
     specs: &[TargetSpec],
@@ -219,10 +218,10 @@ fn items(
     specs.iter().zip(named).map(of_one).collect()
 }
 
-/// How many rows a hint lists.
+/// The maximum number of rows in a hint.
 const N_LISTED: usize = 20;
 
-/// `head`, and below it the rows, the first few of them.
+/// `head`, and below it the first [`N_LISTED`] rows.
 pub(crate) fn list(head: &str, rows: impl Iterator<Item = String>) -> String {
     let rows: Vec<String> = rows.collect();
     let more = rows.len().checked_sub(N_LISTED).filter(|n| *n > 0).map(|n| format!("and {n} more"));
@@ -230,7 +229,7 @@ pub(crate) fn list(head: &str, rows: impl Iterator<Item = String>) -> String {
     shown.fold(format!("{head}:"), |list, row| list + "\n  " + &row)
 }
 
-/// Refuses two different summaries for one thing.
+/// Refuses two different summaries for one item.
 fn refuse_two_summaries(specs: &[TargetSpec], items: &[Vec<Item>]) -> Result<(), CommandError> {
     let mut summaries: HashMap<Item, &TargetSpec> = HashMap::new();
     for (spec, items) in specs.iter().zip(items) {
@@ -256,7 +255,7 @@ fn is_cut(outcome: &CutOutcome) -> bool {
     matches!(outcome, CutOutcome::Cut { .. })
 }
 
-/// A row for each target. What two targets name stands in the row of the first.
+/// A row for each target. An item that two targets name is in the row of the first.
 fn rows(
     specs: &[TargetSpec],
     items: &[Vec<Item>],

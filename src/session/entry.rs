@@ -1,4 +1,4 @@
-//! What an id stands for in an archive: an operation, a line or a record.
+//! Resolving an id in an archive: an operation, a line or a record.
 
 use anyhow::anyhow;
 
@@ -6,16 +6,16 @@ use super::error::CommandError;
 use ctxc_store::{Archive, ArchiveError, DocumentId, ObjectKind, Operation};
 use ctxc_transcript::text::Digest;
 
-/// What an id stands for.
+/// The item that an id names.
 pub(crate) enum Named {
     Operation(Box<Operation>),
     Document(DocumentId),
 }
 
-/// What `id`, or what begins with it, stands for in `archive`, which is at `url`.
+/// The item in `archive`, which is at `url`, that `id` or a prefix of an id names.
 ///
 /// # Errors
-/// When nothing does, or several things do.
+/// When none matches, or several do.
 pub(crate) fn named(id: &str, archive: &dyn Archive, url: &str) -> Result<Named, CommandError> {
     // Ids and digests are written in lower case.
     let id = id.to_ascii_lowercase();
@@ -50,7 +50,7 @@ pub(crate) fn named(id: &str, archive: &dyn Archive, url: &str) -> Result<Named,
     }
 }
 
-/// The lines that had a digest which begins so, before `ctxc forget` masked something in them: placeholders still name it.
+/// Lines whose digest began with `id` before `ctxc forget` masked parts of them: placeholders still contain the old digest.
 fn masked(id: &str, archive: &dyn Archive) -> Result<Vec<DocumentId>, CommandError> {
     let mut lines = Vec::new();
     for (digest, _) in archive.object_keys(ObjectKind::Forgotten)? {

@@ -1,6 +1,6 @@
-//! How a command ends: done, done in part, or with an error that says what to do next.
+//! The end of a command: complete, partial, or an error with hints.
 //!
-//! The one place that knows how the failures of the library are explained: hints for each stand in [`explain`].
+//! The only place that explains failures of the library: [`explain`] adds the hints.
 
 use std::io;
 
@@ -16,21 +16,21 @@ use ctxc_engine::{EngineError, Remedy};
 use ctxc_transcript::session::{Candidate, SessionError};
 use ctxc_transcript::text::{Stopped, Tokens};
 
-/// How a command ended that did what it was asked.
+/// The result of a command that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Completion {
-    /// In full, or there was nothing to do.
+    /// Everything was done, or there was nothing to do.
     Full,
     /// With `--strict`: something was kept or failed.
     Partial,
-    /// In full, and what it looked for was found: errors in a transcript.
+    /// The check found errors in a transcript.
     Errors,
-    /// In full, and nothing was found.
+    /// The search found nothing.
     NoMatch,
 }
 
 impl Completion {
-    /// 0 for all, 3 for a part, 1 for errors that were found.
+    /// 0 for all, 3 for a part, 1 for errors that were found and for a search without a match.
     pub(crate) fn exit_code(self) -> u8 {
         match self {
             Self::Full => 0,
@@ -43,20 +43,20 @@ impl Completion {
 /// The kind of an error, which decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The arguments, the configuration or the environment do not make sense.
+    /// The arguments, the configuration or the environment are invalid.
     Usage,
     /// The work failed and nothing was written.
     Failed,
-    /// Somebody pressed Ctrl-C.
+    /// The user pressed Ctrl-C.
     Interrupted,
-    /// The reader of standard output went away.
+    /// The reader of standard output was closed.
     ClosedPipe,
 }
 
-/// Why a command ended without doing what it was asked.
+/// The error of a command.
 ///
-/// The text of an error of the library, with its context, fits after "cannot": `list /a: permission denied`. One that the
-/// program words itself is a sentence: `--timeout must be greater than 0`.
+/// The text of a library error with its context completes "cannot": `list /a: permission denied`. A message that the program
+/// words itself is a sentence: `--timeout must be greater than 0`.
 #[derive(Debug)]
 pub(crate) struct CommandError {
     kind: Kind,
@@ -69,7 +69,7 @@ pub(crate) fn too_low(target: Tokens, lowest: Tokens) -> CommandError {
     let error =
         anyhow!("target not reachable: {} tokens; the lowest reachable figure is {}", count(target.0), count(lowest.0));
     let error = CommandError::from(error);
-    // Nobody wants so few tokens.
+    // So few tokens are a mistyped percentage.
     match target.0 {
         percent @ ..=100 => error.hint(format!("for {percent} % of the context window, use {percent}%")),
         _ => error,
@@ -77,8 +77,7 @@ pub(crate) fn too_low(target: Tokens, lowest: Tokens) -> CommandError {
 }
 
 impl CommandError {
-    /// Arguments, a configuration or an environment that do not make sense. Exit code 2, but that of an interrupt where one
-    /// ended the reading of them.
+    /// Invalid arguments, configuration or environment. Exit code 2, or that of an interrupt if one ended their reading.
     pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Self {
         let explained = explain(error.into());
         let kind = if explained.kind == Kind::Interrupted { Kind::Interrupted } else { Kind::Usage };
@@ -90,32 +89,30 @@ impl CommandError {
         Self { kind: Kind::Interrupted, error: anyhow::anyhow!("interrupted"), hints: Vec::new() }
     }
 
-    /// The same error with one more hint on what to do next, a sentence without a full stop.
+    /// Adds a hint on what to do next, a sentence without a full stop.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// The same usage error once more, for what is refused each time.
+    /// A copy of a usage error, to refuse each later request with it.
     pub(crate) fn usage_again(&self) -> Self {
         Self { kind: Kind::Usage, error: anyhow!(self.sentence()), hints: self.hints.clone() }
     }
 
     /// The problem as a sentence, without hints.
     pub(crate) fn sentence(&self) -> String {
-        // Only a message that was worded here is a text and nothing else.
+        // Only a message that was worded in this program is a plain text without causes.
         let is_worded_here = self.error.is::<String>() || self.error.is::<&str>();
         let is_alone = self.error.chain().nth(1).is_none();
         let cannot = if is_worded_here && is_alone { "" } else { "cannot " };
         format!("{cannot}{:#}", self.error)
     }
 
-    /// The hints.
     pub(crate) fn hints(&self) -> &[String] {
         &self.hints
     }
 
-    /// Its kind.
     pub(crate) fn kind(&self) -> Kind {
         self.kind
     }
@@ -132,12 +129,12 @@ impl CommandError {
         ErrorReport { message: self.sentence(), hint, exit: self.exit_code() }
     }
 
-    /// The first cause of type `E` in the chain, if there is one.
+    /// The first cause of type `E` in the chain, if any.
     pub(crate) fn cause<E: std::error::Error + Send + Sync + 'static>(&self) -> Option<&E> {
         self.error.chain().find_map(|cause| cause.downcast_ref())
     }
 
-    /// Says what failed and what to do next; nothing where nobody listens any more.
+    /// Prints the problem and the hints; nothing if the output was closed.
     pub(crate) fn print(&self, ui: &Ui) {
         if self.kind == Kind::ClosedPipe {
             return;
@@ -148,7 +145,7 @@ impl CommandError {
         }
     }
 
-    /// The exit code of this end (U-02).
+    /// The exit code of the error (U-02).
     pub(crate) fn exit_code(&self) -> u8 {
         match self.kind {
             Kind::Failed | Kind::ClosedPipe => 1,
@@ -158,14 +155,14 @@ impl CommandError {
     }
 }
 
-/// Any error is a failure, unless [`explain`] knows better.
+/// Any error is a failure, unless [`explain`] finds another kind.
 impl<E: Into<anyhow::Error>> From<E> for CommandError {
     fn from(error: E) -> Self {
         explain(error.into())
     }
 }
 
-/// The kind of an error and the hints that go with it, from what stands in its chain.
+/// The kind of an error and its hints, from the causes in its chain.
 fn explain(error: anyhow::Error) -> CommandError {
     let is_closed_pipe = error
         .chain()
@@ -183,10 +180,10 @@ fn explain(error: anyhow::Error) -> CommandError {
     CommandError { kind, error, hints }
 }
 
-/// The variable that sets the key of the main server.
+/// The variable with the key of the main server.
 const MAIN_KEY: &str = "CTXC_API_KEY";
 
-/// What to do where a server, whose key the variable `key` sets, does not answer as it should.
+/// The hint for a failed request to a server whose key is in the variable `key`.
 pub(crate) fn remedy_hint(remedy: Remedy, key: &str) -> String {
     let hint = match remedy {
         Remedy::Key => return format!("check OPENROUTER_API_KEY or {key}"),
@@ -201,7 +198,7 @@ pub(crate) fn remedy_hint(remedy: Remedy, key: &str) -> String {
     hint.to_owned()
 }
 
-/// What to do where a result has no place, or its source no original.
+/// The hint for a failed write or a missing original.
 fn apply_hint(error: &ApplyError) -> Option<&'static str> {
     match error {
         ApplyError::Exists(_) => Some("use another file, or --force to overwrite it"),
@@ -236,7 +233,7 @@ fn apply_hint(error: &ApplyError) -> Option<&'static str> {
 
 fn session_hints(error: &SessionError) -> Vec<String> {
     let list = |head: &str| {
-        // The id is enough where it is found by it.
+        // An id is enough to find these again.
         let is_by_id = matches!(error, SessionError::Unknown { .. });
         let rows = error.candidates().iter().map(|it| match it.path.file_stem() {
             Some(id) if is_by_id => format!("\n  {}  {}", modified(it), id.to_string_lossy()),
@@ -266,7 +263,7 @@ fn session_hints(error: &SessionError) -> Vec<String> {
     }
 }
 
-/// A hint for a `name` that is no session and looks like a target or a word for the newest session.
+/// A hint for a `name` that is not a session but looks like a target or a word for the newest session.
 fn meant(name: &str) -> Option<String> {
     let is_size = name.starts_with(|c: char| c.is_ascii_digit()) && name.ends_with(['%', 'k', 'K', 'm', 'M']);
     if is_size {
@@ -276,12 +273,12 @@ fn meant(name: &str) -> Option<String> {
     is_latest.then(|| "for the newest session of this project, use latest".to_owned())
 }
 
-/// When it was last written, to the second and in UTC, and its path.
+/// The time of the last change, in UTC and whole seconds, and the path.
 pub(crate) fn describe(candidate: &Candidate) -> String {
     format!("{}  {}", modified(candidate), candidate.path.display())
 }
 
-/// When it was last written, to the second and in UTC.
+/// The time of the last change, in UTC and whole seconds.
 fn modified(candidate: &Candidate) -> String {
     let modified = Timestamp::try_from(candidate.modified).and_then(|time| time.round(Unit::Second));
     modified.map_or_else(|_| "-".to_owned(), |time| time.to_string())

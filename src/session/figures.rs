@@ -1,4 +1,4 @@
-//! The figures of a session that ctxc made, as the archive knows them (W-14).
+//! Figures from the archive about a session that ctxc made (W-14).
 
 use std::fs::File;
 use std::path::Path;
@@ -10,7 +10,7 @@ use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::{Digest, Tokens};
 use ctxc_transcript::{Calibration, Chain, Flags, Index, Usage, read_line};
 
-/// The figures that a session has from the one that it was made from.
+/// The figures that a session inherits from the one that it was made from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inherited {
     factor: f64,
@@ -18,7 +18,7 @@ pub(crate) struct Inherited {
 }
 
 impl Inherited {
-    /// The figures of the newest operation that wrote the session at `path`; `None` where the archive has none.
+    /// The figures of the newest operation that wrote the session at `path`; `None` if the archive has none.
     pub(crate) fn of(archive: &dyn Archive, path: &Path) -> Option<Self> {
         let path = std::path::absolute(path).ok()?;
         archive.operations(Operations::At(&path)).ok()?.iter().rev().find_map(Self::noted)
@@ -31,15 +31,15 @@ impl Inherited {
         Some(Self { factor, overhead: Tokens(tokens_after).saturating_sub(measure.scale(after)) })
     }
 
-    /// The calibration of a session that has these figures, if it has any.
+    /// The calibration of a session, with the inherited figures if there are any.
     pub(crate) fn calibration(inherited: Option<Self>, index: &Index, chain: &Chain) -> Calibration {
         let learnt = Calibration::learn(index, chain);
         inherited.map_or(learnt, |Self { factor, overhead }| learnt.with_base(factor, overhead))
     }
 }
 
-/// The usage that the client recorded last in the session in `file`, where ctxc has lowered it since (S-06). An archive that
-/// cannot be read says nothing.
+/// The last usage that the client recorded in the session in `file`, if ctxc has lowered it since (S-06); `None` if the archive
+/// cannot be read.
 pub(crate) fn lowered_from(archive: &dyn Archive, file: &File, index: &Index, chain: &Chain) -> Option<Tokens> {
     let mut messages = chain.messages(index).rev().map(|(_, line)| line);
     let line = messages.find(|&line| index.record(line).flags.any(Flags::USAGE))?;
@@ -53,7 +53,7 @@ pub(crate) fn lowered_from(archive: &dyn Archive, file: &File, index: &Index, ch
     context(&before).filter(|before| Some(*before) > context(now)).map(Tokens)
 }
 
-/// The origin of the context usage of a session: the client, or ctxc that lowered it, while nothing came after it.
+/// The origin of the context usage: the client, or ctxc if it lowered the figure, as long as no visible content follows it.
 pub(crate) fn origin(index: &Index, chain: &Chain, lowered_from: Option<Tokens>, calibration: &Calibration) -> Origin {
     let mut after = chain.lines.iter().rev().take_while(|line| !index.record(**line).flags.any(Flags::USAGE));
     let is_nothing_new = after.all(|line| index.record(*line).tokens == 0);

@@ -1,4 +1,4 @@
-//! The index of `ctxc find`, brought up to date with the sessions that are searched.
+//! The index of `ctxc find`, updated with the sessions to search.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -17,26 +17,26 @@ use ctxc_transcript::session::{
 };
 use ctxc_transcript::text::{Digest, Stopped};
 
-/// The sessions that are searched.
+/// The sessions to search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sessions<'a> {
     pub(crate) places: &'a Places,
     pub(crate) projects: Projects,
-    /// The folder of the current project, where that alone is searched.
+    /// The folder of the current project, if only that is searched.
     pub(crate) project: Option<&'a str>,
     /// The URL of the archive.
     pub(crate) archive: &'a str,
-    /// Where the index is, where the archive is on a server.
+    /// The folder for the index if the archive is on a server.
     pub(crate) data_dir: Option<&'a Path>,
 }
 
-/// The sources that the index has, by their keys, with their numbers.
+/// The sources in the index by key, with their numbers.
 type Known = HashMap<String, (i64, FindSource)>;
 
-/// The index, up to date with `sessions`, and the archive, where there is one.
+/// The index, updated with `sessions`, and the archive, if there is one.
 ///
 /// # Errors
-/// When the index cannot be used. A session that cannot be read is left out, and an archive that cannot is warned of.
+/// When the index cannot be used. A session that cannot be read is left out; an archive that cannot be read causes a warning.
 pub(crate) fn take_up(sessions: Sessions<'_>, ui: &Ui) -> Result<(FindIndex, Option<Box<dyn Archive>>), CommandError> {
     let url: ArchiveUrl = sessions.archive.parse().map_err(CommandError::usage)?;
     let mut index = match index_path(&url, sessions.data_dir) {
@@ -69,7 +69,7 @@ pub(crate) fn take_up(sessions: Sessions<'_>, ui: &Ui) -> Result<(FindIndex, Opt
     Ok((index, archive))
 }
 
-/// Where the index lies: beside an archive that is a file, else in the data folder (N-09). Each archive has its own.
+/// The path of the index: beside a file archive, else in the data folder (N-09). Each archive has its own.
 pub(crate) fn index_path(url: &ArchiveUrl, data_dir: Option<&Path>) -> Option<PathBuf> {
     match url {
         ArchiveUrl::Memory => None,
@@ -81,7 +81,7 @@ pub(crate) fn index_path(url: &ArchiveUrl, data_dir: Option<&Path>) -> Option<Pa
     }
 }
 
-/// Takes up what is new in the files; their keys.
+/// Indexes new content of the files; returns their keys.
 fn files(
     index: &mut FindIndex,
     known: &Known,
@@ -94,9 +94,9 @@ fn files(
     };
     let of_outputs: Vec<Candidate> = candidates.iter().flat_map(|session| saved_outputs(&session.path)).collect();
     candidates.extend(of_subagents);
-    // Of texts that have the words, the newest are ranked: those that are indexed last.
+    // A search ranks the newest texts that match, which are those indexed last.
     candidates.sort_by_key(|candidate| candidate.modified);
-    // They have the titles of their sessions.
+    // Saved tool results follow the sessions, whose titles they take.
     candidates.extend(of_outputs);
     let mut seen = HashSet::new();
     let mut changed = Vec::new();
@@ -130,7 +130,7 @@ fn files(
             take_up_file(index, file, ui.stop(), &mut progress)
         };
         match done {
-            // One that went away since, or cannot be read, is no reason to leave the others out.
+            // A file that was deleted since or cannot be read does not stop the others.
             Err(FindError::Read(error)) if !Stopped::is(&error) => {
                 ui.detail(format_args!("{key} was not searched: {error}"));
             }
@@ -140,20 +140,20 @@ fn files(
     Ok(seen)
 }
 
-/// The id of the session that a file is of, or that a subagent or a saved tool result belongs to.
+/// The id of the session that a file contains, or that its subagent or saved tool result belongs to.
 fn session_of(path: &Path) -> Option<String> {
     session_id(session_of_saved_output(path).as_deref().unwrap_or(path))
         .map(str::to_owned)
         .or_else(|| session_of_subagent(path).ok().flatten())
 }
 
-/// The name of the project folder in which a file lies, or some folder of it.
+/// The name of the project folder that contains a file, at any depth.
 fn project_of(path: &Path, places: &Places) -> String {
     let within = path.strip_prefix(&places.projects).ok().and_then(|path| path.components().next());
     within.map(|name| name.as_os_str().to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Takes up what is new in the archive; the keys of what it keeps.
+/// Indexes new content of the archive; returns the keys of its sessions.
 fn kept(
     index: &mut FindIndex,
     known: &Known,
@@ -186,7 +186,7 @@ fn is_other(stamp: &str, session: &KeptSession) -> bool {
     stamp != session.state
 }
 
-/// Forgets what is no longer there of what is searched.
+/// Drops sources that no longer exist from the searched part of the index.
 fn forget_others(
     index: &mut FindIndex,
     known: &Known,
@@ -205,7 +205,6 @@ fn forget_others(
     Ok(())
 }
 
-/// The name of the folder in which `path` lies.
 fn folder_name(path: &Path) -> String {
     path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Shrinking a session to a target, by no more than that takes (W-02).
+//! Shrinking a session to a target by removing no more than necessary (W-02).
 
 use super::checkpoint::Checkpoint;
 use super::error::{CommandError, too_low};
@@ -13,28 +13,27 @@ use ctxc_core::apply::{Rewrite, ThinkingReach};
 use ctxc_core::plan::{PruneStage, Stage, TruncateStage};
 use ctxc_transcript::text::Tokens;
 
-/// The most plans that are tried; each is corrected by the measured size of the one before.
+/// The maximum number of plans; each is corrected by the measured size of the one before.
 const MOST_PLANS: u32 = 4;
 
-/// What to fit a session to.
 #[derive(Debug)]
 pub(crate) struct FitRequest {
     pub(crate) target: Target,
     pub(crate) effort: Effort,
-    /// What is never removed.
+    /// The content that is never removed.
     pub(crate) protections: PruneStage,
-    /// How many of the earliest and of the latest summaries a view shows.
+    /// The numbers of earliest and of latest summaries that a view shows.
     pub(crate) clip: (u32, u32),
 }
 
-/// What is done about a target that cannot be reached.
+/// The handling of a target that cannot be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
     /// It is refused.
     Exact,
-    /// The oldest messages go: `--truncate`.
+    /// The oldest messages are removed: `--truncate`.
     Truncate,
-    /// The context comes as low as it can: `--best-effort`.
+    /// The context gets as small as possible: `--best-effort`.
     Best,
 }
 
@@ -62,7 +61,7 @@ pub(crate) fn fit(request: &FitRequest, work: &mut OpenSession<'_>) -> Result<Fi
     Ok(FitReport::new(outcome, target, rows, size, newest))
 }
 
-/// What was done to reach the target.
+/// The operation that reached the target.
 struct Fitted {
     rows: Vec<StageRow>,
     /// The size of the newest message that is compacted.
@@ -73,7 +72,7 @@ struct Fitted {
 }
 
 impl Fitted {
-    /// A context of `size` that stays as it is.
+    /// A context of `size` that is left unchanged.
     fn nothing(size: Tokens) -> Self {
         let (rewrite, reach) = (Rewrite::default(), ThinkingReach::BehindChange);
         Self { rows: Vec::new(), newest: None, rewrite, reach, size }
@@ -82,14 +81,14 @@ impl Fitted {
 
 /// A session on which plans are tried until one brings its context to the target.
 ///
-/// No result is below the lowest figure, and that is measured on a result: what is named can be reached.
+/// The lowest size is measured on an actual result, so every size that an error suggests can be reached.
 struct Fit<'a, 'w> {
     work: &'a mut OpenSession<'w>,
     request: &'a FitRequest,
     figures: Figures,
     how: Summaries,
     start: Checkpoint,
-    /// Plans for the lowest figure, once they are needed.
+    /// Plans for the lowest size, made when they are first needed.
     floors: Vec<Plan>,
     target: Tokens,
     before: Tokens,
@@ -113,7 +112,7 @@ impl<'a, 'w> Fit<'a, 'w> {
         if self.is_about(self.target, self.figures.left_by_removing()) {
             self.find_floors()?;
         }
-        // To carry the lowest figure out takes as long as all else.
+        // Carrying out the lowest plan takes as long as everything else.
         if !self.may_be_too_low(self.target)
             && let Some(fitted) = self.planned(Tokens::ZERO)?
             && !self.may_be_too_low(fitted.size)
@@ -130,12 +129,12 @@ impl<'a, 'w> Fit<'a, 'w> {
         }
     }
 
-    /// Whether the lowest figure may be above `size`; where floors were not needed it is not.
+    /// Whether the lowest size may be above `size`; `false` if floors were not needed.
     fn may_be_too_low(&self, size: Tokens) -> bool {
         self.floors.first().is_some_and(|plan| self.is_about(size, plan.left))
     }
 
-    /// Whether `size` is about that of a session of which `left` is left, or below it.
+    /// Whether `size` is below or about that of a session with `left` tokens of content.
     fn is_about(&self, size: Tokens, left: u64) -> bool {
         size <= self.work.estimate().context(Tokens(left + left / 16 + CLOSING))
     }
@@ -148,7 +147,7 @@ impl<'a, 'w> Fit<'a, 'w> {
         Ok(())
     }
 
-    /// The first plan that brings the context between `floor` and the target, carried out.
+    /// The first plan, carried out, that brings the context between `floor` and the target.
     fn planned(&mut self, floor: Tokens) -> Result<Option<Fitted>, CommandError> {
         let mut correction = 0;
         for _ in 0..MOST_PLANS {
@@ -161,7 +160,7 @@ impl<'a, 'w> Fit<'a, 'w> {
             if fitted.size <= self.target {
                 return Ok(Some(fitted));
             }
-            // By how much the plan was wrong, so that the same choice does not come again.
+            // The error of the plan, so that the next one differs.
             let estimate = self.work.estimate();
             let left = estimate.unscale(fitted.size.saturating_sub(estimate.overhead)).0 + 1;
             correction = left.saturating_sub(plan.left).max(correction + 1);
@@ -169,7 +168,7 @@ impl<'a, 'w> Fit<'a, 'w> {
         Ok(None)
     }
 
-    /// The lowest that can be reached; nothing is done where that makes the context no smaller.
+    /// The lowest reachable result; unchanged if no plan makes the context smaller.
     fn lowest(&mut self) -> Result<Fitted, CommandError> {
         self.find_floors()?;
         for plan in self.floors.clone() {
@@ -183,7 +182,7 @@ impl<'a, 'w> Fit<'a, 'w> {
         Ok(Fitted::nothing(self.before))
     }
 
-    /// Comes to terms with the `lowest` figure, which was carried out.
+    /// Accepts, truncates or refuses, given the `lowest` result, which was carried out.
     fn settle(&mut self, lowest: Fitted) -> Result<Fitted, CommandError> {
         if lowest.size <= self.target {
             return Ok(lowest);
@@ -202,13 +201,13 @@ impl<'a, 'w> Fit<'a, 'w> {
         }
     }
 
-    /// The session with so few of its newest messages that it is within the target. Without truncating, `lowest` is reached.
+    /// The session with as many of its newest messages as fit the target. `lowest` is reachable without truncating.
     fn truncated(&mut self, lowest: Tokens) -> Result<Fitted, CommandError> {
         let fitted = self.truncated_to(self.target)?;
         if fitted.size <= self.target {
             return Ok(fitted);
         }
-        // Only a try shows at which message a conversation can begin.
+        // Only a trial shows at which message a conversation can begin.
         let (mut below, mut reached) = (self.target.0, lowest.0);
         while below + 1 < reached {
             let target = Tokens(u64::midpoint(below, reached));
@@ -219,7 +218,7 @@ impl<'a, 'w> Fit<'a, 'w> {
 
     fn truncated_to(&mut self, Tokens(target): Tokens) -> Result<Fitted, CommandError> {
         self.start.restore(&mut self.work.reading)?;
-        // A truncation comes below its target, and refuses one below what precedes the first message.
+        // A truncation ends below its target, and refuses targets below the content before the first message.
         let target_tokens = target.max(self.work.estimate().overhead.0) + 1;
         let truncate = TruncateStage { name: "truncate".to_owned(), target_tokens };
         let stages = vec![self.figures.all_removed(), Stage::Truncate(truncate)];

@@ -1,5 +1,5 @@
-//! Planning a fit: the stages that bring a context just down to a target (W-02). Results go first, item by item; where they
-//! are not enough, the oldest messages are compacted into a summary of the size that is left.
+//! Planning a fit: the stages that bring a context just below a target (W-02). Results are removed first, item by item; if that
+//! is not enough, the oldest messages are compacted into a summary of the size that is left.
 
 use super::error::CommandError;
 use super::reading::Reading;
@@ -15,35 +15,35 @@ use ctxc_core::version::ThinkingPolicy;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Transcript};
 
-/// What closes an open tool loop is counted as, with room to spare.
+/// The `chars4` tokens reserved for the entry that closes an open tool loop, with a margin.
 pub(crate) const CLOSING: u64 = 64;
 
-/// A way to make a session smaller.
+/// The stages of a fit and their expected result.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) stages: Vec<Stage>,
-    /// The size of the newest message that is compacted, where some are.
+    /// The size of the newest message that is compacted; `None` if none is.
     pub(crate) newest: Option<Tokens>,
-    /// The `chars4` tokens that should be left of the session.
+    /// The expected size of the remaining content, in `chars4` tokens.
     pub(crate) left: u64,
 }
 
-/// What is known of a session before anything is removed from it.
+/// The sizes in a session before anything is removed.
 pub(crate) struct Figures {
     protections: PruneStage,
     items: Vec<Removable>,
     handles: Vec<String>,
-    /// The `chars4` tokens of the lines that stay of each item.
+    /// The `chars4` tokens of the lines that each item keeps.
     kept: Vec<u64>,
     thinking: ThinkingBehind,
     n_entries: usize,
-    /// What the model sees by now.
+    /// The visible content now, in `chars4` tokens.
     now: u64,
     messages: MessageSizes,
 }
 
 impl Figures {
-    /// Reads what can be removed.
+    /// Finds the removable items and their sizes.
     pub(crate) fn of(
         reading: &Reading,
         archive_ref: &ArchiveRef,
@@ -90,8 +90,8 @@ impl Figures {
         })
     }
 
-    /// The plan that brings the context to `target`; none where that is too low. What is left is less by `correction`
-    /// than it would be.
+    /// The plan that brings the context to `target`; `None` if no plan does. `correction` is subtracted from the tokens that
+    /// may be left.
     pub(crate) fn plan(
         &self,
         work: &mut OpenSession<'_>,
@@ -112,8 +112,8 @@ impl Figures {
         Ok(view.map(|view| self.compacting(work, &view, range, how)))
     }
 
-    /// Plans for the lowest figure, the lowest first: the oldest messages compacted and all results behind them removed, and
-    /// all results alone.
+    /// Plans for the lowest size, most effective first: compacting the oldest messages and removing all results after them,
+    /// then removing all results alone.
     pub(crate) fn floors(&self, work: &mut OpenSession<'_>, how: &Summaries) -> Result<Vec<Plan>, CommandError> {
         let left = self.left_by_removing();
         let masking = Plan { stages: vec![self.all_removed()], newest: None, left };
@@ -122,12 +122,12 @@ impl Figures {
         Ok(view.into_iter().chain([masking]).collect())
     }
 
-    /// The `chars4` tokens that are left once all removable results are removed.
+    /// The `chars4` tokens that remain after all removable results are removed.
     pub(crate) fn left_by_removing(&self) -> u64 {
         self.now.saturating_sub(self.removable())
     }
 
-    /// Compacts what is before `view`, and removes results behind it until what is left is in `range`.
+    /// Compacts the messages before `view`, and removes results after it until the remaining content is in `range`.
     fn compacting(&self, work: &OpenSession<'_>, view: &View, range: Range, how: &Summaries) -> Plan {
         let FitChoice { chosen, saved } = self.masks_behind(work, view, range);
         let stages = [
@@ -145,14 +145,14 @@ impl Figures {
         }
     }
 
-    /// The saving by removing the superseded results whole, in `chars4` tokens, thinking included.
+    /// The `chars4` tokens saved by removing superseded results completely, including thinking.
     pub(crate) fn superseded(&self) -> u64 {
         let is_superseded = |item: &Removable| item.class == RemovableClass::Superseded;
         let kept = self.items.iter().zip(&self.kept).filter(|(item, _)| is_superseded(item));
         self.saved(is_superseded) + kept.map(|(_, kept)| kept).sum::<u64>()
     }
 
-    /// What removing all that can be saves.
+    /// The `chars4` tokens saved by removing every removable item.
     pub(crate) fn removable(&self) -> u64 {
         self.saved(|_| true)
     }
@@ -163,14 +163,14 @@ impl Figures {
         going().map(|item| item.saved).sum::<u64>() + first.map_or(0, |first| self.thinking.after(first))
     }
 
-    /// The handle of the largest result that can be removed, and what that saves where none of its lines stays.
+    /// The handle of the largest removable result, and the saving if none of its lines is kept.
     pub(crate) fn largest(&self) -> Option<(&str, u64)> {
         let whole = self.items.iter().zip(&self.kept).map(|(item, kept)| (item.saved + kept, item.place));
         let ((saved, place), handle) = whole.zip(&self.handles).max_by_key(|((saved, _), _)| *saved)?;
         Some((handle, saved + self.thinking.after(place)))
     }
 
-    /// The stage that removes all that can be.
+    /// The stage that removes every removable item.
     pub(crate) fn all_removed(&self) -> Stage {
         self.prune_stage(&(0..self.items.len()).collect::<Vec<_>>())
     }
@@ -185,14 +185,14 @@ impl Figures {
         })
     }
 
-    /// The results to remove after `view`, so that the context is in `range`, or as near to it as possible.
+    /// The results to remove after `view` so that the context is in `range`, or as near to it as possible.
     fn masks_behind(&self, work: &OpenSession<'_>, view: &View, range: Range) -> FitChoice {
         let start = self.messages.place(view.start);
         let (behind, items): (Vec<usize>, Vec<Removable>) =
             (0..).zip(self.items.iter().copied()).filter(|(_, item)| item.place >= start).unzip();
         let whole = view.tokens + self.messages.from(view.start);
         let need = Need { least: whole.saturating_sub(range.most), most: whole.saturating_sub(range.least) };
-        // Behind a view no thinking is left to go.
+        // A view leaves no thinking after it.
         let choice = fit(&items, work.reading.chain.lines.len(), &ThinkingBehind::default(), need);
         let all = || FitChoice { chosen: (0..items.len()).collect(), saved: items.iter().map(|item| item.saved).sum() };
         let FitChoice { chosen, saved } = choice.unwrap_or_else(all);
@@ -200,15 +200,15 @@ impl Figures {
     }
 }
 
-/// How a fit summarizes: offline, by the built-in engine.
+/// The summaries of a fit: offline, by the built-in engine.
 pub(crate) fn summaries(clip_first: u32, clip_last: u32) -> Summaries {
     let (name, chunk_size) = ("compact".to_owned(), usize::MAX);
     let stage = CompactStage { name, chunk_size, clip_first, clip_last, ..CompactStage::default() };
     Summaries { summarizing: Summarizing::offline(), stage }
 }
 
-/// What may be left of the session for a context of at most `target`, and at least 3 % less; `correction` is left out
-/// besides. `None` where unattributed content is over the target alone.
+/// The range of `chars4` tokens for a context between 97 % and 100 % of `target`, less `correction`. `None` if unattributed
+/// content alone exceeds the target.
 fn range(estimate: &Calibration, target: Tokens, correction: u64) -> Option<Range> {
     let below = |context: u64| {
         let content = Tokens(context.checked_sub(estimate.overhead.0)?);

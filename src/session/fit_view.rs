@@ -1,4 +1,4 @@
-//! What of a session a fit compacts: as few of the oldest messages as leave room for a good view of them (W-02).
+//! Choosing the messages that a fit compacts: as few of the oldest as leave room for a good view of them (W-02).
 
 use std::num::NonZeroUsize;
 use std::ops::Range as Places;
@@ -17,42 +17,42 @@ use ctxc_transcript::scan::Kind;
 use ctxc_transcript::text::{Tokens, chars4};
 use ctxc_transcript::{Flags, LineSet, Messages, Owner, turns};
 
-/// What a view has beside its summary, before one was made: its frame and the state of the work.
+/// The first guess of a view's size without its summary: the frame and the state of the work, in `chars4` tokens.
 const FRAME: u64 = 700;
-/// The least that a summary is given.
+/// The minimum size of a summary, in `chars4` tokens.
 const LEAST_SUMMARY: u64 = 64;
-/// A summary of this part of what it stands for leaves little out; a larger share of the window is not kept for it.
+/// A summary of a fifth of the messages omits little; at most a fiftieth of the window is reserved for it.
 const SUMMARY_PART: u64 = 5;
 const WINDOW_PART: u64 = 50;
-/// How often a view is made to find its size.
+/// The maximum number of views that are made to find a size.
 const MOST_VIEWS: usize = 6;
-/// The largest prompt that has to stand whole in a view, in `chars4` tokens: what is longer was pasted, and is cut in the
-/// middle (K-05).
+/// The largest prompt that a view has to quote in full, in `chars4` tokens: longer ones were pasted and are cut in the middle
+/// (K-05).
 const WHOLE_PROMPT: Tokens = Tokens(1000);
 
-/// Where the context shall be, in `chars4` tokens of what the session holds.
+/// The target range of the remaining content, in `chars4` tokens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Range {
-    /// No more than this is left.
+    /// The upper limit.
     pub(crate) most: u64,
-    /// No less than this, where the items are small enough.
+    /// The lower limit, where the items are small enough to reach it.
     pub(crate) least: u64,
 }
 
 /// The messages of a session with their sizes, in `chars4` tokens.
 pub(crate) struct MessageSizes {
     messages: Messages,
-    /// The sizes of the messages without thinking, and after removal of their results.
+    /// The sizes of the messages as they are, and after removal of their results.
     sizes: Sums,
     least_sizes: Sums,
-    /// The prompts among it.
+    /// The sizes of the prompts among them.
     prompts: Sums,
     /// The first message that is never compacted.
     last_start: usize,
 }
 
 impl MessageSizes {
-    /// Sums up what each message of `reading` holds; `masked` removes all that can be.
+    /// Adds up the sizes of the messages of `reading`; `masked` removes every removable item.
     pub(crate) fn of(reading: &Reading, policy: ThinkingPolicy, masked: &Rewrite, protections: &PruneStage) -> Self {
         let (index, chain) = (&reading.index, &reading.chain);
         let messages = Messages::of(index, chain, &LineSet::default());
@@ -79,22 +79,22 @@ impl MessageSizes {
         Self { messages, sizes: sizes.into(), least_sizes: least_sizes.into(), prompts: prompts.into(), last_start }
     }
 
-    /// How many there are.
+    /// The number of messages.
     pub(crate) fn len(&self) -> usize {
         self.messages.groups.len()
     }
 
-    /// What all from `start` on hold.
+    /// The size of the messages from `start` on.
     pub(crate) fn from(&self, start: usize) -> u64 {
         self.sizes.from(start)
     }
 
-    /// Where the message `at` begins in the active chain; behind its end where there is none.
+    /// The position in the active chain at which the message `at` begins; `usize::MAX` if there is no such message.
     pub(crate) fn place(&self, at: usize) -> usize {
         self.messages.firsts.get(at).map_or(usize::MAX, |&place| place as usize)
     }
 
-    /// The `chars4` tokens of the newest messages before `start` that are compacted together.
+    /// The `chars4` tokens of the newest group of messages before `start` that can only be compacted together.
     pub(crate) fn newest_before(&self, start: usize) -> Tokens {
         let group = start.checked_sub(1).and_then(|at| self.messages.groups.get(at));
         let groups = self.messages.groups.get(..start).unwrap_or_default();
@@ -106,23 +106,23 @@ impl MessageSizes {
 /// A view of the messages before `start`.
 pub(crate) struct View {
     pub(crate) start: usize,
-    /// What its summary may have.
+    /// The token limit of its summary.
     pub(crate) limit: u64,
     pub(crate) tokens: u64,
 }
 
-/// The messages before one of them, as they are read for a view.
+/// The messages before `start`, as they are read for a view.
 struct Older {
     start: usize,
     scope: Scope,
     read: Vec<ReadChunk>,
-    /// What a person typed in them, with white space folded.
+    /// The prompts of at most [`WHOLE_PROMPT`] tokens, with white space folded.
     typed: Vec<String>,
 }
 
 impl MessageSizes {
-    /// The view with which the context comes into `range`: of as few messages as leave room for a good summary of them.
-    /// `None` where no summary fits.
+    /// The view that brings the context into `range`, covering as few messages as leave room for a good summary of them. `None`
+    /// if no summary fits.
     pub(crate) fn view(
         &self,
         work: &mut OpenSession<'_>,
@@ -146,12 +146,12 @@ impl MessageSizes {
                 older = self.older(work, start)?;
             }
             let Some(older) = &older else { return Ok(found) };
-            // A view is often smaller than its limit, for what was said twice stands in it once.
+            // A view is often smaller than its limit because it contains repeated texts once.
             let limit = room.saturating_sub(frame).max(if is_new { older.whole_limit() } else { LEAST_SUMMARY });
             let (tokens, is_whole) = older.view(work, how, limit)?;
             if tokens > room {
                 if limit == LEAST_SUMMARY {
-                    // More of the session makes room.
+                    // Compacting more messages makes room.
                     if at + 1 >= borders.len() {
                         return Ok(found);
                     }
@@ -160,7 +160,7 @@ impl MessageSizes {
                     frame += tokens - room + 8;
                 }
             } else if !is_whole {
-                // What was typed has to stand in it whole: more of the session makes room for that.
+                // Prompts must be quoted in full: compacting more messages makes room.
                 if at + 1 >= borders.len() {
                     return Ok(found);
                 }
@@ -179,8 +179,8 @@ impl MessageSizes {
         Ok(found)
     }
 
-    /// The smallest view of as many messages as may be, for the lowest figure that can be reached; none where removing
-    /// results alone, which leaves `masked` tokens, leaves no more.
+    /// The smallest view of as many messages as possible, for the lowest reachable size; `None` if removing results alone,
+    /// which leaves `masked` tokens, is at least as good.
     pub(crate) fn floor(
         &self,
         work: &mut OpenSession<'_>,
@@ -206,7 +206,7 @@ impl MessageSizes {
         Ok(found)
     }
 
-    /// The messages before `start`, read.
+    /// Reads the messages before `start`.
     fn older(&self, work: &mut OpenSession<'_>, start: usize) -> Result<Option<Older>, CommandError> {
         let keep_recent = self.len() - start;
         let Some(scope) =
@@ -221,28 +221,28 @@ impl MessageSizes {
         Ok(Some(Older { start, scope, read, typed }))
     }
 
-    /// Where messages may be parted, from the first on.
+    /// The positions at which messages may be separated, in order.
     fn borders(&self) -> Vec<usize> {
         let groups = &self.messages.groups;
         let is_border = |at: &usize| groups.get(*at) != groups.get(at - 1);
         (2..=self.last_start.min(groups.len())).filter(is_border).collect()
     }
 
-    /// What a good view of the messages before `start` has: all prompts, and a summary that leaves little out.
+    /// The expected size of a good view of the messages before `start`: all prompts, and a summary that omits little.
     fn good_view(&self, work: &OpenSession<'_>, start: usize) -> u64 {
         let prompts = self.prompts.between(0..start);
         let most = work.calibration.window.0 / WINDOW_PART;
         FRAME + prompts * 5 / 4 + (self.sizes.between(0..start).saturating_sub(prompts) / SUMMARY_PART).min(most)
     }
 
-    /// The border behind `at` before which `tokens` more are gone.
+    /// The first border after `at` that compacts at least `tokens` more.
     fn next_border(&self, borders: &[usize], at: usize, tokens: u64) -> usize {
         let from = borders.get(at).copied().unwrap_or_default();
         let behind = borders.iter().skip(at + 1).position(|&to| self.least_sizes.between(from..to) >= tokens);
         behind.map_or(borders.len() - 1, |behind| at + 1 + behind)
     }
 
-    /// The first border before `at` behind which `tokens` more stay.
+    /// The first border at or before `at` that leaves at most `tokens` more uncompacted.
     fn back(&self, borders: &[usize], at: usize, tokens: u64) -> usize {
         let to = borders.get(at).copied().unwrap_or_default();
         borders.iter().take(at + 1).position(|&from| self.least_sizes.between(from..to) <= tokens).unwrap_or(at)
@@ -250,12 +250,12 @@ impl MessageSizes {
 }
 
 impl Older {
-    /// A limit with which all that was typed should find room.
+    /// A limit that should leave room for all prompts.
     fn whole_limit(&self) -> u64 {
         self.typed.iter().map(|typed| chars4(typed).0).sum::<u64>() * 6 / 5 + LEAST_SUMMARY
     }
 
-    /// The size of the view with a summary of `limit`, and whether all that was typed stands in it.
+    /// The size of the view with a summary of `limit`, and whether it contains all prompts.
     fn view(&self, work: &mut OpenSession<'_>, how: &Summaries, limit: u64) -> Result<(u64, bool), CommandError> {
         let mut how = how.clone();
         how.summarizing.limit = Tokens(limit);
@@ -265,7 +265,7 @@ impl Older {
     }
 }
 
-/// The first message that is never compacted: with the last answer, what is protected, and all behind them.
+/// The first message that is never compacted: the last answer, the first protected message, or the newest, whichever is first.
 fn last_start(reading: &Reading, messages: &Messages, protections: &PruneStage) -> usize {
     let (index, chain) = (&reading.index, &reading.chain);
     let message_of = |place: usize| {
@@ -290,7 +290,7 @@ fn last_start(reading: &Reading, messages: &Messages, protections: &PruneStage) 
     [answer, step, turn].into_iter().flatten().fold(newest, usize::min)
 }
 
-/// The sums of the first so many of a list, so that any part of it is summed at once.
+/// Prefix sums, so that any range is summed in constant time.
 struct Sums(Vec<u64>);
 
 impl From<Vec<u64>> for Sums {
@@ -315,7 +315,6 @@ impl Sums {
     }
 }
 
-/// `text` with its white space folded.
 fn folded(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

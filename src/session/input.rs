@@ -1,6 +1,6 @@
-//! Opening a session to read: a file as it is, anything that cannot be read twice through a temporary file.
+//! Opening a session for reading: a file as it is, anything that can be read only once through a temporary file.
 //!
-//! The reader takes two passes (T-02), so what comes in has to be a regular file that can seek.
+//! The reader takes two passes (T-02), so it needs a regular file that can seek.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -14,23 +14,23 @@ use ctxc_transcript::foreign;
 use ctxc_transcript::foreign::Foreign;
 use ctxc_transcript::session::Found;
 
-/// A session that is open for reading, at its beginning.
+/// An open session, positioned at its start.
 #[derive(Debug)]
 pub(crate) struct Input {
-    /// A regular file: the session's own, or a temporary one with what came through a pipe.
+    /// A regular file: the session's own, or a temporary copy of what a pipe delivered.
     pub(crate) file: File,
-    /// Where the session is; nothing for standard input.
+    /// The path of the session; `None` for standard input.
     pub(crate) path: Option<PathBuf>,
 }
 
 impl Input {
-    /// Its name in messages: its path, or `standard input`.
+    /// The name in messages: the path, or `standard input`.
     pub(crate) fn name(&self) -> String {
         name_of(self.path.as_deref())
     }
 }
 
-/// Opens what a SESSION argument stands for.
+/// Opens the session that a SESSION argument names.
 ///
 /// # Errors
 /// When it cannot be read, or is the session of another agent.
@@ -52,7 +52,7 @@ pub(crate) fn open(found: &Found) -> Result<Input, CommandError> {
             name_of(path.as_deref())
         ))
         .hint("only Claude Code sessions are supported")),
-        // What came through a pipe has no place of its own.
+        // A spooled file must not be rewritten in place.
         None => Ok(Input { file, path: path.filter(|_| !is_spooled) }),
     }
 }
@@ -66,11 +66,11 @@ fn open_file(path: Option<&Path>) -> io::Result<(File, bool)> {
     if std::fs::metadata(path)?.is_file() {
         return Ok((File::open(path)?, false));
     }
-    // A named pipe or `<(command)` has a path and can be read only once. Nobody may ever write to it.
+    // A named pipe or `<(command)` has a path but can be read only once, and may wait for a writer forever.
     Ok((while_waiting(|| spool(File::open(path)?))?, true))
 }
 
-/// Whether `path` is a device, which may give bytes without an end.
+/// Whether `path` is a device, which may deliver bytes without end.
 #[cfg(unix)]
 fn is_device(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt;
@@ -80,26 +80,26 @@ fn is_device(path: &Path) -> bool {
     })
 }
 
-/// Elsewhere devices have no paths.
+/// Other platforms have no paths of devices.
 #[cfg(not(unix))]
 fn is_device(_path: &Path) -> bool {
     false
 }
 
-/// What may come through a pipe, which may have no end.
+/// Limits for input from a pipe, which may be endless.
 #[derive(Clone, Copy)]
 struct PipeLimits {
-    /// Within how many bytes the first entry begins.
+    /// The first entry has to begin within this number of bytes.
     first_entry: u64,
     /// The longest line, in bytes.
     line: u64,
-    /// The most bytes in all.
+    /// The maximum size of the input, in bytes.
     total: u64,
 }
 
 const LIMITS: PipeLimits = PipeLimits { first_entry: 16 << 20, line: 1 << 30, total: 64 << 30 };
 
-/// All of `input` in a file that has no name and goes when it is closed.
+/// Copies all of `input` to an unnamed file that is deleted when it is closed.
 fn spool(mut input: impl Read) -> io::Result<File> {
     let mut file = tempfile::tempfile()?;
     let mut watch = PipeWatch::new(LIMITS);
@@ -119,13 +119,13 @@ fn spool(mut input: impl Read) -> io::Result<File> {
     Ok(file)
 }
 
-/// How much came through a pipe.
+/// The state of the checks of piped input.
 struct PipeWatch {
     limits: PipeLimits,
     total: u64,
     /// The length of the last line so far.
     line: u64,
-    /// Whether a line began as an entry does.
+    /// Whether a line began with `{`, as an entry does.
     has_entry: bool,
 }
 
@@ -134,10 +134,10 @@ impl PipeWatch {
         Self { limits, total: 0, line: 0, has_entry: false }
     }
 
-    /// Takes the next bytes.
+    /// Checks the next bytes against the limits.
     ///
     /// # Errors
-    /// When what comes is no session, or has no end.
+    /// When the input is not a session, or exceeds a limit.
     fn look_at(&mut self, bytes: &[u8]) -> Result<(), &'static str> {
         if !self.has_entry {
             let mut pieces = bytes.split(|byte| *byte == b'\n');
@@ -166,9 +166,9 @@ impl PipeWatch {
     }
 }
 
-/// Whose session `file` is, if another agent's. Leaves the file at its beginning.
+/// The other agent whose session `file` is, if any. Leaves the file at its start.
 fn owner(file: &mut File) -> io::Result<Option<Foreign>> {
-    // At its full size from the start: growing costs more than reading.
+    // Full capacity at once: growing the buffer costs more than reading.
     let mut head = Vec::with_capacity(foreign::HEAD);
     file.take(foreign::HEAD as u64).read_to_end(&mut head)?;
     file.rewind()?;

@@ -1,4 +1,4 @@
-//! What commands that were killed left beside sessions and the archive.
+//! Files that killed commands left beside sessions and the archive.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,8 +11,8 @@ use ctxc_core::version::kept_sessions;
 use ctxc_store::{Archive, ArchiveUrl, Operations, leftover_folders};
 use ctxc_transcript::session::Places;
 
-/// The files and folders that killed commands left: beside the sessions that `archive` knows, in the folders of all
-/// projects, in the current folder, and beside the archive at `url`. What another process uses is not among them.
+/// The files and folders that killed commands left: beside the sessions that `archive` knows, in the folders of all projects,
+/// in the current folder, and beside the archive at `url`. Those that another process uses are not included.
 ///
 /// # Errors
 /// When the archive cannot be read.
@@ -44,7 +44,7 @@ pub(crate) fn leftovers(
     Ok(left.collect::<BTreeSet<_>>().into_iter().collect())
 }
 
-/// How many bytes the file at `path` has, or the files in that folder.
+/// The size in bytes of the file at `path`, or of the files in that folder.
 pub(crate) fn bytes_of(path: &Path) -> u64 {
     let files = if path.is_dir() {
         fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect()

@@ -1,5 +1,5 @@
-//! Searching by words and, where a server for it is configured, by meaning: what goes where is said, entries that have no
-//! vector yet get one, and both ranks become one. Without an answer the search goes by words alone.
+//! Searching by words and, with a configured server, by meaning: announces requests, embeds entries without a vector, and
+//! combines both rankings. Without a reply the search uses words alone.
 
 use std::ops::ControlFlow;
 
@@ -15,16 +15,16 @@ use ctxc_engine::redact::Redactor;
 use ctxc_store::{Archive, DocumentId, Hit, Query, Search, fuse};
 use ctxc_transcript::text::{Stopped, Tokens, chars4};
 
-/// How many entries get a vector in one search. Who searches waits for them.
+/// The maximum number of entries that one search embeds, since the user waits for them.
 const MOST_AT_ONCE: u32 = 1000;
 
-/// How many entries each of the two ranks has at least before they become one.
+/// The minimum length of each ranking before both are combined.
 const LEAST_RANKED: u32 = 50;
 
-/// What `query` finds in `archive`, whose index is up to date, best first, and how the search by meaning went.
+/// The entries of `archive` that match `query`, best first, and a report on the search by meaning. The index is up to date.
 ///
 /// # Errors
-/// When the archive cannot be read or written. A server that fails is warned of.
+/// When the archive cannot be read or written. A failing server only causes a warning.
 pub(crate) fn find(
     archive: &mut dyn Archive,
     query: &Query<'_>,
@@ -46,8 +46,7 @@ pub(crate) fn find(
     }
 }
 
-/// The entries that are most like the query; the inner error is why there are none, or nothing where a person did not want
-/// their texts to be sent.
+/// The entries nearest to the query; the inner error says why there are none, or is `None` if the user refused to send texts.
 type ByMeaning = Result<(Vec<Hit>, Meant), Option<EmbedError>>;
 
 fn by_meaning(
@@ -104,7 +103,7 @@ fn by_meaning(
     Ok(Ok((near, Meant { host, model: model.clone(), entries, tokens, cost })))
 }
 
-/// Says what goes where, and asks a person who has not said yes before; whether it may go.
+/// Announces the request, and asks for consent unless it was given; returns whether to send it.
 fn announce(
     entries: &[(DocumentId, String)],
     asked: &str,

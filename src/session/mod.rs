@@ -1,8 +1,8 @@
-//! What can be done to a session, for whoever asks: the command line, the MCP server, the plugin.
+//! Operations on a session, shared by the command line, the MCP server and the plugin.
 //!
-//! A session is read ([`reading`]), opened to be rewritten ([`open`]), changed by an operation (`cut`, `prune`, `compact`, `fit`,
-//! `restore`, or the stages of a `pipeline`), and written with all that follows ([`mod@write`]). [`options`] says how. Nothing
-//! here parses arguments or prints a result: an operation returns its report, and tells a `Ui` what it does meanwhile.
+//! A session is read ([`reading`]), opened for rewriting ([`open`]), changed by an operation (`cut`, `prune`, `compact`, `fit`,
+//! `restore`, or the stages of a `pipeline`), and written with all consequences ([`mod@write`]), as [`options`] say. Nothing
+//! here parses arguments or prints results: an operation returns a report and sends its progress to a `Ui`.
 
 pub(crate) mod archives;
 pub(crate) mod backups;

@@ -1,4 +1,4 @@
-//! What all verbs that rewrite a session have in common: reading it, carrying the plan out, saying what was done.
+//! The steps shared by all verbs that rewrite a session: read it, carry the plan out, report the result.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ use ctxc_store::Archive;
 use ctxc_transcript::text::{Digest, Tokens};
 use ctxc_transcript::{Calibration, Chain, Flags, Index, LineNo, Totals, Transcript};
 
-/// What is said of a session that has placeholders in a source.
+/// The warning about placeholders in a session that the archive does not know.
 pub(crate) const LOST_PAST: &str = "already edited by ctxc, and its original is not in this archive";
 
 /// A session that is being rewritten.
@@ -40,16 +40,16 @@ pub(crate) struct OpenSession<'a> {
     /// How its tokens are held against a context window, as was asked for.
     pub(crate) calibration: Calibration,
     pub(crate) totals: Totals,
-    /// The archive, to be read, where there is one.
+    /// The archive, opened for reading; `None` if there is none.
     pub(crate) archive: Option<Box<dyn Archive>>,
-    /// As which session the result stands where it is written to a file.
+    /// The session id that a result written to a file gets.
     pub(crate) identity: Identity,
-    /// The keys of versions that the result may come to again.
+    /// The keys of versions that an undo may restore.
     pub(crate) rendered: Vec<Digest>,
 }
 
-/// Has the result stand as the session `identity` where that is not its source's own, with the title that ctxc gave the
-/// file. A new session gets its id and its title later.
+/// Gives the result the session id `identity` if it differs from the source's, and the title that ctxc gave the file. A new
+/// session gets its id and its title later.
 fn stand_as(output: &Output, identity: Option<String>, own: Option<&String>, past: &KnownPast, rewrite: &mut Rewrite) {
     let Some(id) = identity.filter(|id| !matches!(output, Output::NewSession(_)) && Some(id) != own) else { return };
     let version = past.known.as_ref().and_then(|known| known.version.as_ref());
@@ -57,7 +57,7 @@ fn stand_as(output: &Output, identity: Option<String>, own: Option<&String>, pas
     rewrite.session = Some(id);
 }
 
-/// Puts what `plan` notes of items, and what it records, into what is written in its place.
+/// Moves the cuts and the records of `plan` into `rewrite`, which is rendered in its stead.
 fn note_plan(plan: Rewrite, rewrite: &mut Rewrite) {
     rewrite.cuts.entry(LineNo(0)).or_default().extend(plan.cuts.into_values().flatten());
     rewrite.records.extend(plan.records);
@@ -114,11 +114,11 @@ impl Written {
 
 /// The planned result of an operation.
 struct Rendering {
-    /// The session put together anew, where it is made of more than the file.
+    /// The session composed anew, if it consists of more than the file.
     rebased: Option<Rebased>,
     rewrite: Rewrite,
     consequences: Consequences,
-    /// What the model sees of it before anything has followed.
+    /// The visible content before the consequences.
     left: Totals,
 }
 
@@ -137,19 +137,19 @@ impl Rendering {
 /// As which session a result stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Identity {
-    /// As that which was read.
+    /// The id of the file that was read.
     File,
-    /// As the source of that.
+    /// The id of the source that the file was made from.
     Source,
 }
 
 impl<'a> OpenSession<'a> {
-    /// Reads the session, and warns of what is odd about it.
+    /// Reads the session, and warns about a broken chain.
     pub(crate) fn open(settings: &'a Rewriting, ui: &'a Ui) -> Result<Self, CommandError> {
         Self::of(settings, Reading::of(&settings.source, ui)?, ui)
     }
 
-    /// As [`Self::open`], of a session that has been read.
+    /// Opens a session that has been read.
     pub(crate) fn of(settings: &'a Rewriting, mut reading: Reading, ui: &'a Ui) -> Result<Self, CommandError> {
         reading.warn_of_chain(ui);
         let archive = match &settings.keep {
@@ -212,16 +212,16 @@ impl<'a> OpenSession<'a> {
         unchanged.map(|unchanged| CacheCost::of(before, after, self.calibration.context(unchanged)))
     }
 
-    /// Refuses a place that nothing could be written to, before work that costs time.
+    /// Refuses a destination that cannot be written to, before work that takes time.
     pub(crate) fn probe(&self) -> Result<(), CommandError> {
         probe(&self.settings.output, &self.reading)
     }
 
-    /// The size of the context if `rewrite` were carried out as it is by now, with all that follows from it and from what is
-    /// planned already, in the tokens that the user asked for.
+    /// The size of the context if `rewrite` were carried out now, with all consequences and with the edits that are already
+    /// planned, in the estimate that the user asked for.
     pub(crate) fn size(&self, rewrite: &Rewrite, reach: ThinkingReach) -> Result<Tokens, CommandError> {
         let Reading { index, chain, past, .. } = &self.reading;
-        // From nothing nothing follows, and what follows is found by reading the file again.
+        // An empty rewrite has no consequences, and finding consequences takes another pass over the file.
         if rewrite.is_nothing() && past.pending.is_empty() && reach == ThinkingReach::BehindChange {
             return Ok(self.estimate().context(rewrite.left(index, chain).context()));
         }
@@ -230,7 +230,7 @@ impl<'a> OpenSession<'a> {
         Ok(self.estimate().context(consequences.expected(left).context()))
     }
 
-    /// The size of the context by what `rewrite` itself takes out, whatever follows from it.
+    /// The size of the context after `rewrite` alone, without its consequences.
     pub(crate) fn size_of_stages(&self, rewrite: &Rewrite) -> Tokens {
         self.estimate().context(rewrite.left(&self.reading.index, &self.reading.chain).context())
     }
@@ -243,7 +243,7 @@ impl<'a> OpenSession<'a> {
         }
     }
 
-    /// How tokens are held against a target: calibrated unless something else was asked for.
+    /// The estimate to compare with a target: calibrated unless the user asked for another.
     pub(crate) fn estimate(&self) -> Calibration {
         match self.settings.estimate {
             Some(Estimate::Chars4) => Calibration::CHARS4,
@@ -262,7 +262,7 @@ impl<'a> OpenSession<'a> {
         self.rewrite(edits, plan, intent)
     }
 
-    /// The operation that is planned, of which `rewrite` is what is still to be done to the session as it is.
+    /// The planned operation, and the part of `rewrite` that still has to be applied to the draft.
     fn planned(&self, mut rewrite: Rewrite, reach: ThinkingReach) -> (Edits, Rewrite) {
         let reading = &self.reading;
         leave_derived(&mut rewrite, &reading.past.lines);
@@ -375,10 +375,10 @@ impl<'a> OpenSession<'a> {
         Ok(Written { done, deposit, fresh, after })
     }
 
-    /// Applies `edits` to the session, with all that follows from them; `plan` is their effect on the file as it is.
+    /// Applies `edits` to the session with all consequences; `plan` is their effect on the file as it is.
     fn render(&self, edits: &mut Edits, plan: Rewrite) -> Result<Rendering, CommandError> {
         let reach = if edits.removes_all_thinking { ThinkingReach::Everywhere } else { ThinkingReach::BehindChange };
-        // An undone operation may hold again, though the file is the session as it is.
+        // Undoing may make an earlier operation effective again, even if the file is the session itself.
         if (self.reading.is_composed() || turns_back(edits)) && !edits.is_nothing() {
             return self.compose(edits, plan, reach);
         }
@@ -390,14 +390,14 @@ impl<'a> OpenSession<'a> {
         Ok(Rendering { rebased: None, rewrite, consequences, left })
     }
 
-    /// The session put together anew with `edits`, of which `plan` is what they make of the file as it is, and what follows.
+    /// Composes the session anew with `edits`; `plan` is their effect on the file as it is.
     fn compose(&self, edits: &mut Edits, plan: Rewrite, reach: ThinkingReach) -> Result<Rendering, CommandError> {
         let identity_of = self.identity;
         let Self { settings, reading, .. } = self;
         let mut history = reading.past.history.with(edits.clone());
         let own_session = reading.past.known.as_ref().map(|known| known.state.session.clone());
         let read_as = archives::last_session(reading.session_file())?;
-        // Under which id the result stands: a fresh one, that of the file, or that of the source.
+        // The session id of the result: a fresh one, that of the file, or that of the source.
         let identity = match &settings.output {
             _ if reading.past.known.as_ref().is_none_or(|known| known.version.is_none()) => None,
             _ if identity_of == Identity::Source => own_session.clone(),
@@ -413,7 +413,7 @@ impl<'a> OpenSession<'a> {
             return Ok(Rendering { rebased: Some(rebased), rewrite, consequences: Consequences::default(), left });
         }
         let mut rebased = made.rebase(&history, identity.as_deref())?;
-        // What only undoes has no edits of its own: what it is told of thinking is about all that is rendered.
+        // An undo has no edits of its own, so its policy on thinking applies to everything that is rendered.
         let at_least = if edits.changes_something() { ThinkingPolicy::Remove } else { edits.thinking };
         let answers = made.answers(&rebased)?;
         if !answers.is_empty() {
@@ -477,7 +477,7 @@ impl<'a> OpenSession<'a> {
             }
             None => reading.transcript(),
         };
-        // What a draft has lost is no removed thinking, and what it has again was not in the file.
+        // Thinking that only the draft lost, or only the draft has again, does not count as removed.
         let (totals, own) = (Totals::of(&reading.index, &reading.chain), Totals::of(read.index, read.chain));
         let before = before.min(thinking(read.index, &mut read.chain.lines.iter().copied()));
         let removed = ThinkingRemoved {
@@ -493,12 +493,12 @@ impl<'a> OpenSession<'a> {
     }
 }
 
-/// Whether `edits` undo something, so that what was changed before may not hold.
+/// Whether `edits` undo something, so that earlier changes may no longer apply.
 fn turns_back(edits: &Edits) -> bool {
     !edits.undoes.is_empty() || !edits.gives_back.is_empty()
 }
 
-/// Warns of a session that ctxc shortened before, of which the archive knows nothing of that (N-05).
+/// Warns about a session that ctxc shortened before but whose original is not in the archive (N-05).
 fn warn_of_lost_past(reading: &mut Reading, ui: &Ui) -> Result<(), CommandError> {
     let is_source = reading.past.known.as_ref().is_none_or(|known| known.version.is_none());
     if is_source && reading.named(has_placeholder(reading.session_file()))? {

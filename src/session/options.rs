@@ -1,4 +1,4 @@
-//! What commands need, resolved from what was typed.
+//! The inputs of operations, resolved from the arguments.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -18,39 +18,39 @@ use ctxc_engine::{Price, Prices, Prompts, chat};
 use ctxc_transcript::session::Found;
 use ctxc_transcript::text::Tokens;
 
-/// What every command that rewrites a session needs.
+/// The settings that every command that rewrites a session needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Rewriting {
     pub(crate) source: Found,
-    /// The estimate that was asked for; without one it follows the purpose.
+    /// The estimate that the user asked for; `None` lets the purpose decide.
     pub(crate) estimate: Option<Estimate>,
     pub(crate) thinking: ThinkingPolicy,
     pub(crate) output: Output,
     pub(crate) keep: Keep,
-    /// Whether whole sessions may go there, where it is on a server.
+    /// Whether complete sessions may be stored in an archive on a server.
     pub(crate) on_server: Consent,
-    /// At how many bytes of that archive its user is warned.
+    /// The size of the archive, in bytes, above which the user is warned.
     pub(crate) keep_max: Option<u64>,
-    /// That archive, as what takes the place of a text names it.
+    /// The archive as placeholders name it.
     pub(crate) archive_ref: ArchiveRef,
-    /// The `--archive` that a later command has to repeat, without a password.
+    /// The `--archive` that later commands have to repeat, without a password.
     pub(crate) typed_archive: Option<String>,
     pub(crate) mode: Mode,
-    /// The context window that was named or is configured; without it the session tells.
+    /// The context window from the arguments or the configuration; `None` derives it from the session.
     pub(crate) window: Option<Tokens>,
 }
 
 impl Rewriting {
-    /// With the context window that was named, if any was.
+    /// Replaces the context window if `named` is set.
     pub(crate) fn in_window(self, named: Option<Tokens>) -> Self {
         Self { window: named.or(self.window), ..self }
     }
 }
 
-/// Where a rewritten transcript goes.
+/// The destination of a rewritten transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Output {
-    /// A new session beside the source, under this id or a fresh one.
+    /// A new session beside the source, with this id or a fresh one.
     NewSession(Option<Uuid>),
     /// This file; ids stay.
     File(PathBuf, Existing),
@@ -60,35 +60,34 @@ pub(crate) enum Output {
     InPlace(Existing),
 }
 
-/// Where originals are kept.
+/// The storage for originals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// In the archive at this URL.
+    /// The archive at this URL.
     In(String),
-    /// Nowhere: `--no-archive`.
+    /// None: `--no-archive`.
     Nowhere,
 }
 
-/// Whether the work is done or only shown.
+/// The choice between a real and a dry run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Done.
     Do,
-    /// Shown: `--dry-run`.
+    /// `--dry-run`.
     Show,
 }
 
-/// What shortens texts, and how it is asked.
+/// The engine that shortens texts, and its settings.
 #[derive(Clone, Debug)]
 pub(crate) enum EngineChoice {
-    /// What is built in.
+    /// The built-in engine.
     Extract,
-    /// A model behind a server.
+    /// A model on a server.
     Chat(Box<Asking>),
 }
 
 impl EngineChoice {
-    /// Its name, as `--engine` takes it.
+    /// The name that `--engine` takes.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Extract => "extract",
@@ -107,17 +106,17 @@ pub(crate) enum EngineName {
     Extract,
 }
 
-/// When a conversation is compacted, and into what.
+/// The settings of a compaction.
 #[derive(Clone, Debug)]
 pub(crate) struct Summaries {
-    /// How each of them is made.
+    /// The settings of each summary.
     pub(crate) summarizing: Summarizing,
-    /// What is summarized, when, and how much of it is shown; a view shows a summary at least.
+    /// The messages to summarize, the budget, and the number of summaries to show, which is at least one.
     pub(crate) stage: CompactStage,
 }
 
 impl Summaries {
-    /// Whether a context of `size` is to be compacted: the one rule for the verb, for a run and for the tool of agents.
+    /// Whether a context of `size` is to be compacted: one rule for the verb, for a run and for the MCP tool.
     pub(crate) fn is_called_for(&self, size: Tokens, trigger: Trigger) -> bool {
         match trigger {
             Trigger::OverBudget => size > self.budget(),
@@ -125,25 +124,25 @@ impl Summaries {
         }
     }
 
-    /// The context has to be over this before anything is done.
+    /// The size above which the context is compacted.
     pub(crate) fn budget(&self) -> Tokens {
         Tokens(self.stage.budget_tokens.unwrap_or_default())
     }
 }
 
-/// How a conversation is compacted, before its context window is known.
+/// The settings of a compaction before its context window is known.
 #[derive(Clone, Debug)]
 pub(crate) struct Compacting {
-    /// What does not depend on the window.
+    /// The settings that do not depend on the window.
     pub(crate) summaries: Summaries,
-    /// The part of the window that the context has to be over; `None` where it is always compacted.
+    /// The part of the window above which the context is compacted; `None` compacts always.
     pub(crate) budget: Option<Share>,
-    /// The most that a summary may have; without it 2 % of the window.
+    /// The maximum size of a summary; `None` for 2 % of the window.
     pub(crate) limit: Option<Tokens>,
 }
 
 impl Compacting {
-    /// How it is compacted in a context window of `window`. 2 % of it, in steps of 1,024, are 4,096 for 200,000 (K-05).
+    /// The settings for a context window of `window`. 2 % of 200,000, in steps of 1,024, are 4,096 (K-05).
     pub(crate) fn in_window(&self, window: Tokens) -> Summaries {
         const STEP: u64 = 1024;
         let mut summaries = self.summaries.clone();
@@ -162,7 +161,7 @@ pub(crate) struct Share(pub(crate) f64);
 impl FromStr for Share {
     type Err = String;
 
-    /// Reads `0.6` or `60%`.
+    /// Parses `0.6` or `60%`.
     fn from_str(text: &str) -> Result<Self, String> {
         let number = |text: &str| text.parse::<f64>().ok();
         let part = text.strip_suffix('%').map_or_else(|| number(text), |percent| Some(number(percent)? / 100.0));
@@ -172,7 +171,7 @@ impl FromStr for Share {
 }
 
 impl Share {
-    /// The part of `whole`, rounded to the nearest, and 1 at least.
+    /// The part of `whole`, rounded to the nearest, and at least 1.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -183,7 +182,7 @@ impl Share {
         ((whole as f64 * self.0).round() as u64).max(1)
     }
 
-    /// The part of this part.
+    /// The product of two parts.
     pub(crate) fn times(self, part: Self) -> Self {
         Self(self.0 * part.0)
     }
@@ -204,7 +203,7 @@ pub(crate) enum Estimate {
 pub(crate) enum Target {
     /// A part of the context window.
     Share(Share),
-    /// So many tokens.
+    /// A number of tokens.
     Tokens(Tokens),
 }
 
@@ -221,7 +220,7 @@ impl Target {
 impl FromStr for Target {
     type Err = String;
 
-    /// Reads `50%`, `60k` or `60000`.
+    /// Parses `50%`, `60k` or `60000`.
     fn from_str(text: &str) -> Result<Self, String> {
         if text.ends_with('%') {
             return text.parse().map(Self::Share).map_err(|_: String| "must be above 0% and at most 100%".to_owned());
@@ -230,49 +229,49 @@ impl FromStr for Target {
     }
 }
 
-/// When a conversation is compacted.
+/// The condition for a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trigger {
-    /// Once its context is over the budget.
+    /// Its context is over the budget.
     OverBudget,
-    /// Whatever its size: `--force`.
+    /// None: `--force`.
     Always,
 }
 
-/// How messages are summarized.
+/// The settings for summaries of messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Summarizing {
-    /// By whom.
+    /// The engine that writes them.
     pub(crate) engine: EngineChoice,
-    /// The most that a summary may have.
+    /// The maximum size of a summary.
     pub(crate) limit: Tokens,
-    /// What becomes of what the person typed.
+    /// The handling of prompts.
     pub(crate) prompts: Prompts,
-    /// Who summarizes; may be empty.
+    /// The persona of the summarizing model; may be empty.
     pub(crate) persona: String,
-    /// What a model is told instead of the default.
+    /// The prompt that replaces the default.
     pub(crate) prompt: Option<String>,
 }
 
 impl Summarizing {
-    /// Offline: by the built-in engine, which keeps prompts whole.
+    /// Offline: by the built-in engine, which quotes prompts in full.
     pub(crate) fn offline() -> Self {
         let (engine, prompts, persona) = (EngineChoice::Extract, Prompts::Whole, String::new());
         Self { engine, limit: Tokens::ZERO, prompts, persona, prompt: None }
     }
 }
 
-/// How entries are found by what they mean.
+/// The settings of a search by meaning.
 #[derive(Debug)]
 pub(crate) struct Meaning {
     pub(crate) server: EmbeddingServer,
-    /// What the model costs, where that is known.
+    /// The price of the model, if known.
     pub(crate) price: Option<Price>,
     pub(crate) consent: Consent,
     pub(crate) secrets: Secrets,
 }
 
-/// How a server is asked.
+/// The settings of requests to a server.
 #[derive(Clone, Debug)]
 pub(crate) struct Asking {
     pub(crate) server: chat::ChatSettings,
@@ -280,21 +279,21 @@ pub(crate) struct Asking {
     pub(crate) prices: Prices,
     pub(crate) consent: Consent,
     pub(crate) secrets: Secrets,
-    /// The variable that sets the key of the server.
+    /// The environment variable with the key of the server.
     pub(crate) key_variable: &'static str,
 }
 
-/// What becomes of secrets in texts that leave the machine.
+/// The handling of secrets in texts that leave the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Secrets {
-    /// Placeholders stand for them.
+    /// Placeholders replace them.
     Replaced,
     /// They are sent as they are: `--no-redact`.
     Sent,
 }
 
 impl Secrets {
-    /// What puts placeholders in their place, where that is wanted.
+    /// The redactor; `None` if secrets are sent.
     pub(crate) fn redactor(self) -> Option<Redactor> {
         match self {
             Self::Replaced => Some(Redactor::default()),
@@ -303,12 +302,12 @@ impl Secrets {
     }
 }
 
-/// Whether texts may be sent, or sessions stored on a server.
+/// The permission to send texts, or to store sessions on a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Consent {
-    /// They may: `--yes`, or the user's own configuration says so.
+    /// Given by `--yes` or the user's own configuration.
     Given,
-    /// A person at a terminal is asked.
+    /// To be asked for at a terminal.
     Ask,
 }
 

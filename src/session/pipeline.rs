@@ -1,4 +1,4 @@
-//! The stages of a pipeline, one after the other on one session: what `run` was told, or what `fit` has planned (B-11).
+//! The stages of a pipeline in sequence on one session: those of `run`, or those that `fit` planned (B-11).
 
 use anyhow::anyhow;
 
@@ -21,30 +21,29 @@ use ctxc_engine::run::{Outcome, Task, TaskPart};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::turns;
 
-/// A pipeline so far: each stage works on what the one before has left.
+/// A pipeline in progress: each stage works on the result of the one before.
 pub(crate) struct Pipeline<'a, 'w> {
     work: &'a mut OpenSession<'w>,
     engine: &'a EngineChoice,
-    /// How what is compacted is summarized; nothing where no stage compacts.
+    /// The settings for summaries; `None` if no stage compacts.
     summaries: Option<&'a Summaries>,
     sizes: Sizes,
     pub(crate) rewrite: Rewrite,
     pub(crate) reach: ThinkingReach,
-    /// The size of the context by now.
+    /// The size of the context now.
     pub(crate) size: Tokens,
 }
 
-/// How the size of the context between two stages is found.
+/// The measure of the context between two stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sizes {
-    /// With all that would follow from the stages so far.
+    /// Including all consequences of the stages so far.
     WithWhatFollows,
-    /// By what the stages themselves did.
+    /// The effects of the stages alone.
     OfStages,
 }
 
 impl<'a, 'w> Pipeline<'a, 'w> {
-    /// A pipeline that has done nothing yet.
     pub(crate) fn new(
         work: &'a mut OpenSession<'w>,
         engine: &'a EngineChoice,
@@ -57,7 +56,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
         Ok(pipeline)
     }
 
-    /// Carries `stage` out.
+    /// Runs `stage`.
     pub(crate) fn take(&mut self, stage: &Stage) -> Result<StageRow, CommandError> {
         let did = self.did(stage)?;
         let before = self.size;
@@ -153,7 +152,6 @@ impl<'a, 'w> Pipeline<'a, 'w> {
     }
 }
 
-/// Which messages `stage` compresses.
 fn selection(stage: &CompressStage) -> Selection {
     Selection {
         bands: stage.bands.clone(),
@@ -163,7 +161,7 @@ fn selection(stage: &CompressStage) -> Selection {
     }
 }
 
-/// Those of `tasks` that a plan has, with the targets that it gives them.
+/// The `tasks` that a plan contains, with their planned targets.
 fn planned(tasks: Vec<Task>, texts: &[PlannedText]) -> Vec<Task> {
     let target = |task: &Task| {
         let is_it = |text: &&PlannedText| text.line == task.line.number() && text.result == result_of(task);

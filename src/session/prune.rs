@@ -1,4 +1,4 @@
-//! Removing what is superseded, and what nobody needs any more.
+//! Removing superseded and obsolete content.
 
 use super::error::CommandError;
 use crate::report::prune::{PruneReport, why_unchanged};

@@ -1,4 +1,4 @@
-//! Ages, sizes and numbers of tokens as people type them: `30d`, `2GB`, `10k`.
+//! Parsing ages, sizes and numbers of tokens as people type them: `30d`, `2GB`, `10k`.
 
 use jiff::SignedDuration;
 
@@ -7,7 +7,7 @@ use ctxc_transcript::text::Tokens;
 /// An age: a whole number of hours, days, weeks or years of 365 days, such as `12h`, `30d`, `8w`, `1y`.
 ///
 /// # Errors
-/// What is wrong with it, for a person.
+/// A message for the user.
 pub(crate) fn age(text: &str) -> Result<SignedDuration, String> {
     let (number, unit) = parts(text);
     let hours = match unit {
@@ -18,7 +18,7 @@ pub(crate) fn age(text: &str) -> Result<SignedDuration, String> {
         _ => 0,
     };
     let age = number.parse::<i64>().ok().filter(|_| hours > 0).and_then(|number| number.checked_mul(hours));
-    // Nothing is older than the calendar of `jiff`.
+    // The calendar of `jiff` ends there.
     age.filter(|hours| *hours <= 24 * 365 * 9_000)
         .map(SignedDuration::from_hours)
         .ok_or_else(|| format!("{text:?} is not an age such as 12h, 30d, 8w or 1y"))
@@ -27,7 +27,7 @@ pub(crate) fn age(text: &str) -> Result<SignedDuration, String> {
 /// A size in decimal units, such as `500MB` or `1.5GB`, with or without a space; a bare number counts bytes.
 ///
 /// # Errors
-/// What is wrong with it, for a person.
+/// A message for the user.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     let (number, unit) = parts(text);
     let wrong = || format!("{text:?} is not a size such as 500MB or 2GB");
@@ -45,7 +45,7 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
 /// A number of tokens, such as `800`, `10k` or `1.5M`.
 ///
 /// # Errors
-/// What is wrong with it, for a person.
+/// A message for the user.
 pub(crate) fn tokens(text: &str) -> Result<Tokens, String> {
     let joined = without_commas(text);
     let (number, unit) = parts(joined.as_deref().unwrap_or(text));
@@ -61,7 +61,7 @@ pub(crate) fn tokens(text: &str) -> Result<Tokens, String> {
     }
 }
 
-/// `text` without the commas between groups of three digits; `None` where it has none, or others.
+/// `text` without the commas between groups of three digits; `None` if it has no commas or misplaced ones.
 fn without_commas(text: &str) -> Option<String> {
     let (first, rest) = text.trim().split_once(',')?;
     let is_number = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
@@ -72,13 +72,13 @@ fn without_commas(text: &str) -> Option<String> {
 /// A number of tokens above 0.
 ///
 /// # Errors
-/// What is wrong with it, for a person.
+/// A message for the user.
 pub(crate) fn some_tokens(text: &str) -> Result<Tokens, String> {
     let tokens = tokens(text)?;
     if tokens == Tokens::ZERO { Err("must be greater than 0".to_owned()) } else { Ok(tokens) }
 }
 
-/// `number` times `unit`, a power of ten, rounded down, and whether that is exact. Digit by digit, as a float would round.
+/// `number` times `unit`, a power of ten, rounded down, and whether that is exact. Digit by digit, since floats round.
 fn scaled(number: &str, unit: u64) -> Option<(u64, bool)> {
     let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
     let is_digits = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -95,7 +95,7 @@ fn scaled(number: &str, unit: u64) -> Option<(u64, bool)> {
     Some((value, is_exact))
 }
 
-/// The number at the beginning, and what stands behind it.
+/// The leading number, and the unit after it.
 fn parts(text: &str) -> (&str, &str) {
     let text = text.trim();
     text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()))

@@ -1,4 +1,4 @@
-//! Reading a transcript to its end: the index and the live chain, with progress where it takes long.
+//! Reading a whole transcript: its index and its active chain, with progress if it takes long.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -30,44 +30,44 @@ use ctxc_transcript::{Calibration, Chain, ChainEnd, Flags, Index, Transcript, re
 /// A transcript that has been indexed.
 #[derive(Debug)]
 pub(crate) struct Reading {
-    /// The file, to be read again.
+    /// The file, for further passes.
     pub(crate) file: File,
-    /// What messages call it.
+    /// The name in messages.
     pub(crate) name: String,
-    /// Where it is; nothing for standard input.
+    /// The path of the session; `None` for standard input.
     pub(crate) path: Option<PathBuf>,
-    /// Its name without the ending, which is the session's id where the client wrote it.
+    /// The file name without its extension, which is the session id if the client wrote the file.
     pub(crate) stem: Option<String>,
     pub(crate) index: Index,
     pub(crate) chain: Chain,
-    /// What the archive knows of it.
+    /// The history of the session in the archive.
     pub(crate) past: KnownPast,
-    /// The figures of what it was made from, once an archive was asked.
+    /// The figures of the session that this one was made from, once an archive was read.
     pub(crate) inherited: Option<Inherited>,
-    /// The usage that the client recorded last, where ctxc has lowered it since, once an archive was asked.
+    /// The last usage that the client recorded, if ctxc has lowered it since, once an archive was read.
     pub(crate) lowered_from: Option<Tokens>,
-    /// The session itself, where all this is of a draft: what a plan has made of it so far.
+    /// The session as it was read, if the fields above describe a draft of it.
     pub(crate) drafted: Option<Drafted>,
 }
 
-/// What the archive knows of a session, and what is planned for it.
+/// The history of a session in the archive, and the planned operation.
 #[derive(Debug)]
 pub(crate) struct KnownPast {
-    /// Which session it is; `None` for one that the archive does not have.
+    /// The session in the archive; `None` if the archive does not have it.
     pub(crate) known: Option<Known>,
-    /// The operations that it was rendered with, and those that it is to be rendered with as well.
+    /// The operations that produced the session, and those to be rendered with it.
     pub(crate) history: History,
-    /// Which lines of the session those of the file are.
+    /// The lines of the file as lines of the session.
     pub(crate) lines: Lines,
-    /// The id of the operation that is planned.
+    /// The id of the planned operation.
     pub(crate) operation: String,
-    /// Its edits so far, as the draft has them.
+    /// The edits of the planned operation so far, which the draft contains.
     pub(crate) pending: Vec<Edit>,
-    /// Operations that the archive does not have yet, before the one that is planned.
+    /// Operations before the planned one that are not in the archive yet.
     pub(crate) unsaved: Vec<Edits>,
 }
 
-/// The session of which a draft was made.
+/// The session that a draft was made from.
 #[derive(Debug)]
 pub(crate) struct Drafted {
     pub(crate) file: File,
@@ -76,7 +76,7 @@ pub(crate) struct Drafted {
 }
 
 impl Reading {
-    /// A file of which no line is an entry is no transcript at all.
+    /// A file without any entry is not a transcript.
     fn refuse_unless_transcript(&self) -> Result<(), CommandError> {
         let has = |flag| self.index.records.iter().any(|record| record.flags.any(flag));
         if has(Flags::ENTRY) || !has(Flags::MALFORMED) {
@@ -101,7 +101,7 @@ impl Reading {
         Err(CommandError::from(anyhow!("{name} {is}")).hint(hint))
     }
 
-    /// Warns of a conversation that does not go back to its beginning, or not on to its end.
+    /// Warns about a conversation whose chain does not reach its first or its last entry.
     pub(crate) fn warn_of_chain(&self, ui: &Ui) {
         let name = &self.name;
         match self.chain.end {
@@ -122,7 +122,7 @@ impl Reading {
         }
     }
 
-    /// Says that thinking is left out of all figures which a resume does not send, where there is some.
+    /// Reports thinking that no figure includes because a resume does not send it.
     pub(crate) fn note_unsent_thinking(&self, ui: &Ui) {
         let thinking = self.chain.lines.iter().filter_map(|&line| self.index.thinking_of(line)?.unsent);
         let unsent: Tokens = thinking.map(|tokens| Tokens(tokens.into())).sum();
@@ -135,30 +135,30 @@ impl Reading {
         }
     }
 
-    /// Opens and indexes what a SESSION argument stands for.
+    /// Opens and indexes the session that a SESSION argument names.
     pub(crate) fn of(found: &Found, ui: &Ui) -> Result<Self, CommandError> {
         let input = input::open(found)?;
         let len = input.file.metadata().map_or(0, |metadata| metadata.len());
-        // To its end, wherever that is by then.
+        // The file may grow until it is read to its end.
         let reading = Self::of_input(input, u64::MAX, len, ui)?;
         reading.say_found(found, ui);
         Ok(reading)
     }
 
-    /// The transcript as functions take it that read one.
+    /// The transcript as the functions of the core take it.
     pub(crate) const fn transcript(&self) -> Transcript<'_> {
         Transcript { file: &self.file, index: &self.index, chain: &self.chain }
     }
 
-    /// What was `done` with the session, whose error names it.
+    /// Adds the name of the session to an error.
     ///
     /// # Errors
-    /// When it failed.
+    /// When `done` is an error.
     pub(crate) fn named<T>(&self, done: Result<T, impl Into<anyhow::Error>>) -> Result<T, CommandError> {
         done.map_err(|error| error.into().context(format!("read {}", self.name)).into())
     }
 
-    /// Says which session it is, where it was not named.
+    /// Reports which session was found, unless its path or id was given.
     fn say_found(&self, found: &Found, ui: &Ui) {
         let Found::File { path, by } = found else { return };
         match by {
@@ -170,7 +170,7 @@ impl Reading {
         }
     }
 
-    /// As [`Self::of`], of the first `len` bytes of a file.
+    /// As [`Self::of`], limited to the first `len` bytes of a file.
     pub(crate) fn of_part(input: Input, len: u64, ui: &Ui) -> Result<Self, CommandError> {
         Self::of_input(input, len, len, ui)
     }
@@ -207,7 +207,7 @@ impl Reading {
         Ok(reading)
     }
 
-    /// What names the session in results. What cannot be read of it is not told.
+    /// The session as results identify it. Fields that cannot be read are omitted.
     pub(crate) fn session(&self) -> SessionRef {
         let own_id = self.path.as_deref().and_then(session_id).map(str::to_owned);
         SessionRef {
@@ -218,7 +218,7 @@ impl Reading {
         }
     }
 
-    /// The folder that was worked in, from the first active entry that names one.
+    /// The working directory, from the first active entry that has one.
     pub(crate) fn project(&self) -> io::Result<Option<String>> {
         let mut buffer = Vec::new();
         for &line in &self.chain.lines {
@@ -236,28 +236,27 @@ impl Reading {
         Ok(None)
     }
 
-    /// The context usage that the client recorded last.
+    /// The last context usage that the client recorded.
     pub(crate) fn measured(&self) -> Option<Tokens> {
         self.lowered_from.or_else(|| recorded_context(self.transcript()).ok().flatten())
     }
 
-    /// Takes over the figures that `archive` has of the session and of what it was made from.
+    /// Loads the figures that `archive` has of the session and of the one that it was made from.
     pub(crate) fn inherit(&mut self, archive: &dyn Archive) {
         self.inherited = self.path.as_deref().and_then(|path| Inherited::of(archive, path));
         self.lowered_from = figures::lowered_from(archive, &self.file, &self.index, &self.chain);
     }
 
-    /// The calibration of the session.
     pub(crate) fn calibration(&self) -> Calibration {
         Inherited::calibration(self.inherited, &self.index, &self.chain)
     }
 
-    /// The origin of its context usage.
+    /// The origin of the context usage.
     pub(crate) fn usage_origin(&self) -> Origin {
         figures::origin(&self.index, &self.chain, self.lowered_from, &self.calibration())
     }
 
-    /// Finds out what `archive` knows of the session.
+    /// Looks the session up in `archive`.
     pub(crate) fn recognise(&mut self, archive: &dyn Archive) -> Result<(), CommandError> {
         (_, self.past.known) = version::recognise(archive, &self.file, &self.index)?;
         let made = self.made(Some(archive));
@@ -266,7 +265,7 @@ impl Reading {
         Ok(())
     }
 
-    /// What the session is made of.
+    /// The parts that the session is composed of.
     pub(crate) fn made<'a>(&'a self, archive: Option<&'a dyn Archive>) -> Made<'a> {
         let (file, index) = match &self.drafted {
             Some(drafted) => (&drafted.file, &drafted.index),
@@ -275,7 +274,7 @@ impl Reading {
         Made { file, index, known: self.past.known.as_ref(), archive }
     }
 
-    /// How many lines a client has added to what ctxc wrote, or read.
+    /// The number of lines that a client has appended since ctxc first wrote or read the session.
     pub(crate) fn n_appended(&self) -> u64 {
         let Some(known) = &self.past.known else { return 0 };
         let earlier = known
@@ -287,31 +286,31 @@ impl Reading {
         earlier.sum::<u64>() + self.n_new()
     }
 
-    /// How many lines the archive does not have yet.
+    /// The number of lines that are not in the archive yet.
     pub(crate) fn n_new(&self) -> u64 {
         let index = self.drafted.as_ref().map_or(&self.index, |drafted| &drafted.index);
         let n_known = self.past.known.as_ref().map_or(0, |known| known.n_lines);
         u64::from(index.n_lines().saturating_sub(n_known))
     }
 
-    /// Whether a client has added to what ctxc wrote, or read.
+    /// Whether a client has appended lines since ctxc first wrote or read the session.
     pub(crate) fn has_grown(&self) -> bool {
         self.n_appended() > 0
     }
 
-    /// Whether the session is rendered from more than the file itself.
+    /// Whether the session consists of more than the file itself.
     pub(crate) fn is_composed(&self) -> bool {
         let version = self.past.known.as_ref().and_then(|known| known.version.as_ref());
         let is_changed = version.is_some_and(|version| !version.is_plain());
         is_changed || self.drafted.is_some() || !self.past.pending.is_empty()
     }
 
-    /// The operation that is planned, of which `edits` are all.
+    /// The planned operation with all its `edits`.
     pub(crate) fn edits(&self, edits: Vec<Edit>) -> Edits {
         Edits { operation: self.past.operation.clone(), edits, ..Edits::default() }
     }
 
-    /// Makes a draft of the session as `edits`, which are all that is planned, leave it.
+    /// A draft of the session with `edits`, which are all the planned ones.
     pub(crate) fn draft(
         &mut self,
         edits: Vec<Edit>,
@@ -324,8 +323,8 @@ impl Reading {
         Ok(draft)
     }
 
-    /// Puts the session as it was before all operations of ctxc in its place, with what a client added since, by what
-    /// `archive` has of it. Gives whether any operation had changed it.
+    /// Replaces the session by its state before all operations of ctxc, with the lines that a client has appended since, from
+    /// `archive`. Returns whether any operation had changed it.
     pub(crate) fn undo_all(&mut self, archive: &dyn Archive, ui: &Ui) -> Result<bool, CommandError> {
         self.recognise(archive)?;
         let standing = self.past.history.standing().filter(|operation| operation.undoes.is_empty());
@@ -339,7 +338,7 @@ impl Reading {
         Ok(true)
     }
 
-    /// Puts what the operations `ids` made of an earlier state of the session in its place.
+    /// Replaces an earlier state of the session by the result of the operations `ids`.
     #[cfg(feature = "mcp")]
     pub(crate) fn go_on_from(&mut self, ids: &[String], archive: &dyn Archive, ui: &Ui) -> Result<(), CommandError> {
         let known = self.past.history.ids();
@@ -355,7 +354,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Puts `answers`, the results of calls that have none yet, at the end of the session, as an operation of their own.
+    /// Appends `answers`, the results of calls that have none yet, as an operation of its own.
     #[cfg(feature = "mcp")]
     pub(crate) fn answer(
         &mut self,
@@ -377,21 +376,21 @@ impl Reading {
         Ok(())
     }
 
-    /// Puts `draft` in the place of the session, to be planned on.
+    /// Replaces the session by `draft`, for further planning.
     pub(crate) fn replace(&mut self, draft: Draft) {
         let Draft { file, index, chain, lines } = draft;
         let file = std::mem::replace(&mut self.file, file);
         let chain = std::mem::replace(&mut self.chain, chain);
         let index = std::mem::replace(&mut self.index, index);
         self.past.lines = lines;
-        // The session stays what was read first, whatever is drafted of it.
+        // The first file stays the session, however many drafts follow.
         if self.drafted.is_none() {
             let before = SourceState::of(&index, &chain);
             self.drafted = Some(Drafted { file, index, before });
         }
     }
 
-    /// The session as it is on the disk.
+    /// The session on disk.
     pub(crate) fn session_file(&self) -> &File {
         match &self.drafted {
             Some(drafted) => &drafted.file,
@@ -399,13 +398,13 @@ impl Reading {
         }
     }
 
-    /// The session as it is on the disk, to be rewritten.
+    /// The session on disk, as the source of a rewrite.
     pub(crate) fn origin(&self) -> RewriteSource<'_> {
         let file = self.drafted.as_ref().map_or(&self.file, |drafted| &drafted.file);
         RewriteSource { file, path: self.path.as_deref(), base: None }
     }
 
-    /// Reads the file once more: `read` gets it with a bar that `label` names, of `total` bytes.
+    /// Reads the file once more through `read`, with a progress bar named `label` that ends at `total` bytes.
     pub(crate) fn again<T>(
         &mut self,
         ui: &Ui,
@@ -418,21 +417,21 @@ impl Reading {
         Ok(read(watched, &self.index, &self.chain).with_context(|| format!("read {}", self.name))?)
     }
 
-    /// The bytes of the live lines.
+    /// The bytes of the active lines.
     pub(crate) fn live_bytes(&self) -> u64 {
         self.chain.live.iter().map(|line| u64::from(self.index.record(line).len)).sum()
     }
 }
 
-/// An id for an operation that is planned for the session called `stem`.
+/// An id for the planned operation.
 fn new_operation(stem: Option<&str>, path: Option<&Path>) -> String {
     let now = Timestamp::now();
-    // Two programs may plan at once, for one file.
+    // Two processes may plan for the same file at the same time.
     let what = format!("{} {}", now.as_nanosecond(), std::process::id());
     operation_id(now, stem.unwrap_or("-"), Digest::of(what.as_bytes()), path)
 }
 
-/// A reader whose bytes are counted by a bar.
+/// A reader that advances a progress bar.
 pub(crate) struct ProgressReader<'a, R> {
     reader: R,
     stop: &'a AtomicBool,

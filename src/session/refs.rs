@@ -1,4 +1,4 @@
-//! Listing what can be named in a session.
+//! Listing the items of a session that can be named.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -16,14 +16,13 @@ use ctxc_transcript::scan::Kind;
 use ctxc_transcript::text::{Pattern, chars4};
 use ctxc_transcript::{Calibration, IdHash, Index, LineNo};
 
-/// What to list.
 #[derive(Debug)]
 pub(crate) struct RefsRequest {
     pub(crate) state: Option<State>,
     pub(crate) tool: Option<String>,
     pub(crate) sort: Sort,
     pub(crate) lists_messages: bool,
-    /// The URL of the archive, which knows what is cut.
+    /// The URL of the archive, which knows the cut items.
     pub(crate) archive: Option<String>,
 }
 
@@ -36,7 +35,7 @@ pub(crate) enum Sort {
     Tokens,
 }
 
-/// Lists what can be named of the session that was read.
+/// Lists the items of the session that was read.
 pub(crate) fn list(request: &RefsRequest, mut reading: Reading) -> Result<Refs, CommandError> {
     let summaries = Summaries::of(request, &mut reading);
     let calls = reading.named(read_calls(reading.transcript(), &Protected::default()))?;
@@ -56,7 +55,7 @@ pub(crate) fn list(request: &RefsRequest, mut reading: Reading) -> Result<Refs, 
     Ok(Refs::new(reading.session(), measure, rows, request.lists_messages.then_some(messages)))
 }
 
-/// What stands in the place of something else and does not look like it, as far as the archive tells.
+/// Items that were replaced by summaries, which only the archive can tell from originals.
 #[derive(Default)]
 struct Summaries {
     calls: HashSet<String>,
@@ -64,7 +63,7 @@ struct Summaries {
 }
 
 impl Summaries {
-    /// An archive that cannot be asked is none.
+    /// An archive that cannot be read counts as none.
     fn of(request: &RefsRequest, reading: &mut Reading) -> Self {
         let archive = request.archive.as_deref().and_then(|url| archives::open_existing(url).ok());
         let Some(archive) = archive else { return Self::default() };
@@ -75,7 +74,7 @@ impl Summaries {
         let open = open_cuts(&lineage, &reading.past.history);
         let uuids = open.iter().filter(|cut| cut.call.is_none()).map(|cut| IdHash::of(cut.uuid.as_bytes()));
         let lines: HashMap<IdHash, LineNo> = Index::lines_of(&reading.index, uuids);
-        // Parameters that were shortened leave the result as it is.
+        // Shortened parameters leave the result as it is.
         let calls = open.into_iter().filter(|cut| cut.rule != "inputs").filter_map(|cut| cut.call);
         Self { calls: calls.collect(), texts: lines.into_values().collect() }
     }

@@ -1,4 +1,4 @@
-//! Restoring single items, whatever was removed since.
+//! Restoring single items, whatever was removed after them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,11 +67,11 @@ pub(crate) fn restore(
     Ok(RestoredReport::new(outcome, rows, is_source))
 }
 
-/// Refuses a session that the archive does not know.
+/// Refuses a session that is not in the archive.
 pub(crate) fn refuse_unknown(reading: &Reading) -> Result<(), CommandError> {
     match &reading.past.known {
         Some(_) => Ok(()),
-        // Of nothing, nothing was removed.
+        // An empty session has lost nothing.
         None if reading.index.n_lines() == 0 => Ok(()),
         None => {
             Err(ApplyError::NoOperation(reading.path.clone().unwrap_or_else(|| reading.name.clone().into())).into())
@@ -79,7 +79,7 @@ pub(crate) fn refuse_unknown(reading: &Reading) -> Result<(), CommandError> {
     }
 }
 
-/// The operations of `history` that hold, newest first, as the archive lists them.
+/// The effective operations of `history`, newest first, as the archive lists them.
 pub(crate) fn lineage(history: &History, archive: &dyn Archive) -> Result<Vec<Operation>, CommandError> {
     let mut lineage = Vec::new();
     for operation in history.standing().rev() {
@@ -88,8 +88,7 @@ pub(crate) fn lineage(history: &History, archive: &dyn Archive) -> Result<Vec<Op
     Ok(lineage)
 }
 
-/// The cuts that each target names; `None` where what it names is not cut. One that does not tell which of several it
-/// means is refused.
+/// The cuts that each target names; `None` if the item is not cut. An ambiguous target is refused.
 fn places(
     specs: &[TargetSpec],
     recalled: Vec<Recalled>,
@@ -119,7 +118,7 @@ fn places(
     specs.iter().zip(recalled).map(of_one).collect()
 }
 
-/// A row for each target. What two targets name stands in the row of the first.
+/// A row for each target. An item that two targets name is in the row of the first.
 fn rows(
     specs: &[TargetSpec],
     places: &[Option<Vec<usize>>],

@@ -1,5 +1,5 @@
-//! Shortening texts through an engine: what goes where is said and asked, calls are made and drawn, and what ended them
-//! early is explained. Tasks go in, what came of each comes out; nothing is written but cached results.
+//! Shortening texts through an engine: announces requests and asks for consent, shows progress, and explains why a run ended
+//! early. Only cached results are written.
 
 use std::ops::ControlFlow;
 
@@ -18,15 +18,15 @@ use ctxc_engine::run::{End, Event, Outcome, Ran, Spent, shorten_at_once};
 use ctxc_engine::{EngineError, Extract};
 use ctxc_transcript::text::Stopped;
 
-/// What came of tasks.
+/// The results of tasks.
 pub(crate) struct Shrunk {
-    /// What came of each, in their order.
+    /// One for each task, in order.
     pub(crate) ran: Ran,
-    /// What was asked, where a server was.
+    /// The requests to the server; `None` without one.
     pub(crate) calls: Option<Calls>,
 }
 
-/// What would be asked for `tasks`; `None` where no server would be.
+/// The requests that `tasks` would take; `None` without a server.
 pub(crate) fn expect(tasks: &[Task], choice: &EngineChoice, keep: &Keep) -> Result<Option<Calls>, CommandError> {
     let EngineChoice::Chat(asking) = choice else { return Ok(None) };
     let engine = Chat::new(asking.server.clone());
@@ -35,11 +35,10 @@ pub(crate) fn expect(tasks: &[Task], choice: &EngineChoice, keep: &Keep) -> Resu
     Ok(Some(Calls::expected(&questions, asking.server.endpoint.host())))
 }
 
-/// Shortens the texts of `tasks` of the session of `work` through the engine of `choice`. Results are cached where originals
-/// are kept.
+/// Shortens the texts of `tasks` of the session of `work` through the engine of `choice`. Results are cached in the archive.
 ///
 /// # Errors
-/// When the run was broken off, or ended in a way after which nothing is to be written.
+/// When the run was interrupted, or ended in a way that allows no write.
 pub(crate) fn shrink(tasks: &[Task], choice: &EngineChoice, work: &OpenSession<'_>) -> Result<Shrunk, CommandError> {
     match choice {
         EngineChoice::Extract => at_once(tasks, work.ui),
@@ -80,7 +79,7 @@ fn by_server(tasks: &[Task], asking: &Asking, work: &OpenSession<'_>) -> Result<
     Ok(Shrunk { ran, calls: Some(calls) })
 }
 
-/// Fails where a run has ended so that nothing is to be written, and says what of it is kept.
+/// Fails if a run ended in a way that allows no write, with a hint about cached results.
 fn refuse_unless_whole(ran: &Ran, host: &str, has_cache: bool) -> Result<(), CommandError> {
     let n_done = ran.spent.iter().zip(&ran.outcomes).filter(|(spent, outcome)| has_reply(spent, outcome)).count();
     let kept = left_behind(if has_cache { n_done } else { 0 });
@@ -100,7 +99,7 @@ fn has_reply(spent: &Spent, outcome: &Outcome) -> bool {
     spent.calls > 0 && !matches!(outcome, Outcome::Failed(_)) && !outcome.is_not_asked()
 }
 
-/// Says why tasks have no reply where the run has gone on all the same.
+/// Warns about tasks without a reply if the run went on nevertheless.
 fn warn_of_end(ran: &Ran, asking: &Asking, ui: &Ui) {
     let n_failed = ran.outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Failed(_))).count() as u64;
     if let Some(error) = ran.last_error.as_ref().filter(|_| n_failed > 0) {

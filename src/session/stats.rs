@@ -8,8 +8,8 @@ use crate::terminal::ui::Ui;
 use ctxc_core::plan::Bands;
 use ctxc_transcript::text::Tokens;
 
-/// Measures the session that was read. `archive` is the URL of that which knows of figures that ctxc lowered; `window` is
-/// the context window that was named or is configured, without which the session tells.
+/// Measures the session that was read. `archive` is the URL of the archive that knows the figures that ctxc lowered; `window`
+/// is the context window from the arguments or the configuration; `None` derives it from the session.
 ///
 /// # Errors
 /// When the session cannot be read.
@@ -20,7 +20,7 @@ pub(crate) fn measure(
     window: Option<Tokens>,
     ui: &Ui,
 ) -> Result<Stats, CommandError> {
-    // Statistics need no archive.
+    // Statistics work without an archive.
     if let Some(archive) = archive.and_then(|url| archives::open_existing(url).ok()) {
         session.inherit(&*archive);
     }

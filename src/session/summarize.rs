@@ -1,5 +1,5 @@
-//! Summaries of messages through the engine that was chosen: what goes where is said and asked, calls are made and drawn,
-//! and what went wrong is explained. Nothing is written but cached results.
+//! Summaries of messages through the chosen engine: announces requests and asks for consent, shows progress, and explains
+//! failures. Only cached results are written.
 
 use std::ops::ControlFlow;
 
@@ -14,10 +14,10 @@ use ctxc_engine::run::{Summarized, SummaryError, summarize_at_once};
 use ctxc_engine::{Extract, Said, Summarize};
 use ctxc_transcript::text::{Stopped, Tokens, chars4};
 
-/// What would be asked to summarize `chunks`; `None` where no server would be.
+/// The requests that summarizing `chunks` would take; `None` without a server.
 ///
 /// # Errors
-/// When what was paid for before cannot be read.
+/// When cached results cannot be read.
 pub(crate) fn expect(
     chunks: &[Vec<Said>],
     existing: &str,
@@ -32,7 +32,7 @@ pub(crate) fn expect(
     Ok(Some(CallsReport::expected(&asked, n_secrets, asking.server.endpoint.host())))
 }
 
-/// What was asked for `made`; `None` where no server was.
+/// The requests made for `made`; `None` without a server.
 pub(crate) fn calls(made: &Summarized, how: &Summarizing) -> Option<CallsReport> {
     match &how.engine {
         EngineChoice::Extract => None,
@@ -40,11 +40,11 @@ pub(crate) fn calls(made: &Summarized, how: &Summarizing) -> Option<CallsReport>
     }
 }
 
-/// Summarizes each of `chunks`, each with the summary so far; the first gets `existing`. Results are cached
-/// where originals are kept, as of `session`.
+/// Summarizes each of `chunks`, each with the summary so far; the first gets `existing`. Results are cached in the archive
+/// under `session`.
 ///
 /// # Errors
-/// When one of them has no summary; then there is none at all.
+/// When one of them has no summary; then none is returned.
 pub(crate) fn summarize(
     chunks: &[Vec<Said>],
     existing: &str,
@@ -67,7 +67,7 @@ pub(crate) fn summarize(
     let engine = Chat::new(asking.server.clone());
     let mut runner = runner(&engine, asking, archive.as_mut(), session);
     let (asked, n_secrets) = runner.expect_summaries(chunks, &wanted)?;
-    // Secrets are numbered in the order of the requests.
+    // The placeholders of secrets are numbered in the order of the requests.
     runner.redactor = asking.secrets.redactor();
     if how.prompt.as_ref().is_some_and(|prompt| !prompt.contains("{existing_summary}")) {
         ui.warning("the prompt has no {existing_summary}: summaries do not build on each other");
@@ -93,7 +93,7 @@ fn start<'a>(chunks: &[Vec<Said>], ui: &'a Ui) -> Running<'a> {
     Running::start("summarizing", sizes, None, ui)
 }
 
-/// Why there are no summaries, and what is kept all the same.
+/// The error of failed summaries, with a hint about cached results.
 fn refused(failure: SummaryError, asking: Option<&Asking>, n_chunks: usize, n_cached: usize) -> CommandError {
     let kept = left_behind(n_cached);
     match failure {
@@ -101,7 +101,7 @@ fn refused(failure: SummaryError, asking: Option<&Asking>, n_chunks: usize, n_ca
         SummaryError::Engine(at, mut cause) => {
             let host = asking.map(|asking| format!(" by {}", asking.server.endpoint.host())).unwrap_or_default();
             let place = format!("summarize part {} of {n_chunks}{host}", at + 1);
-            // The key of this server may be another than that of the main one.
+            // The summarizing server may have another key than the main server.
             let remedy = asking.and_then(|asking| Some(remedy_hint(cause.remedy.take()?, asking.key_variable)));
             let error = CommandError::from(anyhow::Error::new(cause).context(place));
             remedy.into_iter().fold(error, CommandError::hint).hint(kept)

@@ -1,4 +1,4 @@
-//! Where a rewritten transcript lands, and what is said of it.
+//! Writing a rewritten transcript to its destination, and the words for the result.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ use ctxc_store::{Archive, hide_password};
 use ctxc_transcript::Chain;
 use ctxc_transcript::session::{session_id, sidecar_dir};
 
-/// A new session: its id, and the file that it will be.
+/// A new session: its id, and the path of its file.
 pub(crate) struct FreshSession {
     pub(crate) id: Uuid,
     pub(crate) path: PathBuf,
@@ -38,19 +38,18 @@ pub(crate) struct FreshSession {
 pub(crate) fn fresh(output: &Output, path: Option<&Path>) -> Option<FreshSession> {
     let (Output::NewSession(id), Some(path)) = (output, path) else { return None };
     let id = id.unwrap_or_else(Uuid::new_v4);
-    // A link is followed, so that the new session stands where the client looks for it: beside the link.
+    // A link is not resolved, so that the new session is beside the link, where the client looks for it.
     Some(FreshSession { id, path: path.with_file_name(format!("{id}.jsonl")) })
 }
 
-/// Makes `rewrite`, which is what `verb` does to the session called `title`, one of a new session: its id, and a title for
-/// the picker.
+/// Makes the result of `verb` a new session: with its own id, and a title for the picker made from `title`.
 pub(crate) fn into_session(verb: &str, fresh: &FreshSession, title: &str, rewrite: &mut Rewrite) {
     let id = fresh.id.to_string();
     rewrite.appended.push(title_line(&id, &title_after(verb, title)));
     rewrite.session = Some(id);
 }
 
-/// Refuses a place that nothing could be written to, before any work is done for it.
+/// Refuses a destination that cannot be written to, before any work is done.
 pub(crate) fn probe(output: &Output, reading: &Reading) -> Result<(), CommandError> {
     let origin = reading.origin();
     let destination = match output {
@@ -64,32 +63,32 @@ pub(crate) fn probe(output: &Output, reading: &Reading) -> Result<(), CommandErr
     Ok(apply::probe(&origin, &destination, Timestamp::now())?)
 }
 
-/// What is done, and on whose behalf.
+/// The inputs of one write.
 pub(crate) struct WriteJob<'a> {
     pub(crate) verb: &'static str,
     pub(crate) output: &'a Output,
     pub(crate) keep: &'a Keep,
     pub(crate) fresh: Option<&'a FreshSession>,
-    /// What the session is called, for lists of what the archive keeps.
+    /// The title of the session in lists of the archive.
     pub(crate) title: String,
-    /// Whether the result is the session as it is.
+    /// Whether the result is an unchanged copy of the session.
     pub(crate) is_copy: bool,
-    /// What it costs, as far as it is known before it is written.
+    /// The cost of the operation, as far as it is known before writing.
     pub(crate) cost: OperationCost,
 }
 
-/// What is written: a plan for the file itself, or its session put together anew.
+/// The content to write: a plan for the file itself, or its session composed anew.
 pub(crate) struct Changes<'a> {
     pub(crate) rewrite: &'a Rewrite,
     pub(crate) edits: Edits,
-    /// By how much what the model sees is smaller than in the session without operations.
+    /// The visible `chars4` tokens saved compared with the session without operations.
     pub(crate) saved: i64,
     pub(crate) rebased: Option<Rebased>,
 }
 
 impl WriteJob<'_> {
-    /// Writes, checks, archives and swaps. The index and the chain of `reading` are those of the result afterwards. Gives
-    /// also what of the session was new to the archive.
+    /// Writes, checks, archives and swaps. Afterwards the index and the chain of `reading` are those of the result. Also
+    /// returns the size of the content that was new to the archive.
     pub(crate) fn run(
         self,
         reading: &mut Reading,
@@ -106,7 +105,7 @@ impl WriteJob<'_> {
             report: serde_json::to_string(&self.cost).ok(),
             stop: ui.stop(),
         };
-        // Only the file of a session has a folder of its own; another of the same name is somebody else's.
+        // Only a session file has a folder of its own; a folder of the same name beside another file is unrelated.
         let session_file = reading.path.as_deref().filter(|path| session_id(path).is_some());
         let source_sidecar = session_file.map(sidecar_dir).unwrap_or_default();
         let new_sidecar = self.fresh.map(|fresh| sidecar_dir(&fresh.path)).unwrap_or_default();
@@ -134,7 +133,7 @@ impl WriteJob<'_> {
             None => (None, None),
         };
         let Changes { rewrite, rebased, .. } = result;
-        // The index and the chain of the source are not needed any more, and new ones are on their way.
+        // The result gets a new index and chain; dropping those of the source saves memory.
         let source = (std::mem::take(&mut reading.index), std::mem::take(&mut reading.chain));
         let own = rebased.as_ref().filter(|_| reading.drafted.is_none()).map(|_| SourceState::of(&source.0, &source.1));
         let mut origin = reading.origin();
@@ -160,7 +159,7 @@ impl WriteJob<'_> {
         Ok((done, deposit))
     }
 
-    /// The session of the result, by which operations are listed.
+    /// The id of the session under which the operation is listed.
     fn session(&self, reading: &Reading) -> String {
         match self.fresh {
             Some(fresh) => fresh.id.to_string(),
@@ -168,7 +167,7 @@ impl WriteJob<'_> {
         }
     }
 
-    /// Deposits the session that is rewritten, whole (N-01). Gives what is noted once the result is written, and what was
+    /// Deposits the complete source (N-01). Returns the changes to record after the write, and the size of the content that was
     /// new to the archive.
     fn keep<'a>(
         &self,
@@ -239,7 +238,7 @@ impl WriteJob<'_> {
         match self.keep {
             Keep::In(url) => archives::open(url).map(Some),
             Keep::Nowhere if rewrite.is_nothing() => Ok(None),
-            // What an undo brings back is not removed.
+            // An undo removes nothing that would be lost.
             Keep::Nowhere if matches!(self.verb, "restore" | "undo") => Ok(None),
             Keep::Nowhere => {
                 ui.warning("without an archive, removed content cannot be restored");
@@ -249,19 +248,19 @@ impl WriteJob<'_> {
     }
 }
 
-/// Keeps the session of which a copy is written: a copy is known by what it was copied from.
+/// Deposits the source of an unchanged copy, so that the archive recognises the copy.
 fn keep_copied(archive: &mut dyn Archive, reading: &Reading, ui: &Ui) -> Result<(), CommandError> {
     let made = reading.made(None);
     version::deposit(archive, made.file, made.index, &own_id(reading), ui.stop())?;
     Ok(archive.commit()?)
 }
 
-/// The id under which the session that was read is kept.
+/// The id under which the session that was read is archived.
 fn own_id(reading: &Reading) -> String {
     archives::own_id(reading.path.as_deref(), reading.session_file())
 }
 
-/// Refuses a path that is there and is neither a file nor a link to one: a device, a pipe, a folder.
+/// Refuses a path that exists but is not a regular file or a link to one, such as a device, a pipe or a folder.
 pub(crate) fn refuse_unless_file(path: &Path) -> Result<(), CommandError> {
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return Err(CommandError::usage(anyhow!("{} is not a regular file", path.display()))
@@ -270,14 +269,14 @@ pub(crate) fn refuse_unless_file(path: &Path) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The command as it was given, whatever the path by which the program was found, and without a password.
+/// The command line for records, with the plain program name and without passwords.
 pub(crate) fn command_line() -> String {
     let words = std::env::args_os().skip(1).map(|word| hide_password(&word.to_string_lossy()));
     let words = words.map(|word| if word.contains(char::is_whitespace) { format!("{word:?}") } else { word });
     ["ctxc".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// Says how the new session `id` at `path` is resumed: the client looks for it among its projects alone.
+/// Prints the command that resumes the new session `id` at `path`: the client only looks among its projects.
 pub(crate) fn say_resume(id: &str, path: &Path, ui: &Ui) {
     ui.status(format_args!("resume    {}", resume_words(id, path)));
 }
@@ -287,7 +286,7 @@ pub(crate) fn is_among_projects(path: &Path) -> bool {
     path.parent().and_then(Path::parent).is_some_and(|folder| folder.ends_with("projects"))
 }
 
-/// How the new session `id` at `path` is resumed, in words.
+/// The command that resumes the new session `id` at `path`, with a note if the file has to be moved first.
 pub(crate) fn resume_words(id: &str, path: &Path) -> String {
     if is_among_projects(path) {
         format!("claude --resume {id}")
