@@ -1,8 +1,8 @@
-//! What a rewrite costs in the prompt cache (G-05).
+//! The cost of a rewrite in the prompt cache (G-05).
 //!
-//! The API keeps the beginning of a request, and reads it again for a tenth of the price of input. From the first byte that
-//! differs, all of it is input again, at a quarter more than the price, for it is written to the cache. After that, every step
-//! reads less than it would have.
+//! The API caches the beginning of a request, and charges a tenth of the input price for reading it again. Everything from the
+//! first changed byte on is input again, at a quarter more than the price because it is written to the cache. After that, every
+//! step reads less than before.
 
 use std::fmt;
 
@@ -12,9 +12,9 @@ use serde::Serialize;
 use super::size::{count, short};
 use ctxc_transcript::text::Tokens;
 
-/// The price of what is read from the cache and of what is written to it, for a price of input of 100. Those of Anthropic for a
-/// cache of five minutes (platform.claude.com/docs/en/about-claude/pricing, the table of models); for one of an hour a write
-/// costs 200. Fable 5.1 and Opus 5.5 read for less, 2.5 and 5: with them it takes longer until the saving outweighs the cost.
+/// Prices of cache reads and writes, relative to an input price of 100. Those of Anthropic for a cache of five minutes
+/// (platform.claude.com/docs/en/about-claude/pricing, table of models); writing to a cache of an hour costs 200. Fable 5.1 and
+/// Opus 5.5 read for less, 2.5 and 5, so that breaking even takes longer with them.
 const READ: u64 = 10;
 const WRITE: u64 = 125;
 
@@ -32,9 +32,8 @@ pub(crate) struct CacheCost {
 }
 
 impl CacheCost {
-    /// The cost of a rewrite by which a context of `before` tokens became one of `after`, of which the first `unchanged`
-    /// are as they were. The cache is taken to hold all of the context before; where it has run out, the rewrite costs
-    /// nothing.
+    /// The cost of a rewrite of a context from `before` to `after` tokens that leaves the first `unchanged` ones. Assumes that
+    /// the cache holds the whole context before; if it has expired, the rewrite costs nothing.
     pub(crate) fn of(before: Tokens, after: Tokens, unchanged: Tokens) -> Self {
         let written_again = after.saturating_sub(unchanged);
         let saved_per_step = before.saturating_sub(after);

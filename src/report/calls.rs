@@ -1,4 +1,4 @@
-//! What was asked of a server, or would be, and what it took.
+//! Requests to a server, made or planned, and their cost.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -46,9 +46,9 @@ pub(crate) struct CallsReport {
 /// Requests to a server, made or planned: in total, and by task in their order.
 #[derive(Clone, Debug)]
 pub(crate) struct Calls {
-    /// As a whole.
+    /// The totals.
     pub(crate) sum: CallsReport,
-    /// Of each task; nothing for one that no server is asked for.
+    /// One for each task; `None` if it needs no server.
     pub(crate) of_tasks: Vec<Option<TaskCalls>>,
 }
 
@@ -107,7 +107,7 @@ impl CallsReport {
         Self::expected(&made.asked, made.n_secrets, host).with(made.spent, n_asked)
     }
 
-    /// With what was spent on so many texts.
+    /// Adds the usage of `n_asked` texts.
     fn with(self, spent: Spent, n_asked: u64) -> Self {
         Self {
             calls: spent.calls.into(),
@@ -134,7 +134,7 @@ impl CallsReport {
 }
 
 impl TaskCalls {
-    /// What each task took, in their order; nothing for one that is not for a server.
+    /// The requests of each task, in order; `None` if it needs no server.
     fn of_tasks(questions: &Questions<'_>, ran: Option<&Ran>) -> Vec<Option<Self>> {
         let of = |(at, asked): (usize, Option<Asked>)| {
             let Asked { model, is_cached, .. } = asked?;
@@ -153,7 +153,7 @@ impl TaskCalls {
     }
 }
 
-/// What was done, in one line.
+/// The requests in one line.
 impl fmt::Display for CallsReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} to {}", counted(self.calls, "call"), self.host)?;
@@ -165,7 +165,7 @@ impl fmt::Display for CallsReport {
         }
         if self.calls > 0 {
             write!(f, "; {} tokens in, {} out; ", count(self.input_tokens.0), count(self.output_tokens.0))?;
-            // A sum without the calls that nobody can price is no cost.
+            // A total without the calls of unknown price is not a cost.
             if self.unpriced_calls > 0 && self.cost == Usd::ZERO {
                 f.write_str("cost unknown")?;
             } else {

@@ -1,4 +1,4 @@
-//! What `ctxc check` found, as data and as lines of text.
+//! The result of `ctxc check`, as data and as lines of text.
 
 use std::fmt;
 
@@ -57,17 +57,17 @@ struct Row {
     problem: Problem,
 }
 
-/// Where a problem comes from.
+/// The origin of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Origin {
-    /// From the file that was checked.
+    /// Only in the file that was checked.
     Own,
-    /// From the original: it is there too.
+    /// Also in the original.
     Original,
 }
 
 impl CheckReport {
-    /// The `problems` of the file called `file`, in the order of their lines, which was compared with `against`.
+    /// The `problems` of the file called `file`, in the order of their lines; `against` is the name of the original.
     pub(crate) fn new(
         session: SessionRef,
         file: String,
@@ -86,7 +86,7 @@ impl CheckReport {
         Self { session, file, against, errors, warnings, original, problems }
     }
 
-    /// One sentence on all of it.
+    /// The number of problems in one sentence.
     pub(crate) fn summary(&self) -> String {
         let found = |Counts { errors, warnings }| match (errors, warnings) {
             (0, 0) => None,

@@ -1,4 +1,4 @@
-//! What `ctxc clean` removed, or would remove, as data and as text.
+//! The result of `ctxc clean`, as data and as text.
 
 use std::fmt;
 use std::path::Path;
@@ -44,12 +44,12 @@ pub(crate) enum What {
 }
 
 impl CleanReport {
-    /// A report of nothing yet, of files that are `older_than` so much.
+    /// An empty report; `older_than` is the minimum age of the files.
     pub(crate) fn new(dry_run: bool, older_than: SignedDuration) -> Self {
         Self { dry_run, older_than_days: older_than.as_hours() / 24, files: Vec::new(), bytes: 0 }
     }
 
-    /// Adds a file of so many bytes.
+    /// Adds a file of `bytes` bytes.
     pub(crate) fn add(&mut self, path: &Path, what: What, bytes: u64) {
         self.files.push(File { path: path.display().to_string(), what, bytes });
         self.bytes += bytes;

@@ -1,4 +1,4 @@
-//! What `ctxc client` did to the files of the client, or found there.
+//! The results of `ctxc client`, as data and as text.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -100,7 +100,7 @@ pub(crate) struct ClientStatus {
     pub(crate) kept_in: Option<String>,
     /// The reason why sessions are not stored when they end; null where they are.
     pub(crate) not_kept: Option<&'static str>,
-    /// Notes on the version of the client.
+    /// A note on the version of the client.
     #[serde(skip)]
     pub(crate) client_note: String,
 }

@@ -1,4 +1,4 @@
-//! What `ctxc compact` did, or would do, as data and as text.
+//! The result of `ctxc compact`, as data and as text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,7 +18,7 @@ use ctxc_transcript::text::{Tokens, chars4};
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
 pub(crate) struct CompactReport {
-    /// What every rewrite tells.
+    /// The part common to all rewrites.
     #[serde(skip)]
     pub(crate) outcome: Outcome,
     /// What came of the compaction.
@@ -87,12 +87,12 @@ pub(crate) enum Reason {
 }
 
 impl CompactStats {
-    /// The result before any edit, of a context of `size`.
+    /// The result before any edit, for a context of `size`.
     pub(crate) fn of(engine: &'static str, size: Tokens) -> Self {
         Self { engine, size, ..Self::default() }
     }
 
-    /// Takes what is known before anything is summarized.
+    /// Sets the figures that are known before anything is summarized.
     pub(crate) fn plan(&mut self, scope: &Scope) {
         let before = scope.messages.len();
         let kept = before.saturating_sub(u32::try_from(scope.start).unwrap_or(u32::MAX));
@@ -101,13 +101,13 @@ impl CompactStats {
         self.tokens_before = self.size;
     }
 
-    /// That nothing was done, for this reason: all counts are zero.
+    /// The result of a compaction that does nothing for this reason: all counts are 0.
     pub(crate) fn unchanged(self, reason: Reason) -> Self {
         let Self { engine, budget, size, .. } = self;
         Self { engine, budget, size, reason: Some(reason), ..Self::default() }
     }
 
-    /// Why nothing changes, when nothing does.
+    /// The reason why nothing changes.
     pub(crate) fn why_unchanged(&self) -> String {
         let size = count(self.size.0);
         match (self.reason, self.budget) {
@@ -137,7 +137,7 @@ pub(crate) struct ChunkRow {
 }
 
 impl ChunkRow {
-    /// The row of a chunk that becomes `batch`, of which an engine reads `tokens`.
+    /// The row of a chunk that becomes `batch`, with the `tokens` that an engine reads.
     pub(crate) const fn of(batch: &Batch, tokens: Tokens) -> Self {
         Self { messages: batch.n_messages, start: batch.start, end: batch.end, tokens }
     }
@@ -165,7 +165,7 @@ pub(crate) struct BatchRow {
 }
 
 impl BatchRow {
-    /// The row of `batch`, and of its name where it is kept.
+    /// The row of `named`, with its name if it is archived.
     pub(crate) fn of(named: &NamedBatch, is_kept: Kept, is_new: bool) -> Self {
         let Batch { depth, start, end, n_messages, text, .. } = &named.batch;
         let kept = |text: &String| matches!(is_kept, Kept::InArchive).then(|| text.clone());
@@ -182,16 +182,16 @@ impl BatchRow {
     }
 }
 
-/// Whether a batch is kept.
+/// The storage of batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kept {
     /// In an archive.
     InArchive,
-    /// Nowhere but in the view.
+    /// Only in the view.
     Nowhere,
 }
 
-/// What people read of a run.
+/// The text of a run or of a dry run.
 impl fmt::Display for CompactReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.outcome.dry_run {
@@ -209,7 +209,7 @@ impl fmt::Display for CompactReport {
 }
 
 impl CompactReport {
-    /// What a plan tells of each chunk.
+    /// A line for each chunk of a dry run.
     fn write_chunks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let time = |time: Option<Timestamp>| time.map_or_else(|| "-".to_owned(), |time| time.to_string());
         for (at, chunk) in (1..).zip(&self.compacted.chunks) {

@@ -1,4 +1,4 @@
-//! What `ctxc compress` did, or would do, as data and as text.
+//! The result of `ctxc compress`, as data and as text.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ use ctxc_transcript::text::Tokens;
 /// Result of `ctxc compress`, or of its dry run.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct CompressReport {
-    /// What every rewrite tells.
+    /// The part common to all rewrites.
     #[serde(skip)]
     pub(crate) outcome: Outcome,
     /// The engine.
@@ -186,14 +186,14 @@ impl TaskRows {
     }
 }
 
-/// What came of a task, in words.
+/// The outcome of a task in words.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TaskResult {
     /// `compressed`, `extracted`, `kept` or `failed`.
     pub(super) name: Option<&'static str>,
-    /// The size of the text that took its place.
+    /// The size of the replacement.
     pub(super) after: Option<Tokens>,
-    /// Why none did.
+    /// The reason why there is no replacement.
     pub(super) reason: Option<String>,
 }
 
@@ -236,7 +236,7 @@ impl TaskRow {
     }
 }
 
-/// What people read of a run.
+/// The cells of a task in tables.
 impl TaskRow {
     /// Its place, what it is, and its sizes before the work.
     fn cells(&self, outcome: &Outcome) -> Vec<Cell> {
@@ -312,11 +312,8 @@ impl fmt::Display for CompressReport {
 /// Text of a dry run: the turns by band, the tasks, and the expected result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan<'a> {
-    /// The report of the dry run.
     pub(crate) report: &'a CompressReport,
-    /// The bands.
     pub(crate) bands: &'a Bands,
-    /// How tables look.
     pub(crate) look: Look,
 }
 
@@ -369,7 +366,7 @@ impl fmt::Display for Plan<'_> {
     }
 }
 
-/// The calls that a run would make, and their cost.
+/// The calls of a run and their cost, in words.
 fn expected_calls(calls: Option<&CallsReport>) -> String {
     calls.map_or_else(|| "calls 0, cost 0 USD".to_owned(), CallsReport::forecast)
 }

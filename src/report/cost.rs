@@ -1,4 +1,4 @@
-//! What an operation saved and cost, as its record in the archive holds it.
+//! The cost and saving of an operation, as the archive records them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub(crate) struct OperationCost {
 }
 
 impl OperationCost {
-    /// The figures that `operation` recorded; `None` where there are none, or unreadable ones.
+    /// The figures that `operation` recorded; `None` if there are none or they are unreadable.
     pub(crate) fn of(operation: &Operation) -> Option<Self> {
         serde_json::from_str(operation.report.as_deref()?).ok()
     }

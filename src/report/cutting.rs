@@ -1,4 +1,4 @@
-//! What `ctxc discard` and `ctxc distill` did, or would do, as data and as text (P-06, P-13).
+//! The result of `ctxc discard` and `ctxc distill`, as data and as text (P-06, P-13).
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use ctxc_transcript::text::Tokens;
 /// The selected items that were removed or replaced.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct CuttingReport {
-    /// What every rewrite tells.
+    /// The part common to all rewrites.
     #[serde(skip)]
     pub(crate) outcome: Outcome,
     /// The number of tool results that were removed.
@@ -28,7 +28,7 @@ pub(crate) struct CuttingReport {
     pub(crate) inputs: u64,
     /// A row for each target, in the order given.
     pub(crate) targets: Vec<TargetRow>,
-    /// What was done, as a person says it.
+    /// The past participle of the verb, such as `discarded`.
     #[serde(skip)]
     pub(crate) done: &'static str,
 }
@@ -128,7 +128,7 @@ pub(crate) fn why_unchanged(targets: &[TargetRow]) -> &'static str {
     }
 }
 
-/// How many rows of targets that were cut people are shown.
+/// The maximum number of targets in the text.
 const N_ROWS: usize = 24;
 
 impl fmt::Display for CuttingReport {

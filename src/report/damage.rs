@@ -1,4 +1,4 @@
-//! What `ctxc archive check` found, and what `--repair` put back, as data and as text.
+//! The result of `ctxc archive check` and of its `--repair`, as data and as text.
 
 use std::fmt;
 

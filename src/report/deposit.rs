@@ -1,4 +1,4 @@
-//! How much an operation or `ctxc keep` added to the archive.
+//! The size of the content that an operation or `ctxc keep` added to the archive.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub(crate) struct DepositSize {
 }
 
 impl DepositSize {
-    /// Both together.
+    /// Adds the size of another deposit.
     pub(crate) const fn add(&mut self, other: Self) {
         self.lines += other.lines;
         self.files += other.files;

@@ -1,4 +1,4 @@
-//! How two transcripts differ, as data and as text (U-06).
+//! The differences between two transcripts, as data and as text (U-06).
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -28,7 +28,7 @@ pub(crate) struct Diff {
     pub(crate) added: Sum,
     /// The differences, in the order of the conversation.
     pub(crate) entries: Vec<Entry>,
-    /// The estimate of the figures that people are told of entries: that of the first session.
+    /// The scale of figures in the text: that of the first session.
     #[serde(skip)]
     measure: Calibration,
 }
@@ -38,14 +38,14 @@ pub(crate) struct Diff {
 pub(crate) struct Side {
     /// Its name in messages.
     pub(crate) name: String,
-    /// What people are told that it is.
+    /// The name in text.
     #[serde(skip)]
     pub(crate) label: String,
     /// The number of active entries.
     pub(crate) entries: u64,
     /// `chars4` tokens without signatures.
     pub(crate) tokens: Tokens,
-    /// The context usage, as people are told it.
+    /// The context usage in the text.
     #[serde(skip)]
     pub(crate) usage: Tokens,
 }
@@ -96,7 +96,7 @@ pub(crate) struct Entry {
 }
 
 impl Diff {
-    /// The difference of `before` and `after`, of which `unchanged` entries are alike.
+    /// The differences between `before` and `after`, which share `unchanged` entries.
     pub(crate) fn new(before: Side, after: Side, unchanged: u64, entries: Vec<Entry>, measure: Calibration) -> Self {
         let sum = |became: Became| {
             let of = entries.iter().filter(|entry| entry.became == became);
@@ -119,7 +119,7 @@ impl Diff {
         }
     }
 
-    /// The summary: one line for each kind of difference that there is.
+    /// The summary: one line for each kind of difference that occurs.
     pub(crate) fn summary(&self) -> String {
         let entries = |n: u64| format!("{} {}", count(n), if n == 1 { "entry" } else { "entries" });
         let size = |n| tokens(self.measure.scale(n));

@@ -1,4 +1,4 @@
-//! What is as it should be, and what needs attention (W-08).
+//! The state of the setup, and the problems found (W-08).
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use ctxc_transcript::PROVEN_CLIENT;
 /// The setup, and what needs attention.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct Doctor {
-    /// The version of ctxc, which the envelope tells too.
+    /// The version of ctxc, for the text only: JSON has it in the envelope.
     #[serde(skip)]
     pub(crate) version: &'static str,
     /// The client.
@@ -86,13 +86,13 @@ pub(crate) struct Finding {
 }
 
 impl Doctor {
-    /// Nothing found yet.
+    /// A report without findings.
     pub(crate) fn new(version: &'static str, look: Look) -> Self {
         let client = Client { proven_version: PROVEN_CLIENT, ..Client::default() };
         Self { version, client, look, ..Self::default() }
     }
 
-    /// Notes what needs attention.
+    /// Adds a finding.
     pub(crate) fn find(&mut self, about: &'static str, problem: impl Into<String>, help: impl Into<String>) {
         self.findings.push(Finding { about, problem: problem.into(), help: help.into() });
     }

@@ -1,4 +1,4 @@
-//! What every JSON result begins with, whatever the command (W-10).
+//! The keys that every JSON result begins with (W-10).
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,12 +6,11 @@ use serde::Serialize;
 use super::outcome::Outcome;
 use super::session::{ContextUsage, SessionRef};
 
-/// The version of the JSON results.
+/// The version of the JSON format.
 const SCHEMA: u32 = 2;
-/// The version of the program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What a result is about: the envelope and what every rewrite tells stand before what the command has of its own.
+/// The subject of a result, which decides the keys before those of the command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum About<'a> {
     /// No session, or several.
@@ -65,7 +64,7 @@ pub(crate) struct ErrorReport {
     pub(crate) exit: u8,
 }
 
-/// The result of `verb` as one line of JSON: the envelope, what every rewrite tells, and what `report` has of its own.
+/// The result of `verb` as one line of JSON: the envelope, the keys common to all rewrites, and those of `report`.
 ///
 /// # Errors
 /// When the report cannot be serialized.
@@ -85,8 +84,8 @@ pub(crate) fn to_json(verb: &str, about: About<'_>, report: &impl Serialize) -> 
     Ok(object)
 }
 
-/// Appends the keys of the object `other` to `object`. As text, so that a report of very many rows is not held as values
-/// as well.
+/// Appends the keys of the object `other` to `object`. Joins text, so that a report with very many rows is not held in memory
+/// as values too.
 fn append(object: &mut String, other: &str) {
     if let Some(keys) = other.strip_prefix('{').filter(|keys| keys.len() > 1) {
         object.pop();
@@ -95,7 +94,7 @@ fn append(object: &mut String, other: &str) {
     }
 }
 
-/// A failure of `verb` as one line of JSON.
+/// The failure of `verb` as one line of JSON.
 ///
 /// # Errors
 /// When it cannot be serialized.

@@ -1,4 +1,4 @@
-//! Which facts were kept, as data and as text (G-03, G-04).
+//! The facts that compressed texts kept, as data and as text (G-03, G-04).
 
 use std::fmt;
 
@@ -11,13 +11,13 @@ use ctxc_engine::redact::Redactor;
 use ctxc_engine::run::Outcome;
 use ctxc_engine::run::Task;
 
-/// How much of the facts that were lost is told.
+/// The detail on lost facts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum LostFacts {
-    /// How many there are.
+    /// Their number.
     #[default]
     Counted,
-    /// Each of them: `--show-lost`.
+    /// Their texts: `--show-lost`.
     Named,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct TaskFacts {
 }
 
 impl TaskFacts {
-    /// How many facts the original has that the text has lost.
+    /// The number of facts of the original that the text lacks.
     pub(crate) const fn n_lost(&self) -> u64 {
         self.total - self.kept
     }
@@ -61,7 +61,7 @@ struct FactRow {
     text: String,
 }
 
-/// Looks for the facts of texts in what they became. Secrets among them are told as their placeholders.
+/// Compares the facts of texts before and after compression. Secrets among them are reported as placeholders.
 #[derive(Debug, Default)]
 pub(crate) struct FactsReader {
     lost: LostFacts,
@@ -78,7 +78,7 @@ impl FactsReader {
         Self { lost, redactor }
     }
 
-    /// The facts of `task`, where `outcome` is a shorter text; they are counted in `sum`.
+    /// The facts of `task` if `outcome` is a shorter text; adds them to `sum`.
     pub(crate) fn read(&mut self, task: &Task, outcome: &Outcome, sum: &mut FactsReport) -> Option<TaskFacts> {
         let Outcome::Compressed { text, .. } = outcome else { return None };
         let facts = FactsKept::of(&task.text, text);
@@ -108,7 +108,7 @@ impl FactsReport {
     }
 }
 
-/// One line, or two where something was invented; nothing where the texts have no facts.
+/// One line, or two if facts were invented; nothing if the texts have no facts.
 impl fmt::Display for FactsReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.total > 0 {
@@ -127,14 +127,14 @@ impl fmt::Display for FactsReport {
     }
 }
 
-/// The facts by kind, each kind on a line of its own; nothing where none is named.
+/// A line for each kind of facts; nothing if their texts are not reported.
 impl fmt::Display for TaskFacts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (what, rows) in [("lost", &self.lost), ("invented", &self.invented)] {
             for of_kind in rows.chunk_by(|a, b| a.kind == b.kind) {
                 let texts: Vec<&str> = of_kind.iter().map(|row| row.text.as_str()).collect();
                 if let Some(row) = of_kind.first() {
-                    // What a tool printed may steer a terminal.
+                    // The output of a tool may contain control characters.
                     let texts = texts.join(" | ").replace(char::is_control, " ");
                     writeln!(f, "    {what} {}: {texts}", row.kind)?;
                 }

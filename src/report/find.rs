@@ -1,4 +1,4 @@
-//! What `ctxc find` found: what was said, where it stands, and how to get there (W-06).
+//! The result of `ctxc find`: the texts, their places, and the commands to get there (W-06).
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -14,16 +14,16 @@ use ctxc_store::{FindHit, FindPlace, FindSource};
 use ctxc_transcript::text::{Digest, is_ideograph};
 use unicode_width::UnicodeWidthChar;
 
-/// How many characters of a snippet stand on either side of what was found.
+/// The number of characters on either side of a match.
 const AROUND: usize = 60;
 
-/// How wide a line of a snippet is, in columns: with its indent it fits into 80.
+/// The width of a line of a snippet, in columns: with its indent it fits into 80.
 const WIDTH: usize = 76;
 
-/// The longest title in a heading, in columns: with an id, an age and a place it fits into 80.
+/// The maximum width of a title in a heading, in columns: with an id, an age and a place it fits into 80.
 const TITLE_WIDTH: usize = 44;
 
-/// How many digits of a digest name a line of the archive.
+/// The number of digits of a digest that name a line of the archive.
 const DIGEST_DIGITS: usize = 12;
 
 /// The matches of a search.
@@ -40,29 +40,28 @@ pub(crate) struct FindReport {
     projects: Projects,
 }
 
-/// Where a text stands.
+/// The state of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// It is sent when its session is resumed.
     InContext,
-    /// It is in the file of its session and is not sent: it was compacted away, or is on an abandoned branch.
+    /// It is in the file of its session but is not sent: it was compacted away, or is on an abandoned branch.
     Inactive,
     /// It is in the transcript of a subagent, which no session sends.
     Subagent {
         /// The id of the subagent.
         id: String,
     },
-    /// It is a tool result that the client saved beside its session, of which it sends a preview.
+    /// It is in a tool result that the client saved beside its session and only sends a preview of.
     Saved,
-    /// No file of its session has it any more; the archive has the line with this digest. The verb, the id and the session
-    /// of the operation that removed it, where one did.
+    /// It is no longer in a file of its session, but in the line of the archive with this digest.
     Removed {
         /// The digest of the line.
         digest: Digest,
-        /// The id of the operation.
+        /// The verb, the id and the session of the operation that removed it; `None` if no operation did.
         operation: Option<(String, String, Option<String>)>,
     },
-    /// The file of its session is gone; the archive keeps the session.
+    /// The file of its session is gone, but the session is in the archive.
     Kept,
 }
 
@@ -97,13 +96,13 @@ pub(crate) struct FoundText {
     pub(crate) resume: Option<String>,
     #[serde(skip)]
     said: Option<Timestamp>,
-    /// Where it stands, in words.
+    /// The state in words.
     #[serde(skip)]
     standing: String,
 }
 
 impl FindReport {
-    /// The matches of `query` in so many indexed sessions.
+    /// The matches of `query` in `sessions_indexed` sessions.
     pub(crate) fn new(
         query: &str,
         hits: Vec<FoundText>,
@@ -210,7 +209,7 @@ impl FindReport {
     }
 }
 
-/// `text` in lines of [`WIDTH`] columns, broken between words, or within one that is as long as a line or has no spaces.
+/// `text` in lines of [`WIDTH`] columns, broken between words, or within words that are longer than a line or have no spaces.
 fn wrapped(text: &str) -> Vec<String> {
     let columns = |c: char| c.width().unwrap_or(0);
     let mut lines = Vec::new();

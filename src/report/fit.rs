@@ -1,4 +1,4 @@
-//! What `ctxc fit` did, or would do, as data and as text.
+//! The result of `ctxc fit`, as data and as text.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use ctxc_transcript::text::Tokens;
 /// Result of `ctxc fit`, or of its dry run.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct FitReport {
-    /// What every rewrite tells.
+    /// The part common to all rewrites.
     #[serde(skip)]
     pub(crate) outcome: Outcome,
     /// The target for the context, in tokens.
@@ -94,7 +94,7 @@ fn smallest(rows: &[StageRow], newest: Option<Tokens>) -> Option<Smallest> {
     Some(Smallest { handle: handle.map(str::to_owned), tokens })
 }
 
-/// What people read of a run.
+/// The text of a run or of a dry run.
 impl fmt::Display for FitReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.outcome.unchanged.is_some() {

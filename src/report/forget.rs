@@ -1,4 +1,4 @@
-//! What `ctxc forget` purged, or would purge, as data and as text (N-12).
+//! The result of `ctxc forget`, as data and as text (N-12).
 
 use std::fmt;
 use std::path::Path;
@@ -41,14 +41,14 @@ pub(crate) struct File {
 }
 
 impl File {
-    /// The file at `path`, of which so many lines hold the text.
+    /// The file at `path` with the number of `lines` that contain the text.
     pub(crate) fn new(path: &Path, lines: u64) -> Self {
         Self { path: path.display().to_string(), lines }
     }
 }
 
 impl ForgetReport {
-    /// The report of what was `purged` from the archive at the URL `archive`.
+    /// The report of the purge of the archive at the URL `archive`.
     pub(crate) fn new(archive: String, purged: Purged, dry_run: bool) -> Self {
         let Purged { lines, objects, operations, records } = purged;
         Self {

@@ -1,7 +1,7 @@
-//! What operations saved and what they cost (W-08).
+//! The savings and the cost of operations (W-08).
 //!
-//! What is saved counts once for each operation: by how much the context was smaller right after it. Every later request
-//! was smaller by as much, but how many there were is not known, so nothing is said of it.
+//! The saving of an operation counts once: the difference in the context right after it. Later requests were smaller too, but
+//! their number is not known.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -39,7 +39,7 @@ impl Sum {
         self.spend(cost);
     }
 
-    /// What was spent stays spent, whatever became of the result.
+    /// Adds the cost, which was paid even if the operation was undone.
     fn spend(&mut self, cost: &OperationCost) {
         self.recached_tokens += cost.tokens_recached;
         self.calls += cost.calls;
@@ -69,18 +69,18 @@ pub(crate) struct Gain {
 }
 
 impl Gain {
-    /// Nothing yet.
+    /// A report without operations.
     pub(crate) fn new(archive: String, since: Option<Timestamp>, look: Look) -> Self {
         let since = since.map(super::when::to_second);
         Self { archive, since, look, ..Self::default() }
     }
 
-    /// Whether there is nothing to tell of.
+    /// Whether no operation was counted.
     pub(crate) const fn is_empty(&self) -> bool {
         self.total.operations + self.undone == 0
     }
 
-    /// Adds an operation, of the project in this folder.
+    /// Adds an operation on a session of `project`.
     pub(crate) fn add(&mut self, operation: &Operation, project: &str, is_undone: bool) {
         let noted = OperationCost::of(operation);
         let cost = noted.unwrap_or_default();
@@ -110,7 +110,7 @@ fn week(time: Timestamp) -> String {
     monday.unwrap_or(day).to_string()
 }
 
-/// `1.2k`, or `-1.2k` where more stands there than before.
+/// `1.2k`, or `-1.2k` if the operation added tokens.
 fn signed(tokens: i64) -> String {
     let sign = if tokens < 0 { "-" } else { "" };
     format!("{sign}{}", short(Tokens(tokens.unsigned_abs())))

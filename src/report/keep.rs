@@ -1,4 +1,4 @@
-//! What `ctxc keep` did, as data and as text (N-10).
+//! The result of `ctxc keep`, as data and as text (N-10).
 
 use std::fmt;
 
@@ -62,12 +62,12 @@ pub(crate) struct KeepProblem {
 }
 
 impl KeepReport {
-    /// Nothing yet.
+    /// A report without sessions.
     pub(crate) fn new(archive: String) -> Self {
         Self { archive, ..Self::default() }
     }
 
-    /// Takes what became of one session.
+    /// Adds a session.
     pub(crate) fn add(&mut self, row: KeptRow) {
         self.deposit.add(row.deposit);
         self.sessions.push(row);

@@ -1,4 +1,4 @@
-//! The sessions that the archive keeps, and one that was written back from there (N-10).
+//! The sessions in the archive, and the result of writing one back (N-10).
 
 use std::fmt;
 use std::path::Path;
@@ -48,7 +48,7 @@ pub(crate) struct KeptSessionRow {
 }
 
 impl KeptList {
-    /// The newest `limit` of `sessions`, which are in the order in which they were kept.
+    /// The newest `limit` of `sessions`.
     pub(crate) fn new(archive: String, mut sessions: Vec<KeptSession>, limit: usize, now: Timestamp) -> Self {
         sessions.sort_by_key(|session| std::cmp::Reverse(session.time));
         let n_more = sessions.len().saturating_sub(limit) as u64;
@@ -88,7 +88,7 @@ impl KeptList {
 /// A session that was written back, or would be.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct BroughtBack {
-    /// The session that was read.
+    /// The session in the archive.
     #[serde(skip)]
     pub(crate) read: SessionRef,
     /// Its id.
@@ -108,7 +108,7 @@ pub(crate) struct BroughtBack {
 }
 
 impl BroughtBack {
-    /// `kept`, which goes to `path`.
+    /// The report of writing `kept` to `path`.
     pub(crate) fn new(kept: &KeptSession, path: &Path, dry_run: bool) -> Self {
         Self {
             read: SessionRef {

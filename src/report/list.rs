@@ -1,4 +1,4 @@
-//! The sessions of a project, or of all, as data and as text (U-06).
+//! The sessions of one project or of all, as data and as text (U-06).
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -17,20 +17,20 @@ pub(crate) struct List {
     pub(crate) sessions: Vec<SessionRow>,
     /// The number of older sessions that are not listed.
     pub(crate) n_more: u64,
-    /// Now, by which ages are told.
+    /// The current time, for ages.
     #[serde(skip)]
     now: Timestamp,
-    /// Whether sessions of several projects are listed.
+    /// The scope, which decides whether the table names folders.
     #[serde(skip)]
     projects: Projects,
 }
 
-/// Whose sessions are listed.
+/// The scope of a list of sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Projects {
-    /// Those of the current project.
+    /// The current project.
     Current,
-    /// Those of all.
+    /// All projects.
     All,
 }
 
@@ -79,7 +79,7 @@ fn second<S: serde::Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok
 }
 
 impl List {
-    /// These sessions, with `n_more` beside them.
+    /// The listed sessions, and the number of older ones.
     pub(crate) const fn new(sessions: Vec<SessionRow>, n_more: u64, now: Timestamp, projects: Projects) -> Self {
         Self { sessions, n_more, now, projects }
     }
@@ -116,7 +116,7 @@ impl List {
     }
 }
 
-/// How long ago `then` was, in the largest unit of which there is one.
+/// The time since `then` in its largest unit that is not 0.
 pub(super) fn age(now: Timestamp, then: Timestamp) -> String {
     let seconds = now.as_second().saturating_sub(then.as_second()).max(0);
     let (n, unit) = match seconds {

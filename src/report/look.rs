@@ -1,42 +1,42 @@
-//! How text is laid out: in full for a pipe or a file, or for a terminal of some width, with styles and short paths (W-09).
+//! The layout of text: in full for a pipe or a file, or for a terminal of a certain width, with styles and short paths (W-09).
 //!
-//! A style is a pair of marks around a text, which the program replaces by what its terminal understands once the text has
-//! been made printable. So no text of a transcript can bring an escape sequence along.
+//! A style is a pair of marks around a text, replaced by escape sequences only after the text has been made printable. So no
+//! text of a transcript can bring an escape sequence along.
 
 use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// How text is laid out.
+/// The layout of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Look {
-    /// How many columns a line may have on a terminal; `None` where it is none.
+    /// The maximum number of columns of a line on a terminal; `None` for other outputs.
     pub(crate) width: Option<usize>,
     /// Whether text is styled.
     pub(crate) is_styled: bool,
-    /// The home folder, for which `~` stands; `None` where paths are told in full.
+    /// The home folder, which is printed as `~`; `None` prints paths in full.
     pub(crate) home: Option<&'static str>,
 }
 
 /// The role of a text, which decides its style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// The heading of a table or of a message.
+    /// A heading of a table or of a message.
     Heading,
-    /// What was added.
+    /// Added text.
     Added,
-    /// What was removed.
+    /// Removed text.
     Removed,
-    /// What was changed.
+    /// Changed text.
     Changed,
-    /// What matters less.
+    /// Less important text.
     Dim,
 }
 
 const STYLES: [Style; 5] = [Style::Heading, Style::Added, Style::Removed, Style::Changed, Style::Dim];
 
 impl Style {
-    /// The mark before a text of this style: a character that Unicode keeps for use within a program.
+    /// The mark before a text of this style: a noncharacter, which Unicode reserves for use within a program.
     const fn mark(self) -> char {
         match self {
             Self::Heading => '\u{fdd0}',
@@ -48,24 +48,24 @@ impl Style {
     }
 }
 
-/// The mark behind a styled text.
+/// The mark after a styled text.
 const END: char = '\u{fdd5}';
 
 impl Look {
-    /// For a pipe or a file.
+    /// The layout for a pipe or a file.
     pub(crate) const PLAIN: Self = Self { width: None, is_styled: false, home: None };
 
-    /// `text` between marks of `style`, where text is styled.
+    /// `text` between marks of `style` if text is styled.
     pub(crate) fn style(self, style: Style, text: &str) -> String {
         if self.is_styled { format!("{}{text}{END}", style.mark()) } else { text.to_owned() }
     }
 
-    /// `line`, shortened to the width of the terminal, with blanks for tabs, whose width depends on the terminal.
+    /// `line` clipped to the width of the terminal, with spaces for tabs, whose width depends on the terminal.
     pub(crate) fn line(self, line: &str) -> Cow<'_, str> {
         self.width.map_or(Cow::Borrowed(line), |width| clip(&line.replace('\t', "    "), width).into_owned().into())
     }
 
-    /// `text` with `~` for the home folder, where a word begins with it.
+    /// `text` with `~` for the home folder at the beginning of a word.
     pub(crate) fn paths(self, text: &str) -> Cow<'_, str> {
         let Some(home) = self.home.filter(|home| home.len() > 1 && text.contains(home)) else {
             return Cow::Borrowed(text);
@@ -83,7 +83,7 @@ impl Look {
     }
 }
 
-/// `text` with `begin(style)` for each mark before a styled text, and `end` for the one behind it. A style ends with its line.
+/// `text` with `begin(style)` for each mark before a styled text, and `end` for the one after it. A style ends with its line.
 pub(crate) fn painted(text: &str, begin: impl Fn(Style) -> String, end: &str) -> String {
     let mut painted = String::with_capacity(text.len());
     let mut is_open = false;
@@ -102,7 +102,7 @@ pub(crate) fn painted(text: &str, begin: impl Fn(Style) -> String, end: &str) ->
     painted
 }
 
-/// `text` in at most `width` columns of a terminal, with an `…` for what is left out: the end, of a path the beginning.
+/// `text` in at most `width` columns of a terminal, with an `…` for the clipped part: the end, or the beginning of a path.
 pub(crate) fn clip(text: &str, width: usize) -> Cow<'_, str> {
     if text.width() <= width {
         return Cow::Borrowed(text);
@@ -125,14 +125,14 @@ pub(crate) fn clip(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", text.split_at(n_bytes).0))
 }
 
-/// The column that the values of a result begin at.
+/// The column at which the values of a result begin.
 const VALUES: usize = 10;
-/// The lines of a result that hold a command or a path to copy.
+/// The labels of result lines with a command or a path to copy.
 const COPIED: [&str; 3] = ["resume ", "undo ", "backup "];
 
-/// `text`, which `prefix` stands before, with its lines broken between words so that they fit into `width` columns. A
-/// command between backquotes is one word, and so is what has no space: where that is longer than a line, it is left whole,
-/// so that it can be copied, and so are the commands and paths of a result.
+/// `text`, printed after `prefix`, with its lines broken between words to fit into `width` columns. A command between
+/// backquotes counts as one word. Words longer than a line are not broken, so that they can be copied, nor are the commands and
+/// paths of a result.
 pub(crate) fn wrapped(text: &str, prefix: &str, width: usize) -> String {
     let hang = if prefix.is_empty() { VALUES } else { prefix.len() };
     let mut before = prefix.len();
@@ -144,13 +144,13 @@ pub(crate) fn wrapped(text: &str, prefix: &str, width: usize) -> String {
         } else {
             wrap(&mut lines, line, before, own + hang, width);
         }
-        // The prefix is on the first line alone.
+        // Only the first line has the prefix.
         before = 0;
     }
     lines.join("\n")
 }
 
-/// Adds `line`, whose first line begins behind `before` columns and whose others at `hang`.
+/// Adds `line`, broken into lines; the first begins after `before` columns, the others at column `hang`.
 fn wrap(lines: &mut Vec<String>, line: &str, before: usize, hang: usize, width: usize) {
     let mut current = String::new();
     let mut used = before;
@@ -168,7 +168,7 @@ fn wrap(lines: &mut Vec<String>, line: &str, before: usize, hang: usize, width: 
     lines.push(current);
 }
 
-/// The words of `line`, of which one between backquotes may have spaces.
+/// The words of `line`; one between backquotes may contain spaces.
 fn words(line: &str) -> impl Iterator<Item = &str> {
     let mut is_quoted = false;
     line.split(move |c| {

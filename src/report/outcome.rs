@@ -22,7 +22,7 @@ pub(crate) struct Outcome {
     /// The session that was read.
     #[serde(skip)]
     pub(crate) session: SessionRef,
-    /// The context usage that the client recorded last.
+    /// The last context usage that the client recorded.
     #[serde(skip)]
     pub(crate) measured: Option<Tokens>,
     /// The path of the transcript that was read.
@@ -37,7 +37,7 @@ pub(crate) struct Outcome {
     pub(crate) dry_run: bool,
     /// Context usage before and after; expected usage for a dry run.
     pub(crate) tokens: LiveTokens,
-    /// The estimate of all figures that people are told: calibrated, or `chars4` where that was asked for.
+    /// The scale of all figures in the text: calibrated, or `chars4` if the user asked for it.
     #[serde(skip)]
     pub(crate) measure: Calibration,
     /// Thinking that was removed as a consequence; not part of what the verb saved.
@@ -48,7 +48,7 @@ pub(crate) struct Outcome {
     pub(crate) gauge: Option<Gauge>,
     /// Whether an open tool loop at the end was closed.
     pub(crate) closed_loop: bool,
-    /// How many messages close it.
+    /// The number of messages that close the loop.
     #[serde(skip)]
     pub(crate) n_closing: u32,
     /// The number of copied request bodies that were removed.
@@ -126,7 +126,7 @@ impl Outcome {
         }
     }
 
-    /// The context usage before and after, by the one estimate that all verbs tell (W-04).
+    /// The context usage before and after, by the estimate of the text (W-04).
     fn usage(&self) -> BeforeAfter<Tokens> {
         let LiveTokens { chars4, calibrated, .. } = self.tokens;
         if self.is_in_chars4() {
@@ -140,30 +140,30 @@ impl Outcome {
         self.measure == Calibration::CHARS4
     }
 
-    /// `tokens` of `chars4` of one item in the measure of the context usage, as people are told it: so the items add up
-    /// to its difference (W-04).
+    /// The `chars4` tokens of one item, on the scale of the context usage in the text, so that items add up to its difference
+    /// (W-04).
     pub(crate) fn shown(&self, tokens: Tokens) -> Tokens {
         self.measure.scale(tokens)
     }
 
-    /// The size of an item before and after, as [`Self::shown`]: `1,234 -> 56 tokens`.
+    /// The size of an item before and after, on the scale of [`Self::shown`]: `1,234 -> 56 tokens`.
     pub(crate) fn shown_change(&self, BeforeAfter { before, after }: BeforeAfter<Tokens>) -> String {
         format!("{} -> {} tokens", count(self.shown(before).0), count(self.shown(after).0))
     }
 
-    /// A saving, as [`Self::shown`]: `1,234 tokens`, with a minus sign where more was added than removed.
+    /// A saving, on the scale of [`Self::shown`]: `1,234 tokens`, negative if tokens were added.
     pub(crate) fn shown_saving(&self, saved: i64) -> String {
         let sign = if saved < 0 { "-" } else { "" };
         format!("{sign}{}", counted(self.shown(Tokens(saved.unsigned_abs())).0, "token"))
     }
 
-    /// The context usage as every result tells it.
+    /// The context usage for the envelope.
     pub(crate) const fn context(&self) -> ContextUsage {
         let BeforeAfter { before, after } = self.tokens.calibrated;
         ContextUsage { before, after: Some(after), window: self.window, measured: self.measured }
     }
 
-    /// Both estimates in full, for those who ask for details.
+    /// Both estimates, for verbose output.
     pub(crate) fn estimates(&self) -> String {
         let LiveTokens { chars4, calibrated, factor, .. } = self.tokens;
         let (before, after) = (chars4.before.context().0, chars4.after.context().0);

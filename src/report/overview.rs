@@ -1,4 +1,4 @@
-//! What `ctxc` alone tells: how full a context is, what fills it, and what would help, as data and as text (W-01).
+//! The result of `ctxc` without arguments: context usage by kind, and the commands that would reduce it (W-01).
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -19,7 +19,6 @@ pub(crate) struct Overview {
     pub(crate) read: SessionRef,
     /// When it was last written.
     pub(crate) modified: Timestamp,
-    /// Its context usage.
     #[serde(skip)]
     pub(crate) context: ContextUsage,
     /// Whether the client recorded the usage and nothing was added since.
@@ -37,16 +36,16 @@ pub(crate) struct Overview {
 /// The origin of a figure of context usage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// The client recorded it.
+    /// Recorded by the client.
     Client,
-    /// It is what ctxc left of a figure that the client recorded, which has not measured again since.
+    /// Recorded by the client and lowered by ctxc, with no new measurement since.
     Ctxc,
-    /// It is an estimate.
+    /// Estimated.
     Estimate,
 }
 
 impl Origin {
-    /// The word for it.
+    /// The word in text.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Client => "measured",
@@ -67,7 +66,7 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    /// So many tokens of a kind, or of the results of a tool.
+    /// Usage of `tokens` by a kind of content, or by the results of a tool.
     pub(crate) fn new(kind: &'static str, tool: Option<&str>, tokens: Tokens) -> Self {
         Self { kind, tool: tool.map(str::to_owned), tokens }
     }
@@ -88,17 +87,17 @@ pub(crate) struct Advice {
 }
 
 impl Advice {
-    /// That `command` does `what`, and saves so much.
+    /// Advice to run `command`, which does `what` and saves `saves` tokens.
     pub(crate) fn new(command: &str, what: &'static str, saves: Tokens) -> Self {
         Self { command: command.to_owned(), what, saves }
     }
 }
 
-/// How many rows of usage people are shown; the rest is summed up.
+/// The maximum number of rows of usage; the others are summed.
 const N_ROWS: usize = 9;
 
 impl Overview {
-    /// The overview as text, as of `now`.
+    /// The overview as text; `now` is for the age of the session.
     pub(crate) fn text(&self, now: Timestamp, look: Look) -> String {
         let Self { read, context: ContextUsage { before: tokens, window, .. }, usage, .. } = self;
         let title = read.title.as_deref().unwrap_or("session");

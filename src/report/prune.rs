@@ -1,4 +1,4 @@
-//! What `ctxc prune` did, or would do, as data and as text.
+//! The result of `ctxc prune`, as data and as text.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use ctxc_transcript::text::Tokens;
 /// Result of `ctxc prune`, or of its dry run.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct PruneReport {
-    /// What every rewrite tells.
+    /// The part common to all rewrites.
     #[serde(skip)]
     pub(crate) outcome: Outcome,
     /// A row for each rule that was applied, also where it matched nothing.
@@ -112,14 +112,14 @@ pub(crate) fn why_unchanged(rows: &[PrunedRow]) -> &'static str {
 }
 
 impl RuleRow {
-    /// How many items it cut.
+    /// The number of items that the rule removed.
     pub(crate) const fn count(&self) -> u64 {
         self.count
     }
 }
 
 impl CallRow {
-    /// The result as a plan lists it.
+    /// The result as an item of a plan.
     pub(super) fn as_item(&self) -> String {
         format!("{{ item = \"{}\" }}", self.handle)
     }
@@ -155,9 +155,9 @@ impl From<PrunedCall> for CallRow {
     }
 }
 
-/// How many results the text of a run names; a plan names all.
+/// The maximum number of results in the text of a run; a plan lists all.
 const N_NAMED: usize = 20;
-/// How many characters of an argument people are shown.
+/// The maximum length of an argument, in characters.
 const ARGUMENT_LEN: usize = 50;
 
 /// The text of a run or of a dry run.
@@ -169,7 +169,7 @@ pub(crate) struct PruneText<'a> {
 }
 
 impl<'a> PruneText<'a> {
-    /// The operation.
+    /// The text of a run.
     pub(crate) const fn run(report: &'a PruneReport, look: Look) -> Self {
         Self { report, look, n_named: N_NAMED }
     }

@@ -1,4 +1,4 @@
-//! What can be named in a transcript: calls by their handles, messages by patterns, as data and as text (P-01).
+//! The items of a transcript that can be named: calls by handles, messages by patterns, as data and as text (P-01).
 
 use clap::ValueEnum;
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ pub(crate) struct Refs {
     /// The session that was read.
     #[serde(skip)]
     pub(crate) read: SessionRef,
-    /// The estimate of the figures that people are told.
+    /// The scale of figures in the text.
     #[serde(skip)]
     pub(crate) measure: Calibration,
     /// The calls.
@@ -44,7 +44,7 @@ pub(crate) enum State {
 }
 
 impl State {
-    /// The word for it.
+    /// The word in text.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Live => "active",
@@ -93,7 +93,7 @@ pub(crate) struct MessageRow {
     pub(crate) pattern: Option<String>,
 }
 
-/// The longest argument in a table, in characters.
+/// The maximum length of an argument in a table, in characters.
 pub(crate) const ARGUMENT_LEN: usize = 60;
 
 impl Refs {

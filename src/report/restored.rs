@@ -1,4 +1,4 @@
-//! What `ctxc restore` brought back item by item, or would bring back, as data and as text (P-05, P-13).
+//! The result of `ctxc restore` with targets, as data and as text (P-05, P-13).
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use ctxc_transcript::text::Tokens;
 /// The items that were restored.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct RestoredReport {
-    /// What every rewrite tells.
+    /// The part common to all rewrites.
     #[serde(skip)]
     pub(crate) outcome: Outcome,
     /// The number of items that were restored.
@@ -94,7 +94,7 @@ impl RestoredReport {
         Self { outcome, restored: tokens().count() as u64, cut, tokens_given_back, is_source, targets }
     }
 
-    /// Whether something was to be brought back and nothing could be.
+    /// Whether items were to be restored and none could be.
     pub(crate) fn has_failed(&self) -> bool {
         self.restored == 0 && is_any_failed(&self.targets)
     }
@@ -116,7 +116,7 @@ pub(crate) fn why_unchanged(targets: &[RestoredRow]) -> &'static str {
     }
 }
 
-/// How many rows of what was brought back people are shown.
+/// The maximum number of items in the text.
 const N_ROWS: usize = 24;
 
 impl fmt::Display for RestoredReport {

@@ -1,4 +1,4 @@
-//! What `ctxc run` did, or would do, as data, as text and as a plan that can be changed and carried out.
+//! The result of `ctxc run`, as data, as text, and as a plan that can be edited and executed.
 
 use std::fmt::{self, Write};
 
@@ -18,7 +18,7 @@ use ctxc_transcript::text::Tokens;
 /// Result of `ctxc run`, or of its dry run.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct RunReport {
-    /// What every rewrite tells.
+    /// The part common to all rewrites.
     #[serde(skip)]
     pub(crate) outcome: Outcome,
     /// The target for the context, in tokens.
@@ -116,7 +116,7 @@ impl TextRow {
     }
 }
 
-/// Gives each of `texts` what was asked of a server for it, and what was asked for all of them.
+/// Adds the requests for each text to its row; returns the totals.
 pub(crate) fn with_calls(texts: &mut [TextRow], calls: Option<Calls>) -> Option<CallsReport> {
     let Calls { sum, of_tasks } = calls?;
     for (row, calls) in texts.iter_mut().zip(of_tasks) {
@@ -126,7 +126,7 @@ pub(crate) fn with_calls(texts: &mut [TextRow], calls: Option<Calls>) -> Option<
 }
 
 impl Did {
-    /// The requests to a server, where there were any.
+    /// The requests to a server, if there were any.
     pub(crate) fn calls(&self) -> Option<&CallsReport> {
         match self {
             Self::Compressed { calls, .. } => calls.as_ref(),
@@ -147,7 +147,7 @@ impl Did {
     }
 }
 
-/// What people read of a run.
+/// The text of a run or of a dry run.
 impl fmt::Display for RunReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, row) in (1..).zip(&self.stages) {
@@ -183,7 +183,7 @@ impl fmt::Display for RunReport {
 }
 
 impl RunReport {
-    /// Why the target was not met.
+    /// The reason why the target was not reached.
     fn why_above(&self) -> Option<String> {
         if self.reached != Some(false) {
             return None;
@@ -196,8 +196,8 @@ impl RunReport {
         })
     }
 
-    /// The plan as a file that `ctxc run --plan` carries out: `session` is where the transcript is, and `fingerprint`
-    /// what it is.
+    /// The plan as a file for `ctxc run --plan`: `session` is the path of the transcript, and `fingerprint` identifies its
+    /// content.
     ///
     /// # Errors
     /// When a stage cannot be written as TOML.
@@ -237,7 +237,7 @@ impl RunReport {
     }
 }
 
-/// Writes a list with one item on each line, and a remark behind each.
+/// Writes a list with one item and its comment on each line.
 fn list(plan: &mut String, name: &str, items: impl Iterator<Item = (String, String)>) {
     let _ = writeln!(plan, "{name} = [");
     for (item, comment) in items {
@@ -254,7 +254,7 @@ impl TextRow {
     }
 
     fn as_comment(&self) -> String {
-        // In the measure of the target beside it.
+        // In the estimate of the target beside it.
         format!("{} chars4 tokens: {}", count(self.tokens.0), self.begins)
     }
 }

@@ -1,4 +1,4 @@
-//! How results name a session and its context usage.
+//! The session and its context usage as results report them.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub(crate) struct SessionRef {
 }
 
 impl SessionRef {
-    /// Its name in text: its title and the beginning of its id, else its file.
+    /// The label in text: title and beginning of the id, else the path.
     pub(crate) fn label(&self) -> String {
         self.label_within(TITLE_WIDTH)
     }
@@ -38,10 +38,10 @@ impl SessionRef {
     }
 }
 
-/// The longest title in a line of text, in columns.
+/// The maximum width of a title in a line of text, in columns.
 const TITLE_WIDTH: usize = 56;
 
-/// The beginning of the id of a session, as long as tells sessions apart.
+/// The first eight characters of a session id, which are enough to tell sessions apart.
 pub(crate) fn short_id(id: &str) -> &str {
     id.get(..8).unwrap_or(id)
 }

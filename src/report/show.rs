@@ -1,4 +1,4 @@
-//! Messages as people read them, as data and as text (U-06).
+//! The messages of a session, as data and as text (U-06).
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,17 +11,17 @@ use ctxc_store::Kind;
 use ctxc_transcript::Calibration;
 use ctxc_transcript::text::{Tokens, chars4, without_colors};
 
-/// How many lines are shown of what is no prompt and no answer.
+/// The maximum number of lines of texts other than prompts and answers.
 const LINES: usize = 12;
-/// How many characters.
+/// The maximum number of characters of these.
 const CHARS: usize = 1000;
 
-/// How much is shown of long texts.
+/// The length of texts other than prompts and answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Length {
-    /// The beginning of what tools gave and got, and of thinking.
+    /// Only the beginning.
     Short,
-    /// Unchanged.
+    /// Complete.
     Full,
 }
 
@@ -30,10 +30,10 @@ pub(crate) enum Length {
 pub(crate) struct Show {
     /// The messages, oldest first.
     pub(crate) messages: Vec<Message>,
-    /// How much is shown of each as text.
+    /// The length of each message in the text.
     #[serde(skip)]
     pub(crate) length: Length,
-    /// The estimate of the figures that people are told.
+    /// The scale of figures in the text.
     #[serde(skip)]
     pub(crate) measure: Calibration,
 }
@@ -54,7 +54,6 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// The message of `shown`.
     pub(crate) fn new(shown: Shown) -> Self {
         Self {
             line: shown.line.number(),
@@ -67,12 +66,12 @@ impl Message {
         }
     }
 
-    /// Whether the whole of it is always shown: it is what somebody said.
+    /// Whether the text is always shown in full, since it is a prompt or an answer.
     fn is_said(&self) -> bool {
         self.kind == Kind::Prompt.name() || self.kind == Kind::Answer.name()
     }
 
-    /// Who says what kind of text.
+    /// The speaker and the kind of text.
     pub(crate) fn what(&self) -> String {
         let said_by = self.speaker.word();
         match self.kind {
@@ -109,7 +108,7 @@ impl Show {
     }
 }
 
-/// The beginning of a long text, and what says how much there is beside it.
+/// The beginning of a long text, and a note on the size of the rest.
 fn beginning(text: &str, tokens: Tokens) -> (&str, Option<String>) {
     let by_lines = text.match_indices('\n').nth(LINES - 1).map_or(text.len(), |(at, _)| at);
     let by_chars = text.char_indices().nth(CHARS).map_or(text.len(), |(at, _)| at);
@@ -123,7 +122,7 @@ fn beginning(text: &str, tokens: Tokens) -> (&str, Option<String>) {
     (head, Some(format!("[... {more}, {} in total; use --full to show all]", size::tokens(tokens))))
 }
 
-/// `text` without what a terminal takes for a command.
+/// `text` without control characters other than line breaks and tabs.
 pub(crate) fn printable(text: &str) -> String {
     let mut kept = without_colors(text);
     kept.retain(|c| !c.is_control() || c == '\n' || c == '\t');

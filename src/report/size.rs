@@ -1,10 +1,10 @@
-//! Figures for people: `1,234 tokens`, `12.3 MB`, `99.9 %`. No figure is rounded into something that is not so.
+//! Figures as text: `1,234 tokens`, `12.3 MB`, `99.9 %`. Rounding never turns a part into a whole or into nothing.
 
 use ctxc_transcript::text::Tokens;
 
 pub(crate) use ctxc_transcript::text::grouped as count;
 
-/// `n` and what it counts: `1 turn`, `1,234 turns`. The plural is the noun with an `s`.
+/// `n` with its noun: `1 turn`, `1,234 turns`. The plural is the noun with an `s`.
 pub(crate) fn counted(n: u64, noun: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", count(n))
@@ -20,7 +20,7 @@ pub(crate) fn tokens(n: Tokens) -> String {
     counted(n.0, "token")
 }
 
-/// A number of tokens as people say it, to a tenth of a thousand: `999`, `31.7k`, `200k`, `1M`.
+/// A number of tokens, rounded to a tenth of a thousand: `999`, `31.7k`, `200k`, `1M`.
 pub(crate) fn short(Tokens(n): Tokens) -> String {
     let tenths = |unit: u64| (n + unit / 20) / (unit / 10);
     let (tenths, unit) = match n {
@@ -35,7 +35,7 @@ pub(crate) fn short(Tokens(n): Tokens) -> String {
     }
 }
 
-/// `part` of `whole` in whole percent; only nothing is `0 %`, and only the whole or more `100 %`.
+/// `part` of `whole` in whole percent; `0 %` only for 0, and `100 %` only for the whole or more.
 pub(crate) fn whole_percent(Tokens(part): Tokens, Tokens(whole): Tokens) -> String {
     let (part, whole) = (u128::from(part), u128::from(whole.max(1)));
     let rounded = (part * 100 + whole / 2) / whole;
@@ -46,7 +46,7 @@ pub(crate) fn whole_percent(Tokens(part): Tokens, Tokens(whole): Tokens) -> Stri
     }
 }
 
-/// A number of bytes in decimal units, with one digit after the point from 1 kB on: `999 B`, `12.3 MB`.
+/// A number of bytes in decimal units, with one decimal from 1 kB on: `999 B`, `12.3 MB`.
 pub(crate) fn bytes(n: u64) -> String {
     if n < 1000 {
         return format!("{n} B");
@@ -64,10 +64,10 @@ pub(crate) fn bytes(n: u64) -> String {
     format!("{n} B")
 }
 
-/// `part` of `whole` in percent with one digit after the point.
+/// `part` of `whole` in percent with one decimal.
 ///
-/// Only the whole is `100 %` and only nothing is `0 %`: what is short of the whole shows at most `99.9 %`, what is over
-/// it at least `100.1 %`, and a trace shows as `<0.1 %`. A part of nothing is `-`.
+/// `100 %` only for the whole and `0 %` only for 0: less than the whole shows at most `99.9 %`, more at least `100.1 %`, and a
+/// trace `<0.1 %`. A part of 0 is `-`.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();

@@ -1,37 +1,36 @@
 //! Aligned tables with bars.
 //!
-//! In: rows of [`Cell`]s. Out: text, each line ended, without trailing blanks. Columns of text stand to the left,
-//! columns of figures to the right. Where a [`Look`] has a width, bars and then the widest texts are shortened to it, and bars
-//! left out where that is not enough.
+//! Turns rows of [`Cell`]s into lines of text without trailing blanks. Text is aligned to the left, figures to the right. If a
+//! [`Look`] has a width, bars and then the widest texts are shortened to fit, and bars are dropped if that is not enough.
 
 use unicode_width::UnicodeWidthStr;
 
 use super::look::{Look, Style, clip};
 use super::size;
 
-/// The widest bar, which stands for the whole, in characters.
+/// The width of a bar for the whole, in characters.
 const BAR_WIDTH: usize = 20;
-/// The narrowest column that bars and texts are shortened to, in characters.
+/// The width below which bars and texts are not shortened, in characters.
 const NARROWEST: usize = 8;
-/// The blanks between two columns.
+/// The number of blanks between two columns.
 const GAP: usize = 2;
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Cell {
-    /// Nothing.
+    /// An empty cell.
     Empty,
-    /// Text, which is shortened where the line is too long for a terminal.
+    /// Text, shortened if the line is too long for a terminal.
     Text(String),
-    /// Text to be copied, which is never shortened: a command.
+    /// Text to be copied, such as a command, which is never shortened.
     Whole(String),
-    /// A number, grouped by three digits.
+    /// A number, in groups of three digits.
     Count(u64),
-    /// A number of bytes in the unit that fits.
+    /// A number of bytes in a suitable unit.
     Bytes(u64),
-    /// A part in percent of a whole.
+    /// A part of a whole, in percent.
     Share(u64, u64),
-    /// A part of a whole as a bar.
+    /// A part of a whole, as a bar.
     Bar(u64, u64),
 }
 
@@ -47,14 +46,14 @@ impl From<String> for Cell {
     }
 }
 
-/// A table: its heads and its rows. A row that is short is filled up with nothing.
+/// A table: its heads and its rows. Short rows are filled up with empty cells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Table {
     heads: Vec<String>,
     rows: Vec<Vec<Cell>>,
 }
 
-/// What the cells of a column hold.
+/// The kind of cells in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     Text,
@@ -67,24 +66,22 @@ enum Content {
 struct Column {
     content: Content,
     width: usize,
-    /// How wide it is where there is room.
+    /// The width before shortening.
     in_full: usize,
 }
 
 impl Column {
-    /// How wide the bar is that stands for the whole.
+    /// The width of a bar for the whole, after shortening.
     fn widest_bar(&self) -> usize {
         (BAR_WIDTH * self.width).checked_div(self.in_full).unwrap_or(0)
     }
 }
 
 impl Table {
-    /// A table without rows under `heads`.
     pub(crate) fn new(heads: &[&str]) -> Self {
         Self { heads: heads.iter().map(|&head| head.to_owned()).collect(), rows: Vec::new() }
     }
 
-    /// Adds a row below the others.
     pub(crate) fn push(&mut self, row: Vec<Cell>) {
         self.rows.push(row);
     }
@@ -104,7 +101,7 @@ impl Table {
         text
     }
 
-    /// What each column is, and how wide.
+    /// The kinds and the widths of all columns.
     fn columns(&self, look: Look) -> Vec<Column> {
         let of = |(column_idx, head): (usize, &String)| {
             let cells = || self.rows.iter().filter_map(move |row| row.get(column_idx));
@@ -124,7 +121,7 @@ impl Table {
                 excess -= 1;
             }
         }
-        // A bar says nothing that the figures beside it do not.
+        // Figures beside a bar say the same.
         for bar in columns.iter_mut().filter(|column| excess > 0 && column.content == Content::Bar) {
             bar.width = 0;
         }
@@ -146,7 +143,7 @@ fn line(columns: &[Column], cells: impl Iterator<Item = String>) -> String {
 }
 
 impl Cell {
-    /// What the column holds of which this is the first cell; `None` where it says nothing.
+    /// The kind of a column with this cell; `None` for an empty one.
     const fn content(&self) -> Option<Content> {
         match self {
             Self::Empty => None,
@@ -170,7 +167,7 @@ impl Cell {
     }
 }
 
-/// A bar of up to `widest` characters, drawn to an eighth of one. Whatever is more than nothing shows.
+/// A bar of up to `widest` characters, drawn to an eighth of one. Any part above 0 is visible.
 fn bar(part: u64, whole: u64, widest: usize, look: Look) -> String {
     if whole == 0 || part == 0 || widest == 0 {
         return String::new();

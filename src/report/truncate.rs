@@ -1,4 +1,4 @@
-//! What `ctxc truncate` did, or would do, as data and as text.
+//! The result of `ctxc truncate`, as data and as text.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use ctxc_transcript::text::Tokens;
 /// Result of `ctxc truncate`, or of its dry run.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct TruncateReport {
-    /// What every rewrite tells.
+    /// The part common to all rewrites.
     #[serde(skip)]
     pub(crate) outcome: Outcome,
     /// The name of the strategy.
@@ -81,7 +81,7 @@ pub(crate) fn why_unchanged(strategy: &TopDownTruncation, truncated: &Truncated)
     }
 }
 
-/// What people read of a run.
+/// The text of a run or of a dry run.
 impl fmt::Display for TruncateReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.outcome.unchanged.is_some() {

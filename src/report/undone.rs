@@ -1,4 +1,4 @@
-//! What undoing one operation of many did, or would do, as data and as text (P-05, A-06).
+//! The result of `ctxc undo`, as data and as text (P-05, A-06).
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Times for people.
+//! Times as text.
 
 use jiff::{Timestamp, Unit};
 

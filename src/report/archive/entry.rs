@@ -1,4 +1,4 @@
-//! One entry as a person reads it.
+//! One entry of an archive as text.
 
 use std::fmt;
 
@@ -63,7 +63,7 @@ pub(crate) struct RecordEntry {
 }
 
 impl LineEntry {
-    /// The line of this digest and length, with who took it out and what it says.
+    /// The line of this digest and length, with the operations that removed it and its texts.
     pub(crate) fn new(digest: Digest, bytes: u64, originals: &[StoredOriginal], texts: Vec<EntryText>) -> Self {
         let texts = texts.into_iter().map(|said| Passage {
             kind: said.kind.name(),
@@ -79,12 +79,12 @@ impl LineEntry {
         }
     }
 
-    /// Whether it says nothing that could be shown.
+    /// Whether the line has no text to show.
     pub(crate) fn is_silent(&self) -> bool {
         self.texts.is_empty()
     }
 
-    /// Where it comes from, in one sentence.
+    /// The uuid of the entry and the operations that removed it, in one sentence.
     pub(crate) fn origin(&self) -> String {
         let entry = self.uuid.as_deref().map_or("an entry without uuid".to_owned(), |uuid| format!("entry {uuid}"));
         match self.operations.as_slice() {
@@ -95,7 +95,6 @@ impl LineEntry {
 }
 
 impl RecordEntry {
-    /// The whole of `record`.
     pub(crate) fn new(record: Record) -> Self {
         let Record { key, document, meta, expires } = record;
         Self {
@@ -112,7 +111,7 @@ impl RecordEntry {
 }
 
 impl fmt::Display for LineEntry {
-    /// One text stands alone, so that it can be used as it is; several have a line each that says what they are.
+    /// A single text is printed without a heading, so that it can be piped; several texts have a heading with their kind each.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let [Passage { text, .. }] = self.texts.as_slice() {
             return write_ended(text, f);
@@ -124,7 +123,7 @@ impl fmt::Display for LineEntry {
     }
 }
 
-/// Writes `text`, with a line break at its end.
+/// Writes `text`, and a line break if it does not end with one.
 fn write_ended(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(text)?;
     if text.ends_with('\n') { Ok(()) } else { f.write_str("\n") }

@@ -1,4 +1,4 @@
-//! What a search found.
+//! The matches of a search in an archive.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use ctxc_engine::Usd;
 use ctxc_store::{Document, Hit};
 use ctxc_transcript::text::Tokens;
 
-/// How many digits of a digest name an entry.
+/// The number of digits of a digest that name an entry.
 const DIGITS: usize = 12;
 
 /// The matches of a search, best first.
@@ -59,7 +59,7 @@ impl FoundEntry {
         &self.id
     }
 
-    /// An entry that was found by `query`, or looked up without one.
+    /// An entry that `query` matched, or that was listed without one.
     pub(crate) fn new(query: &str, hit: Hit) -> Self {
         let Document { kind, session, speaker, time, text } = hit.document;
         Self {
@@ -75,7 +75,7 @@ impl FoundEntry {
 }
 
 impl Found {
-    /// The matches of `query`; `meant` where it was a search by meaning too.
+    /// The matches of `query`; `meant` is the report of a search by meaning.
     pub(crate) fn new(query: &str, hits: Vec<Hit>, meant: Option<Meant>) -> Self {
         let hits = hits.into_iter().map(|hit| FoundEntry::new(query, hit)).collect();
         Self { query: query.to_owned(), meaning: meant, hits }

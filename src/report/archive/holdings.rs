@@ -1,4 +1,4 @@
-//! What an archive holds.
+//! The contents of an archive.
 
 use std::fmt;
 
@@ -45,7 +45,6 @@ pub(crate) struct SizeRow {
 }
 
 impl SizeRow {
-    /// The row of `size`.
     pub(crate) fn new(size: SessionSize) -> Self {
         let SessionSize { session, bytes, stored_bytes } = size;
         let is_there = session.path.is_some_and(|path| path.is_file());
@@ -66,14 +65,14 @@ struct Counts {
 }
 
 impl Holdings {
-    /// The archive at the URL `archive`, of which nothing is listed yet.
+    /// The archive at the URL `archive`, without lists of its contents.
     pub(crate) fn new(archive: String, contents: Contents, file_bytes: Option<u64>, look: Look) -> Self {
         let Contents { operations, originals, lines, line_bytes, records } = contents;
         let counts = Counts { operations, originals, lines, line_bytes, records, file_bytes };
         Self { archive, counts, operations: Vec::new(), entries: Vec::new(), sessions: Vec::new(), look }
     }
 
-    /// All of it in two lines.
+    /// The archive and its totals in two lines.
     pub(crate) fn summary(&self) -> String {
         let Counts { operations, lines, line_bytes, records, file_bytes, .. } = self.counts;
         let within = file_bytes.map(|size| format!("; {} on disk", bytes(size))).unwrap_or_default();

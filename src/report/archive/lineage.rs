@@ -1,4 +1,4 @@
-//! How a session came to be what it is.
+//! The operation history of a session.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ use ctxc_transcript::text::{Digest, Tokens};
 /// The operation history of a session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct Log {
-    /// The session that was read.
+    /// The session whose history this is.
     #[serde(skip)]
     pub(crate) read: SessionRef,
     /// The operations, newest first.
@@ -46,7 +46,7 @@ struct Step {
     output: Transcript,
     /// `chars4` tokens of the active entries before and after; null where they were not counted.
     tokens: Option<BeforeAfter<Tokens>>,
-    /// The context before and after, where it was noted.
+    /// The context usage before and after, if it was recorded.
     #[serde(skip)]
     cost: Option<OperationCost>,
     /// The number of items that were removed or restored.

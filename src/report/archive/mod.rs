@@ -1,4 +1,4 @@
-//! What an archive holds and tells, as data and as text.
+//! The results of archive commands, as data and as text.
 
 mod entry;
 mod found;

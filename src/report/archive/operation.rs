@@ -37,7 +37,7 @@ pub(crate) struct OperationRow {
     pub(crate) output: Transcript,
     /// `chars4` tokens of the active entries before and after; null where they were not counted.
     pub(crate) tokens: Option<BeforeAfter<Tokens>>,
-    /// The context before and after, where it was noted.
+    /// The context usage before and after, if it was recorded.
     #[serde(skip)]
     pub(super) cost: Option<OperationCost>,
     /// The number of items that were removed or restored.
@@ -58,13 +58,12 @@ impl Transcript {
         Self { path, bytes: file.bytes, digest: file.digest.to_string() }
     }
 
-    /// What people are told that it is: the beginning of the id of a session, else the file.
+    /// The label in text: the beginning of the id of a session, else the path.
     pub(super) fn label(&self) -> &str {
         let Some(path) = self.path.as_deref() else { return "a stream" };
         session_id(Path::new(path)).map_or(path, short_id)
     }
 
-    /// How long it is.
     pub(super) fn size(&self) -> String {
         bytes(self.bytes)
     }
@@ -77,7 +76,6 @@ impl fmt::Display for Transcript {
 }
 
 impl OperationRow {
-    /// The row of `operation`.
     pub(crate) fn new(operation: &Operation) -> Self {
         Self {
             id: operation.id.clone(),
@@ -93,7 +91,7 @@ impl OperationRow {
         }
     }
 
-    /// The context usage before and after, in calibrated tokens; nothing where it was not noted.
+    /// The context usage before and after, in calibrated tokens; `None` if it was not recorded.
     pub(super) fn usage(&self) -> Option<BeforeAfter<Tokens>> {
         let OperationCost { tokens_before, tokens_after, .. } = self.cost?;
         Some(BeforeAfter { before: Tokens(tokens_before), after: Tokens(tokens_after) })
@@ -124,7 +122,7 @@ pub(crate) struct OperationEntry {
     output: Transcript,
     /// `chars4` tokens of the active entries before and after; null where they were not counted.
     tokens: Option<BeforeAfter<Tokens>>,
-    /// The context before and after, where it was noted.
+    /// The context usage before and after, if it was recorded.
     #[serde(skip)]
     cost: Option<OperationCost>,
     /// The number of items that were removed or restored.
@@ -136,7 +134,7 @@ pub(crate) struct OperationEntry {
 }
 
 impl OperationEntry {
-    /// The whole of `operation`, which took out `n_originals` lines.
+    /// `operation` with all its items; it removed `n_originals` lines.
     pub(crate) fn new(operation: &Operation, n_originals: u64, look: Look) -> Self {
         let OperationRow { id, time, verb, command, session, source, output, tokens, cost, cuts } =
             OperationRow::new(operation);

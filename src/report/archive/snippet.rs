@@ -1,16 +1,16 @@
-//! The piece of a text that shows why it was found.
+//! The part of a text that a search matched.
 
 use ctxc_store as archive;
 
-/// How many characters are shown on either side.
+/// The number of characters on either side of the match.
 const AROUND: usize = 80;
 
-/// A piece of `text`, on one line, around what a search for `query` found; its beginning where it is not known.
+/// A part of `text`, on one line, around the match of `query`; the beginning if the match cannot be located.
 pub(in crate::report) fn snippet(query: &str, text: &str) -> String {
     snippet_of(query, text, AROUND)
 }
 
-/// As [`snippet`], with so many characters on either side.
+/// As [`snippet`], with `n_around` characters on either side.
 pub(in crate::report) fn snippet_of(query: &str, text: &str, n_around: usize) -> String {
     let place = archive::find(query, text).unwrap_or(0..0);
     let (before, rest) = text.split_at_checked(place.start).unwrap_or(("", text));
@@ -23,7 +23,7 @@ pub(in crate::report) fn snippet_of(query: &str, text: &str, n_around: usize) ->
     format!("{head}{}{tail}", on_one_line(&piece))
 }
 
-/// `text` with single spaces, and without what a terminal takes for a command.
+/// `text` with single spaces and without control characters.
 pub(super) fn on_one_line(text: &str) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")

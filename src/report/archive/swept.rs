@@ -1,4 +1,4 @@
-//! What went from an archive, or would go.
+//! The contents that were dropped from an archive, or would be.
 
 use std::fmt;
 use std::path::Path;
@@ -44,22 +44,21 @@ impl Session {
 }
 
 impl Swept {
-    /// The report of what would be `dropped` from the archive at the URL `archive`.
+    /// The report of a dry run that would drop `dropped` from the archive at the URL `archive`.
     pub(crate) fn counted(archive: String, dropped: Dropped) -> Self {
         let Dropped { results, expired, originals, operations, lines, bytes } = dropped;
         let counted = Self { results, expired, originals, operations, lines, bytes, ..Self::default() };
         Self { archive, dry_run: true, ..counted }
     }
 
-    /// With sessions that go, each an id and a title, and with those that stay although they are old, each with the file
-    /// that needs it.
+    /// Adds the sessions to drop, each an id and a title, and the old sessions to keep, each with the file whose undo needs it.
     pub(crate) fn with_sessions(self, gone: Vec<(&str, &str)>, spared: Vec<(&str, &str, &Path)>) -> Self {
         let gone = gone.into_iter().map(|(id, title)| Session::new(id, title, None));
         let spared = spared.into_iter().map(|(id, title, path)| Session::new(id, title, Some(path)));
         Self { sessions: gone.chain(spared).collect(), ..self }
     }
 
-    /// It went, and the file has become so much smaller.
+    /// Marks the report as done, with the size of the file before and after.
     pub(crate) fn done(self, file_bytes: Option<(u64, u64)>) -> Self {
         Self { dry_run: false, file_bytes, ..self }
     }

@@ -1,4 +1,4 @@
-//! What was deleted from a buffer.
+//! The result of a deletion from a buffer.
 
 use std::fmt;
 
@@ -21,13 +21,13 @@ pub(crate) struct DeleteReport {
 }
 
 impl DeleteReport {
-    /// The utterance `sequence` is gone from the buffer called `buffer`, whose state is this now.
+    /// The report of the deletion of the utterance `sequence` from `buffer`, with its state afterwards.
     pub(crate) fn one(buffer: String, sequence: u64, state: &State) -> Self {
         let holds = Fill::new(state);
         Self { buffer, sequence: Some(sequence), deleted: 1, holds }
     }
 
-    /// All of the buffer called `buffer` is gone, which were so many utterances.
+    /// The report of the deletion of `buffer` with its `n_utterances`.
     pub(crate) fn all(buffer: String, n_utterances: u64) -> Self {
         let holds = Fill::new(&State::default());
         Self { buffer, sequence: None, deleted: n_utterances, holds }

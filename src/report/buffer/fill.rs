@@ -1,4 +1,4 @@
-//! How full a buffer is.
+//! The fill level of a buffer.
 
 use std::fmt;
 
@@ -39,7 +39,7 @@ pub(crate) struct FillReport {
 }
 
 impl Fill {
-    /// How full the buffer of `state` is.
+    /// The fill level of the buffer with `state`.
     pub(crate) fn new(state: &State) -> Self {
         let Limits { size, max_tokens, summary_tokens } = state.limits;
         Self {
@@ -54,12 +54,12 @@ impl Fill {
         }
     }
 
-    /// The tokens of what it holds, and the most that it is to hold, where they are more: one utterance alone may (H-06).
+    /// The tokens of the utterances and their limit, if they exceed it: a single utterance may (H-06).
     pub(crate) fn over(&self) -> Option<(Tokens, Tokens)> {
         (self.total_tokens > self.max_tokens).then_some((self.total_tokens, self.max_tokens))
     }
 
-    /// How many utterances were evicted and are not in the summary yet.
+    /// The number of evicted utterances that are not in the summary yet.
     pub(crate) fn waiting(&self) -> u64 {
         self.waiting
     }
@@ -73,7 +73,6 @@ impl fmt::Display for Fill {
 }
 
 impl FillReport {
-    /// How full the buffer called `buffer` is.
     pub(crate) fn new(buffer: String, state: &State) -> Self {
         Self { buffer, holds: Fill::new(state) }
     }

@@ -27,7 +27,6 @@ struct Row {
 }
 
 impl Buffers {
-    /// The buffers of these names and states.
     pub(crate) fn new(states: &[(String, State)], look: Look) -> Self {
         let rows = states.iter().map(|(name, state)| Row { buffer: name.clone(), holds: Fill::new(state) }).collect();
         Self { rows, look }

@@ -1,4 +1,4 @@
-//! What buffers hold and tell, as data and as text.
+//! The results of buffer commands, as data and as text.
 
 mod deleted;
 mod fill;

@@ -1,4 +1,4 @@
-//! What was pushed into a buffer, and what that evicted.
+//! The result of a push into a buffer.
 
 use std::fmt;
 
@@ -29,8 +29,7 @@ pub(crate) struct PushReport {
 }
 
 impl PushReport {
-    /// The report of a push into the buffer called `buffer`, with the summary of evicted utterances, or the error why there
-    /// is none.
+    /// The report of a push into `buffer`, with the summary of evicted utterances, or the error that prevented it.
     pub(crate) fn new(buffer: String, pushed: &Pushed, settled: Result<&Settled, String>) -> Self {
         let (summarized, state, error) = match settled {
             Ok(settled) => (settled.n_summarized, &settled.state, None),
@@ -48,12 +47,12 @@ impl PushReport {
         }
     }
 
-    /// How full the buffer is now.
+    /// The fill level of the buffer after the push.
     pub(crate) fn holds(&self) -> Fill {
         self.holds
     }
 
-    /// Whether what was evicted could not be summarized.
+    /// Whether the evicted utterances could not be summarized.
     pub(crate) fn has_failed(&self) -> bool {
         self.error.is_some()
     }
@@ -77,7 +76,7 @@ impl PushReport {
     }
 }
 
-/// The numbers that were given.
+/// The sequence numbers of the new utterances: one number, or a range.
 impl fmt::Display for PushReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.first_sequence, self.last_sequence) {

@@ -1,4 +1,4 @@
-//! The summary of what has left a buffer.
+//! The summary of the utterances that a buffer evicted.
 
 use std::fmt;
 
@@ -21,12 +21,11 @@ pub(crate) struct SummaryReport {
 }
 
 impl SummaryReport {
-    /// The summary of the buffer called `buffer`.
     pub(crate) fn new(buffer: String, state: &State) -> Self {
         Self { buffer, text: state.summary.clone(), token_count: state.summary_tokens(), holds: Fill::new(state) }
     }
 
-    /// Its origin in one sentence.
+    /// The size and the origin of the summary in one sentence.
     pub(crate) fn origin(&self) -> String {
         let Fill { summarized, summary_tokens, .. } = self.holds;
         let of = counted(summarized, "utterance");
@@ -38,7 +37,7 @@ impl SummaryReport {
         )
     }
 
-    /// Whether it says nothing.
+    /// Whether there is no summary.
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }

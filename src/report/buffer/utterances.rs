@@ -37,13 +37,13 @@ struct Row {
 }
 
 impl Utterances {
-    /// Utterances of the buffer called `buffer`: all that were asked for, or the matches of `query`.
+    /// Utterances of `buffer`: a part of them, or the matches of `query`.
     pub(crate) fn new(buffer: String, query: Option<&str>, utterances: &[&Utterance]) -> Self {
         let rows = utterances.iter().map(|utterance| Row::new(utterance)).collect();
         Self { buffer, query: query.map(str::to_owned), rows }
     }
 
-    /// Whether there is none.
+    /// Whether the list is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -77,7 +77,7 @@ impl Row {
 }
 
 impl fmt::Display for Row {
-    /// What stands above its text.
+    /// The heading above the text of the utterance.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { sequence, turn_number, speaker, said_at, .. } = self;
         write!(f, "{sequence}  {speaker}  turn {turn_number}  {said_at}  {}", tokens(self.tokens))

@@ -1,4 +1,4 @@
-//! Each task of a run on a line of its own: what was asked, what came of it, what it took.
+//! A row for each task of a run: the requests, the outcome, and the cost.
 
 use std::fmt;
 
@@ -11,9 +11,7 @@ use ctxc_engine::Usd;
 /// The tasks of a report, one a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Explained<'a> {
-    /// The report.
     pub(crate) report: &'a CompressReport,
-    /// How tables look.
     pub(crate) look: Look,
 }
 

@@ -1,7 +1,7 @@
 //! The Agent Trajectory Interchange Format 1.7 of Harbor (<https://harborframework.com/docs/trajectory-format>).
 //!
-//! Its rules: step ids count from 1; calls, thinking and metrics stand in steps of the agent alone; a result names a call of
-//! its own step; arguments are an object; keys without a value are left out.
+//! Its rules: step ids count from 1; only steps of the agent have calls, thinking and metrics; a result names a call of its own
+//! step; arguments are an object; keys without a value are omitted.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -133,7 +133,7 @@ fn atif_step(step_id: usize, step: &Step) -> AtifStep<'_> {
 fn tool_call(call: &Call) -> ToolCall<'_> {
     let arguments = match serde_json::from_str(&call.input) {
         Ok(Value::Object(arguments)) => arguments,
-        // A placeholder may have broken it, or the model never wrote an object.
+        // A placeholder may have broken the JSON, or the model never wrote an object.
         _ => [("input".to_owned(), Value::from(call.input.as_str()))].into_iter().collect(),
     };
     ToolCall { tool_call_id: &call.id, function_name: &call.tool, arguments }

@@ -1,4 +1,4 @@
-//! What was exported, as data.
+//! The result of an export, as data.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::report::session::SessionRef;
 /// The result of an export to a file.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct ExportReport {
-    /// The session, where one was exported.
+    /// The session, if a single one was exported.
     #[serde(skip)]
     pub(crate) session: Option<SessionRef>,
     /// The form.

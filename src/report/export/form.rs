@@ -1,4 +1,4 @@
-//! The forms, and a session on its way into one.
+//! The formats, and the conversion of a session into one.
 
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ pub(crate) enum Format {
     Openai,
 }
 
-/// One session on its way into a form.
+/// The conversion of one session into a format.
 #[derive(Debug)]
 pub(crate) struct Export<'a> {
     session: &'a SessionRef,
@@ -44,7 +44,7 @@ enum Form {
 }
 
 impl<'a> Export<'a> {
-    /// An export of `session`, of which nothing has been read yet.
+    /// An export of `session` without any text yet.
     pub(crate) fn new(format: Format, session: &'a SessionRef) -> Self {
         let form = match format {
             Format::Ndjson => Form::Ndjson,
@@ -55,7 +55,7 @@ impl<'a> Export<'a> {
         Self { session, form }
     }
 
-    /// Takes the next text, and gives what can be written by now.
+    /// Adds the next text, and returns the output that is ready to be written.
     ///
     /// # Errors
     /// When it cannot be serialized.
@@ -70,7 +70,7 @@ impl<'a> Export<'a> {
         }
     }
 
-    /// The end of the document; `None` for a session without text, which is no trajectory.
+    /// The end of the document; `None` for a session without text if its format has no empty document.
     ///
     /// # Errors
     /// When it cannot be serialized.

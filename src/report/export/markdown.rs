@@ -1,11 +1,11 @@
-//! A session as people read it: a heading for each turn, prompts and answers as they are, the rest in fenced blocks.
+//! A session as Markdown: a heading for each turn, prompts and answers as they are, the rest in fenced blocks.
 
 use super::Piece;
 use crate::report::session::SessionRef;
 use crate::report::show::printable;
 use ctxc_core::apply::Speaker;
 
-/// Where in the session the text is by now.
+/// The current position in the session.
 #[derive(Debug, Default)]
 pub(super) struct Place {
     has_begun: bool,
@@ -23,7 +23,7 @@ impl Place {
             self.turn = piece.turn;
             self.speaker = None;
         }
-        // What one after the other says stands under one name.
+        // Consecutive texts of one speaker share a heading.
         let goes_on = self.speaker.replace(piece.role) == Some(piece.role);
         let time = piece.time.as_ref().map_or_else(String::new, |time| format!(" ({time})"));
         let name = if goes_on { String::new() } else { format!("**{}**{time}\n\n", capitalized(piece.role.word())) };
@@ -36,7 +36,7 @@ impl Place {
         format!("{head}{turn}{name}{said}")
     }
 
-    /// The heading of a session that says nothing.
+    /// The heading of a session without texts.
     pub(super) fn end(self, session: &SessionRef) -> String {
         if self.has_begun { String::new() } else { head(session) }
     }
@@ -49,22 +49,22 @@ fn head(session: &SessionRef) -> String {
     format!("# {}\n\n{}\n", without_markup(&printable(title).replace('\n', " ")), rows.collect::<Vec<_>>().concat())
 }
 
-/// A block that is closed until somebody opens it.
+/// A collapsed block.
 fn folded(name: &str, text: &str) -> String {
     format!("<details><summary>{name}</summary>\n\n{}</details>\n\n", fenced("", text))
 }
 
-/// A block that nothing in `text` ends.
+/// A fenced block whose fence is longer than any in `text`.
 fn fenced(language: &str, text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}{language}\n{text}\n{fence}\n\n")
 }
 
-/// `text` without markup outside its fenced blocks, and with an end for the block that it leaves open, as an answer does that
-/// was interrupted: what follows is no part of it.
+/// `text` without markup outside its fenced blocks. A block that is left open, as in an interrupted answer, is closed, so that
+/// it does not swallow the following text.
 fn closed(text: &str) -> String {
-    // Of a fence that is indented, only a reader of all of Markdown can say what it belongs to.
+    // The block that an indented fence belongs to depends on the rest of the Markdown.
     let is_fence = |line: &str| line.starts_with("```") || line.starts_with("~~~");
     let is_clear = text.lines().all(|line| is_fence(line) || !is_fence(line.trim_start_matches(' ')));
     let mut open = None;
@@ -74,7 +74,7 @@ fn closed(text: &str) -> String {
         let mark = from_mark.chars().next().filter(|c| matches!(c, '`' | '~'));
         let info = mark.map_or(from_mark, |mark| from_mark.trim_start_matches(mark));
         let fence = from_mark.strip_suffix(info).unwrap_or(from_mark);
-        // What is indented further is code, or belongs to an item of a list.
+        // Text that is indented further is code, or part of a list item.
         let indent = line.len() - line.trim_start_matches(' ').len();
         let may_be_one = indent <= 3 && fence.len() >= 3;
         match open {
@@ -99,8 +99,7 @@ fn closed(text: &str) -> String {
     shown
 }
 
-/// `text` with `&lt;` for each `<` that may begin a tag, in spans of code too: where these begin and end depends on the whole
-/// document.
+/// `text` with `&lt;` for each `<` that may begin a tag, also in code spans, whose limits depend on the whole document.
 fn without_markup(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

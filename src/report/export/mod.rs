@@ -1,7 +1,7 @@
-//! Sessions in the forms of other programs (Y-03): rows, Markdown, trajectories, chat messages.
+//! Sessions in the formats of other programs (Y-03): rows, Markdown, trajectories, chat messages.
 //!
-//! [`Piece`]s go in, one for each text of the active entries, in their order; text comes out. Rows and Markdown are written
-//! as the pieces come; a trajectory and a chat hold the texts of one session.
+//! The input is a [`Piece`] for each text of the active entries, in order; the output is text. Rows and Markdown are written at
+//! once; a trajectory and a chat hold the texts of one session in memory.
 
 mod atif;
 mod exported;

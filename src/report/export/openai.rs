@@ -1,5 +1,5 @@
-//! Chat messages, as the chat completions API takes them and as fine-tuning reads them. Every call has its result directly
-//! behind the message that made it; thinking has no place there.
+//! Chat messages for the chat completions API and for fine-tuning. The result of a call directly follows the message with the
+//! call; thinking is left out.
 
 use serde::Serialize;
 
@@ -34,7 +34,7 @@ struct Function<'a> {
     arguments: &'a str,
 }
 
-/// What stands for the result of a call that has none: a call without one is refused.
+/// The replacement for a missing result: the API refuses a call without one.
 const NO_RESULT: &str = "(no result)";
 
 pub(super) fn chat(steps: &Steps) -> serde_json::Result<String> {
@@ -46,7 +46,7 @@ fn messages(step: &Step) -> Vec<Message<'_>> {
     match step.source {
         Source::Person => vec![said("user")],
         Source::Client => vec![said("system")],
-        // Nothing but thinking.
+        // The message has only thinking.
         Source::Model if step.text.is_empty() && step.calls.is_empty() => Vec::new(),
         Source::Model => {
             let content = Some(step.text.as_str()).filter(|text| !text.is_empty());

@@ -1,44 +1,43 @@
-//! One text of a session, with what the client tells of it.
+//! One text of a session with its metadata.
 
 use ctxc_core::apply::Speaker;
 use ctxc_transcript::text::Tokens;
 
-/// One text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// Its turn, from 0; `None` before the first prompt.
+    /// The turn, from 0; `None` before the first prompt.
     pub(crate) turn: Option<usize>,
-    /// The message of the model that it belongs to, from 1; for a result that of its call. `None` before the first.
+    /// The message of the model that contains it, from 1; for a result, that of its call. `None` before the first.
     pub(crate) step: Option<u64>,
-    /// Who says it.
+    /// The speaker.
     pub(crate) role: Speaker,
-    /// What kind of text it is: `prompt`, `answer`, `thinking`, `call`, `tool_result` or `other`.
+    /// `prompt`, `answer`, `thinking`, `call`, `tool_result` or `other`.
     pub(crate) kind: &'static str,
-    /// The tool, of a call and of a result.
+    /// The tool of a call or of a result.
     pub(crate) tool: Option<String>,
-    /// The id of the call, likewise.
+    /// The id of the call, also for its result.
     pub(crate) call: Option<String>,
     /// The text; that of a call is its input as JSON.
     pub(crate) text: String,
     /// The `chars4` tokens of the text as the session has it.
     pub(crate) tokens: Tokens,
-    /// When it was said, as the client wrote it.
+    /// The time as the client wrote it.
     pub(crate) time: Option<String>,
-    /// The model that said it.
+    /// The model that wrote the text.
     pub(crate) model: Option<String>,
     /// The version of the client.
     pub(crate) client: Option<String>,
-    /// What the message was recorded to use.
+    /// The usage recorded with the message.
     pub(crate) spent: Option<Spent>,
 }
 
 /// The usage of a message as the client recorded it, in tokens of the API.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Spent {
-    /// Of the prompt, what was read from the cache and written to it included.
+    /// The prompt, including cache reads and writes.
     pub(crate) prompt: u64,
-    /// Of the prompt, what was read from the cache.
+    /// The part of the prompt read from the cache.
     pub(crate) cached: u64,
-    /// Of the reply.
+    /// The reply.
     pub(crate) completion: u64,
 }

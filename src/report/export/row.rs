@@ -1,4 +1,4 @@
-//! One row for each text: flat, and with the same columns in every row, so that `DuckDB` and others read them as they are.
+//! One row for each text: flat, and with the same columns in every row, so that `DuckDB` and others can read it.
 
 use serde::Serialize;
 

@@ -1,5 +1,4 @@
-//! The texts of a session put together: one step for a prompt, a remark, or a message of the model with the results of its
-//! calls.
+//! The texts of a session grouped into steps: a prompt, a remark, or a message of the model with the results of its calls.
 
 use super::{Piece, Spent};
 use ctxc_core::apply::Speaker;
@@ -8,7 +7,7 @@ use ctxc_core::apply::Speaker;
 #[derive(Debug, Default)]
 pub(super) struct Steps {
     pub(super) steps: Vec<Step>,
-    /// The version of the client that wrote it last.
+    /// The last version of the client that wrote to the session.
     pub(super) client: Option<String>,
 }
 
@@ -21,7 +20,7 @@ pub(super) struct Step {
     pub(super) time: Option<String>,
     pub(super) model: Option<String>,
     pub(super) spent: Option<Spent>,
-    /// The message of the model.
+    /// The number of the message of the model.
     message: Option<u64>,
 }
 
@@ -36,7 +35,7 @@ pub(super) enum Source {
 pub(super) struct Call {
     pub(super) id: String,
     pub(super) tool: String,
-    /// Its input as JSON.
+    /// The input as JSON.
     pub(super) input: String,
     pub(super) result: Option<String>,
 }
@@ -65,7 +64,7 @@ impl Steps {
             self.steps.push(Step { source, text, thinking, calls: Vec::new(), time, model, spent: None, message });
         }
         let Some(step) = self.steps.last_mut() else { return };
-        // The last of what a message was written in has the whole of its usage.
+        // The last entry of a message has its complete usage.
         step.spent = piece.spent.or(step.spent);
         let of_kind = match piece.kind {
             "call" => {
@@ -82,7 +81,7 @@ impl Steps {
         of_kind.push_str(&piece.text);
     }
 
-    /// Puts a result to its call; gives it back where that is not in the session.
+    /// Adds a result to its call; returns it if the session does not contain the call.
     fn add_result(&mut self, piece: Piece) -> Option<Piece> {
         let calls = self.steps.iter_mut().rev().flat_map(|step| &mut step.calls);
         let call = calls.into_iter().find(|call| Some(&call.id) == piece.call.as_ref() && call.result.is_none());

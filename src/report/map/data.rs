@@ -28,11 +28,11 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// All of them, in the order of a chart.
+    /// All kinds, in the order of the chart.
     pub(crate) const ALL: [Self; 6] =
         [Self::System, Self::Prompt, Self::Answer, Self::Thinking, Self::Tool, Self::Client];
 
-    /// What people read.
+    /// The label on the page.
     pub(super) const fn label(self) -> &'static str {
         match self {
             Self::System => "system prompt and tools",
@@ -137,10 +137,9 @@ pub(crate) struct Map {
     /// The session that was read, its title without secrets.
     #[serde(skip)]
     pub(crate) read: SessionRef,
-    /// Its context usage.
     #[serde(skip)]
     pub(crate) usage: ContextUsage,
-    /// The origin of that figure.
+    /// The origin of the context usage.
     #[serde(skip)]
     pub(crate) origin: Origin,
     /// The number of steps, inactive ones included.
@@ -164,15 +163,14 @@ pub(crate) struct Map {
 /// The input of a map.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source<'a> {
-    /// The session.
     pub(crate) transcript: Transcript<'a>,
     /// The scale of its tokens.
     pub(crate) calibration: Calibration,
-    /// What commands call the session, as a word of a shell.
+    /// The session as an argument of commands, quoted for a shell.
     pub(crate) session: &'a str,
 }
 
-/// What one active line comes to.
+/// The tokens and the time of one active line.
 pub(super) struct Line {
     pub(super) used: Used,
     pub(super) time: Option<Timestamp>,
@@ -194,12 +192,12 @@ impl Used {
         }
     }
 
-    /// All kinds of `other` too.
+    /// Adds all kinds of `other`.
     pub(super) fn add_all(&mut self, other: &Self) {
         self.0.iter_mut().zip(other.0).for_each(|(slot, tokens)| *slot += tokens);
     }
 
-    /// Scaled to tokens of the API, with what stands before the first message.
+    /// Scaled to tokens of the API, with the overhead before the first message.
     pub(super) fn calibrated(&self, calibration: &Calibration) -> Self {
         let mut scaled = Self(self.0.map(|tokens| calibration.scale(Tokens(tokens)).0));
         scaled.add(Kind::System, calibration.overhead.0);

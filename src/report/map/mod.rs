@@ -1,4 +1,4 @@
-//! A map of a session: what uses its context window, and how that came to be, as one page (W-07).
+//! A map of a session: the content of its context window, and its history, as one page (W-07).
 
 mod data;
 mod page;

@@ -17,11 +17,11 @@ const OPERATIONS: &str = r#"<section aria-labelledby="operations">
 <thead><tr><th scope="col">Operation</th><th scope="col">Time</th><th scope="col">Tokens</th><th scope="col">State</th><th scope="col">Command</th></tr></thead>
 <tbody>
 "#;
-/// How many items stand in the table, which is what people read who cannot see the areas.
+/// The maximum number of rows in the table of items, the alternative to the chart for screen readers.
 const ROWS_LIMIT: usize = 200;
 
 impl Kind {
-    /// The class of the page, which is also the word in its data.
+    /// The CSS class, which is also the name in the data.
     const fn class(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -45,10 +45,10 @@ impl State {
 }
 
 impl Map {
-    /// The page.
+    /// The map as an HTML page.
     ///
     /// # Errors
-    /// When the data cannot be written as JSON, which no map comes to.
+    /// When the data cannot be serialized, which does not happen for a map.
     pub(crate) fn page(&self) -> serde_json::Result<String> {
         let caption = self.caption();
         let parts = [
@@ -130,7 +130,7 @@ impl Map {
         }
     }
 
-    /// The data as JSON that no parser of HTML takes for markup.
+    /// The data as JSON that an HTML parser does not take for markup.
     fn data(&self, caption: &str) -> serde_json::Result<String> {
         let mut data = serde_json::to_value(self)?;
         if let Some(object) = data.as_object_mut() {
@@ -171,7 +171,7 @@ fn row(item: &Item) -> String {
     )
 }
 
-/// `text` as HTML, without what would steer a terminal or turn the direction of writing.
+/// `text` as HTML, without control characters that would steer a terminal or change the direction of writing.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in printable(text).chars() {
@@ -187,7 +187,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// `page` with every name in `parts` replaced by its value, in one go: what a value holds is not looked at again.
+/// `page` with every name in `parts` replaced by its value in one pass: names within values are not replaced.
 fn filled(page: &str, parts: &[(&str, String)]) -> String {
     let mut filled = String::new();
     let mut rest = page;
@@ -201,7 +201,7 @@ fn filled(page: &str, parts: &[(&str, String)]) -> String {
     filled + rest
 }
 
-/// Standard base64 with padding, as a content security policy names digests.
+/// Standard base64 with padding, as a content security policy encodes digests.
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();

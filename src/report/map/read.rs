@@ -1,4 +1,4 @@
-//! What a map shows, gathered in one pass over the active entries.
+//! The contents of a map, gathered in one pass over the active entries.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -19,17 +19,16 @@ use ctxc_transcript::{
     Calibration, Flags, LineNo, LineSet, Part, Transcript, block_tokens, entry, measure, revisit, scan, turn_at, turns,
 };
 
-/// How many items stand in a map by themselves; smaller ones are added up by group. With the longest beginnings they come to
-/// some 600 kB.
+/// The maximum number of single items; smaller ones are summed by group. With the longest beginnings they take about 600 kB.
 const ITEMS_LIMIT: usize = 1200;
-/// The longest beginning of a text, in characters.
+/// The maximum length of the beginning of a text, in characters.
 const BEGINNING_LEN: usize = 160;
-/// The longest secret that is looked for where a beginning is cut, in characters: a private key has some 3,300.
+/// The longest secret that is detected at the end of a clipped text, in characters: a private key has about 3,300.
 const SECRET_LEN: usize = 8192;
-/// The longest name of an item, in characters.
+/// The maximum length of the name of an item, in characters.
 const NAME_LEN: usize = 80;
 
-/// What the pass gathers.
+/// The results of the pass.
 struct Pass<'a> {
     from: Source<'a>,
     turn_of: HashMap<LineNo, usize>,
@@ -65,7 +64,7 @@ impl Map {
         })?;
         pass.add_calls(&calls, &described);
         let (steps, n_steps) = steps(from, &pass.lines, &calibration, &operations);
-        // A secret that was cut in the middle is not found.
+        // Redacts before clipping, since a truncated secret is not detected.
         read.title = Some(clipped(&pass.redacted(&whole_title_of(transcript)?), TITLE_LEN));
         let mut kinds = pass.kinds(&calibration);
         kinds.retain(|group| group.tokens > 0);
@@ -116,9 +115,9 @@ impl<'a> Pass<'a> {
         self.redactor.as_mut().map_or_else(|| text.to_owned(), |redactor| redactor.redact(text).text)
     }
 
-    /// How `text` begins, on one line.
+    /// The beginning of `text` on one line.
     fn beginning(&mut self, text: &str) -> String {
-        // Enough for white space to be folded and for a secret at the end to be whole.
+        // Long enough to fold white space and to contain a secret at the end completely.
         let head: String = text.chars().take(SECRET_LEN).collect();
         clipped(&on_one_line(&self.redacted(&head)), BEGINNING_LEN)
     }
@@ -162,7 +161,7 @@ impl<'a> Pass<'a> {
         self.lines.insert(line, Line { used, time });
     }
 
-    /// The sizes of inputs, and the beginnings of results.
+    /// Records the sizes of inputs and the beginnings of results.
     fn read_blocks(&mut self, line: LineNo, scan: &Scan, bytes: &[u8]) {
         for (block, at) in scan.blocks.iter().zip(0..).filter(|(block, _)| !block.is_nested) {
             let place = Place { line, block: at };
@@ -180,13 +179,13 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// The command that removes a message with this text; none where the text has a secret, or no pattern fits it.
+    /// The command that removes a message with this text; `None` if the text has a secret or no pattern matches it.
     fn discard(&mut self, text: &str) -> Option<String> {
         if is_placeholder(text) {
             return None;
         }
         let pattern = Pattern::of(text)?.to_string();
-        // The pattern has the ends of the text, which may be ends of a secret.
+        // The pattern contains the ends of the text, which may contain secrets.
         let n_chars = text.chars().count();
         let ends: String = if n_chars > 2 * SECRET_LEN {
             let tail = text.chars().skip(n_chars - SECRET_LEN);
@@ -240,7 +239,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// The size of a call with its result, by `chars4`.
+    /// The `chars4` tokens of a call and its result.
     fn size(&self, call: &Call) -> u64 {
         self.inputs.get(&call.call).copied().unwrap_or(0) + call.tokens.0
     }
@@ -254,7 +253,7 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// The largest of `items`, calibrated, and the others by group.
+/// The largest of `items`, calibrated, and the sums of the others by group.
 fn parted(mut items: Vec<Item>, calibration: &Calibration) -> (Vec<Item>, Vec<Smaller>) {
     items.sort_by_key(|item| Reverse(item.tokens));
     let rest = items.split_off(items.len().min(ITEMS_LIMIT));

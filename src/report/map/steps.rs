@@ -1,13 +1,13 @@
-//! The context over the steps of a session.
+//! The context at each step of a session.
 
 use std::collections::HashMap;
 
 use super::data::{Line, OperationRow, Source, Step, Used};
 use ctxc_transcript::{Calibration, Flags, LineNo, MessageIdx, Transcript, scan};
 
-/// How many steps a chart has at most: more are not told apart on a screen.
+/// The maximum number of steps in a chart: more cannot be distinguished on a screen.
 const STEPS_LIMIT: usize = 400;
-/// The steps in the order of the file, and how many there are before they are thinned out.
+/// The steps in file order, and their number before thinning.
 pub(super) fn steps(
     from: Source<'_>,
     lines: &HashMap<LineNo, Line>,
@@ -38,7 +38,7 @@ pub(super) fn steps(
         let Some(message) = record.message().filter(|_| is_step) else { continue };
         let now = chain.is_live(line).then(|| used.calibrated(calibration));
         if newest == Some(message) {
-            // Further entries of one message are the same step.
+            // Further entries of one message belong to the same step.
             if let Some(step) = steps.last_mut() {
                 step.used = now.or(step.used);
             }
@@ -56,7 +56,7 @@ pub(super) fn steps(
     (thinned(&steps), n_steps)
 }
 
-/// At most [`STEPS_LIMIT`] of `steps`: of neighbours the last, with the marks of all.
+/// At most [`STEPS_LIMIT`] of `steps`: the last of each run of neighbours, with the marks of all.
 fn thinned(steps: &[Step]) -> Vec<Step> {
     let n_each = steps.len().div_ceil(STEPS_LIMIT).max(1);
     let last_of = |chunk: &[Step]| {

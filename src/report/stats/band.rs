@@ -1,4 +1,4 @@
-//! The rows of the bands.
+//! Statistics by band.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Counting: what the index knows from the index, kinds of content and tools from a second pass over the live lines.
+//! Counting: most figures come from the index, kinds of content and tools from a second pass over the active lines.
 
 use std::io::{self, Read, Seek};
 
@@ -19,7 +19,6 @@ use ctxc_transcript::{Calibration, Chain, ChainEnd, Index, MessageIdx, Part, con
 /// Token usage of a session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct Stats {
-    /// The session that was read.
     #[serde(skip)]
     pub(crate) session: SessionRef,
     /// The context window of the model.
@@ -190,7 +189,7 @@ pub(crate) struct ToolRow {
 }
 
 impl ToolRow {
-    /// Inputs and results, by `chars4`.
+    /// The `chars4` tokens of inputs and results.
     pub(crate) fn chars4(&self) -> Tokens {
         self.inputs.chars4 + self.results.chars4
     }
@@ -203,7 +202,7 @@ impl Stats {
         ContextUsage { before: self.tokens.calibrated, after: None, window: self.window, measured }
     }
 
-    /// Counts a transcript: `file` is read once more, its live lines alone. Turns are summed up by `bands` too.
+    /// Counts a transcript, reading the active lines of `file` that the index cannot answer. Turns are also summed by `bands`.
     ///
     /// # Errors
     /// When reading fails.
@@ -215,7 +214,7 @@ impl Stats {
         calibration: &Calibration,
         bands: &Bands,
     ) -> io::Result<Self> {
-        // What the check needs in between shall be gone before the rows are there.
+        // The memory of the check is freed before the rows are built.
         let problems = Problems::of(index, chain);
         let turns = turn_rows(index, chain, calibration);
         let mut second = SecondPass::new(index, chain, turns);
@@ -267,7 +266,7 @@ impl Stats {
     }
 }
 
-/// Signatures take no room of their own: they stand for thinking that is counted by its text.
+/// Signatures have no calibrated tokens: they encode thinking, which is counted by its text.
 fn part_row(part: Part, n: u64, tokens: Estimates) -> PartRow {
     let calibrated = if part == Part::Signature { Tokens::ZERO } else { tokens.calibrated };
     PartRow { part, n, tokens: Estimates { calibrated, ..tokens } }

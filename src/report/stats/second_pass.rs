@@ -1,5 +1,5 @@
-//! The second pass: what only the lines themselves tell. Most of it the index knows: a line of one kind of content has
-//! its tokens there, and calls have the names of their tools. What is left is read again.
+//! The second pass over the active lines. The index has the tokens of a line with one kind of content, and the tool names of
+//! calls. Only the other lines are read again.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -10,7 +10,7 @@ use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
 use ctxc_transcript::text::{Tokens, json_string};
 use ctxc_transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, MessageIdx, Part, ToolEnd, Usage, measure};
 
-/// The sums of one tool, by `chars4`.
+/// The `chars4` tokens of one tool.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ToolSums {
     pub(super) calls: u64,
@@ -18,7 +18,7 @@ pub(super) struct ToolSums {
     pub(super) results: Tokens,
 }
 
-/// What the second pass gathers.
+/// The state and the sums of the second pass.
 pub(super) struct SecondPass<'a> {
     index: &'a Index,
     pub(super) turns: Vec<TurnRow>,
@@ -26,19 +26,19 @@ pub(super) struct SecondPass<'a> {
     turn_at: HashMap<u32, usize>,
     pub(super) parts: BTreeMap<Part, (u64, Tokens)>,
     tools: Vec<ToolSums>,
-    /// The places of the tools by their names.
+    /// The positions in `tools` by tool name.
     tool_at: HashMap<String, usize>,
     /// The tools of calls whose results have not been read yet.
     open: HashMap<IdHash, usize>,
-    /// The message that was the last to record a size, and the place of its last entry that did.
+    /// The last message that recorded its usage, and the position of its entry in the chain.
     pub(super) recorded_by: Option<(MessageIdx, usize)>,
     pub(super) recorded: u64,
-    /// The live lines that are still to be counted.
+    /// The active lines still to be counted.
     lines: Peekable<Box<dyn Iterator<Item = LineNo> + 'a>>,
-    /// The ends of tool calls from there on.
+    /// The ends of tool calls on these lines.
     ends: Peekable<Box<dyn Iterator<Item = ToolEnd> + 'a>>,
     scan: Scan,
-    /// One block with those inside it, as an entry of its own.
+    /// A block with its nested ones, as an entry of its own.
     one: Scan,
 }
 
@@ -67,14 +67,14 @@ impl<'a> SecondPass<'a> {
         }
     }
 
-    /// The live lines that must be read.
+    /// The active lines that must be read.
     pub(super) fn unknown(&self, chain: &Chain) -> LineSet {
         let has_number = |end: &ToolEnd| end.is_result || end.tool.is_some();
         let unnumbered: LineSet = self.index.tools.iter().filter(|end| !has_number(end)).map(|end| end.line).collect();
         chain.live.iter().filter(|&line| !self.is_known(line) || unnumbered.contains(line)).collect()
     }
 
-    /// Whether the index knows all that is counted of `line`, the name of its tool aside.
+    /// Whether the index has all figures of `line`, apart from the name of its tool.
     fn is_known(&self, line: LineNo) -> bool {
         let record = self.index.record(line);
         let is_simple = match record.kind {
@@ -87,19 +87,19 @@ impl<'a> SecondPass<'a> {
         is_simple && !records_size && !self.turn_at.contains_key(&line.number())
     }
 
-    /// Counts a line that must be read, after all those before it. They come in the order of the file.
+    /// Counts a line that must be read, after all those before it. They are passed in file order.
     pub(super) fn read(&mut self, line_no: LineNo, line: &[u8]) {
         self.count_known(|next| next < line_no);
         self.lines.next();
         self.read_line(line_no, line);
     }
 
-    /// Counts what follows the last line that must be read.
+    /// Counts the lines after the last one that must be read.
     pub(super) fn finish(&mut self) {
         self.count_known(|_| true);
     }
 
-    /// The sums by tool; without a name are those of results whose calls are not live.
+    /// The sums by tool; the empty name has those of results whose calls are inactive.
     pub(super) fn tools(&self) -> impl Iterator<Item = (&str, ToolSums)> {
         self.tool_at.iter().filter_map(|(name, &at)| Some((name.as_str(), *self.tools.get(at)?)))
     }
@@ -110,7 +110,7 @@ impl<'a> SecondPass<'a> {
         }
     }
 
-    /// Counts a line by what the index knows.
+    /// Counts a line from the index.
     fn count_one(&mut self, line: LineNo) {
         let index = self.index;
         let record = index.record(line);
@@ -153,7 +153,7 @@ impl<'a> SecondPass<'a> {
         }
         let message = self.index.record(line_no).message();
         if message.is_some() && message == self.recorded_by.map(|(message, _)| message) {
-            // The entries of one message repeat its usage, the earlier ones with a part of the reply.
+            // The entries of one message repeat its usage, the earlier ones with only a part of the reply.
             let usage = scan.message.and_then(|message| message.usage).map(|it| Usage::of(it.of(line)));
             self.recorded = self.recorded.max(usage.map_or(0, Usage::context));
         }
@@ -176,7 +176,7 @@ impl<'a> SecondPass<'a> {
         self.scan = scan;
     }
 
-    /// Counts a block and those inside it.
+    /// Counts a block and its nested ones.
     fn read_block(&mut self, blocks: &[Block], line: &[u8]) {
         let Some(outer) = blocks.first() else { return };
         let mut one = std::mem::take(&mut self.one);
@@ -226,7 +226,7 @@ impl<'a> SecondPass<'a> {
         }
     }
 
-    /// The place of the tool `name`.
+    /// The position of the tool `name` in `tools`, added if it is new.
     fn tool(&mut self, name: &str) -> usize {
         if let Some(&at) = self.tool_at.get(name) {
             return at;

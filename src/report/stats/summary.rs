@@ -1,4 +1,4 @@
-//! The lines that stand above the tables.
+//! The lines above the tables.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -7,7 +7,7 @@ use super::tables::Figures;
 use crate::report::size::{bytes, count, counted, percent, short, tokens, whole_percent};
 
 impl Stats {
-    /// One labelled line for each thing that is no table.
+    /// A labelled line for each figure that is not in a table.
     pub(super) fn summary(&self, figures: Figures) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.

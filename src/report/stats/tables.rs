@@ -1,4 +1,4 @@
-//! The tables. Shares and bars are of the context without the overhead, so that those of a table make a whole.
+//! The tables. Shares and bars are parts of the context without the overhead, so that those of a table add up to 100 %.
 
 use super::count::Stats;
 use super::estimates::Estimates;
@@ -8,19 +8,19 @@ use crate::report::table::{Cell, Table};
 use ctxc_transcript::Part;
 use ctxc_transcript::text::Tokens;
 
-/// How many turns are shown; of more than these the largest.
+/// The maximum number of turns; the largest are shown.
 const N_TURNS: usize = 20;
 
-/// Which figures are shown.
+/// The columns of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Figures {
-    /// One for each thing: calibrated tokens.
+    /// Calibrated tokens.
     One,
-    /// `chars4` tokens too.
+    /// `chars4` and calibrated tokens.
     Both,
 }
 
-/// Stats to be shown with a certain look.
+/// The inputs of the tables.
 struct Shown<'a> {
     stats: &'a Stats,
     figures: Figures,
@@ -47,7 +47,7 @@ impl Stats {
 }
 
 impl Shown<'_> {
-    /// A table whose columns of figures stand between `before` and `behind`.
+    /// A table with the columns of figures between `before` and `behind`.
     fn table(&self, before: &[&str], behind: &[&str]) -> Table {
         let figures: &[&str] = match self.figures {
             Figures::One => &["tokens", "share", ""],
@@ -56,7 +56,7 @@ impl Shown<'_> {
         Table::new(&[before, figures, behind].concat())
     }
 
-    /// The cells of figures, the bar being of `bar`.
+    /// The cells of figures, with `bar` as the last.
     fn cells(&self, tokens: Estimates, bar: Cell) -> impl Iterator<Item = Cell> {
         let (part, whole) = (tokens.chars4.0, self.stats.tokens.chars4.0);
         let chars4 = (self.figures == Figures::Both).then_some(Cell::Count(part));
@@ -82,7 +82,7 @@ impl Shown<'_> {
             let head = [row.part.name().into(), Cell::Count(row.n)];
             let mut cells: Vec<Cell> = head.into_iter().chain(self.figures(row.tokens)).collect();
             if row.part == Part::Signature {
-                // They stand for thinking, which is counted by its text.
+                // Signatures encode thinking, which is counted by its text.
                 let n_shown = cells.len().saturating_sub(3);
                 cells.iter_mut().skip(n_shown).for_each(|cell| *cell = Cell::Empty);
             }
@@ -125,7 +125,7 @@ impl Shown<'_> {
             n_left -= usize::from(is_shown);
             is_shown
         });
-        // Each of many turns is little of the whole: their bars are of the largest.
+        // Each of many turns is a small part of the whole, so their bars are relative to the largest.
         let largest = sizes.first().map_or(0, |tokens| tokens.0);
         for turn in shown {
             let head = [Cell::Count(turn.turn.0 as u64), Cell::Count(u64::from(turn.line)), Cell::Count(turn.steps)];

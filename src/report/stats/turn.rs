@@ -1,4 +1,4 @@
-//! The rows of the turns.
+//! Statistics by turn.
 
 use std::collections::HashSet;
 
@@ -10,9 +10,9 @@ use ctxc_transcript::scan::{BlockKind, Scan};
 use ctxc_transcript::text::json_string;
 use ctxc_transcript::{Calibration, Chain, Index, Prompt, TurnIdx, context_tokens, turns};
 
-/// How many characters of a prompt are quoted.
+/// The maximum length of a quoted prompt, in characters.
 const QUOTE: usize = 48;
-/// How many bytes are looked at for them: enough for characters of any width, escaped, after some white space.
+/// The number of bytes decoded for it: enough for characters of any width, escaped, after some white space.
 const QUOTE_BYTES: usize = 1024;
 
 /// One turn.
@@ -51,7 +51,7 @@ pub(super) fn turn_rows(index: &Index, chain: &Chain, calibration: &Calibration)
 }
 
 impl TurnRow {
-    /// Takes the start of the prompt from its entry.
+    /// Sets the quote of the prompt from its entry.
     pub(super) fn quote(&mut self, scan: &Scan, line: &[u8]) {
         let blocks = scan.outer_blocks().filter(|block| block.kind == BlockKind::Text);
         let mut texts = blocks.filter_map(|block| block.text?.string(line));
