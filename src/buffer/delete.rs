@@ -1,4 +1,4 @@
-//! Utterances out of a buffer and out of the archive, because somebody wants them gone.
+//! Deleting utterances from a buffer and from the archive.
 
 use jiff::Timestamp;
 
@@ -6,21 +6,21 @@ use super::state::{UtteranceRef, under_claim};
 use super::{BufferError, Name, State, Utterance};
 use ctxc_store::{Archive, Kind, RecordFilter};
 
-/// Where an utterance stood that was deleted.
+/// The former place of a deleted utterance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deleted {
-    /// Among what the buffer holds.
+    /// In the buffer.
     Held,
-    /// Among what was evicted and is not in the summary.
+    /// Evicted, but not yet in the summary.
     Waiting,
-    /// In the archive alone. What the summary has of it stays.
+    /// Only in the archive. The summary keeps its part of it.
     Summarized,
 }
 
-/// Deletes the utterance `sequence` of the buffer `name`, for good. The numbers of the others stay.
+/// Deletes the utterance `sequence` of the buffer `name` for good. The other numbers stay.
 ///
 /// # Errors
-/// [`BufferError::Unknown`] where there is none; or when the archive cannot be read or written. Nothing is changed then.
+/// [`BufferError::Unknown`] if it does not exist; or when the archive cannot be read or written. Nothing is changed then.
 pub(crate) fn delete(
     archive: &mut dyn Archive,
     name: &Name,
@@ -55,8 +55,8 @@ pub(crate) fn delete(
     })
 }
 
-/// Deletes the buffer `name` for good: what it holds, what was evicted, its summary and its limits. How many utterances
-/// that were.
+/// Deletes the buffer `name` for good: its utterances, also evicted ones, its summary and its limits. Returns the number of
+/// deleted utterances.
 ///
 /// # Errors
 /// When the archive cannot be read or written. Nothing is changed then.

@@ -1,21 +1,21 @@
-//! What can go wrong with a buffer.
+//! The errors of buffers.
 
 use ctxc_store::ArchiveError;
 
-/// Why something could not be done with a buffer. Each message fits after "cannot".
+/// An error of an operation on a buffer. Each message completes "cannot".
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BufferError {
-    /// The archive that holds it failed.
+    /// The archive failed.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// What the archive holds of it makes no sense.
+    /// The records of the buffer in the archive are inconsistent.
     #[error(
         "read the buffer {name}: {detail}; a copy of the archive may have it whole, and `ctxc archive search` finds what was said in it"
     )]
     Damaged {
         /// The name of the buffer.
         name: String,
-        /// What is wrong.
+        /// The problem.
         detail: String,
     },
     /// No utterance has this number.
@@ -23,14 +23,14 @@ pub(crate) enum BufferError {
     Unknown {
         /// The name of the buffer.
         name: String,
-        /// The number that was asked for.
+        /// The requested number.
         sequence: u64,
-        /// The numbers that the buffer holds.
+        /// The numbers in the buffer.
         held: Vec<u64>,
     },
 }
 
-/// The numbers in words: each of them while they are few.
+/// The numbers in words: each of them if they are few.
 fn listed(held: &[u64]) -> String {
     const FEW: usize = 20;
     match held {

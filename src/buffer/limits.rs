@@ -1,40 +1,40 @@
-//! How much a buffer holds.
+//! The limits of a buffer.
 
 use serde::{Deserialize, Serialize};
 
 use ctxc_transcript::text::Tokens;
 
-/// How much a buffer holds, and how long the summary of the rest may be. Tokens are `chars4`.
+/// The limits of a buffer and of its summary. Tokens are `chars4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Limits {
-    /// The most utterances; 0 counts as 1.
+    /// The maximum number of utterances; 0 counts as 1.
     pub(crate) size: u32,
-    /// The most tokens of all utterances together. The newest one stays, however long it is.
+    /// The maximum number of tokens of all utterances together. The newest one stays, however long it is.
     pub(crate) max_tokens: Tokens,
     /// The maximum number of tokens of the summary.
     pub(crate) summary_tokens: Tokens,
 }
 
-/// H-01.
+/// The values of requirement H-01.
 impl Default for Limits {
     fn default() -> Self {
         Self { size: 20, max_tokens: Tokens(8000), summary_tokens: Tokens(1000) }
     }
 }
 
-/// Which limits are set anew.
+/// The limits to change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Change {
-    /// The most utterances.
+    /// The maximum number of utterances.
     pub(crate) size: Option<u32>,
-    /// The most tokens of all utterances together.
+    /// The maximum number of tokens of all utterances together.
     pub(crate) max_tokens: Option<Tokens>,
     /// The maximum number of tokens of the summary.
     pub(crate) summary_tokens: Option<Tokens>,
 }
 
 impl Limits {
-    /// The limits with `change` made; the others stay as they are.
+    /// The limits with `change` applied.
     pub(crate) fn with(self, change: Change) -> Self {
         Self {
             size: change.size.unwrap_or(self.size),
@@ -43,7 +43,7 @@ impl Limits {
         }
     }
 
-    /// Whether so many utterances of so many tokens are too much.
+    /// Whether `n_utterances` with `tokens` exceed the limits.
     pub(super) fn are_passed_by(&self, n_utterances: usize, tokens: Tokens) -> bool {
         n_utterances > 1 && (n_utterances > self.size as usize || tokens > self.max_tokens)
     }

@@ -1,13 +1,13 @@
-//! Rolling buffers: the newest utterances of a conversation, word for word, and a summary of what has left.
+//! Rolling buffers: the newest utterances of a conversation, word for word, and a summary of the older ones.
 //!
-//! A buffer has a [`Name`] in an archive. [`push()`] puts utterances behind those that are there, and evicts the oldest
-//! until the rest keeps to the buffer's [`Limits`]. What is evicted stays in the archive and waits for [`settle()`], which
-//! has it summarized into the summary so far; whoever calls says how texts are summarized. So a push never waits for an engine
-//! while others wait for the archive, and an engine that fails loses nothing: what waits is summarized the next time.
+//! A buffer has a [`Name`] in an archive. [`push()`] appends utterances, and evicts the oldest until the rest keeps to the
+//! buffer's [`Limits`]. Evicted utterances stay in the archive and wait for [`settle()`], which adds them to the summary; the
+//! caller provides the engine. So a push never waits for an engine while others wait for the archive, and a failing engine
+//! loses nothing: utterances that wait are summarized the next time.
 //!
-//! All that is known of a buffer stands in one record, its [`State`], which is read, changed and put back under a claim
-//! of the archive. A push therefore takes time by what the buffer holds, and not by what the archive does.
-//! `docs/decisions/0026-buffer.md` says why it is made so.
+//! The whole buffer is described by one record, its [`State`], which is read, changed and written back under a claim of the
+//! archive. So the time of a push depends on the size of the buffer, not of the archive. `docs/decisions/0026-buffer.md` has
+//! the reasons.
 
 mod delete;
 mod error;

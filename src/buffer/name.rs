@@ -5,28 +5,28 @@ use std::str::FromStr;
 
 use ctxc_transcript::text::Digest;
 
-/// What the sessions of buffers begin with, by which an archive lists what it holds.
+/// The prefix of the session ids of buffers, which distinguishes them in an archive.
 const PREFIX: &str = "buffer:";
 
-/// The most characters of a name.
+/// The maximum length of a name, in characters.
 const LONGEST: usize = 100;
 
-/// The name of a buffer, one of its own within an archive.
+/// The name of a buffer, unique within an archive.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Name(String);
 
 impl Name {
-    /// The session under which the archive has what the buffer holds: the name behind `buffer:`.
+    /// The session under which the archive stores the buffer: `buffer:` and the name.
     pub(crate) fn session(&self) -> String {
         format!("{PREFIX}{}", self.0)
     }
 
-    /// The name of the buffer whose session this is.
+    /// The name of the buffer with this session id.
     pub(super) fn of_session(session: &str) -> Option<Self> {
         session.strip_prefix(PREFIX)?.parse().ok()
     }
 
-    /// The key of the record that holds the buffer's state.
+    /// The key of the record with the buffer's state.
     pub(super) fn key(&self) -> Digest {
         Digest::of(self.session().as_bytes())
     }
@@ -38,7 +38,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// Text that cannot be the name of a buffer.
+/// The error of text that cannot be the name of a buffer.
 #[derive(Debug, thiserror::Error)]
 #[error("a buffer name must have 1 to {LONGEST} printable characters")]
 pub(crate) struct NotAName;

@@ -1,4 +1,4 @@
-//! Utterances into a buffer, and the oldest ones out of it.
+//! Pushing utterances into a buffer, and evicting the oldest ones.
 
 use jiff::Timestamp;
 
@@ -9,19 +9,18 @@ use ctxc_store::Archive;
 /// The result of a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pushed {
-    /// What was pushed, as far as the buffer still holds it.
+    /// The pushed utterances that the buffer still holds.
     pub(crate) held: Vec<Utterance>,
-    /// The numbers of the first and the last that were pushed; `None` where nothing was.
+    /// The numbers of the first and the last pushed utterance; `None` if there were none.
     pub(crate) numbers: Option<(u64, u64)>,
-    /// The numbers of what was evicted, oldest first.
+    /// The numbers of the evicted utterances, oldest first.
     pub(crate) evicted: Vec<u64>,
-    /// The buffer as it is now.
+    /// The buffer after the push.
     pub(crate) state: State,
 }
 
-/// Pushes `spoken` into the buffer `name`, in order, at the time `now`, and evicts the oldest utterances until the rest
-/// keeps to the limits (H-02, H-06), of which those of `change` are set first. What is evicted waits for
-/// [`settle`](fn@super::settle).
+/// Pushes `spoken` into the buffer `name`, in order, at the time `now`, and evicts the oldest utterances until the rest keeps
+/// to the limits (H-02, H-06), after applying `change` to them. Evicted utterances wait for [`settle`](fn@super::settle).
 ///
 /// # Errors
 /// When the archive cannot be read or written; then nothing is changed.
@@ -51,7 +50,7 @@ pub(crate) fn push(
     })
 }
 
-/// The next utterance of the buffer. Its place is given when it is known what stays.
+/// The next utterance of the buffer. Its place is set after the eviction.
 fn number(state: &mut State, spoken: Spoken, now: Timestamp) -> Utterance {
     let Spoken { speaker, turn, time, text } = spoken;
     let next_turn = match speaker {
@@ -64,7 +63,7 @@ fn number(state: &mut State, spoken: Spoken, now: Timestamp) -> Utterance {
     Utterance { sequence, place: 0, turn_number, speaker, time: time.unwrap_or(now), text }
 }
 
-/// Takes the oldest utterances out until the rest keeps to the limits; their numbers.
+/// Evicts the oldest utterances until the rest keeps to the limits; returns their numbers.
 fn evict(state: &mut State) -> Vec<u64> {
     let mut tokens = state.total_tokens();
     let mut n_held = state.held.len();
@@ -83,10 +82,10 @@ fn evict(state: &mut State) -> Vec<u64> {
     numbers
 }
 
-/// Those of `said` that the buffer holds, at their places.
+/// Those of `said` that the buffer holds, with their places.
 fn placed(said: Vec<Utterance>, state: &State) -> Vec<Utterance> {
     let place = |sequence: u64| state.held.iter().position(|reference| reference.sequence == sequence);
-    // What is held is the end of what was said, so one place tells the others.
+    // The held utterances are the last ones of `said`, so the place of the first determines the others.
     let first = state.held.first().map_or(u64::MAX, |reference| reference.sequence);
     let mut held: Vec<Utterance> = said.into_iter().filter(|utterance| utterance.sequence >= first).collect();
     let start = held.first().and_then(|utterance| place(utterance.sequence)).unwrap_or_default();

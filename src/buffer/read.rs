@@ -1,4 +1,4 @@
-//! What a buffer holds, and what is found in it.
+//! Reading and searching a buffer.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
@@ -9,19 +9,19 @@ use ctxc_store as archive;
 use ctxc_store::{Archive, ArchiveUrl, Kind, Query, Record, RecordFilter};
 use ctxc_transcript::text::Digest;
 
-/// A buffer with all that it holds.
+/// A buffer with its utterances.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Contents {
-    /// What is known of it.
+    /// The state without utterances.
     pub(crate) state: State,
-    /// What it holds, oldest first.
+    /// The utterances, oldest first.
     pub(crate) utterances: Vec<Utterance>,
 }
 
-/// The buffer `name` with all that it holds; nothing where there is no such buffer (H-09).
+/// The buffer `name` with its utterances; an empty one if it does not exist (H-09).
 ///
 /// # Errors
-/// When the archive cannot be read, or what it holds is damaged.
+/// When the archive cannot be read, or the buffer is damaged.
 pub(crate) fn contents(archive: &dyn Archive, name: &Name) -> Result<Contents, BufferError> {
     let mut state = State::read(archive, name)?;
     loop {
@@ -32,7 +32,7 @@ pub(crate) fn contents(archive: &dyn Archive, name: &Name) -> Result<Contents, B
     }
 }
 
-/// What `state` holds; or the number of an utterance that the archive does not have.
+/// The utterances of `state`; or the number of one that the archive does not have.
 fn utterances(archive: &dyn Archive, state: &State) -> Result<Result<Vec<Utterance>, u64>, BufferError> {
     let mut utterances = Vec::with_capacity(state.held.len());
     let mut records = named(archive, &state.held)?;
@@ -46,8 +46,7 @@ fn utterances(archive: &dyn Archive, state: &State) -> Result<Result<Vec<Utteran
     Ok(Ok(utterances))
 }
 
-/// The records of `refs` by their keys, as far as they are there; all at once, for a server that is asked for one after
-/// the other is waited for each time.
+/// The records of `refs` that exist, by their keys; fetched at once, because a server takes a round trip for each query.
 pub(super) fn named(archive: &dyn Archive, refs: &[UtteranceRef]) -> Result<HashMap<Digest, Record>, BufferError> {
     let names: Vec<(Kind, Digest)> = refs.iter().map(|reference| (Kind::Utterance, reference.key)).collect();
     let records = archive.records_named(&names)?;
@@ -60,7 +59,7 @@ impl Contents {
         self.utterances.iter().filter(|it| speaker.is_none_or(|speaker| it.speaker == speaker)).collect()
     }
 
-    /// The last `n` of what `speaker` said, or everybody without one, oldest first (H-05).
+    /// The last `n` utterances of `speaker`, or of all speakers without one, oldest first (H-05).
     pub(crate) fn last(&self, n: usize, speaker: Option<Speaker>) -> Vec<&Utterance> {
         let said = self.read(speaker);
         let first = said.len().saturating_sub(n);
@@ -68,11 +67,11 @@ impl Contents {
     }
 }
 
-/// At most `limit` of the utterances in `contents` that have the words of `query`, the best first; of `speaker` alone
-/// where there is one (H-05). It goes by the rules of [`Query`], on every backend the same way.
+/// At most `limit` utterances of `contents` that match `query`, best first; only those of `speaker` if there is one (H-05). The
+/// rules of [`Query`] apply, in the same way on every backend.
 ///
 /// # Errors
-/// When nothing can be looked through.
+/// When the index in memory cannot be built or searched.
 pub(crate) fn search<'c>(
     contents: &'c Contents,
     name: &Name,
@@ -80,7 +79,7 @@ pub(crate) fn search<'c>(
     speaker: Option<Speaker>,
     limit: u32,
 ) -> Result<Vec<&'c Utterance>, BufferError> {
-    // What a buffer holds fits into memory.
+    // The contents of a buffer fit into memory.
     let mut shelf = archive::open(&ArchiveUrl::Memory)?;
     let mut by_key = HashMap::with_capacity(contents.utterances.len());
     for utterance in &contents.utterances {
@@ -95,15 +94,15 @@ pub(crate) fn search<'c>(
     Ok(hits.iter().filter_map(|hit| by_key.get(&hit.id.digest()).copied()).collect())
 }
 
-/// The state of the buffer `name`, without its utterances; that of an empty buffer where there is none (H-09).
+/// The state of the buffer `name`, without its utterances; that of an empty buffer if it does not exist (H-09).
 ///
 /// # Errors
-/// When the archive cannot be read, or what it holds is damaged.
+/// When the archive cannot be read, or the buffer is damaged.
 pub(crate) fn state(archive: &dyn Archive, name: &Name) -> Result<State, BufferError> {
     State::read(archive, name)
 }
 
-/// The names of all buffers of the archive, in their order.
+/// The names of all buffers in the archive, sorted.
 ///
 /// # Errors
 /// When the archive cannot be read.

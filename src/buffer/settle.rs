@@ -1,4 +1,4 @@
-//! What waits, into the summary.
+//! Adding evicted utterances to the summary.
 
 use jiff::Timestamp;
 
@@ -9,14 +9,14 @@ use ctxc_engine::{Said, cut};
 use ctxc_store::Archive;
 use ctxc_transcript::text::{Tokens, chars4};
 
-/// The most utterances that are summarized at a time: as many as of messages (F-03).
+/// The maximum number of utterances that are summarized at a time: as many as of messages (F-03).
 const CHUNK_SIZE: usize = 20;
 
-/// The most tokens that are summarized at a time, unless one utterance has more: what every model has room for beside its
-/// prompt, the summary so far and the reply.
+/// The maximum number of tokens that are summarized at a time, unless a single utterance has more: every model has room for
+/// them beside its prompt, the summary so far and the reply.
 const CHUNK_TOKENS: Tokens = Tokens(16_000);
 
-/// How often it is tried again where others settle the same buffer. They leave less to be done each time.
+/// The number of attempts while others settle the same buffer. Each of these leaves less to do.
 const TRIES: usize = 5;
 
 /// Evicted utterances that are not in the summary yet.
@@ -24,28 +24,27 @@ const TRIES: usize = 5;
 pub(crate) struct Due {
     /// The summary so far.
     pub(crate) existing: String,
-    /// What was evicted since, in chunks that an engine can take, oldest first.
+    /// The utterances evicted since, in chunks for an engine, oldest first.
     pub(crate) chunks: Vec<Vec<Said>>,
-    /// The most tokens that the summary may have.
+    /// The token limit of the summary.
     pub(crate) limit: Tokens,
 }
 
-/// The outcome.
+/// The result of settling a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settled {
-    /// How many utterances went into the summary.
+    /// The number of utterances added to the summary.
     pub(crate) n_summarized: u64,
-    /// The buffer as it is now.
+    /// The buffer afterwards.
     pub(crate) state: State,
 }
 
-/// Summarizes what waits in the buffer `name`, by `summarize`, which gives the new summary. Nothing is locked
-/// while it works; where somebody else settles the same utterances meanwhile, their summary stands and its own is
-/// forgotten. A summary over its limit is shortened by the built-in engine, so that it never is (H-04). `clock` tells the
-/// time.
+/// Summarizes the evicted utterances of the buffer `name` with `summarize`, which returns the new summary. Nothing is locked
+/// meanwhile; if another process settles the same utterances first, its summary wins and this one is dropped. A summary over
+/// its limit is shortened by the built-in engine (H-04). `clock` returns the current time.
 ///
 /// # Errors
-/// When `summarize` fails, or the archive cannot be read or written; then all that waits goes on waiting.
+/// When `summarize` fails, or the archive cannot be read or written; then the utterances wait for the next attempt.
 pub(crate) fn settle<E: From<BufferError>>(
     archive: &mut dyn Archive,
     name: &Name,
@@ -68,7 +67,7 @@ pub(crate) fn settle<E: From<BufferError>>(
     Ok(Settled { n_summarized, state: State::read(archive, name)? })
 }
 
-/// What is to be summarized; `None` where something of it has just been deleted.
+/// The utterances to summarize; `None` if one of them has just been deleted.
 fn due(archive: &dyn Archive, name: &Name, state: &State) -> Result<Option<Due>, BufferError> {
     let mut said = Vec::with_capacity(state.waiting.len());
     let mut records = named(archive, &state.waiting)?;
@@ -98,8 +97,8 @@ fn chunks(said: Vec<Said>) -> Vec<Vec<Said>> {
     chunks
 }
 
-/// Makes `summary` that of the buffer in the place of what `summarized` had waiting, if nobody else has meanwhile; whether
-/// it did.
+/// Replaces the summary and removes the utterances that `summarized` had waiting, unless another process did so first; returns
+/// whether it did.
 fn keep(
     archive: &mut dyn Archive,
     name: &Name,
@@ -109,7 +108,7 @@ fn keep(
 ) -> Result<bool, BufferError> {
     under_claim(archive, |archive| {
         let mut state = State::read(archive, name)?;
-        // More may have been evicted behind what was summarized.
+        // More utterances may have been evicted after the summarized ones.
         let Some(rest) = state.waiting.strip_prefix(summarized.waiting.as_slice()) else { return Ok(false) };
         if state.summary != summarized.summary || state.n_summarized != summarized.n_summarized {
             return Ok(false);

@@ -1,24 +1,24 @@
-//! Who speaks in a buffer.
+//! The speakers in a buffer.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Who said something.
+/// The speaker of an utterance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Speaker {
     /// The person.
     User,
     /// The model.
     Assistant,
-    /// Neither: the program around both.
+    /// The program around both.
     System,
 }
 
 impl Speaker {
-    /// All of them.
+    /// All speakers.
     pub(crate) const ALL: [Self; 3] = [Self::User, Self::Assistant, Self::System];
 
-    /// The name, as it is stored and typed.
+    /// The name in records and arguments.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -34,7 +34,7 @@ impl fmt::Display for Speaker {
     }
 }
 
-/// Text that names no speaker.
+/// The error of text that is not the name of a speaker.
 #[derive(Debug, thiserror::Error)]
 #[error("the speakers are {}", Speaker::ALL.map(Speaker::name).join(", "))]
 pub(crate) struct NotASpeaker;

@@ -1,4 +1,4 @@
-//! What is known of a buffer, in one record: its limits, which utterances it holds, and the summary of the others.
+//! The state of a buffer in one record: its limits, references to its utterances, and the summary of the others.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -10,25 +10,24 @@ use ctxc_transcript::text::{Digest, Tokens, chars4};
 /// The state of a buffer without its utterances.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct State {
-    /// How much it holds.
     pub(crate) limits: Limits,
-    /// The summary of what has left; empty where nothing has.
+    /// The summary of evicted utterances; empty if there are none.
     pub(crate) summary: String,
     /// The number of utterances that the summary covers.
     pub(crate) n_summarized: u64,
-    /// The number of the newest utterance that ever was; 0 where there was none.
+    /// The number of the newest utterance ever pushed; 0 if there was none.
     pub(super) newest: u64,
-    /// The turn of that one.
+    /// The turn of that utterance.
     pub(super) turn: u64,
-    /// What it holds, oldest first.
+    /// The utterances in the buffer, oldest first.
     pub(super) held: Vec<UtteranceRef>,
-    /// What was evicted and is not in the summary yet, oldest first.
+    /// Evicted utterances that are not in the summary yet, oldest first.
     pub(super) waiting: Vec<UtteranceRef>,
-    /// When it was last changed.
+    /// The time of the last change.
     changed: Option<Timestamp>,
 }
 
-/// One utterance, by what the state knows of it.
+/// A reference to an utterance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UtteranceRef {
     pub(super) sequence: u64,
@@ -37,7 +36,7 @@ pub(super) struct UtteranceRef {
     pub(super) key: Digest,
 }
 
-/// The state as JSON, but for the summary, which is the text of the record.
+/// The state as JSON, without the summary, which is the text of the record.
 #[derive(Serialize, Deserialize)]
 struct Meta {
     limits: Limits,
@@ -45,13 +44,13 @@ struct Meta {
     summarized: u64,
     newest: u64,
     turn: u64,
-    /// Number, tokens and key of each.
+    /// The number, the tokens and the key of each.
     held: Vec<(u64, Tokens, String)>,
     waiting: Vec<(u64, Tokens, String)>,
 }
 
 impl State {
-    /// How many utterances the buffer holds.
+    /// The number of utterances in the buffer.
     pub(crate) fn n_held(&self) -> u64 {
         self.held.len() as u64
     }
@@ -61,7 +60,7 @@ impl State {
         self.waiting.len() as u64
     }
 
-    /// The tokens of all that it holds.
+    /// The tokens of all utterances in the buffer.
     pub(crate) fn total_tokens(&self) -> Tokens {
         self.held.iter().map(|reference| reference.tokens).sum()
     }
@@ -71,10 +70,10 @@ impl State {
         chars4(&self.summary)
     }
 
-    /// The state of the buffer `name`; that of an empty one where there is none.
+    /// The state of the buffer `name`; that of an empty one if it does not exist.
     ///
     /// # Errors
-    /// When the archive cannot be read, or its record makes no sense.
+    /// When the archive cannot be read, or the record is invalid.
     pub(super) fn read(archive: &dyn Archive, name: &Name) -> Result<Self, BufferError> {
         let Some(record) = archive.record(Kind::Summary, name.key())? else { return Ok(Self::default()) };
         Self::of_record(record).ok_or_else(|| BufferError::Damaged {
@@ -98,10 +97,10 @@ impl State {
         })
     }
 
-    /// Puts the state of the buffer `name`, changed at the time `now`, into the deposit.
+    /// Writes the state of the buffer `name`, changed at the time `now`, to the archive.
     pub(super) fn put(self, archive: &mut dyn Archive, name: &Name, now: Timestamp) -> Result<(), ArchiveError> {
         let Self { limits, summary, n_summarized: summarized, newest, turn, held, waiting, changed } = self;
-        // Of two states the later one counts, also where a clock was set back.
+        // The newer of two states wins when buffers are copied, so time must increase even if a clock was set back.
         let later = changed.and_then(|changed| changed.checked_add(SignedDuration::from_nanos(1)).ok());
         let time = later.map_or(now, |later| later.max(now));
         let meta = Meta { limits, summarized, newest, turn, held: listed(held), waiting: listed(waiting) };
@@ -131,11 +130,11 @@ fn refs(listed: Vec<(u64, Tokens, String)>) -> Option<Vec<UtteranceRef>> {
     listed.into_iter().map(reference).collect()
 }
 
-/// The state of the buffer `name` as somebody else has changed it since it was `known`, when the utterance `sequence`
-/// was not there.
+/// The state of the buffer `name` if it has changed since it was `known`, which explains why the utterance `sequence` is
+/// missing.
 ///
 /// # Errors
-/// When nobody has changed it: then the utterance is missing. And when the archive cannot be read.
+/// When the state has not changed, so that the utterance is lost; or when the archive cannot be read.
 pub(super) fn changed_since(
     archive: &dyn Archive,
     name: &Name,
@@ -149,7 +148,7 @@ pub(super) fn changed_since(
     Err(BufferError::Damaged { name: name.to_string(), detail: format!("utterance {sequence} is missing") })
 }
 
-/// Runs `change` while no other writer comes in, and commits what it put. When it fails nothing is changed.
+/// Runs `change` without other writers, and commits its writes. If it fails, nothing is changed.
 pub(super) fn under_claim<T>(
     archive: &mut dyn Archive,
     change: impl FnOnce(&mut dyn Archive) -> Result<T, BufferError>,
@@ -160,7 +159,7 @@ pub(super) fn under_claim<T>(
         Ok(changed)
     });
     if changed.is_err() {
-        // The first error says more than one of the way back, after which nothing is kept either.
+        // The first error is more useful than one of the rollback; nothing is written in either case.
         let _ = archive.rollback();
     }
     changed

@@ -1,4 +1,4 @@
-//! What somebody said, before and after it is in a buffer.
+//! An utterance, before and after it is in a buffer.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -10,34 +10,34 @@ use ctxc_transcript::text::{Digest, Tokens, chars4};
 /// A text to push into a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Spoken {
-    /// Who said it.
+    /// The speaker.
     pub(crate) speaker: Speaker,
-    /// In which turn. Without a number it is the turn of what was said before, or the next one where a user speaks.
+    /// The turn. `None` continues the last turn, or starts the next one if a user speaks.
     pub(crate) turn: Option<u64>,
-    /// When; without a time it is said when it is pushed.
+    /// The time; `None` for the time of the push.
     pub(crate) time: Option<Timestamp>,
-    /// What, byte for byte.
+    /// The text, byte for byte.
     pub(crate) text: String,
 }
 
 /// An utterance of a buffer (H-03).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Utterance {
-    /// Its number within the buffer, from 1. It never changes, and no other utterance gets it.
+    /// The number within the buffer, from 1. It never changes and is never reused.
     pub(crate) sequence: u64,
-    /// Its place among what the buffer holds, oldest first, from 0. It changes when older ones go.
+    /// The position in the buffer, oldest first, from 0. It changes when older utterances are evicted.
     pub(crate) place: usize,
-    /// The turn in which it was said.
+    /// The turn.
     pub(crate) turn_number: u64,
-    /// Who said it.
+    /// The speaker.
     pub(crate) speaker: Speaker,
-    /// When.
+    /// The time.
     pub(crate) time: Timestamp,
-    /// What, byte for byte.
+    /// The text, byte for byte.
     pub(crate) text: String,
 }
 
-/// What the record of an utterance says beside its document.
+/// The metadata in the record of an utterance.
 #[derive(Serialize, Deserialize)]
 struct Meta {
     sequence: u64,
@@ -45,13 +45,13 @@ struct Meta {
 }
 
 impl Utterance {
-    /// Its size, in `chars4` tokens.
+    /// The size in `chars4` tokens.
     pub(crate) fn tokens(&self) -> Tokens {
         chars4(&self.text)
     }
 
-    /// The record of the utterance in the buffer `name`. Its key follows from all that it says, so that utterances of one
-    /// number, of copies of a buffer that went on apart, never take each other's place.
+    /// The record of the utterance in the buffer `name`. Its key depends on all fields, so that utterances with the same
+    /// number, from diverged copies of a buffer, never overwrite each other.
     pub(super) fn record(&self, name: &Name) -> Record {
         let Self { sequence, turn_number, speaker, time, text, .. } = self;
         let identity = (name.session(), sequence, turn_number, speaker.name(), time.as_nanosecond().to_string(), text);
@@ -69,7 +69,7 @@ impl Utterance {
         }
     }
 
-    /// The utterance that `record` holds, at this place; `None` where it holds none.
+    /// The utterance in `record`, with this place; `None` if the record has none.
     pub(super) fn of_record(record: Record, place: usize) -> Option<Self> {
         let Meta { sequence, turn } = serde_json::from_str(record.meta.as_deref()?).ok()?;
         let Document { speaker, time, text, .. } = record.document;

@@ -1,4 +1,4 @@
-//! Where buffers are kept, and several that work on one at once.
+//! Backends of buffers, and several processes on one buffer.
 
 use super::*;
 

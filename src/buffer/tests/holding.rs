@@ -1,4 +1,4 @@
-//! What a buffer holds, and how much.
+//! The contents and the limits of a buffer.
 
 use super::*;
 

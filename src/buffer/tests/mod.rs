@@ -23,7 +23,7 @@ use ctxc_transcript::text::{Tokens, chars4};
 
 use Speaker::{Assistant, System, User};
 
-/// Why a settlement failed.
+/// The error of a failed settlement.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error(transparent)]
@@ -52,7 +52,7 @@ fn put(archive: &mut dyn Archive, spoken: Vec<Spoken>, change: Change) -> Pushed
     push(archive, &name(), spoken, change, now()).unwrap()
 }
 
-/// Pushes each of `texts` by itself, and has what is evicted summarized.
+/// Pushes each of `texts` separately, and summarizes evicted utterances.
 fn write(archive: &mut dyn Archive, texts: &[&str], change: Change) {
     for text in texts {
         put(archive, vec![said(User, text)], change);
@@ -93,7 +93,7 @@ fn numbers(archive: &dyn Archive) -> Vec<u64> {
     held(archive).utterances.iter().map(|utterance| utterance.sequence).collect()
 }
 
-/// What a search of the whole archive finds among utterances.
+/// The utterances that a search of the whole archive finds.
 fn found_in_archive(archive: &mut dyn Archive, query: &str) -> Vec<String> {
     archive.index(&|_| None, &mut |_, _| ControlFlow::Continue(())).unwrap();
     let query = Query { text: query, kind: Some(Kind::Utterance), speaker: None, sessions: &[], limit: 10 };

@@ -1,4 +1,4 @@
-//! What is read of a buffer.
+//! Reading and searching a buffer.
 
 use super::*;
 
@@ -42,7 +42,7 @@ fn test_7_11_a_search_finds_what_was_said() {
         assert_eq!(found(archive, "会議", None), [texts[3]]);
         assert_eq!(found(archive, "absent", None), [""; 0]);
         assert_eq!(found(archive, "", None), [""; 0]);
-        // What has left the buffer is no longer found in it.
+        // An evicted utterance is no longer found in the buffer.
         put(archive, Vec::new(), size(2));
         assert_eq!(found(archive, "parser", None), [texts[2]]);
         assert_eq!(found_in_archive(archive, "parser").len(), 2);

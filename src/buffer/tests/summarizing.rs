@@ -1,4 +1,4 @@
-//! What has left becomes a summary.
+//! Evicted utterances become a summary.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn test_7_6_what_is_evicted_is_summarized() {
         assert!(state.summary.contains("8443") && state.summary.contains("blue theme"), "{}", state.summary);
         assert!(!state.summary.contains("three"), "{}", state.summary);
         assert_eq!((state.n_summarized, state.n_waiting()), (2, 0));
-        // What was evicted is in the archive still, word for word.
+        // Evicted utterances are still in the archive, word for word.
         assert_eq!(found_in_archive(archive, "port"), ["The port is 8443."]);
     });
 }
@@ -33,7 +33,7 @@ fn test_7_7_the_summary_keeps_to_its_limit() {
         let state = held(archive).state;
         assert_eq!(state.n_summarized, 28);
         assert!(!state.summary.is_empty());
-        // A lower limit is kept to as well, without anything new to summarize.
+        // A lower limit is kept to as well, without any new utterance.
         put(archive, Vec::new(), Change { summary_tokens: Some(Tokens(30)), ..Change::default() });
         let settled = summarize(archive, &Extract).unwrap();
         assert!(settled.state.summary_tokens() <= Tokens(30), "{:?}", settled.state.summary_tokens());
