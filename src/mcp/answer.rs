@@ -1,4 +1,4 @@
-//! What a tool answers.
+//! The answer of a tool.
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use crate::report::outcome::Outcome;
 use crate::session::error::CommandError;
 use ctxc_transcript::text::clipped;
 
-/// The longest text of an error, in characters: one may repeat what was asked for, which may have megabytes.
+/// The maximum length of an error, in characters: it may quote an argument of several megabytes.
 const LONGEST_ERROR: usize = 2_000;
 
-/// What a tool answers: text for the model, and data where a program may want it.
+/// The answer of a tool: text for the model, and data for programs if the tool has any.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Answer {
     pub(super) text: String,
@@ -17,29 +17,29 @@ pub(super) struct Answer {
     pub(super) status: CallStatus,
 }
 
-/// Whether the tool did what it was asked.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallStatus {
     /// It did, or there was nothing to do.
     Done,
-    /// It did not: the text says why, and what to do.
+    /// The tool failed: the text says why, and what to do.
     Failed,
 }
 
 impl Answer {
-    /// An answer in words.
+    /// A successful answer.
     pub(super) fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), data: None, status: CallStatus::Done }
     }
 
-    /// An error, as a tool result that says what to do: the model reads those, and no errors of the protocol.
+    /// An error as a tool result that says what to do: models read these, but not errors of the protocol.
     pub(super) fn of_error(error: &CommandError) -> Self {
-        // What only the command line can be told helps nobody here.
+        // An agent cannot use options of the command line.
         let text = error.explained().replace(", or --all-matches for all of them", "");
         Self { text: clipped(&text, LONGEST_ERROR), data: None, status: CallStatus::Failed }
     }
 
-    /// The same with what the model is warned of.
+    /// Adds the warnings to the text.
     pub(super) fn warned(mut self, warnings: &[String]) -> Self {
         for warning in warnings {
             self.text.extend(["\nwarning: ", warning]);

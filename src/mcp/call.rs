@@ -1,4 +1,4 @@
-//! What a tool was called with: arguments become a call that makes sense, or an error that says what to give.
+//! Validating the arguments of a tool call; an invalid one yields an error that says what to pass.
 
 use anyhow::anyhow;
 use serde_json::{Map, Value};
@@ -11,16 +11,16 @@ use crate::session::options::Target;
 use crate::session::refs::Sort;
 use ctxc_core::plan;
 
-/// A call as it came in.
+/// A call as it was received.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
     pub(super) tool: Tool,
     pub(super) arguments: Map<String, Value>,
-    /// The id under which the client has written the call down, where it says so.
+    /// The id under which the client wrote the call to its transcript, if it sends one.
     pub(super) call_id: Option<String>,
 }
 
-/// A call that makes sense.
+/// A validated call.
 #[derive(Clone, Debug)]
 pub(crate) enum Call {
     Context(Change),
@@ -30,29 +30,29 @@ pub(crate) enum Call {
     ContextRefs(List),
 }
 
-/// What `context` does.
+/// The change that `context` makes.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
-    /// Cuts what is named.
+    /// Removes or replaces the named items.
     Cut(CutAction, Vec<TargetSpec>),
-    /// Brings back what is named.
+    /// Restores the named items.
     Restore(Vec<TargetSpec>),
-    /// Removes what is superseded.
+    /// Removes superseded tool results.
     Prune,
-    /// Shrinks the session to a target, or as low as it can be where that cannot be reached.
+    /// Shrinks the session to a target, or as far as the effort allows if it cannot be reached.
     Fit(Target, Effort),
 }
 
-/// What `memory_read` shows.
+/// The entries that `memory_read` returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// At most so many of the entries that match a query best.
+    /// The entries that match a query best, at most `limit` of them.
     Matches { query: String, limit: u32 },
-    /// The entry of an id, whole: from this page on.
+    /// The complete entry with this id, from this page on.
     Entry { id: String, page: usize },
 }
 
-/// What `context_refs` shows.
+/// The rows that `context_refs` returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct List {
     pub(super) page: usize,
@@ -60,7 +60,7 @@ pub(crate) struct List {
     pub(super) sort: Sort,
 }
 
-/// What `context_refs` lists.
+/// The kind of items that `context_refs` lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listed {
     Calls,
@@ -103,7 +103,6 @@ impl Call {
     }
 }
 
-/// The arguments of a call.
 #[derive(Clone, Copy)]
 struct Arguments<'a> {
     tool: Tool,
@@ -165,7 +164,7 @@ impl Arguments<'_> {
         }
     }
 
-    /// Refuses the parameters `names`, of which `why` says why.
+    /// Refuses the parameters `names`, with the hint `why`.
     fn refuse(self, names: &[&str], why: &str) -> Result<(), CommandError> {
         let is_given = |name: &&&str| self.values.get(**name).is_some_and(|value| !value.is_null());
         match names.iter().find(is_given) {
@@ -179,7 +178,7 @@ impl Arguments<'_> {
         Ok(page.unwrap_or(1))
     }
 
-    /// The pairs of `targets`. A model may write the array as a string, or a target alone without its brackets.
+    /// The pairs of `targets`. A model may pass the array as a string, or a target alone without its brackets.
     fn rows(self) -> Result<Vec<(String, Option<String>)>, CommandError> {
         const HINT: &str = r#"`targets` is an array of [target] or [target, summary], such as [["r_3f9a1"], ["Let me explain...edge cases"]]; nothing was changed"#;
         let given = self.values.get("targets");
@@ -212,7 +211,7 @@ impl Arguments<'_> {
         }
     }
 
-    /// A number from 1 on.
+    /// The integer argument `name`, from 1 to `most`.
     fn number(self, name: &str, most: u64) -> Result<Option<u64>, CommandError> {
         let value = match self.values.get(name) {
             None | Some(Value::Null) => return Ok(None),
@@ -238,7 +237,7 @@ impl Arguments<'_> {
     }
 }
 
-/// The target of a row, for `action`; without one it is restored.
+/// The target of a row for `action`; `None` restores it.
 fn spec(action: Option<CutAction>, (typed, summary): (String, Option<String>)) -> Result<TargetSpec, CommandError> {
     let target: plan::Target = typed.parse().map_err(|error| {
         CommandError::usage(anyhow::Error::new(error)).hint(
@@ -257,7 +256,7 @@ fn spec(action: Option<CutAction>, (typed, summary): (String, Option<String>)) -
         }
         _ => {}
     }
-    // What is brought back needs none, and takes the list that took out.
+    // Restoring needs no summary, and accepts the list of an earlier distill.
     let summary = summary.filter(|_| action == Some(CutAction::Distill));
     Ok(TargetSpec { typed, target, summary })
 }
@@ -273,7 +272,8 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// Whether `bytes`, where they are an object of JSON, can be read as the arguments of each tool, or refused with a word.
+/// Whether `bytes` are handled by the argument parser of each tool: parsed, or refused with a message. Bytes that are not a
+/// JSON object count as handled.
 #[cfg(any(test, feature = "fuzzing"))]
 #[must_use]
 pub fn reads_any_call(bytes: &[u8]) -> bool {

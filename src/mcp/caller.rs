@@ -1,7 +1,7 @@
-//! Which session a call comes from (M-03): the one whose file ends in it.
+//! Finding the session that a call comes from (M-03): the one whose file ends in the call.
 //!
-//! A client writes a call down before it makes it. Newer ones name it too (`claudecode/toolUseId`); with others it is
-//! told by its tool and what it was called with. Files that were last written before the server started cannot be it.
+//! A client writes a call to its transcript before it makes it. Newer clients send its id (`claudecode/toolUseId`); for others
+//! the tool and the arguments identify it. Files last written before the server started are not considered.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -21,19 +21,19 @@ use ctxc_transcript::session::Candidate;
 use ctxc_transcript::text::Stopped;
 use ctxc_transcript::{OpenCall, open_calls};
 
-/// For how long a call is waited for that is still on its way to the disk: clients write a moment later.
+/// The maximum wait for a call that is not in a file yet: clients write it a moment later.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often it is looked for meanwhile.
+/// The pause between two searches.
 const PAUSE: Duration = Duration::from_millis(50);
-/// How far the time of a file may be behind the clock of the server.
+/// The maximum lag between the time of a file and the clock of the server.
 const SLACK: Duration = Duration::from_secs(2);
-/// How many sessions an error names.
+/// The maximum number of sessions in an error.
 const N_NAMED: usize = 10;
 
 /// The file of the session that `request` comes from.
 ///
 /// # Errors
-/// When none or several end in this call.
+/// When no session or several sessions end in this call.
 pub(super) fn find(
     settings: &ServerSettings,
     started: SystemTime,
@@ -71,7 +71,7 @@ fn sessions(settings: &ServerSettings) -> Result<Vec<Candidate>, CommandError> {
     Ok(all)
 }
 
-/// A session that may be the one, with the call in which it ends.
+/// A session that ends in a matching call, with the input of the call.
 struct CallingSession {
     path: PathBuf,
     input: String,
@@ -80,7 +80,7 @@ struct CallingSession {
 fn calling(all: &[Candidate], since: SystemTime, request: &Request) -> Vec<CallingSession> {
     let recent = all.iter().filter(|candidate| candidate.modified >= since);
     let ends_so = |candidate: &Candidate| {
-        // One that cannot be read is none that could be worked on.
+        // A session that cannot be read could not be changed either.
         let open = File::open(&candidate.path).and_then(open_calls).ok()?;
         let call = open.into_iter().find(|call| is_it(call, request))?;
         Some(CallingSession { path: candidate.path.clone(), input: call.input })
@@ -88,7 +88,7 @@ fn calling(all: &[Candidate], since: SystemTime, request: &Request) -> Vec<Calli
     recent.filter_map(ends_so).collect()
 }
 
-/// Whether `call` is the one that was requested.
+/// Whether `call` is the requested one.
 fn is_it(call: &OpenCall, request: &Request) -> bool {
     if let Some(id) = &request.call_id {
         return call.id == *id;
@@ -96,7 +96,7 @@ fn is_it(call: &OpenCall, request: &Request) -> bool {
     Tool::called(&call.tool) == Some(request.tool)
 }
 
-/// Of several, those that call with the same parameters; of these the one in which the client started the server.
+/// The sessions whose call has the same arguments, if any; among them the session that started the server, if possible.
 fn narrowed(calling: Vec<CallingSession>, settings: &ServerSettings, request: &Request) -> Vec<PathBuf> {
     let paths = |calling: Vec<CallingSession>| calling.into_iter().map(|it| it.path).collect::<Vec<_>>();
     if calling.len() < 2 {

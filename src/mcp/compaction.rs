@@ -16,7 +16,7 @@ use crate::session::write::resume_words;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Rewrite, ThinkingReach};
 
-/// Compacts `subject`, and says what came of it.
+/// Compacts `subject`, and returns the report.
 ///
 /// # Errors
 /// When anything fails; then nothing was written.
@@ -37,7 +37,7 @@ pub(super) fn answer(subject: Subject, settings: &ServerSettings, ui: &Ui) -> Re
     Ok((Answer { data: Some(data.clone()), ..Answer::text(data.to_string()) }, outcome))
 }
 
-/// A server cannot ask whether messages may be sent: it has to be told before.
+/// A server cannot ask for consent: it must have been given before.
 fn refuse_without_consent(engine: &EngineChoice) -> Result<(), CommandError> {
     match engine {
         EngineChoice::Chat(asking) if asking.consent == Consent::Ask => {

@@ -1,4 +1,4 @@
-//! `context`: discard, distill or restore what is named, remove what is superseded, or fit the session to a target.
+//! `context`: discard, distill or restore named items, prune superseded results, or fit the session to a target.
 
 use anyhow::anyhow;
 
@@ -20,7 +20,7 @@ use crate::terminal::ui::Ui;
 use ctxc_core::apply::{ApplyError, Pruning};
 use ctxc_core::plan::{PruneStage, Roles};
 
-/// Carries `change` out, and says what came of it.
+/// Carries `change` out, and returns the report.
 ///
 /// # Errors
 /// When nothing could be done; then nothing was written.
@@ -36,7 +36,7 @@ pub(super) fn answer(
     Ok((Answer { status, ..Answer::text(text.trim_end()) }, outcome))
 }
 
-/// Carries `change` out as `rewriting` says, and tells what came of it.
+/// Carries `change` out with the settings `rewriting`, and returns the text of the report.
 ///
 /// # Errors
 /// When nothing could be done; then nothing was written.
@@ -65,7 +65,7 @@ pub(super) fn carry_out(
                 let is_untouched = matches!(error.cause::<ApplyError>(), Some(ApplyError::NoOperation(_)));
                 if is_untouched { nothing_out("the archive knows of no change of it") } else { error }
             })?;
-            // What could be brought back in part was.
+            // A partial restore counts as done.
             let has_failed = report.has_failed() && report.restored == 0;
             let status = if has_failed { CallStatus::Failed } else { CallStatus::Done };
             let hint = if has_failed { "\nmemory_read finds what it said" } else { "" };
@@ -90,7 +90,7 @@ pub(super) fn carry_out(
     }
 }
 
-/// The error of a session of which nothing could be brought back.
+/// The error of a session from which nothing was removed.
 fn nothing_out(reason: &str) -> CommandError {
     CommandError::from(anyhow!("nothing was removed from this session ({reason})")).hint(
         "context_refs lists removed items; if another archive was used, start the server with `ctxc mcp --archive URL`",

@@ -1,4 +1,4 @@
-//! Where calls are answered: one after the other, for a later one goes on from what an earlier one made.
+//! Answering calls, one after the other, since a call continues from the result of an earlier one.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,14 +14,14 @@ use crate::session::error::CommandError;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::ApplyError;
 
-/// How often a call is begun again because the client has written to the session meanwhile.
+/// The maximum number of attempts while the client keeps writing to the session.
 const N_ATTEMPTS: u32 = 5;
 
-/// Where calls are answered.
+/// The state shared by all calls.
 pub(super) struct Handler {
     settings: ServerSettings,
     started: SystemTime,
-    /// The newest result that was made of each session.
+    /// The newest result made from each session.
     made: Mutex<HashMap<PathBuf, OwnResult>>,
 }
 
@@ -30,9 +30,9 @@ impl Handler {
         Self { settings, started, made: Mutex::default() }
     }
 
-    /// Answers `request`, once those before it are answered.
+    /// Answers `request` after all earlier ones.
     pub(super) fn answer(&self, request: &Request, ui: &Ui) -> Answer {
-        // What a call before left behind is whole, whatever became of it.
+        // A call that panicked leaves the map consistent.
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = self.try_answer(request, &mut made, ui);
         answer.unwrap_or_else(|error| Answer::of_error(&error)).warned(&ui.warnings())
@@ -76,7 +76,7 @@ impl Handler {
     }
 }
 
-/// Does `act` again where the source was written to while it was read.
+/// Repeats `act` if the source changed while it was read.
 pub(super) fn while_changing<T>(mut act: impl FnMut() -> Result<T, CommandError>) -> Result<T, CommandError> {
     let mut attempt = 1;
     loop {
@@ -88,7 +88,7 @@ pub(super) fn while_changing<T>(mut act: impl FnMut() -> Result<T, CommandError>
 }
 
 fn has_changed(error: &CommandError) -> bool {
-    // What is put together anew has more messages than what was read, where some came between.
+    // If the client appended messages meanwhile, the composed result has more messages than were read.
     let is_change = |error: &ApplyError| {
         matches!(error, ApplyError::SourceChanged(_) | ApplyError::Locked(_) | ApplyError::OtherConversation(_))
     };

@@ -1,18 +1,18 @@
-//! The lines that come in, of which the library gets only those that are JSON: it leaves all others without a reply.
+//! Filtering input lines: the library only gets lines that are JSON, because it does not reply to others.
 
 use serde::de::IgnoredAny;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::sync::mpsc::UnboundedSender;
 
-/// The longest line that is read, in bytes: the library takes none that is longer.
+/// The maximum length of a line, in bytes, as in the library.
 const LONGEST: u64 = rmcp::transport::async_rw::DEFAULT_MAX_LINE_LENGTH as u64;
 
-/// Why a line could not be read.
+/// The reason for rejecting a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BadLine {
     /// It is not JSON.
     NoJson,
-    /// It has more than 16 MiB.
+    /// It is longer than 16 MiB.
     TooLong,
 }
 
@@ -26,8 +26,8 @@ impl BadLine {
     }
 }
 
-/// Passes the lines of `input` that are JSON on to `lines`, and says of each other one what is wrong with it. Ends with the
-/// input, and when nobody takes lines any more.
+/// Passes the lines of `input` that are JSON on to `lines`, and reports each other line to `bad`. Ends with the input, or when
+/// the reader of `lines` is gone.
 pub(super) async fn pass_on(input: impl AsyncRead + Unpin, mut lines: DuplexStream, bad: UnboundedSender<BadLine>) {
     let mut input = BufReader::new(input);
     let mut line = Vec::new();
@@ -58,7 +58,7 @@ fn is_json(line: &[u8]) -> bool {
     line.is_empty() || serde_json::from_slice::<IgnoredAny>(line).is_ok()
 }
 
-/// Reads to the end of the line.
+/// Skips the rest of the line.
 async fn skip_line(input: &mut (impl AsyncBufReadExt + Unpin)) {
     while let Ok(buffer) = input.fill_buf().await {
         let end = memchr::memchr(b'\n', buffer);

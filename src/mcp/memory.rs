@@ -1,5 +1,5 @@
-//! `memory_read`: what was removed from the session and from those that it was made from, by its words (AC4.3) and, where
-//! a server for embeddings is configured, by what it means.
+//! `memory_read`: finding content that was removed from the session and from its sources, by words (AC4.3) and, if a server for
+//! embeddings is configured, by meaning.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -25,16 +25,16 @@ use ctxc_core::version::kept_sessions;
 use ctxc_store::{Archive, Document, DocumentId, Hit, Kind, LineId, Operation, Operations, Query, ancestors, find};
 use ctxc_transcript::text::{Stopped, clipped};
 
-/// How much of a query or an id is repeated, in characters.
+/// The maximum length of a quoted query or id, in characters.
 const QUERY: usize = 100;
-/// How much of one entry is shown, in characters.
+/// The maximum length of an entry in a list, in characters.
 const ENTRY: usize = 1_500;
-/// How much of an entry that was asked for by its id is shown at once, in characters.
+/// The length of a page of one entry, in characters.
 const PAGE: usize = 12_000;
-/// How many digits of a digest name an entry.
+/// The number of digits of a digest that name an entry.
 const DIGITS: usize = 12;
 const NOTHING_YET: &str = "nothing was removed from this session yet: all of it is in the context";
-/// What is found for each entry that is wanted: some are none of what was said.
+/// The number of hits fetched per wanted entry, since some belong to other sessions or repeat a text.
 const SPARE: u32 = 4;
 
 pub(super) fn answer(
@@ -49,13 +49,13 @@ pub(super) fn answer(
     }
 }
 
-/// The entry that a placeholder names by `id`, page by page.
+/// The entry with the id of a placeholder, page by page.
 fn show(id: &str, page: usize, subject: &mut Subject, settings: &ServerSettings) -> Result<Answer, CommandError> {
     let not_here = || {
         CommandError::from(anyhow!("nothing with the id {} was removed from this session", clipped(id, QUERY)))
             .hint("give words to search for as `query`")
     };
-    // A bare digest, or a placeholder as it stands.
+    // The id is a bare digest or a complete placeholder.
     let id = id.trim_matches(['[', ']', '`']).trim_start_matches("ctxc").trim();
     let Ok(archive) = archives::open_existing(&settings.archive) else { return Err(not_here()) };
     let Named::Document(document) = named(id, &*archive, &settings.archive)? else { return Err(not_here()) };
@@ -102,7 +102,7 @@ fn search(
     index(&mut *archive, ui)?;
     let asked = Query { sessions: &sessions, ..asked };
     let (hits, meant) = meaning::find(&mut *archive, &asked, by_meaning(settings, ui), ui)?;
-    // What went several times, for it came back in between, is told once.
+    // List a text once, even if it was removed, restored and removed again.
     let mut texts = HashSet::new();
     let own = OwnEntries::of(&subject, sessions.clone(), &operations, &*archive)?;
     let mut said = Vec::new();
@@ -128,8 +128,8 @@ fn search(
     Ok(Answer::text(text))
 }
 
-/// How entries are found by what they mean. Nobody can be asked whether they may be sent, so that this was said before or
-/// they stay here.
+/// The settings of a search by meaning. Without consent given beforehand only a local server is used, since nobody can be
+/// asked.
 fn by_meaning<'s>(settings: &'s ServerSettings, ui: &Ui) -> Option<&'s Meaning> {
     match &settings.meaning {
         Ok(Some(meaning)) if meaning.consent == Consent::Ask && !meaning.server.endpoint.is_loopback() => {
@@ -148,14 +148,14 @@ fn by_meaning<'s>(settings: &'s ServerSettings, ui: &Ui) -> Option<&'s Meaning> 
     }
 }
 
-/// What belongs to the session that the call comes from. A session id proves nothing: a transcript may have been copied
-/// from another project, or forged.
+/// The entries that belong to the calling session. A session id proves nothing: a transcript may have been copied from
+/// another project, or forged.
 struct OwnEntries {
-    /// The lines of the session, as the archive recognises it by its content.
+    /// The lines of the session, recognised by content.
     lines: HashSet<LineId>,
-    /// The operations on it.
+    /// The operations on the session.
     operations: HashSet<String>,
-    /// The ids of the session and of those that it was made from.
+    /// The ids of the session and of its sources.
     sessions: Vec<String>,
     /// Ids that sessions of other projects have too.
     shared: HashSet<String>,
@@ -194,7 +194,7 @@ impl OwnEntries {
         self.has_document(hit.id, hit.document.session.as_deref(), archive)
     }
 
-    /// Whether the entry `id`, which is of `session`, belongs to it.
+    /// Whether the entry `id` with the session id `session` belongs to the calling session.
     fn has_document(&self, id: DocumentId, session: Option<&str>, archive: &dyn Archive) -> Result<bool, CommandError> {
         Ok(match id {
             DocumentId::Line(digest) => archive.line_id(digest)?.is_some_and(|line| self.lines.contains(&line)),
@@ -205,7 +205,7 @@ impl OwnEntries {
     }
 }
 
-/// The names of the session that the call comes from, and of the result that it acts on.
+/// The names of the calling session, and of the result that the call acts on.
 fn names(subject: &mut Subject) -> Result<Vec<String>, CommandError> {
     let path = subject.reading.path.clone();
     let mut names = archives::sessions(subject.reading.session_file(), path.as_deref())?;
@@ -223,7 +223,7 @@ fn index(archive: &mut dyn Archive, ui: &Ui) -> Result<(), CommandError> {
     Ok(Stopped::check(ui.stop())?)
 }
 
-/// An entry that was found: what it is, what shows it whole, and its text around what was found.
+/// A match: its kind, the id that shows it in full, and its text around the match.
 fn told(hit: &Hit, query: &str) -> String {
     let mut text = head(hit.id, &hit.document);
     let (piece, is_whole) = excerpt(&hit.document.text, query);
@@ -233,7 +233,7 @@ fn told(hit: &Hit, query: &str) -> String {
     text + "\n" + piece.trim()
 }
 
-/// What an entry is, with its id.
+/// The kind of an entry, its id and its origin.
 fn head(id: DocumentId, document: &Document) -> String {
     let id: String = id.digest().to_string().chars().take(DIGITS).collect();
     let mut text = format!("{} {id}", document.kind);
@@ -247,7 +247,7 @@ fn head(id: DocumentId, document: &Document) -> String {
     text
 }
 
-/// The text around what was found, and whether that is all of it.
+/// The text around the match, and whether it is complete.
 fn excerpt(text: &str, query: &str) -> (String, bool) {
     let n_chars = text.chars().count();
     if n_chars <= ENTRY {

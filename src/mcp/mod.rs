@@ -1,10 +1,9 @@
-//! A server for agents over the Model Context Protocol (M-01): tools that shrink, search and measure the session that
-//! an agent is in.
+//! A server for agents over the Model Context Protocol (M-01): tools that shrink, search and measure the agent's session.
 //!
-//! A call comes in ([`server`], the only user of the protocol's library), becomes a request that makes sense (`call`),
-//! is held against the session that it comes from (`caller`, `subject`), and is answered (`handler`). A client holds its
-//! history in memory and goes on writing it, so that nothing here touches its file: results are new sessions. Where the
-//! plugin is at work in the client, it takes the calls that change the session, and compacts it accordingly (`running`).
+//! A call is received ([`server`], the only user of the protocol's library), validated (`call`), matched with the session that
+//! it comes from (`caller`, `subject`), and answered (`handler`). A client holds its history in memory and keeps writing it, so
+//! nothing here changes its file: results are new sessions. If the plugin runs in the client, it handles the calls that change
+//! the session, by compacting it (`running`).
 
 mod answer;
 mod call;

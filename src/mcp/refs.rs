@@ -1,4 +1,4 @@
-//! `context_refs`: what can be named, newest first, page by page.
+//! `context_refs`: the items that can be named, newest first, page by page.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ use crate::session::refs::{RefsRequest, Sort};
 use ctxc_core::apply::shortened;
 use ctxc_transcript::Calibration;
 
-/// How many rows a page has: what a model can do without more than it can bear.
+/// The number of rows on a page, small enough for a model's context.
 const PAGE: usize = 40;
 
 pub(super) fn answer(list: &List, subject: Subject, settings: &ServerSettings) -> Result<Answer, CommandError> {
@@ -27,7 +27,7 @@ pub(super) fn answer(list: &List, subject: Subject, settings: &ServerSettings) -
         archive: Some(settings.archive.clone()),
     };
     let mut refs = refs::list(&request, subject.reading)?;
-    // What has no result yet can neither be cut nor brought back.
+    // A call without a result can be neither removed nor restored.
     refs.calls.retain(|row| !subject.under_way.contains(&row.id));
     let (head, mut rows): (&str, Vec<String>) = match listed {
         Listed::Calls => (

@@ -1,5 +1,5 @@
-//! Calls that change the session, where the plugin carries them out in the running client (C-05): what they would do is
-//! said at once, and done once the turn is over.
+//! Calls that change the session, carried out by the plugin in the running client (C-05): the effect is announced at once, and
+//! applied after the turn.
 
 use std::path::Path;
 
@@ -22,12 +22,12 @@ use crate::session::options::{Mode, Rewriting, Target, Trigger};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Rewrite, ThinkingReach};
 
-/// A call as the client makes it, and as it comes back with the conversation.
+/// A call as the plugin sends it, both when it is made and later with the conversation.
 #[derive(Clone, Debug)]
 pub(crate) struct ClientCall {
-    /// The name of the tool as the client calls it.
+    /// The name of the tool in the client.
     tool: String,
-    /// What it was called with, and what the client says of the call: all other keys.
+    /// The arguments, and the metadata of the client: all other keys.
     arguments: Map<String, Value>,
 }
 
@@ -40,24 +40,24 @@ impl<'de> Deserialize<'de> for ClientCall {
     }
 }
 
-/// What the client says of a call beside its arguments.
+/// The keys that the client adds to the arguments.
 const ENVELOPE: [&str; 3] = ["tool_use_id", "agentId", "consent"];
 
-/// What the agent is told of a call, and whether something is to be done later.
+/// The reply to the agent, and whether a change is still to be made.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Later {
     text: String,
     is_error: bool,
-    /// Whether the session shall be compacted with this call once the turn is over.
+    /// Whether the session shall be compacted with this call after the turn.
     compact: bool,
 }
 
 impl ClientCall {
-    /// The call, where it makes sense.
+    /// The validated call.
     ///
     /// # Errors
-    /// When it is not of a tool of ours, or its arguments are wrong.
+    /// When it is not a call of one of our tools, or its arguments are invalid.
     pub(crate) fn call(&self) -> Result<Call, CommandError> {
         let tool = Tool::called(&self.tool).ok_or_else(|| anyhow!("{} is no tool of ctxc", self.tool))?;
         let mut arguments = self.arguments.clone();
@@ -66,8 +66,8 @@ impl ClientCall {
     }
 }
 
-/// Says what `asked` will do to the session at `source`. `None` where that is not done in the running client, so that the
-/// server answers: what only reads, what brings something back, and what has nothing to do.
+/// Announces the effect of `asked` on the session at `source`. `None` if the server has to answer instead: for calls that only
+/// read or restore, and for those without effect.
 pub(crate) fn announce(asked: &ClientCall, source: &Path, settings: &ServerSettings, ui: &Ui) -> Option<Later> {
     let failed = |error: &CommandError| {
         let Answer { text, .. } = Answer::of_error(error);
@@ -90,11 +90,11 @@ pub(crate) fn announce(asked: &ClientCall, source: &Path, settings: &ServerSetti
     }
 }
 
-/// What follows on what will be done.
+/// The note after the announced effect.
 const LATER: &str = "The client does this to the running session once this turn is over, by a /compact that the plugin of ctxc \
     types; until then nothing changes, and if it is cancelled nothing will. memory_read finds what was removed.";
 
-/// What `call` will do; nothing where the server answers it.
+/// The announced effect of `call`; `None` if the server answers it.
 fn will_do(call: &Call, source: &Path, settings: &ServerSettings, ui: &Ui) -> Result<Option<String>, CommandError> {
     let subject = subject::open(source, None, &settings.archive, ui)?;
     let rewriting = Rewriting { mode: Mode::Show, ..subject::rewriting(&subject, settings) };
@@ -130,7 +130,7 @@ fn to_compact(
     settings: &ServerSettings,
     ui: &Ui,
 ) -> Result<Option<String>, CommandError> {
-    // What is wrong with the settings is told by the server.
+    // The server reports errors in the settings.
     let Ok(compacting) = &settings.compacting else { return Ok(None) };
     let work = OpenSession::of(rewriting, subject.reading, ui)?;
     let summaries = compacting.in_window(work.calibration.window);

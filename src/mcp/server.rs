@@ -1,5 +1,5 @@
-//! The protocol: the one file that knows of its library. Messages come in and go out; what they ask for is done by the
-//! handler, on a thread of its own, so that a call that takes long holds nothing else up.
+//! The protocol, and the only user of its library. Each call is handled on its own thread, so that a slow one does not delay
+//! other messages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -30,22 +30,22 @@ use crate::terminal::interrupt;
 use crate::terminal::ui::{Ui, Verbosity};
 use ctxc_transcript::text::clipped;
 
-/// Where newer clients say under which id they have written a call down.
+/// The metadata key in which newer clients send the id of a call in their transcript.
 const CALL_ID: &str = "claudecode/toolUseId";
 
-/// How much of the name of a tool that there is not is repeated, in characters.
+/// The maximum length of an unknown tool name in an error, in characters.
 const LONGEST_NAME: usize = 100;
 
-/// How many bytes of lines wait to be taken.
+/// The capacity of the pipe for input lines, in bytes.
 const PIPE: usize = 64 << 10;
 
-/// How often a call that is under way asks whether somebody wants the program to stop.
+/// The interval at which a running call checks whether the program should stop.
 const WATCH: Duration = Duration::from_millis(50);
 
-/// Serves until the input ends. Standard output has nothing but messages of the protocol.
+/// Serves until the input ends. Standard output only gets messages of the protocol.
 ///
 /// # Errors
-/// When the streams cannot be used, or somebody pressed Ctrl-C during a call.
+/// When the streams cannot be used, or the program was interrupted during a call.
 pub(crate) fn serve(settings: ServerSettings, ui: &Ui) -> Result<(), CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().context("start the server")?;
     let idle = Arc::new(AtomicBool::new(true));
@@ -68,7 +68,7 @@ pub(crate) fn serve(settings: ServerSettings, ui: &Ui) -> Result<(), CommandErro
         let transport = CheckedTransport { inner: AsyncRwTransport::new(read, output), bad_lines, has_begun: false };
         let running = match handler.serve(transport).await {
             Ok(running) => running,
-            // The input ended before anything was asked.
+            // The input ended before the first request.
             Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
             Err(error) => return Err(CommandError::from(anyhow::Error::new(error).context("start the MCP session"))),
         };
@@ -76,41 +76,41 @@ pub(crate) fn serve(settings: ServerSettings, ui: &Ui) -> Result<(), CommandErro
             _ = running.waiting() => {}
             () = stopped.notified() => return Err(CommandError::interrupted()),
         }
-        // Nobody waits for what is still under way; it ends where nothing is half done.
+        // Nobody waits for the running calls any more; each stops where nothing is half done.
         stop.store(true, Ordering::SeqCst);
         while n_running.load(Ordering::SeqCst) > 0 {
             tokio::time::sleep(WATCH).await;
         }
         Ok(())
     });
-    // A thread that waits for input cannot be asked to end.
+    // A thread that waits for input cannot be stopped.
     runtime.shutdown_background();
     served
 }
 
-/// What answers messages.
+/// The message handler.
 struct Server {
     handler: Arc<Handler>,
-    /// What calls are told by; each has one of its own.
+    /// The inputs of the [`Ui`] that each call gets.
     call_ui: CallUi,
-    /// Set while no call is under way.
+    /// Set while no call is running.
     idle: Arc<AtomicBool>,
     n_running: Arc<AtomicUsize>,
-    /// Told when a call has ended because the program shall stop.
+    /// Notified when a call has ended because the program should stop.
     stopped: Arc<Notify>,
 }
 
-/// What the [`Ui`] of a call is made of.
+/// The inputs of a [`Ui`].
 struct CallUi {
     verbosity: Verbosity,
     color: anstream::ColorChoice,
-    /// Set once the whole program shall stop.
+    /// Set when the whole program should stop.
     stop: Arc<AtomicBool>,
 }
 
 impl Server {
-    /// Answers `request` on a thread for what may block. The call is told to stop when the client cancels it, when the
-    /// connection is gone, and when the program shall end.
+    /// Answers `request` on a thread that may block. The call is told to stop when the client cancels it, when the connection
+    /// is closed, and when the program should stop.
     async fn answer(&self, request: Request, context: &RequestContext<RoleServer>) -> Result<Answer, ErrorData> {
         let stop = Arc::new(AtomicBool::new(false));
         let ui = Ui::to_agent(self.call_ui.verbosity, self.call_ui.color, Arc::clone(&stop));
@@ -204,8 +204,8 @@ fn listed(tool: Tool) -> rmcp::model::Tool {
     }
 }
 
-/// A transport that answers lines which are no messages with an error of the protocol, and passes over messages before the
-/// first request, by which the library would be put off: nothing that is said before can mean anything.
+/// A transport that answers invalid lines with an error of the protocol, and drops messages before the first request, which
+/// would make the library fail.
 struct CheckedTransport<T> {
     inner: T,
     bad_lines: UnboundedReceiver<BadLine>,

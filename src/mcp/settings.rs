@@ -1,4 +1,4 @@
-//! What the server was started with.
+//! The settings of the server.
 
 use std::path::PathBuf;
 
@@ -9,31 +9,31 @@ use ctxc_core::plan::PruneStage;
 use ctxc_transcript::session::Places;
 use ctxc_transcript::text::Tokens;
 
-/// What the server needs.
+/// The settings of the server.
 #[derive(Debug)]
 pub(crate) struct ServerSettings {
-    /// The session that all calls are about; without it the one that each comes from.
+    /// The session of all calls; `None` finds the session that each call comes from.
     pub(crate) session: Option<PathBuf>,
-    /// Where sessions are looked for.
+    /// The places to search for sessions.
     pub(crate) places: Vec<Places>,
     /// The id of the session in which the client started the server.
     pub(crate) client_session: Option<String>,
     /// The URL of the archive.
     pub(crate) archive: String,
-    /// Whether whole sessions may go there, where it is on a server.
+    /// Whether complete sessions may be stored in an archive on a server.
     pub(crate) on_server: Consent,
-    /// That archive, as what takes the place of a text names it.
+    /// The archive as placeholders name it.
     pub(crate) archive_ref: ArchiveRef,
-    /// The estimate that was asked for.
+    /// The estimate that the user asked for.
     pub(crate) estimate: Option<Estimate>,
-    /// The size of the context window, where it was named or is configured.
+    /// The context window from the arguments or the configuration.
     pub(crate) window: Option<Tokens>,
-    /// What `prune` and `fit` go by: the usual rules, and what is protected.
+    /// The rules and the protections of `prune` and `fit`.
     pub(crate) pruning: PruneStage,
-    /// How many of the earliest and of the latest summaries a view shows.
+    /// The numbers of earliest and of latest summaries that a view shows.
     pub(crate) clip: (u32, u32),
-    /// How `memory_read` finds entries by what they mean, or why it cannot; nothing where only by their words.
+    /// The search by meaning of `memory_read`, or why it cannot work; `None` searches by words only.
     pub(crate) meaning: Result<Option<Meaning>, CommandError>,
-    /// When the session is compacted, and into what; or why it cannot be.
+    /// The settings of compactions, or why they cannot work.
     pub(crate) compacting: Result<Compacting, CommandError>,
 }

@@ -1,4 +1,4 @@
-//! `context_stats`: the size of the context, and what takes the room, in as few words as tell it.
+//! `context_stats`: the size of the context and its largest parts, briefly.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use crate::terminal::ui::Ui;
 use ctxc_core::plan::Bands;
 use ctxc_transcript::text::Tokens;
 
-/// How many tools are named.
+/// The maximum number of tools in the answer.
 const N_TOOLS: usize = 10;
 
 pub(super) fn answer(mut subject: Subject, settings: &ServerSettings, ui: &Ui) -> Result<Answer, CommandError> {

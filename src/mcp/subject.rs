@@ -1,5 +1,5 @@
-//! What a call acts on: the session that it comes from, or the newest result that this server has made of it, with what
-//! the client has added since behind it (AC5.3).
+//! The session that a call acts on: the calling one, or the newest result that this server has made of it, with the lines that
+//! the client has appended since (AC5.3).
 
 use std::path::{Path, PathBuf};
 
@@ -18,24 +18,24 @@ use ctxc_transcript::session::{Found, FoundBy};
 /// A result that this server has made of a session.
 #[derive(Clone, Debug)]
 pub(super) struct OwnResult {
-    /// The result.
+    /// The path of the result.
     pub(super) path: PathBuf,
-    /// Its length as it was written.
+    /// The length of the result when it was written.
     pub(super) len: u64,
     /// The operations that made it, oldest first.
     pub(super) operations: Vec<String>,
 }
 
-/// What a call acts on.
+/// The session that a call acts on.
 pub(super) struct Subject {
-    /// The session that the call comes from.
+    /// The path of the calling session.
     pub(super) source: PathBuf,
     pub(super) reading: Reading,
-    /// The ids of the calls that have no result yet, of which one is that which is being answered.
+    /// The ids of the calls without a result, among them the one that is being answered.
     pub(super) under_way: Vec<String>,
 }
 
-/// Reads what a call from `source` acts on: the session with the operations that made the newest result `made` of it, and
+/// Reads the session that a call from `source` acts on: the session after the operations of the newest result `made` of it,
 /// with results for the calls that have none yet.
 ///
 /// # Errors
@@ -46,7 +46,7 @@ pub(super) fn open(source: &Path, made: Option<&OwnResult>, archive: &str, ui: &
     if let Some(archive) = &archive {
         reading.recognise(&**archive)?;
     }
-    // A result in which somebody works by now is a session of its own.
+    // A result that has grown is in use, and is a session of its own.
     let is_untouched =
         |made: &&OwnResult| std::fs::metadata(&made.path).is_ok_and(|metadata| metadata.len() == made.len);
     let made = made.filter(is_untouched).filter(|_| reading.past.known.is_some());
@@ -67,8 +67,7 @@ fn found(path: &Path) -> Found {
     Found::File { path: path.to_owned(), by: FoundBy::Path }
 }
 
-/// What takes the place of results that are still to come. The call of ours that is under way has this session for its
-/// result.
+/// The replacement for a result that does not exist yet. For the running call of ctxc, the new session is the result.
 fn interim_result(tool: &str) -> InterimResult {
     if Tool::called(tool).is_some() {
         InterimResult::Done("[ctxc: done; this session is what came of it]".to_owned())
@@ -79,7 +78,7 @@ fn interim_result(tool: &str) -> InterimResult {
     }
 }
 
-/// How the subject is rewritten: into a new session beside it.
+/// The settings for rewriting the subject into a new session beside it.
 pub(super) fn rewriting(subject: &Subject, settings: &ServerSettings) -> Rewriting {
     let path = subject.reading.path.as_deref().unwrap_or(&subject.source);
     Rewriting {
@@ -89,7 +88,7 @@ pub(super) fn rewriting(subject: &Subject, settings: &ServerSettings) -> Rewriti
         output: Output::NewSession(None),
         keep: Keep::In(settings.archive.clone()),
         on_server: settings.on_server,
-        // Nobody reads a warning there who could do something about it.
+        // Nobody who reads the warning could act on it.
         keep_max: None,
         archive_ref: settings.archive_ref.clone(),
         typed_archive: match &settings.archive_ref {

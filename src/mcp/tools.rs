@@ -1,13 +1,12 @@
-//! The tools, as an agent reads of them.
+//! The tools as agents see them.
 
 use serde_json::{Value, json};
 
-/// The target of `fit` where none is given.
+/// The default target of `fit`.
 pub(super) const FIT: &str = "50%";
-/// How many entries `memory_read` gives where it is not told, and at most.
+/// The default and the maximum number of entries that `memory_read` returns.
 pub(super) const HITS: (u32, u32) = (5, 20);
 
-/// A tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tool {
     Context,
@@ -26,7 +25,7 @@ impl Tool {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
-    /// The tool that a client calls so: it puts the name that it has for the server before that of the tool.
+    /// The tool that a client calls `name`: clients put the name of the server before that of the tool.
     pub(super) fn called(name: &str) -> Option<Self> {
         let rest = name.strip_prefix("mcp__")?;
         Self::ALL.into_iter().find(|tool| rest.strip_suffix(tool.name()).is_some_and(|server| server.ends_with("__")))
@@ -52,7 +51,7 @@ impl Tool {
         }
     }
 
-    /// Whether it only reads; else it may write a new session.
+    /// Whether the tool only reads; otherwise it may write a new session.
     pub(super) const fn is_reading(self) -> bool {
         !matches!(self, Self::Context | Self::CompactContext)
     }
@@ -95,7 +94,6 @@ impl Tool {
         }
     }
 
-    /// The names of its parameters.
     pub(super) const fn parameters(self) -> &'static [&'static str] {
         match self {
             Self::Context => &["action", "targets", "to", "force"],
@@ -105,7 +103,7 @@ impl Tool {
         }
     }
 
-    /// The JSON schema of its parameters.
+    /// The JSON schema of the parameters.
     pub(super) fn input(self) -> Value {
         let (properties, required) = match self {
             Self::Context => (
@@ -178,7 +176,7 @@ impl Tool {
         json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
     }
 
-    /// The JSON schema of the data that it answers with, where it does.
+    /// The JSON schema of the data in the answer, if the tool returns any.
     pub(super) fn output(self) -> Option<Value> {
         let count = |what: &str| json!({ "type": "integer", "minimum": 0, "description": what });
         match self {
@@ -201,7 +199,7 @@ impl Tool {
     }
 }
 
-/// What the server says of itself when a client connects.
+/// The instructions that a client gets when it connects.
 pub(super) const INSTRUCTIONS: &str = "\
 These tools shrink the context of this session without losing anything. Inspect it with context_stats and context_refs, remove \
 what is no longer needed with context, compact the whole with compact_context, and find removed content with memory_read. The \
