@@ -1,6 +1,6 @@
 //! The terminal: standard streams, progress bars and signals. The only folder that prints.
 //!
-//! An operation says what happens through a [`ui::Ui`]; whether anybody reads it, and in which form, is decided here.
+//! Operations report through a [`ui::Ui`]; this module decides whether and in which form that is shown.
 
 pub(crate) mod interrupt;
 pub(crate) mod progress;

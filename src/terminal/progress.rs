@@ -1,6 +1,6 @@
-//! A bar on standard error for work that takes longer than a second.
+//! A progress bar on standard error for work that takes longer than a second.
 //!
-//! Fed by plain calls. Finish it before saying anything: words printed over a drawn bar leave a torn line behind.
+//! Finish it before printing anything: text printed over a drawn bar leaves a torn line.
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::ui::Ui;
 use ctxc_transcript::text::printable;
 
-/// Work that is over sooner draws nothing.
+/// The minimum duration of work before the bar is drawn.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How far some work has come.
+/// The progress of some work.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
@@ -20,7 +20,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// The beginning of work that `label` names, of `total` units.
+    /// Starts the progress of work called `label` with `total` units.
     pub(crate) fn start(ui: &Ui, label: &str, total: u64) -> Self {
         let bar = ui.draws_progress().then(|| {
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
@@ -32,7 +32,7 @@ impl Progress {
         Self { bar, started: Instant::now() }
     }
 
-    /// `n` more units are done.
+    /// Adds `n` finished units.
     pub(crate) fn advance(&mut self, n: u64) {
         let Some(bar) = &self.bar else { return };
         bar.inc(n);
@@ -41,7 +41,7 @@ impl Progress {
         }
     }
 
-    /// Says more about the work; the text is made only where it is drawn.
+    /// Sets the message beside the bar; `text` is only called if the bar is drawn.
     pub(crate) fn note(&self, text: impl FnOnce() -> String) {
         if let Some(bar) = &self.bar {
             bar.set_message(printable(&text()).into_owned());

@@ -1,14 +1,14 @@
-//! The way of every text to a terminal: nothing of a transcript, of a reply or of a file's name can steer it.
+//! A writer for all text that goes to a terminal: nothing in a transcript, a reply or a file name can steer it.
 
 use std::io::{self, Write};
 
 use ctxc_transcript::text::printable;
 
-/// Writes what is printable, and escapes for the rest. A character that is not whole yet waits for its end.
+/// Escapes everything that is not printable. An incomplete character waits for its end.
 #[derive(Debug)]
 pub(crate) struct Sanitizer<W: Write> {
     inner: W,
-    /// The beginning of a character, or a carriage return whose line may end.
+    /// An incomplete character, or a carriage return that a line feed may follow.
     waiting: Vec<u8>,
 }
 
@@ -17,7 +17,7 @@ impl<W: Write> Sanitizer<W> {
         Self { inner, waiting: Vec::new() }
     }
 
-    /// Writes `bytes`, and keeps of their end what may go on.
+    /// Writes `bytes` except for an end that may continue.
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         let n_kept = match std::str::from_utf8(bytes) {
             Err(error) if error.error_len().is_none() => bytes.len() - error.valid_up_to(),
@@ -29,7 +29,7 @@ impl<W: Write> Sanitizer<W> {
         self.inner.write_all(printable(&text).as_bytes())
     }
 
-    /// Writes what waits, though it has no end.
+    /// Writes the waiting bytes although they are incomplete.
     fn end(&mut self) -> io::Result<()> {
         let rest = std::mem::take(&mut self.waiting);
         self.inner.write_all(printable(&String::from_utf8_lossy(&rest)).as_bytes())

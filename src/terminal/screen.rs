@@ -1,4 +1,4 @@
-//! A terminal for standard output: its size, its styles, the home folder, and the pager for long output (W-09).
+//! The terminal of standard output: its size, its styles, the home folder, and the pager for long output (W-09).
 
 use std::env;
 use std::io::{self, ErrorKind, Write};
@@ -11,13 +11,13 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::report::look::{Style, painted};
 
-/// The home folder, for which `~` stands on a terminal; empty where there is none.
+/// The home folder, which is printed as `~`; empty if unknown.
 static HOME: LazyLock<String> = LazyLock::new(|| {
     let home = etcetera::home_dir().map(|home| home.display().to_string()).unwrap_or_default();
     home.trim_end_matches('/').to_owned()
 });
 
-/// The size of a terminal that does not tell its own.
+/// The size of a terminal that does not report its own.
 const UNKNOWN: (usize, usize) = (80, 24);
 
 /// The home folder, for [`crate::report::look::Look`].
@@ -35,7 +35,7 @@ pub(crate) fn colored(text: &str) -> String {
     painted(text, |style| ansi(style).render().to_string(), &Ansi::new().bold().render_reset().to_string())
 }
 
-/// Of the 16 colors those that are legible on a dark and on a light background: yellow and cyan are not on white.
+/// Only the colors of the 16 that are legible on dark and on light backgrounds: yellow and cyan are not legible on white.
 const fn ansi(style: Style) -> Ansi {
     match style {
         Style::Heading => Ansi::new().bold(),
@@ -46,12 +46,12 @@ const fn ansi(style: Style) -> Ansi {
     }
 }
 
-/// Whether the terminal cannot move its cursor, by `TERM`.
+/// Whether the terminal cannot move its cursor, according to `TERM`.
 pub(crate) fn is_dumb() -> bool {
     env::var_os("TERM").is_none_or(|term| term == "dumb")
 }
 
-/// Whether `text` has more lines than fit on a screen of this size with the prompt of the shell.
+/// Whether `text` does not fit on a screen of this size together with the prompt of the shell.
 pub(crate) fn is_long(text: &str, (columns, rows): (usize, usize)) -> bool {
     let mut n_rows = 0;
     text.lines().any(|line| {
@@ -60,18 +60,18 @@ pub(crate) fn is_long(text: &str, (columns, rows): (usize, usize)) -> bool {
     })
 }
 
-/// Shows `text` in `$PAGER`, else in `less`, and waits until it is left. Gives `false` where there is none that starts, or
+/// Shows `text` in `$PAGER`, or in `less`, and waits until it is closed. Returns `false` if the pager does not start, or if
 /// none is wanted: `PAGER` is empty or `cat`, or `TERM` is `dumb`.
 ///
 /// # Errors
-/// When the pager cannot be written to, but for one that was left before the end.
+/// When writing to the pager fails, unless it was closed before the end.
 pub(crate) fn page(text: &str) -> io::Result<bool> {
     let typed = env::var("PAGER").unwrap_or_else(|_| "less".to_owned());
     let mut words = typed.split_whitespace();
     let Some(program) = words.next().filter(|program| *program != "cat" && !is_dumb()) else { return Ok(false) };
     let mut pager = Command::new(program);
     pager.args(words).stdin(Stdio::piped());
-    // As `git` does: leave at once what fits, let colors through, and keep the text on the screen.
+    // As in `git`: quit at once if the text fits, let colors through, and keep the text on the screen.
     for (name, value) in [("LESS", "FRX"), ("LESSCHARSET", "utf-8")] {
         if env::var_os(name).is_none() {
             pager.env(name, value);

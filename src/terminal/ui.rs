@@ -1,7 +1,7 @@
 //! The only place that prints. Standard output carries data, standard error everything else.
 //!
-//! All of it goes through the [`Sanitizer`], so that nothing of a transcript can steer a terminal. Only data in bytes that
-//! goes into a file or a pipe is left as it is.
+//! Text goes through the [`Sanitizer`], so that nothing of a transcript can steer a terminal. Only binary data for a file or a
+//! pipe is passed through unchanged.
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -19,30 +19,30 @@ use super::screen;
 use crate::report::look::{Look, wrapped};
 use ctxc_transcript::text::printable;
 
-/// What failed where standard output cannot be written.
+/// The context of errors on standard output.
 const UNWRITABLE: &str = "write to standard output";
 
-/// How much is said on standard error.
+/// The amount of output on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verbosity {
-    /// Errors alone.
+    /// Only errors.
     Quiet,
     /// Results, warnings, hints and errors.
     Normal,
-    /// Each step as well.
+    /// Each step too.
     Verbose,
 }
 
-/// How a text that is shown on a terminal tells paths.
+/// The form of paths in a text on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Paths {
     /// With `~` for the home folder.
     Short,
-    /// As they stand: the text is quoted from a session.
+    /// Unchanged: the text is quoted from a session.
     Whole,
 }
 
-/// Where everything that a command says goes through.
+/// All output of a command.
 #[derive(Debug)]
 pub(crate) struct Ui {
     verbosity: Verbosity,
@@ -55,7 +55,7 @@ pub(crate) struct Ui {
     warnings: Mutex<Vec<String>>,
 }
 
-/// Standard output, which notes that something was written to it.
+/// Standard output that records whether anything was written to it.
 struct Noted {
     output: Box<dyn Write>,
     has_output: Arc<AtomicBool>,
@@ -72,18 +72,18 @@ impl Write for Noted {
     }
 }
 
-/// Who is told.
+/// The receiver of the output.
 #[derive(Debug)]
 enum Listener {
-    /// Whoever reads the streams of this process.
+    /// The standard streams of this process.
     Streams,
-    /// An agent, by the result of a call: standard output is the protocol's, and nobody can be asked.
+    /// An agent, through the result of a call: standard output belongs to the protocol, and nobody can be asked.
     Agent,
-    /// Whoever runs a command within a process of its own.
+    /// The program that runs the command within its own process.
     Kept(Streams),
 }
 
-/// What a command says that nobody's streams are there for: standard output and standard error.
+/// Output captured in memory: standard output and standard error.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Streams {
     stdout: Stream,
@@ -91,13 +91,13 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// Both as they are by now.
+    /// Both streams so far.
     pub(crate) fn into_parts(self) -> (Vec<u8>, Vec<u8>) {
         (self.stdout.bytes(), self.stderr.bytes())
     }
 }
 
-/// Bytes in memory.
+/// A buffer in memory.
 #[derive(Clone, Debug, Default)]
 struct Stream(Arc<Mutex<Vec<u8>>>);
 
@@ -119,19 +119,19 @@ impl Write for Stream {
 }
 
 impl Ui {
-    /// A way to the standard streams of this process. With `ColorChoice::Auto` colours need a terminal and no `NO_COLOR`.
+    /// Output to the standard streams of this process. With `ColorChoice::Auto`, colors need a terminal and no `NO_COLOR`.
     pub(crate) fn new(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>) -> Self {
         Self::of(verbosity, color, stop, Listener::Streams)
     }
 
-    /// A way to an agent, which gets to know of the warnings alone. Standard error has everything with
-    /// [`Verbosity::Verbose`], and nothing without; standard output has nothing.
+    /// Output to an agent, which only gets the warnings. Standard error has everything with [`Verbosity::Verbose`], and nothing
+    /// otherwise; standard output has nothing.
     #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
     pub(crate) fn to_agent(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>) -> Self {
         Self::of(verbosity, color, stop, Listener::Agent)
     }
 
-    /// A way to `streams`, without colours.
+    /// Output to `streams`, without colors.
     pub(crate) fn kept(verbosity: Verbosity, streams: Streams, stop: Arc<AtomicBool>) -> Self {
         Self::of(verbosity, ColorChoice::Never, stop, Listener::Kept(streams))
     }
@@ -140,12 +140,12 @@ impl Ui {
         Self { verbosity, color, stop, listener, has_output: Arc::default(), warnings: Mutex::default() }
     }
 
-    /// Verbosity, colors and the stop flag, to make a `Ui` for an agent that says as much.
+    /// The verbosity, the colors and the stop flag, from which a server makes a `Ui` for each call.
     pub(crate) fn parts(&self) -> (Verbosity, ColorChoice, Arc<AtomicBool>) {
         (self.verbosity, self.color, Arc::clone(&self.stop))
     }
 
-    /// Whether each step is told.
+    /// Whether each step is printed.
     pub(crate) fn is_verbose(&self) -> bool {
         self.verbosity >= Verbosity::Verbose
     }
@@ -156,13 +156,13 @@ impl Ui {
         self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Set once somebody wants the work to stop.
+    /// The flag that is set when the work should stop.
     pub(crate) fn stop(&self) -> &AtomicBool {
         &self.stop
     }
 
-    /// Standard output, for data in bytes, as they are where no terminal shows them. Flush it: what a drop cannot write is
-    /// lost without a word.
+    /// Standard output for binary data, which is sanitized on a terminal only. Flush it: errors of the implicit flush on drop
+    /// are lost.
     pub(crate) fn output(&self) -> BufWriter<Box<dyn Write>> {
         let output: Box<dyn Write> = match &self.listener {
             Listener::Streams if io::stdout().is_terminal() => Box::new(Sanitizer::new(io::stdout().lock())),
@@ -196,8 +196,8 @@ impl Ui {
         self.data(format_args!("{text}\n"))
     }
 
-    /// Writes what people read to standard output. A terminal gets it in a pager where it is long, with `~` for the home
-    /// folder unless the text is quoted from a session.
+    /// Writes text for people to standard output. On a terminal long text goes through a pager, with `~` for the home folder
+    /// unless the text is quoted from a session.
     ///
     /// # Errors
     /// When standard output cannot be written; a closed pipe ends the command quietly.
@@ -225,21 +225,21 @@ impl Ui {
         output.write_all(text.as_bytes()).and_then(|()| output.flush()).context(UNWRITABLE)
     }
 
-    /// Says what was done. Silent with `-q`.
+    /// Prints a result on standard error. Silent with `-q`.
     pub(crate) fn status(&self, text: impl Display) {
         if self.verbosity >= Verbosity::Normal {
             self.say(Style::new(), "", text);
         }
     }
 
-    /// Says one step of the work. Silent without `-v`.
+    /// Prints one step of the work. Silent without `-v`.
     pub(crate) fn detail(&self, text: impl Display) {
         if self.verbosity >= Verbosity::Verbose {
             self.say(Style::new().dimmed(), "", text);
         }
     }
 
-    /// Says what may not be as wanted, once: a step that is tried twice would say it again. Silent with `-q`.
+    /// Prints a warning, but only once: a step that is retried would repeat it. Silent with `-q`.
     pub(crate) fn warning(&self, text: impl Display) {
         let text = text.to_string();
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
@@ -253,24 +253,24 @@ impl Ui {
         }
     }
 
-    /// Says what to do next. Silent with `-q`.
+    /// Prints a hint on what to do next. Silent with `-q`.
     pub(crate) fn hint(&self, text: impl Display) {
         if self.verbosity >= Verbosity::Normal {
             self.error_hint(text);
         }
     }
 
-    /// Says what failed. Never silent.
+    /// Prints an error. Never silent.
     pub(crate) fn error(&self, text: impl Display) {
         self.say(AnsiColor::Red.on_default().bold(), "error: ", text);
     }
 
-    /// Says what to do about an error. Never silent.
+    /// Prints a hint about an error. Never silent.
     pub(crate) fn error_hint(&self, text: impl Display) {
         self.say(Style::new().bold(), "hint: ", text);
     }
 
-    /// Asks a question that is answered with yes or no; nothing where nobody is there to be asked.
+    /// Asks a yes-or-no question; `None` if nobody can be asked.
     ///
     /// # Errors
     /// When the answer cannot be read.
@@ -285,7 +285,7 @@ impl Ui {
         Ok(Some(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")))
     }
 
-    /// How text on standard output is laid out.
+    /// The layout of text on standard output.
     pub(crate) fn look(&self) -> Look {
         if !matches!(self.listener, Listener::Streams) {
             return Look::PLAIN;
@@ -299,13 +299,14 @@ impl Ui {
         Look { width: is_terminal.then(|| screen::size().0), is_styled, home: is_terminal.then(screen::home) }
     }
 
-    /// Whether progress may be drawn: standard error is a terminal that can move its cursor, and neither `-q` nor `-v` was given.
+    /// Whether progress may be drawn: standard error is a terminal that can move its cursor, and neither `-q` nor `-v` was
+    /// given.
     pub(crate) fn draws_progress(&self) -> bool {
         let is_streams = matches!(self.listener, Listener::Streams);
         is_streams && self.verbosity == Verbosity::Normal && io::stderr().is_terminal() && !screen::is_dumb()
     }
 
-    /// One message on standard error; the style goes to the prefix, or to the whole where there is none.
+    /// Prints one message on standard error; `style` applies to the prefix, or to the whole text if the prefix is empty.
     fn say(&self, style: Style, prefix: &str, text: impl Display) {
         if matches!(self.listener, Listener::Agent) && self.verbosity < Verbosity::Verbose {
             return;
@@ -322,7 +323,7 @@ impl Ui {
             Listener::Kept(streams) => (Box::new(streams.stderr.clone()), Style::new()),
             Listener::Streams | Listener::Agent => (Box::new(AutoStream::new(io::stderr(), self.color).lock()), style),
         };
-        // Where standard error is gone, there is nobody left to tell.
+        // If standard error is closed, nothing can be reported.
         let _ = if prefix.is_empty() {
             writeln!(stderr, "{style}{text}{style:#}")
         } else {
@@ -331,8 +332,8 @@ impl Ui {
     }
 }
 
-/// Prints what clap has to say: help and version as data, a usage error on standard error, with `result` on standard output.
-/// An error quotes what was typed, which may be the name of a file of somebody else.
+/// Prints output of clap: help and version as data, a usage error on standard error, with `result` on standard output. An error
+/// is sanitized because it quotes arguments, which may be names of files from others.
 ///
 /// # Errors
 /// When it cannot be printed.
