@@ -1,4 +1,4 @@
-//! What the client asks, and what it is answered.
+//! The requests of the client, and the answers to them.
 
 use std::path::PathBuf;
 
@@ -16,29 +16,29 @@ use ctxc_transcript::scan::{BlockKind, Scan};
 use ctxc_transcript::text::{Tokens, chars4, json_string};
 use ctxc_transcript::{Flags, LineNo, entry, read_line};
 
-/// What the client asks for when it compacts.
+/// The request of the client for a compaction.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Request {
-    /// What was typed behind `/compact`.
+    /// The text typed after `/compact`.
     #[serde(default)]
     pub(super) instructions: String,
     /// The id of the session.
     pub(super) session: String,
     /// The file of the session.
     pub(super) transcript: PathBuf,
-    /// The context window of the model in tokens, where the client said it.
+    /// The context window of the model in tokens, if the client sent it.
     #[serde(default)]
     pub(super) window: Option<u64>,
-    /// The messages of the conversation, as they came.
+    /// The messages of the conversation, as received.
     pub(super) messages: Vec<Box<RawValue>>,
-    /// What tools were asked to do to it, oldest first: then nothing else is done.
+    /// The calls of tools that change the session, oldest first; if there are any, nothing else is done.
     #[cfg(feature = "mcp")]
     #[serde(default)]
     pub(super) asked: Vec<ClientCall>,
 }
 
 impl Request {
-    /// The same request with the lasting instructions of a person behind what was typed.
+    /// Adds the lasting instructions of the configuration to those that were typed.
     pub(crate) fn with_instructions(mut self, lasting: &[String]) -> Self {
         for instruction in lasting {
             self.instructions = format!("{}\n{instruction}", self.instructions);
@@ -46,7 +46,7 @@ impl Request {
         self
     }
 
-    /// Whether tools were asked to do something to it.
+    /// Whether tools asked for changes.
     #[cfg_attr(not(feature = "mcp"), expect(clippy::unused_self, reason = "without the server there are no tools"))]
     pub(super) const fn has_asked(&self) -> bool {
         #[cfg(feature = "mcp")]
@@ -56,39 +56,39 @@ impl Request {
     }
 }
 
-/// What the client is answered where something was compacted.
+/// The answer to the client after a compaction.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Answer {
-    /// These messages take the place of all.
+    /// The messages that replace all others.
     pub(super) messages: Vec<Box<RawValue>>,
     /// Context usage before.
     pub(super) tokens_before: Tokens,
-    /// The size of the context after.
+    /// Context usage after.
     pub(super) tokens_after: Tokens,
-    /// One line for the person, which the plugin shows and does not hand on.
+    /// A line for the person, which the plugin shows but does not pass on.
     pub(super) line: String,
 }
 
-/// The messages that are given back.
+/// The messages of the answer, as they are collected.
 pub(super) struct Given<'a> {
     pub(super) raw: &'a [Box<RawValue>],
     pub(super) messages: &'a [Message],
     pub(super) linear: &'a Linear,
     pub(super) archive_ref: &'a ArchiveRef,
     pub(super) out: Vec<Box<RawValue>>,
-    /// The `chars4` tokens of what is given back.
+    /// The `chars4` tokens of the messages so far.
     pub(super) tokens: Tokens,
     step: Step,
 }
 
-/// A step that is closed: what the assistant said and called, and all results.
+/// A closed step: the texts and the calls of the assistant, and all results.
 #[derive(Default)]
 struct Step {
     texts: Vec<String>,
     calls: Vec<ToolUse>,
     results: Vec<ToolResult>,
-    /// What a person said beside the results.
+    /// The texts of a person beside the results.
     said: Vec<String>,
 }
 
@@ -102,14 +102,14 @@ impl<'a> Given<'a> {
         Self { raw, messages, linear, archive_ref, out: Vec::new(), tokens: Tokens::ZERO, step: Step::default() }
     }
 
-    /// Gives a message that the client has not had yet.
+    /// Adds a message that is new to the client.
     pub(super) fn push(&mut self, message: &Message) -> Result<(), CommandError> {
         self.tokens += tokens_of(message);
         self.out.push(serde_json::value::to_raw_value(message)?);
         Ok(())
     }
 
-    /// Gives the message at `at` back as it came, with its handle.
+    /// Adds the message at `at` as it was received, with its handle.
     pub(super) fn push_as_it_came(&mut self, at: usize) -> Result<(), CommandError> {
         self.flush()?;
         if let (Some(raw), Some(message)) = (self.raw.get(at), self.messages.get(at)) {
@@ -119,8 +119,8 @@ impl<'a> Given<'a> {
         Ok(())
     }
 
-    /// Gives what the message at `at` says on `line` of `reading`. Prompts go back as they came. What closed steps say goes
-    /// back without handles, the calls of a step in one message and their results in the next: otherwise the client drops
+    /// Adds the content of the message at `at` from `line` of `reading`. Prompts are returned as received. Closed steps are
+    /// returned without handles, the calls of a step in one message and their results in the next: otherwise the client drops
     /// results, and resumes with both the old and the new entries.
     pub(super) fn push_line(&mut self, at: usize, reading: &Reading, line: LineNo) -> Result<(), CommandError> {
         let Some(message) = self.messages.get(at) else { return Ok(()) };
@@ -132,7 +132,7 @@ impl<'a> Given<'a> {
             if text == message.text {
                 return self.push_as_it_came(at);
             }
-            // A tool was asked to take it out.
+            // A tool asked to remove the prompt.
             self.flush()?;
             return self.push(&Message::of_user(self.linear.renamed(at, text)));
         }
@@ -154,7 +154,7 @@ impl<'a> Given<'a> {
         for (result, (_, text)) in message.tool_results.iter().zip(entry::tool_results(&scan, bytes)) {
             let mut text = self.linear.renamed(at, text);
             if scan.blocks.iter().any(|block| block.kind == BlockKind::Image) {
-                // The client hands no images over, so that they cannot go back.
+                // The client does not send images, so they cannot be returned.
                 let show = self.linear.names.get(&at).map(|(_, original)| self.archive_ref.command(*original));
                 text = format!("{text}[ctxc: image removed{}]", show.unwrap_or_default());
             }
@@ -163,7 +163,7 @@ impl<'a> Given<'a> {
         Ok(())
     }
 
-    /// Gives the step that was collected.
+    /// Adds the collected step.
     pub(super) fn flush(&mut self) -> Result<(), CommandError> {
         let Step { texts, calls, mut results, said } = std::mem::take(&mut self.step);
         for call in &calls {
@@ -190,20 +190,20 @@ impl<'a> Given<'a> {
 }
 
 impl Step {
-    /// Whether something was called, and all of it answered: what comes next is another step.
+    /// Whether the step has calls and a result for each: the next message begins another step.
     fn is_answered(&self) -> bool {
         !self.calls.is_empty() && self.calls.iter().all(|call| self.results.iter().any(|result| result.id == call.id))
     }
 }
 
-/// What the model sees of a message, in `chars4` tokens.
+/// The visible `chars4` tokens of a message.
 pub(super) fn tokens_of(message: &Message) -> Tokens {
     let calls: Tokens = message.tool_uses.iter().map(|call| chars4(call.input.get())).sum();
     let results: Tokens = message.tool_results.iter().map(|result| chars4(&result.text)).sum();
     chars4(&message.text) + calls + results
 }
 
-/// The summary on `line` of `reading`, where one stands there that a compaction has put there now.
+/// The summary on `line` of `reading`, if this compaction added it.
 pub(super) fn new_view(reading: &Reading, linear: &Linear, line: LineNo) -> Result<Option<String>, CommandError> {
     let record = reading.index.record(line);
     if !record.flags.any(Flags::COMPACT_SUMMARY) || linear.messages.contains_key(&record.uuid) {

@@ -1,4 +1,4 @@
-//! What the tools of the MCP server were asked to do to the running conversation (C-05): carried out in its compaction.
+//! Changes of the running conversation that MCP tools asked for (C-05), made during its compaction.
 
 use std::collections::HashSet;
 
@@ -16,14 +16,14 @@ use ctxc_core::plan::Roles;
 use ctxc_transcript::text::Tokens;
 
 impl Conversation<'_> {
-    /// Takes out what tools were asked to take out, and whether the conversation shall be fitted to a target behind that:
-    /// that is so where nothing was asked, too.
+    /// Makes the changes that tools asked for. Returns whether the conversation shall also be fitted to a target, which is
+    /// `true` without any calls.
     pub(super) fn asked(&mut self, request: &Request, how: &CompactOptions) -> Result<(bool, Rewrite), CommandError> {
         let calls = request.asked.iter().map(ClientCall::call).collect::<Result<Vec<Call>, _>>()?;
         let mut rewrite = Rewrite::default();
         let (mut fits, mut target) = (calls.is_empty(), None);
         let mut seen = HashSet::new();
-        // Of what is named twice, the last call says what takes its place.
+        // If several calls name an item, the last one decides its replacement.
         for call in calls.iter().rev() {
             match call {
                 Call::Context(Change::Cut(action, specs)) => self.cut(*action, specs, &mut seen, &mut rewrite)?,
@@ -46,7 +46,7 @@ impl Conversation<'_> {
         Ok((fits, rewrite))
     }
 
-    /// Cuts what `specs` name, where the archive will have it; `seen` was cut already.
+    /// Cuts the items of `specs` that the archive can restore, except those in `seen`, which were cut before.
     fn cut(
         &self,
         action: CutAction,

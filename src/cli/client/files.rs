@@ -25,7 +25,7 @@ pub(crate) struct Touched {
     pub(crate) fate: Fate,
 }
 
-/// Whether files are changed, or it is only said which would be.
+/// The choice between writing files and a dry run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Write,

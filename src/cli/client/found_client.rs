@@ -1,4 +1,4 @@
-//! The installed Claude Code: found by its files, and never started.
+//! Finding the installed Claude Code by its files; it is never started.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// The version from which on plugins can compact.
+/// The first version whose plugins can compact.
 const FIRST_WITH_CODE: &str = "2.1.287";
 
-/// Names of its program.
+/// The names of the program.
 const NAMES: &[&str] = if cfg!(windows) { &["claude.exe", "claude.cmd"] } else { &["claude"] };
 
-/// Folders below the home folder into which its installers put it.
+/// The folders below the home folder in which its installers put it.
 const USUAL: [&str; 3] = [".local/bin", ".claude/local", ".npm-global/bin"];
 
 /// A program of Claude Code.
@@ -20,24 +20,24 @@ const USUAL: [&str; 3] = [".local/bin", ".claude/local", ".npm-global/bin"];
 pub(crate) struct FoundClient {
     /// The path of the program.
     pub(crate) path: PathBuf,
-    /// Its version; `None` where its files do not say.
+    /// The version; `None` if the files do not tell it.
     pub(crate) version: Option<String>,
 }
 
 impl FoundClient {
-    /// Whether plugins can compact in it; `None` where its version is not known.
+    /// Whether plugins can compact in it; `None` if its version is unknown.
     pub(crate) fn runs_plugin_code(&self) -> Option<bool> {
         let version = self.version.as_deref().and_then(numbers)?;
         Some(Some(version) >= numbers(FIRST_WITH_CODE))
     }
 
-    /// Whether it is newer than `version`.
+    /// Whether its version is newer than `version`.
     pub(crate) fn is_newer_than(&self, version: &str) -> bool {
         self.version.as_deref().and_then(numbers) > numbers(version)
     }
 }
 
-/// The client that a shell would start with this `PATH`, else one in the usual places below `home`.
+/// The client that a shell with this `PATH` would start, else one in the usual places below `home`.
 pub(crate) fn find_client(path: Option<&OsStr>, home: Option<&Path>) -> Option<FoundClient> {
     let usual = home.into_iter().flat_map(|home| USUAL.map(|place| home.join(place)));
     let folders = path.into_iter().flat_map(std::env::split_paths).chain(usual);
@@ -47,15 +47,15 @@ pub(crate) fn find_client(path: Option<&OsStr>, home: Option<&Path>) -> Option<F
     Some(FoundClient { path, version })
 }
 
-/// The version of the program at `path`: from the names of the files that it leads to, as the installer makes them, or from the
-/// package around it.
+/// The version of the program at `path`: from the name of a folder or file that a link leads to, as the installer creates them,
+/// or from the surrounding package.
 fn version_of(path: &Path) -> Option<String> {
     let program = fs::canonicalize(path).ok()?;
     let named = program.iter().rev().filter_map(OsStr::to_str).find(|name| numbers(name).is_some());
     named.map(str::to_owned).or_else(|| program.ancestors().skip(1).find_map(package_version))
 }
 
-/// The version of the client's package in `folder`, or installed below it.
+/// The version of the client's package in `folder`, or in the `node_modules` below it.
 fn package_version(folder: &Path) -> Option<String> {
     let below = folder.join("node_modules/@anthropic-ai/claude-code");
     [folder, &below].into_iter().find_map(|folder| {

@@ -1,4 +1,4 @@
-//! The entries of messages that the client hands over without their uuids, as it does outside of a compaction.
+//! Finding the entries of messages that the client sends without uuids, as it does outside of a compaction.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -9,8 +9,8 @@ use ctxc_transcript::scan::{BlockKind, Kind, Scan};
 use ctxc_transcript::text::Digest;
 use ctxc_transcript::{Index, entry, read_line};
 
-/// Gives each of `messages` the uuid of the newest entry of `file` that says the same, in the order of both. A message of
-/// which the file has no entry stays without.
+/// Gives each of `messages` the uuid of the newest entry of `file` with the same content, in the order of both. A message
+/// without such an entry gets none.
 ///
 /// # Errors
 /// When the file cannot be read.
@@ -51,7 +51,7 @@ fn key_of_entry(scan: &Scan, bytes: &[u8]) -> Option<Digest> {
     Some(key(role, calls, results, &entry::text(scan, bytes)))
 }
 
-/// The same for a message and its entry: the role, the calls, and the results, or the text of a message without results.
+/// A key that is equal for a message and its entry: the role, the calls, and the results, or the text if there are no results.
 fn key<'a>(
     role: Role,
     calls: impl Iterator<Item = &'a [u8]>,

@@ -1,5 +1,5 @@
-//! JSON as people write settings: with a byte order mark, comments and commas before a closing bracket. Spans of members come
-//! out; nothing is built, so that everything else keeps its bytes.
+//! JSON as people write settings: with a byte order mark, comments and trailing commas. Yields spans of members instead of
+//! values, so that edits keep all other bytes.
 
 use std::ops::Range;
 
@@ -14,8 +14,8 @@ pub(super) struct Member {
     pub(super) value: Span,
 }
 
-/// `text` as plain JSON of the same length: blanks replace the byte order mark, comments and trailing commas, so that every
-/// place in the one is the same place in the other.
+/// `text` as plain JSON of the same length: blanks replace the byte order mark, comments and trailing commas, so that positions
+/// are the same in both.
 pub(super) fn as_plain_json(text: &[u8]) -> Vec<u8> {
     let mut json = text.to_owned();
     let mut at = 0;
@@ -23,7 +23,7 @@ pub(super) fn as_plain_json(text: &[u8]) -> Vec<u8> {
         blank(&mut json, 0..3);
         at = 3;
     }
-    // A comma that follows a value and may turn out to be the last.
+    // A comma after a value, which may turn out to be trailing.
     let mut comma = None;
     let mut is_behind_value = false;
     while let Some(&byte) = text.get(at) {
@@ -57,7 +57,7 @@ fn blank(json: &mut [u8], range: Range<usize>) {
     }
 }
 
-/// The end of the comment that starts at `start`; `None` where none does, or it is never closed.
+/// The end of the comment that starts at `start`; `None` if there is none, or if it is not closed.
 fn comment_end(text: &[u8], start: usize) -> Option<usize> {
     let rest = text.get(start..)?;
     if rest.starts_with(b"//") {
@@ -67,7 +67,7 @@ fn comment_end(text: &[u8], start: usize) -> Option<usize> {
     Some(start + memchr::memmem::find(inside, b"*/")? + 4)
 }
 
-/// The end of the string that starts at `start`, its closing quote included.
+/// The end of the string that starts at `start`, after its closing quote.
 fn string_end(text: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(byte) = text.get(at) {
@@ -80,8 +80,8 @@ fn string_end(text: &[u8], start: usize) -> usize {
     text.len()
 }
 
-/// The members of the object that is the whole of `json`, which is valid: in order, the values of repeated keys too. None
-/// where it is no object.
+/// The members of the object `json`, which is valid JSON: in order, including those with repeated keys. Empty if `json` is not
+/// an object.
 pub(super) fn members(json: &[u8]) -> Vec<Member> {
     let mut members = Vec::new();
     let mut at = skip_blank(json, 0);
@@ -101,7 +101,7 @@ pub(super) fn members(json: &[u8]) -> Vec<Member> {
     members
 }
 
-/// The first place from `at` on that holds something but white space.
+/// The first position from `at` on that is not white space.
 pub(super) fn skip_blank(json: &[u8], at: usize) -> usize {
     let is_blank = |byte: &&u8| matches!(**byte, b' ' | b'\t' | b'\r' | b'\n');
     at + json.get(at..).unwrap_or_default().iter().take_while(is_blank).count()

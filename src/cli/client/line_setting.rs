@@ -1,5 +1,5 @@
-//! The status line of ctxc in the client's settings: added and removed by bytes, so that removing gives back what was there
-//! before adding, whatever else was edited in between (L-11).
+//! The status line of ctxc in the client's settings. Adding and removing edit bytes, so that removing restores the file,
+//! whatever else was edited in between (L-11).
 
 use anyhow::anyhow;
 
@@ -11,10 +11,10 @@ use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::text::json_string;
 
 const KEY: &[u8] = b"\"statusLine\"";
-/// The text around the member in a file that ctxc makes.
+/// The text around the member in a file that ctxc creates.
 const NEW_FILE: (&str, &str) = ("{\n  ", "\n}\n");
-/// The text around the member in a file of white space, which follows. In an object without members the member has no space in
-/// front of it.
+/// The text around the member in a file of white space, which is kept after it. In an existing object without members the
+/// member has no space before it.
 const NEW_OBJECT: (&str, &str) = ("{ ", "}");
 
 /// The program that a status line runs.
@@ -22,7 +22,7 @@ const NEW_OBJECT: (&str, &str) = ("{ ", "}");
 pub(crate) enum LineOwner {
     /// ctxc.
     Ctxc,
-    /// Another program, by its command.
+    /// Another program, with this command.
     Other(String),
     /// There is no status line.
     Nobody,
@@ -43,7 +43,7 @@ fn is_own_command(command: &str) -> bool {
     command.contains("ctxc") && command.trim_end().ends_with(" statusline")
 }
 
-/// The edit that adds a status line with `command`, or gives that of ctxc this command. That of another program stays.
+/// The edit that adds a status line with `command`, or updates that of ctxc. A status line of another program stays.
 ///
 /// # Errors
 /// When the file is too large to edit.
@@ -67,20 +67,20 @@ pub(super) fn add_line(settings: &Settings, command: &str) -> Result<Edit, Comma
             None => return Ok(Edit::Nothing),
         },
         LineOwner::Nobody => match members(&settings.json).first() {
-            // In front of the first member, on a line like its own.
+            // Before the first member, with the white space that precedes it.
             Some(first) => {
                 let blank = blank_before(text, first.key.range().start);
                 let space = blank.of(text).to_owned();
                 Splice::new(at(first.key.range().start), [member.as_bytes(), b",", &space].concat())
             }
-            // Not a byte more, to distinguish `{}` from a file that ctxc made.
+            // Not a byte more, so that `{}` can be distinguished from a file that ctxc created.
             None => Splice::new(at(skip_blank(&settings.json, 0) + 1), member),
         },
     };
     Ok(Edit::Write(spliced(text, &[splice])?))
 }
 
-/// The edit that removes each status line of ctxc.
+/// The edit that removes all status lines of ctxc.
 ///
 /// # Errors
 /// When the file is too large to edit.
@@ -115,7 +115,7 @@ fn is_own(json: &[u8], member: &Member) -> bool {
     member.key.of(json) == KEY && command.is_some_and(|command| is_own_command(&command))
 }
 
-/// The place of the command of the status line that counts.
+/// The span of the command in the effective status line.
 fn command_span(settings: &Settings) -> Option<Span> {
     let json = &settings.json;
     members(json).iter().rfind(|it| is_own(json, it)).and_then(|it| command_in(json, it))
@@ -127,7 +127,7 @@ fn command_in(json: &[u8], member: &Member) -> Option<Span> {
     Some(inner.value.shifted(value.start))
 }
 
-/// The splices that take `own` out of its object, with one comma. Comments around it stay.
+/// The splices that remove `own` from its object, with one comma. Comments around it stay.
 fn removal(text: &[u8], json: &[u8], previous: Option<&Member>, own: &Member, next: Option<&Member>) -> Vec<Splice> {
     let cut = |span: Span| Splice::new(span, "");
     let end = own.value.range().end;
@@ -139,11 +139,11 @@ fn removal(text: &[u8], json: &[u8], previous: Option<&Member>, own: &Member, ne
         let after = if after == next_start { after } else { skip_spaces(text, comma + 1) };
         return vec![cut(Span { start: own.key.start, end: own.value.end }), cut(Span::new(comma, after))];
     }
-    // A trailing comma goes instead of the one before.
+    // A trailing comma is removed instead of the one before.
     let trailing = skip_blank(text, end);
     let has_trailing = text.get(trailing) == Some(&b',');
     let end = if has_trailing { trailing + 1 } else { end };
-    // Its line goes with it; a line end that closes a comment stays.
+    // The line is removed too, unless its end closes a comment.
     let is_end_of_line = matches!(text.get(skip_spaces(text, end)), Some(b'\n' | b'\r'));
     let start = own.key.range().start;
     let start = if is_end_of_line { blank_before(text, start).range().start } else { start };

@@ -1,5 +1,5 @@
-//! The messages of the client as a transcript, one entry behind the other: the entries of its file where they are there, and
-//! made up where they are not.
+//! The messages of the client as a linear transcript: with the entries of its file where they match, and synthetic ones where
+//! not.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -19,28 +19,27 @@ use ctxc_transcript::{IdHash, Index, LineNo, Prompt, entry, read_line};
 /// A transcript of messages.
 #[derive(Debug)]
 pub(super) struct Linear {
-    /// Its file, which has no name.
+    /// An unnamed temporary file.
     pub(super) file: File,
-    /// Which message each entry is of, by its uuid.
+    /// The index of the message of each entry, by uuid.
     pub(super) messages: HashMap<IdHash, usize>,
-    /// The digests of its lines, with those of the lines of the client that they are. A message whose entry is not in the file
-    /// of the client is not among them.
+    /// For each message with an entry in the client's file: the digest of its line here, and that of the line there.
     pub(super) names: HashMap<usize, (Digest, Digest)>,
 }
 
-/// How many digits of a digest a placeholder has.
+/// The number of digits of a digest in a placeholder.
 const DIGITS: usize = 12;
 
-/// The summary that a conversation starts with, where ctxc wrote it.
+/// The summary by ctxc at the start of a conversation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Head {
-    /// The names of the batches that it is made of.
+    /// The names of its batches.
     pub(super) batches: Vec<String>,
 }
 
 impl Linear {
-    /// Writes `messages` of the session `session`, whose entries are looked for in the `transcript` of the client. The first
-    /// of them is the summary so far where there is a `head`.
+    /// Writes `messages` of the session `session`, using their entries in the `transcript` of the client. With a `head`, the
+    /// first message is the summary so far.
     pub(super) fn of(
         messages: &mut [Message],
         transcript: &File,
@@ -58,7 +57,7 @@ impl Linear {
         let mut before = Before { uuid: None, time: "1970-01-01T00:00:00.000Z".to_owned() };
         let mut buffer = Vec::new();
         for (at, message) in messages.iter_mut().enumerate() {
-            // What is typed while a call is under way may stand behind its result.
+            // Text typed while a call is running may follow its result in one message.
             let may_be_typed = message.role == Role::User && !message.text.trim().is_empty();
             message.is_typed = may_be_typed && Prompt::of_text(message.text.as_bytes()) == Prompt::Typed;
             let uuid = message.handle.clone().unwrap_or_else(|| made_uuid(at));
@@ -95,7 +94,7 @@ impl Linear {
         Ok(linear)
     }
 
-    /// `text` with the names of lines of the client in the place of those of this transcript.
+    /// `text` with the names of lines in the client's file instead of those here.
     pub(super) fn renamed(&self, at: usize, text: String) -> String {
         match self.names.get(&at).map(|(own, original)| (name(*own), name(*original))) {
             Some((own, original)) if text.contains(&own) => text.replace(&own, &original),
@@ -108,17 +107,17 @@ fn id(uuid: &str) -> IdHash {
     IdHash::of(uuid.as_bytes())
 }
 
-/// A uuid for the message at `at`, which has none: equal messages get equal ones.
+/// A uuid for the message at `at`, which has none: the same position always gets the same uuid.
 fn made_uuid(at: usize) -> String {
     Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("ctxc client message {at}").as_bytes()).to_string()
 }
 
-/// How a placeholder names a line.
+/// The name of a line in placeholders.
 fn name(line: Digest) -> String {
     line.to_string().chars().take(DIGITS).collect()
 }
 
-/// The entry at `line`, where it says what `message` does: what the client has in memory is what is true.
+/// The entry at `line`, if it has the content of `message`: the client's memory takes precedence over its file.
 fn row<'b>(
     file: &File,
     index: &Index,
@@ -142,7 +141,7 @@ fn row<'b>(
     (is_same && bytes.ends_with(b"\n")).then_some((scan, bytes))
 }
 
-/// What stands before an entry.
+/// The predecessor of an entry.
 struct Before {
     uuid: Option<String>,
     /// The time of the last entry of the client.
@@ -150,7 +149,7 @@ struct Before {
 }
 
 impl Before {
-    /// An entry that the client has not written, with `fields` behind its envelope.
+    /// A synthetic entry, with `fields` after its envelope.
     fn entry(&self, uuid: &str, session: &str, fields: &Value) -> Value {
         let mut entry = json!({
             "parentUuid": self.uuid, "isSidechain": false, "userType": "external", "sessionId": session,
@@ -162,7 +161,7 @@ impl Before {
         entry
     }
 
-    /// An entry of the client, hung on what stands before it here.
+    /// An entry of the client, re-parented to its predecessor here.
     fn relinked(&self, scan: &Scan, bytes: &[u8]) -> io::Result<Vec<u8>> {
         let Some(place) = scan.parent_uuid else { return Ok(bytes.to_vec()) };
         let parent = self.uuid.as_deref().map_or_else(|| "null".to_owned(), json_string::encode);
@@ -170,7 +169,7 @@ impl Before {
     }
 }
 
-/// What a message says, as an entry has it.
+/// The content of a message in the form of an entry.
 fn content(message: &Message) -> Value {
     let text = || json!({"type": "text", "text": message.text});
     match message.role {

@@ -1,9 +1,9 @@
-//! The messages that the client hands to a plugin: one for each block, with the uuid of its entry.
+//! The messages that the client sends to a plugin: one for each block, with the uuid of its entry.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// A message. Fields that are not read here stay in what came in, and go back with it.
+/// A message. Other fields are kept in the raw JSON and returned with it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Message {
@@ -14,15 +14,15 @@ pub(super) struct Message {
     pub(super) tool_uses: Vec<ToolUse>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) tool_results: Vec<ToolResult>,
-    /// The uuid of its entry; a message that is given back with it is written again as it was.
+    /// The uuid of the entry; a message returned with it is written again unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) handle: Option<String>,
-    /// Whether a person typed it: the entry tells, and what the client hands over does not.
+    /// Whether a person typed it, according to the entry: the client does not send that.
     #[serde(skip)]
     pub(super) is_typed: bool,
 }
 
-/// Who said a message.
+/// The role of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Role {
@@ -51,19 +51,18 @@ pub(super) struct ToolResult {
 }
 
 impl Message {
-    /// A message of the user with nothing but text, which the client has not had yet.
+    /// A message of the user that only has text, and is new to the client.
     pub(super) const fn of_user(text: String) -> Self {
         Self { role: Role::User, text, tool_uses: Vec::new(), tool_results: Vec::new(), handle: None, is_typed: false }
     }
 
-    /// Whether it is a message of the user that answers no call.
+    /// Whether it is a message of the user without results of calls.
     pub(super) fn is_prompt(&self) -> bool {
         self.role == Role::User && self.tool_results.is_empty()
     }
 }
 
-/// The first message that a tool loop that is still open at the end has behind its prompt; the number of messages where the
-/// last of them ends the turn.
+/// The first message of an open tool loop at the end, after its prompt; the number of messages if the turn has ended.
 pub(super) fn open_loop(messages: &[Message]) -> usize {
     if messages.last().is_none_or(|last| last.tool_results.is_empty()) {
         return messages.len();

@@ -1,26 +1,26 @@
-//! What stands in the view beside the summaries: what `/compact keep ...` asked for, and what a person typed.
+//! Sections of the view beside the summaries: content that `/compact keep ...` asked for, and prompts.
 
 use super::messages::{Message, Role};
 use ctxc_transcript::text::{Tokens, chars4};
 
-/// Above the instructions of `/compact`.
+/// The heading of the instructions of `/compact`.
 const CONSTRAINTS: &str = "## Constraints given with /compact";
-/// Above what mentions the words of the instructions.
+/// The heading of excerpts that mention words of the instructions.
 const KEPT: &str = "## Kept because /compact asked for it";
-/// Above what a person typed and no summary has whole.
+/// The heading of prompts that no summary has in full.
 const TYPED: &str = "## Typed by the user, verbatim";
-/// Between two parts of a section.
+/// The separator between two parts of a section.
 const BETWEEN: &str = "\n\n---\n\n";
-/// A prompt of more tokens is cut in its middle (K-05).
+/// Longer prompts are cut in the middle (K-05).
 const LONG: Tokens = Tokens(1_000);
-/// Words of instructions that name nothing.
+/// Words of instructions that do not name content.
 const COMMON: [&str; 34] = [
     "about", "all", "also", "and", "any", "are", "compact", "context", "conversation", "details", "everything",
     "focus", "for", "from", "into", "keep", "important", "only", "please", "preserve", "remember", "session", "should",
     "summary", "that", "the", "their", "them", "this", "what", "when", "which", "with", "work",
 ];
 
-/// What the instructions of `/compact` name: words, paths and handles, in lower case.
+/// The words, paths and handles in the instructions of `/compact`, in lower case.
 pub(super) fn words(instructions: &str) -> Vec<String> {
     let edge = |c: char| !c.is_alphanumeric() && !matches!(c, '/' | '_' | '.' | '-' | '~');
     let words =
@@ -32,13 +32,13 @@ pub(super) fn words(instructions: &str) -> Vec<String> {
     words
 }
 
-/// Whether `text` has one of `words`.
+/// Whether `text` contains one of `words`.
 pub(super) fn mentions(text: &str, words: &[String]) -> bool {
     let text = if words.is_empty() { String::new() } else { text.to_lowercase() };
     words.iter().any(|word| text.contains(word.as_str()))
 }
 
-/// The sections behind a view that stands for `gone`. `earlier` is the view that the conversation started with.
+/// `view`, which replaces `gone`, followed by its sections. `earlier` is the view at the start of the conversation.
 pub(super) fn sections(
     view: &str,
     earlier: Option<&str>,
@@ -75,7 +75,7 @@ pub(super) fn sections(
     parts.join("\n\n")
 }
 
-/// How many tokens the prompts among `messages` take as [`sections`] has them.
+/// The tokens of the prompts among `messages` in the form of [`sections`].
 pub(super) fn typed_tokens<'m>(messages: impl Iterator<Item = &'m Message>) -> Tokens {
     messages.filter(|message| message.is_typed).map(|message| chars4(&message.text).min(LONG)).sum()
 }
@@ -94,7 +94,7 @@ fn section(view: &str, heading: &str) -> Vec<String> {
     text.split(BETWEEN).map(str::to_owned).collect()
 }
 
-/// The lines of `gone` that have one of `words`, each with those beside it, as many of the newest as there is `room` for.
+/// Excerpts of `gone` around lines with one of `words`, from the newest messages as far as there is `room`.
 fn excerpts(gone: &[&Message], words: &[String], room: Tokens) -> Vec<String> {
     let mut excerpts: Vec<String> = Vec::new();
     let mut left = room;
@@ -115,7 +115,7 @@ fn excerpts(gone: &[&Message], words: &[String], room: Tokens) -> Vec<String> {
     excerpts
 }
 
-/// At most 20 lines of `text` that have one of `words`, and one on each side of them.
+/// At most 20 lines of `text`: those with one of `words`, and the lines next to them.
 fn lines_with(text: &str, words: &[String]) -> String {
     const MOST: usize = 20;
     let lines: Vec<&str> = text.lines().collect();
@@ -126,7 +126,7 @@ fn lines_with(text: &str, words: &[String]) -> String {
     kept.join("\n")
 }
 
-/// `text` without its middle where it is long, which is said.
+/// `text`, with a note instead of its middle if it is long.
 fn middle_cut(text: &str) -> String {
     if chars4(text) <= LONG {
         return text.to_owned();

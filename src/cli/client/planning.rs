@@ -1,6 +1,6 @@
-//! What takes the place of a conversation that the client compacts: pruned and masked first, then with its oldest part
-//! summarized, down to a part of the context window (C-02). A pure function of what is handed in, the file of the client,
-//! the batches in the archive and the configuration.
+//! Planning the compaction of a conversation in the client: pruned and masked first, then its oldest part summarized, down to a
+//! part of the context window (C-02). A pure function of the request, the file of the client, the archived batches and the
+//! configuration.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -27,40 +27,40 @@ use ctxc_store::Record;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, LineNo, Messages, Owner};
 
-/// What a conversation starts with that was only pruned.
+/// The first message of a conversation that was only pruned.
 const NOTE: &str = "[Context Summary, made by ctxc: all messages are here. Superseded and old tool results are replaced by \
     placeholders, each with the command that shows the original.]";
-/// How many messages stay at least, where as many are to be kept at all.
+/// The minimum number of messages that stay, if `keep_recent` allows as many.
 const LEAST_KEPT: usize = 2;
-/// What a view has beside its summaries, in tokens.
+/// The tokens reserved for the view beside its summaries.
 const LEDGER: Tokens = Tokens(800);
 
-/// How a conversation is compacted.
+/// The settings of a compaction in the client.
 pub(crate) struct CompactOptions {
     pub(crate) rewriting: Rewriting,
-    /// How it is summarized: by the engine that is built in.
+    /// The settings of the summaries, made by the built-in engine.
     pub(crate) compacting: Compacting,
-    /// How it is pruned, the gentlest first.
+    /// The prunings, gentlest first.
     pub(crate) prunings: Vec<PruneStage>,
-    /// What a tool that prunes takes out.
+    /// The pruning that a tool asks for.
     #[cfg(feature = "mcp")]
     pub(crate) superseded: PruneStage,
-    /// The context window in tokens, where it is configured and the client does not tell it.
+    /// The configured context window in tokens, used if the client does not send one.
     pub(crate) window: Option<Tokens>,
-    /// Which part of the window, or of what the messages use, may be left.
+    /// The part of the window, or of the tokens of the messages, that may be left.
     pub(crate) part: f64,
 }
 
-/// What takes the place of a conversation.
+/// The result of planning a compaction.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// What the client is answered.
+    /// The answer to the client.
     pub(crate) answer: Answer,
-    /// What goes into the archive before.
+    /// The records to store before answering.
     pub(crate) records: Vec<Record>,
 }
 
-/// Plans what takes the place of the conversation of `request`; `None` where nothing can be compacted.
+/// Plans the replacement of the conversation of `request`; `None` if nothing can be compacted.
 ///
 /// # Errors
 /// On any doubt: when the transcript cannot be read, or the result would not be smaller.
@@ -107,19 +107,18 @@ pub(crate) fn plan(request: &Request, how: &CompactOptions, ui: &Ui) -> Result<O
     conversation.give(request, raw, before, note.as_deref(), is_compacted, rewrite).map(Some)
 }
 
-/// A conversation while it is planned.
+/// The state of the conversation during planning.
 pub(super) struct Conversation<'a> {
     messages: &'a [Message],
-    /// Whether the first message is a summary that ctxc gave the client before.
+    /// Whether the first message is a summary by ctxc.
     has_head: bool,
     pub(super) linear: Linear,
     pub(super) work: OpenSession<'a>,
-    /// The first message of what goes back untouched at the end.
+    /// The first message of the tail, which is returned unchanged.
     pub(super) tail: usize,
-    /// The context window.
     #[cfg(feature = "mcp")]
     pub(super) window: Tokens,
-    /// What the context shall come to.
+    /// Target size of the context.
     pub(super) target: Tokens,
 }
 
@@ -139,7 +138,7 @@ impl<'a> Conversation<'a> {
         let calibration = Calibration::learn(&reading.index, &reading.chain).with_window(window);
         let work = OpenSession::without_archive(&how.rewriting, reading, calibration, ui);
         let used = work.size_of_stages(&Rewrite::default());
-        // What stands before the first message stays whatever is compacted.
+        // Content before the first message stays in any case.
         let fixed = calibration.context(Tokens::ZERO);
         let target = part_of(calibration.window, how.part).min(fixed + part_of(used.saturating_sub(fixed), how.part));
         let tail = tail(messages, target, &calibration);
@@ -155,7 +154,7 @@ impl<'a> Conversation<'a> {
         })
     }
 
-    /// Prunes as far as it takes.
+    /// Applies prunings until the target is reached.
     fn prune(&self, request: &Request, how: &CompactOptions, mut rewrite: Rewrite) -> Result<Rewrite, CommandError> {
         for stage in &how.prunings {
             if self.work.size_of_stages(&rewrite) <= self.target {
@@ -166,7 +165,6 @@ impl<'a> Conversation<'a> {
         Ok(rewrite)
     }
 
-    /// Prunes by `stage`.
     pub(super) fn prune_by(
         &self,
         stage: &PruneStage,
@@ -181,8 +179,8 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    /// The handles of the results that may be cut: those before the tail whose entries the archive will have, but for those
-    /// that the instructions name, as far as these leave room.
+    /// The handles of the results that may be cut: those before the tail whose entries the archive can restore, except those
+    /// that the instructions name, as far as there is room for them.
     fn open(&self, calls: &Calls, words: &[String]) -> Vec<PlannedCut> {
         let mut room = Tokens(self.target.0 / 4);
         let mut open = Vec::new();
@@ -206,12 +204,12 @@ impl<'a> Conversation<'a> {
         message.is_some_and(|message| message.tool_uses.iter().any(|call| mentions(call.input.get(), words)))
     }
 
-    /// Which message the entry at `line` is of.
+    /// The message of the entry at `line`.
     pub(super) fn message_of(&self, line: LineNo) -> Option<usize> {
         self.linear.messages.get(&self.work.reading.index.record(line).uuid).copied()
     }
 
-    /// Puts summaries in the place of the oldest messages, where what is pruned is too much still. Whether it did.
+    /// Replaces the oldest messages by summaries if pruning was not enough; returns whether it did.
     fn compact(&mut self, how: &CompactOptions, rewrite: Rewrite, ui: &Ui) -> Result<(bool, Rewrite), CommandError> {
         let size = self.work.size_of_stages(&rewrite);
         if size <= self.target {
@@ -224,7 +222,7 @@ impl<'a> Conversation<'a> {
         Ok((stats.reason.is_none(), rewrite))
     }
 
-    /// How many of the newest messages stay: as many as there is room for beside the view.
+    /// The number of newest messages to keep: as many as there is room for beside the view.
     fn n_kept(&self, how: &Summaries, rewrite: &Rewrite) -> usize {
         let OpenSession { reading, .. } = &self.work;
         let messages = Messages::of(&reading.index, &reading.chain, &rewrite.dropped);
@@ -248,11 +246,11 @@ impl<'a> Conversation<'a> {
             sum += **tokens;
             self.work.calibration.context(sum) <= self.target
         });
-        // Somebody asked for room: what is asked for says more than how many messages stay otherwise.
+        // The target takes precedence over the configured number of messages to keep.
         fits.count().max(n_tail as usize).max(LEAST_KEPT.min(how.stage.keep_recent))
     }
 
-    /// Puts together what goes back.
+    /// Assembles the answer.
     fn give(
         mut self,
         request: &Request,
@@ -300,7 +298,7 @@ impl<'a> Conversation<'a> {
             given.push_as_it_came(at)?;
         }
         let after = work.calibration.context(given.tokens);
-        // What somebody asked for by name is done however little it saves.
+        // A requested change is made even if it saves little.
         let most = if request.has_asked() { 20 } else { 19 };
         if after.0.saturating_mul(20) > before.0.saturating_mul(most) {
             return Err(anyhow!("too little would be saved: {} of {} tokens remain", after.0, before.0).into());
@@ -311,7 +309,7 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// The first message that goes back untouched: an open loop whole, or its newest steps where it is too large.
+/// The first message of the tail: a whole open loop, or its newest steps if it is too large.
 fn tail(messages: &[Message], target: Tokens, calibration: &Calibration) -> usize {
     let start = open_loop(messages);
     let is_step = |at: usize| {
@@ -322,7 +320,7 @@ fn tail(messages: &[Message], target: Tokens, calibration: &Calibration) -> usiz
     let mut left: Tokens = messages.iter().skip(start).map(tokens_of).sum();
     for (at, message) in messages.iter().enumerate().skip(start) {
         if is_step(at) && calibration.scale(left).0 <= target.0 / 2 {
-            // The prompt of the turn goes with the whole of its loop.
+            // The prompt of the turn stays with a whole loop.
             return if at == start { at.saturating_sub(1) } else { at };
         }
         left = left.saturating_sub(tokens_of(message));

@@ -1,4 +1,4 @@
-//! The plugin for Claude Code: files that the program carries, written to where the client looks for them (C-01).
+//! The plugin for Claude Code: files embedded in the program, written to where the client looks for them (C-01).
 
 use std::fs;
 use std::io;
@@ -15,10 +15,10 @@ use crate::session::error::CommandError;
 /// The placeholders in the files for the path of the program and for its version.
 const PROGRAM: &str = "@CTXC@";
 const VERSION: &str = "@VERSION@";
-/// The file that says which plugin it is.
+/// The file that identifies the plugin.
 const MANIFEST: &str = ".claude-plugin/plugin.json";
 
-/// The files of the plugin, by their places in its folder.
+/// The files of the plugin, with their paths in its folder.
 const FILES: [(&str, &str); 9] = [
     (MANIFEST, include_str!("../../../plugin/.claude-plugin/plugin.json")),
     (".mcp.json", include_str!("../../../plugin/.mcp.json")),
@@ -31,7 +31,7 @@ const FILES: [(&str, &str); 9] = [
     ("hooks/register.js", include_str!("../../../plugin/hooks/register.js")),
 ];
 
-/// Where the client looks for a plugin that is on without a question, below its folder.
+/// The folder below the client's, in which plugins are enabled without a question.
 pub(crate) fn skills_folder(config: &Path) -> PathBuf {
     config.join("skills").join("ctxc")
 }
@@ -39,7 +39,7 @@ pub(crate) fn skills_folder(config: &Path) -> PathBuf {
 /// Writes the plugin, which runs `program`, to `folder`.
 ///
 /// # Errors
-/// When it cannot be written, or another plugin is there.
+/// When the files cannot be written, or another plugin is there.
 pub(crate) fn write(folder: &Path, program: &Path, mode: Mode) -> Result<Vec<Touched>, CommandError> {
     refuse_stranger(folder)?;
     let program = quotable(program)?;
@@ -64,7 +64,7 @@ pub(crate) fn write(folder: &Path, program: &Path, mode: Mode) -> Result<Vec<Tou
     Ok(touched)
 }
 
-/// The path of the program as it stands in the files: in JSON, in JavaScript, and between quotes of a shell.
+/// The path of the program in a form that is valid in JSON, in JavaScript, and between quotes of a shell.
 fn quotable(program: &Path) -> Result<String, CommandError> {
     let path = program.to_str().filter(|path| !path.contains(['"', '$', '`']));
     let path = path.ok_or_else(|| {
@@ -75,10 +75,10 @@ fn quotable(program: &Path) -> Result<String, CommandError> {
     Ok(quoted.trim_matches('"').to_owned())
 }
 
-/// Removes the plugin in `folder`, and all that the client has put beside it.
+/// Removes the plugin in `folder`, and everything that the client has put beside it.
 ///
 /// # Errors
-/// When it cannot be removed, or is another plugin.
+/// When the folder cannot be removed, or contains another plugin.
 pub(crate) fn remove(folder: &Path, mode: Mode) -> Result<Vec<Touched>, CommandError> {
     refuse_stranger(folder)?;
     if !folder.exists() {
@@ -87,13 +87,13 @@ pub(crate) fn remove(folder: &Path, mode: Mode) -> Result<Vec<Touched>, CommandE
     let files = files_in(folder).with_context(|| format!("read {}", folder.display()))?;
     if mode == Mode::Write {
         fs::remove_dir_all(folder).with_context(|| format!("remove {}", folder.display()))?;
-        // An empty folder above it is of no use either; one that is not empty stays.
+        // An empty parent folder is useless too; one that is not empty stays.
         let _ = folder.parent().map(fs::remove_dir);
     }
     Ok(files.into_iter().map(|path| Touched { path, fate: Fate::Removed }).collect())
 }
 
-/// All files below `folder`, in the order of their names.
+/// All files below `folder`, sorted by name.
 fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
@@ -108,7 +108,7 @@ fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The version of the plugin in `folder`; `None` where there is none.
+/// The version of the plugin in `folder`; `None` if it is not there.
 pub(crate) fn version_in(folder: &Path) -> Option<String> {
     let manifest: Value = serde_json::from_str(&fs::read_to_string(folder.join(MANIFEST)).ok()?).ok()?;
     let is_own = manifest.get("name").and_then(Value::as_str) == Some("ctxc");
@@ -121,7 +121,7 @@ pub(crate) fn program_in(folder: &Path) -> Option<PathBuf> {
     servers.pointer("/mcpServers/ctxc/command").and_then(Value::as_str).map(PathBuf::from)
 }
 
-/// Refuses a folder with something in it that is not this plugin.
+/// Refuses a folder with content other than this plugin.
 fn refuse_stranger(folder: &Path) -> Result<(), CommandError> {
     let is_empty = fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
     if is_empty || version_in(folder).is_some() {
@@ -130,12 +130,11 @@ fn refuse_stranger(folder: &Path) -> Result<(), CommandError> {
     Err(CommandError::from(anyhow!("{} is not the plugin of ctxc", folder.display())).hint("move it away first"))
 }
 
-/// The command of the status line of ctxc.
 fn status_command(program: &Path) -> Result<String, CommandError> {
     Ok(format!("\"{}\" statusline", quotable(program)?))
 }
 
-/// Adds the status line of ctxc, which runs `program`, to `settings`. That of another program stays.
+/// Adds the status line of ctxc, which runs `program`, to `settings`. A status line of another program stays.
 ///
 /// # Errors
 /// When the file cannot be written.
@@ -143,7 +142,7 @@ pub(crate) fn add_status_line(settings: &Settings, program: &Path, mode: Mode) -
     settings.apply(add_line(settings, &status_command(program)?)?, mode)
 }
 
-/// Removes the status line of ctxc from the settings at `path`, where it is there.
+/// Removes the status line of ctxc from the settings at `path`, if it is there.
 ///
 /// # Errors
 /// When the file cannot be read or written.

@@ -1,4 +1,4 @@
-//! Previews of a compaction in the client, for a person (L-10): a comparison of the messages before and after.
+//! Previews of a compaction in the client, for people (L-10): a comparison of the messages before and after.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,15 +13,15 @@ use crate::session::error::CommandError;
 use ctxc_transcript::Prompt;
 use ctxc_transcript::text::Tokens;
 
-/// The message that a preview leaves in the conversation, as Claude Code 2.1.330 writes it.
+/// The message that a preview adds to the conversation, as Claude Code 2.1.330 writes it.
 const COMMAND: &str = "<command-name>/ctxc:preview</command-name>\n            \
     <command-message>ctxc:preview</command-message>\n            <command-args></command-args>";
 
 impl Request {
-    /// The request of a compaction after a preview, whose own message is in the conversation by then.
+    /// The request of a compaction after the preview, whose own message is in the conversation by then.
     ///
     /// # Errors
-    /// When the message cannot be written as JSON.
+    /// When the message cannot be serialized.
     pub(crate) fn after_preview(mut self) -> Result<Self, CommandError> {
         let message = json!({"role": "user", "text": COMMAND, "toolUses": []});
         self.messages.push(to_raw_value(&message)?);
@@ -29,20 +29,20 @@ impl Request {
     }
 }
 
-/// A compaction that was planned and not made.
+/// A compaction that was planned but not made.
 #[derive(Debug)]
 pub(crate) struct Preview {
     before: Tokens,
     after: Tokens,
     prompts: Share,
     results: Share,
-    /// The tool results that become placeholders or digests.
+    /// The number of tool results replaced by placeholders or digests.
     n_shortened: usize,
-    /// The headings of the summary; none where all messages stay.
+    /// The headings of the summary; empty if all messages stay.
     sections: Vec<String>,
 }
 
-/// The number of messages of a kind that stay as they are.
+/// The number of unchanged messages of a kind.
 #[derive(Debug)]
 struct Share {
     n_kept: usize,
@@ -62,7 +62,7 @@ impl Preview {
         let n_left = results().filter(|(id, _)| left.contains_key(id)).count();
         let n_kept = results().filter(|(id, text)| left.get(id) == Some(text)).count();
         let n_typed = |messages: &[Message]| messages.iter().filter(|message| is_typed(message)).count();
-        // A conversation that was only pruned starts with a note, which summarizes nothing.
+        // A conversation that was only pruned starts with a note, which is not a summary.
         let prompts = Share { n_kept: n_typed(after), n_all: n_typed(&before) };
         let n_results = results().count();
         let has_summary = prompts.n_kept < prompts.n_all || n_left < n_results;
@@ -91,7 +91,7 @@ fn is_typed(message: &Message) -> bool {
     message.role == Role::User && !text.is_empty() && Prompt::of_text(text.as_bytes()) == Prompt::Typed
 }
 
-/// The headings of a view: words with a colon, until the first `## HEADING`, and those.
+/// The headings of a view: `Words:` before the first `## HEADING`, and those.
 fn headings(view: &str) -> impl Iterator<Item = &str> {
     let is_words =
         |text: &str| text.starts_with(char::is_uppercase) && text.chars().all(|c| c.is_alphabetic() || c == ' ');

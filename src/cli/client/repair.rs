@@ -1,4 +1,4 @@
-//! What is left to do behind a compaction in the client: a line that closes the gap of its resume, and the archive.
+//! The work after a compaction in the client: a line that closes the gap in its links, and storing it in the archive.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -21,38 +21,38 @@ use ctxc_core::apply::{ClientCompaction, TakeUp, append_line, take_up};
 use ctxc_store::Archive;
 use ctxc_transcript::session::{Found, FoundBy, session_id};
 
-/// What a hook of the client is told on standard input.
+/// The input of a hook of the client.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Hook {
     /// The id of the session.
     pub(crate) session_id: String,
     /// The file of the session.
     pub(crate) transcript_path: PathBuf,
-    /// Which hook it is.
+    /// The event of the hook.
     #[serde(rename = "hook_event_name", default)]
     pub(crate) event: String,
-    /// How a session started.
+    /// The way a session started, such as `resume`.
     #[serde(default)]
     pub(crate) source: String,
-    /// How large its context is.
+    /// The size of the context, in tokens.
     #[serde(default)]
     pub(crate) context_tokens: u64,
     /// Whether the prompt cache has expired.
     #[serde(default)]
     pub(crate) prompt_cache_likely_expired: bool,
-    /// What sending the context again costs, in USD.
+    /// The cost of sending the context again, in USD.
     #[serde(default)]
     pub(crate) estimated_cache_write_usd: f64,
 }
 
-/// How long an archive that another process holds is waited for while a person waits for the client. What could not be
-/// stored is stored by the next hook.
+/// The maximum wait for an archive that another process has locked, since a person waits for the client. The next hook stores
+/// the rest.
 pub(crate) const ARCHIVE_WAIT: Duration = Duration::from_secs(3);
-/// How often a file is read again that changed meanwhile.
+/// The number of attempts to read a file that keeps changing.
 const ATTEMPTS: usize = 3;
 
-/// Appends what closes the gap of the last compaction of the session, where ctxc made that and it is open. Gives the
-/// compaction, with the session as it is then; nothing else is ever changed. The archive at `url` says what ctxc made.
+/// Appends the line that closes the gap of the session's last compaction, if ctxc made it and the gap is open. Nothing else is
+/// changed. Returns the compaction, and the session after it. The archive at `url` tells whether ctxc made it.
 pub(crate) fn repair(path: &Path, url: &str, ui: &Ui) -> Result<Option<(Reading, ClientCompaction)>, CommandError> {
     if !mentions_boundary(path).with_context(|| format!("read {}", path.display()))? {
         return Ok(None);
@@ -73,7 +73,7 @@ fn find_own(archive: &dyn Archive, reading: &Reading) -> Result<Option<ClientCom
     ClientCompaction::find(&reading.file, &reading.index, is_own)
 }
 
-/// Whether the file mentions a compaction at all: most do not, and are left at once.
+/// Whether the file mentions a compaction, which most do not.
 fn mentions_boundary(path: &Path) -> io::Result<bool> {
     const WORD: &[u8] = b"\"compact_boundary\"";
     let mut file = File::open(path)?;
@@ -96,7 +96,7 @@ fn mentions_boundary(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Takes the compaction `found` up into the archive at `url`.
+/// Stores the compaction `found` in the archive at `url`.
 pub(crate) fn archive(
     session: &str,
     reading: &Reading,
@@ -109,7 +109,7 @@ pub(crate) fn archive(
     take(&mut *archives::open_within(url, ARCHIVE_WAIT)?, session, reading, found, ui)
 }
 
-/// Takes the last compaction of `reading` up into `archive`, where ctxc made it: what is stored with it could not be undone.
+/// Stores the last compaction of `reading` in `archive`, if ctxc made it: stored as ordinary lines, it could not be undone.
 pub(crate) fn archive_first(
     archive: &mut dyn Archive,
     session: &str,
@@ -122,8 +122,8 @@ pub(crate) fn archive_first(
     }
 }
 
-/// Takes the last compaction of the session of `work` up into the archive, where ctxc made it and no hook of the client has
-/// yet: an operation that is stored before it would be undone in its place. Whether it did.
+/// Stores the last compaction of the session of `work` in the archive, if ctxc made it and no hook has done so; returns whether
+/// it did. Otherwise an undo would hit the operation stored before it.
 ///
 /// # Errors
 /// When the archive cannot be read or written.

@@ -1,4 +1,4 @@
-//! A settings file of the client: read, looked up, and edited in place (L-11).
+//! A settings file of the client: read, queried, and edited in place (L-11).
 
 use std::fs;
 use std::io::{self, Write};
@@ -13,41 +13,41 @@ use crate::session::error::CommandError;
 use ctxc_core::apply::{Existing, Staged};
 use ctxc_transcript::text::json_string;
 
-/// The longest settings file that is read, in bytes. Those of people have a few kB.
+/// The maximum size of a settings file, in bytes. Typical ones have a few kB.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// A settings file of the client, as it was read.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(super) path: PathBuf,
-    /// Its bytes; `None` where there is no file.
+    /// The bytes of the file; `None` if there is no file.
     pub(super) text: Option<Vec<u8>>,
-    /// The same as plain JSON, place for place; an empty object where there is no file.
+    /// The same as plain JSON with the same positions; an empty object if there is no file.
     pub(super) json: Vec<u8>,
 }
 
-/// A change of a settings file.
+/// A change to a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Edit {
     /// None.
     Nothing,
-    /// These bytes are its content.
+    /// Replaces the content of the file.
     Write(Vec<u8>),
-    /// The file is removed: ctxc made it, and nobody else has written to it.
+    /// Removes the file: ctxc created it, and nobody else has written to it.
     Remove,
 }
 
 impl Settings {
-    /// The settings in the file at `path`; none where there is no file.
+    /// The settings in the file at `path`; empty if there is no file.
     ///
     /// # Errors
-    /// When it cannot be read, or is not a JSON object. Comments and trailing commas are fine.
+    /// When the file cannot be read, or is not a JSON object. Comments and trailing commas are allowed.
     pub(crate) fn read(path: &Path) -> Result<Self, CommandError> {
         let Some(text) = bytes_of(path)? else {
             return Ok(Self { path: path.to_owned(), text: None, json: b"{}".to_vec() });
         };
         let json = as_plain_json(&text);
-        // The client takes an empty file for one without settings.
+        // The client treats an empty file as one without settings.
         if json.trim_ascii().is_empty() {
             return Ok(Self { path: path.to_owned(), text: Some(text), json: b"{}".to_vec() });
         }
@@ -62,27 +62,26 @@ impl Settings {
         Ok(Self { path: path.to_owned(), text: Some(text), json })
     }
 
-    /// The settings in the file at `path`, as the client takes them.
+    /// The settings in the file at `path` as the client reads them.
     ///
     /// # Errors
-    /// A sentence on why the client takes nothing from the file.
+    /// The reason, as a sentence, why the client ignores the file.
     pub(crate) fn read_by_client(path: &Path) -> Result<Self, String> {
         let settings = Self::read(path).map_err(|error| error.sentence())?;
         settings.skipped().map_or(Ok(settings), Err)
     }
 
-    /// The path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether there is nothing in the file but white space.
+    /// Whether the file only has white space.
     pub(super) fn is_blank(&self) -> bool {
         self.text.as_ref().is_some_and(|text| text.trim_ascii().is_empty())
     }
 
-    /// The reason why the client skips the whole file, which has comments or trailing commas; `None` where it reads it. Tried
-    /// with Claude Code 2.1.330.
+    /// The reason why the client ignores a file with comments or trailing commas; `None` if it reads the file. Tested with
+    /// Claude Code 2.1.330.
     pub(crate) fn skipped(&self) -> Option<String> {
         let text = self.text.as_deref().filter(|_| !self.is_blank())?;
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
@@ -95,7 +94,7 @@ impl Settings {
         ))
     }
 
-    /// The JSON of the value under `keys`, each in the object of the one before. Of a repeated key the last counts.
+    /// The JSON of the value under `keys`, each in the object of the one before. The last of repeated keys counts.
     pub(crate) fn get(&self, keys: &[&str]) -> Option<&[u8]> {
         keys.iter().try_fold(self.json.as_slice(), |json, key| {
             let is_named = |name: &[u8]| {
@@ -107,7 +106,7 @@ impl Settings {
         })
     }
 
-    /// The switch under `keys`; `None` where it is not set, or is neither `true` nor `false`.
+    /// The boolean under `keys`; `None` if there is none.
     pub(crate) fn switch(&self, keys: &[&str]) -> Option<bool> {
         match self.get(keys)? {
             b"true" => Some(true),
@@ -116,16 +115,16 @@ impl Settings {
         }
     }
 
-    /// The text under `keys`; `None` where there is none.
+    /// The string under `keys`; `None` if there is none.
     pub(crate) fn string(&self, keys: &[&str]) -> Option<String> {
         let value = self.get(keys)?.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
         Some(json_string::decode(value).into_owned())
     }
 
-    /// Carries `edit` out; links are followed and permissions stay.
+    /// Applies `edit`; follows links and keeps permissions.
     ///
     /// # Errors
-    /// When the file cannot be written, or changed since it was read.
+    /// When the file cannot be written, or has changed since it was read.
     pub(super) fn apply(&self, edit: Edit, mode: Mode) -> Result<Touched, CommandError> {
         let path = self.path.clone();
         let fate = match (&edit, &self.text) {
@@ -161,7 +160,7 @@ impl Settings {
     }
 }
 
-/// The bytes of the file at `path`; `None` where there is none.
+/// The bytes of the file at `path`; `None` if there is no file.
 fn bytes_of(path: &Path) -> Result<Option<Vec<u8>>, CommandError> {
     let refuse = |problem: &str, hint: &str| {
         Err(CommandError::from(anyhow!("{} {problem}", path.display())).hint(format!("{hint}; it was not changed")))

@@ -1,10 +1,10 @@
-//! The status line of the client: what it hands over, on one line (C-06).
+//! The status line of the client, made from the data that it sends (C-06).
 
 use serde::Deserialize;
 
 use crate::report::size::count;
 
-/// What the client hands to the command of its status line.
+/// The data that the client sends to the command of its status line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Status {
@@ -37,8 +37,8 @@ struct Cache {
     warm: Option<bool>,
 }
 
-/// The line, in at most `n_columns` columns. `part` of what is in use is what a compaction leaves at most. Where it is too
-/// long, the cache goes first, then what compacting saves, then the figures; the percentage stays longest.
+/// The line, in at most `n_columns` columns. `part` is the part of the tokens in use that a compaction may leave. If the line
+/// is too long, the cache is dropped first, then the saving by compacting, then the figures, and the percentage last.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -74,7 +74,7 @@ pub(crate) fn status_line(status: &Status, part: f64, n_columns: Option<usize>) 
     longest(with_cache.into_iter().chain([format!("{whole} | {saves}")]).chain(context).collect(), n_columns)
 }
 
-/// The first of `lines` that fits into `n_columns` columns; an empty one where none does.
+/// The first of `lines` that fits into `n_columns` columns; empty if none does.
 fn longest(lines: Vec<String>, n_columns: Option<usize>) -> String {
     let fits = |line: &String| n_columns.is_none_or(|n_columns| line.len() <= n_columns);
     lines.into_iter().find(fits).unwrap_or_default()

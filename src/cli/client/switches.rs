@@ -1,23 +1,23 @@
-//! The switches in the client's settings that turn the plugin or the status line off. Settings that an organization sends over
-//! the network or by the system's own management are not seen.
+//! Settings of the client that turn the plugin or the status line off. Settings that an organization distributes over the
+//! network or by system management are not considered.
 
 use std::path::{Path, PathBuf};
 
 use super::line_setting::{LineOwner, line_owner};
 use super::settings::Settings;
 
-/// The name of the plugin in the client's settings, in the folder of skills.
+/// The name of the plugin in the client's settings.
 const PLUGIN_ID: &str = "ctxc@skills-dir";
 
-/// The settings files that the client reads here, the weakest first.
+/// The settings files that the client reads here, weakest first.
 #[derive(Debug, Default)]
 pub(crate) struct Layers {
     settings: Vec<(Rank, Settings)>,
-    /// The files that the client does not read either, each with the reason.
+    /// The files that the client cannot read, each with the reason.
     pub(crate) unreadable: Vec<String>,
 }
 
-/// The precedence of a settings file, by its author.
+/// The precedence of a settings file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rank {
     /// The user, for all projects or one.
@@ -61,7 +61,7 @@ impl Layers {
         layers
     }
 
-    /// The reasons why the client does not run the plugin; none where it does.
+    /// The reasons why the client does not run the plugin; empty if it does.
     pub(crate) fn plugin_off(&self) -> Vec<String> {
         let plugin = self.strongest(&["enabledPlugins", PLUGIN_ID], false);
         let plugin = plugin.map(|path| format!("\"enabledPlugins\" has \"{PLUGIN_ID}\": false in {}", path.display()));
@@ -86,7 +86,7 @@ impl Layers {
         disabled.into_iter().chain(managed).collect()
     }
 
-    /// The owner of the status line that counts here.
+    /// The owner of the effective status line.
     pub(crate) fn line_owner(&self) -> LineOwner {
         let owners = self.settings.iter().rev().map(|(_, settings)| line_owner(settings));
         owners.into_iter().find(|owner| *owner != LineOwner::Nobody).unwrap_or(LineOwner::Nobody)
@@ -96,7 +96,7 @@ impl Layers {
         self.settings.iter().filter(|(rank, _)| *rank == Rank::Managed).map(|(_, settings)| settings)
     }
 
-    /// The file that sets the switch under `keys`, the strongest that does, where it sets it to `value`.
+    /// The strongest file that sets the switch under `keys`, if it sets it to `value`.
     fn strongest(&self, keys: &[&str], value: bool) -> Option<&Path> {
         let set = |(_, settings): &'_ (Rank, Settings)| settings.switch(keys).is_some();
         let (_, settings) = self.settings.iter().rfind(|it| set(it))?;

@@ -1,25 +1,25 @@
-//! The views that ctxc gave the client, each known by the record that the archive has of it (L-03). Their words may change
-//! with any version of ctxc.
+//! The views that ctxc gave the client, identified by their records in the archive (L-03), since their words may change with
+//! any version of ctxc.
 
 use ctxc_store::{Archive, ArchiveError, Document, Kind, Record};
 use ctxc_transcript::text::Digest;
 
-/// The speaker of the record of a summary.
+/// The speaker in the record of a summary.
 const SUMMARY: &str = "client-view";
-/// The speaker of the record of a note.
+/// The speaker in the record of a note.
 const NOTE: &str = "client-note";
 
 /// The first message of a conversation that ctxc compacted in the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum View {
-    /// A summary, made of these batches.
+    /// A summary with these batches.
     Summary(Vec<String>),
     /// A note that the conversation was only pruned.
     Note,
 }
 
 impl View {
-    /// The view that `archive` recorded as `text`; `None` where it recorded none.
+    /// The view that `archive` recorded for `text`; `None` if there is no record.
     ///
     /// # Errors
     /// When the archive cannot be read.
@@ -32,7 +32,7 @@ impl View {
         })
     }
 
-    /// The record by which the view is found when the client hands `text` back.
+    /// The record that identifies the view when the client sends `text` back.
     pub(crate) fn record(&self, text: &str, session: &str) -> Record {
         let (speaker, batches) = match self {
             Self::Summary(batches) => (SUMMARY, batches.join("\n")),

@@ -1,4 +1,4 @@
-//! What the plugin runs while the client compacts: a measure of the context, what a tool call will do, and the compaction.
+//! The commands that the plugin runs in the client: measuring the context, announcing a tool call, and compacting.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -25,13 +25,13 @@ use ctxc_core::version::ThinkingPolicy;
 use ctxc_transcript::session::Found;
 use ctxc_transcript::text::Tokens;
 
-/// From how many percent on the client shows a status.
+/// The usage in percent from which on the client shows a status.
 const NOTED: u64 = 70;
-/// By how many percent the context has to grow before it is compacted unasked again, where that did not help.
+/// The growth in percentage points before an automatic compaction that did not help is repeated.
 const GROWN: u64 = 5;
 
-/// Prints what a measure of `percent` calls for. `compacted_at` is where it was last compacted unasked, where it has not
-/// been emptier since.
+/// Prints the reaction to a usage of `percent`. `compacted_at` is the usage at the last automatic compaction, unless it was
+/// below the threshold since.
 pub(super) fn print_measured(
     percent: u64,
     compacted_at: Option<u64>,
@@ -42,7 +42,7 @@ pub(super) fn print_measured(
     Ok(())
 }
 
-/// What a measure calls for: a status with the command that would help, and whether to compact unasked (C-05).
+/// The reaction to a usage: a status with the command that would help, and whether to compact automatically (C-05).
 fn measured(percent: u64, compacted_at: Option<u64>, auto: Option<u64>) -> Value {
     let is_over = auto.is_some_and(|auto| percent >= auto);
     let is_new = compacted_at.is_none_or(|at| percent >= at + GROWN);
@@ -54,7 +54,7 @@ fn measured(percent: u64, compacted_at: Option<u64>, auto: Option<u64>) -> Value
     })
 }
 
-/// Answers the client with what takes the place of its conversation. Where this fails, it compacts by itself.
+/// Prints the replacement of the client's conversation. If this fails, the client compacts by itself.
 pub(super) fn compact(context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
     let how = &how(context)?;
@@ -72,7 +72,7 @@ pub(super) fn compact(context: &Context<'_>) -> Result<(), CommandError> {
     } else {
         json!({"skip": "ctxc found nothing to compact"}).to_string()
     };
-    // Bytes as they are: these texts go back into the conversation.
+    // Binary output, since these texts go back into the conversation unchanged.
     let mut out = ui.output();
     out.write_all(answer.as_bytes())?;
     out.flush()?;
@@ -100,12 +100,12 @@ fn read_request(context: &Context<'_>) -> Result<Request, CommandError> {
 #[cfg(feature = "mcp")]
 #[derive(Debug, serde::Deserialize)]
 struct ToolCall {
-    /// The file of the session that it comes from.
+    /// The file of the calling session.
     transcript: PathBuf,
     call: mcp::ClientCall,
 }
 
-/// Says what a tool call will do to the running session. Fails where that is left to the server (C-05).
+/// Announces the effect of a tool call on the running session. Fails if the server has to answer instead (C-05).
 #[cfg(feature = "mcp")]
 pub(super) fn ask(settings: &mcp::ServerSettings, ui: &Ui) -> Result<(), CommandError> {
     let ToolCall { transcript, call } =
@@ -116,13 +116,13 @@ pub(super) fn ask(settings: &mcp::ServerSettings, ui: &Ui) -> Result<(), Command
     Ok(())
 }
 
-/// How a conversation is compacted in the client: as configured, by the engine that is built in.
+/// The settings of a compaction in the client: as configured, by the built-in engine.
 fn how(context: &Context<'_>) -> Result<CompactOptions, CommandError> {
     let environment = context.environment;
     let config = &environment.config;
     let keep = Keep::In(environment.archive_url(None)?);
     let protect = ProtectArgs::default();
-    // Images and copies are no part of what the client hands over.
+    // The client does not send images and copies.
     let stage = |preset: Preset| PruneStage { also: BTreeSet::new(), ..preset.stage(protect.stage(config)) };
     let mut compaction = config.summarization.stage();
     compaction.clip_last = compaction.clip_last.max(u32::from(compaction.clip_first == 0));

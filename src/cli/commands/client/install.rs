@@ -11,7 +11,7 @@ use crate::session::error::{CommandError, Completion};
 
 pub(super) fn install(place: &Place, mode: Mode, context: &Context<'_>) -> Result<(), CommandError> {
     let program = program()?;
-    // Read before anything is written: settings that cannot be edited stop all of it.
+    // Read before anything is written, so that settings that cannot be edited prevent a partial installation.
     let settings = Settings::read(&place.client_settings)?;
     let mut touched = write(&place.folder, &program, mode)?;
     touched.push(add_status_line(&settings, &program, mode)?);
@@ -36,7 +36,7 @@ pub(super) fn install(place: &Place, mode: Mode, context: &Context<'_>) -> Resul
     Ok(())
 }
 
-/// Removes what can be removed: settings that cannot be read keep the plugin no longer than others.
+/// Removes everything it can: unreadable settings do not keep the plugin from being removed.
 pub(super) fn uninstall(place: &Place, mode: Mode, context: &Context<'_>) -> Result<Completion, CommandError> {
     let mut touched = remove(&place.folder, mode)?;
     touched.extend(remove(&place.data, mode)?);

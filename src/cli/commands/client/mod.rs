@@ -1,4 +1,4 @@
-//! `ctxc client`: what the plugin runs inside Claude Code, and its installation.
+//! `ctxc client`: the commands that the plugin runs inside Claude Code, and its installation.
 
 mod compact;
 mod install;

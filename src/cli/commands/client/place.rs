@@ -8,7 +8,7 @@ use crate::cli::environment::data_dir;
 use crate::session::error::CommandError;
 use ctxc_store::hide_password;
 
-/// The places of the plugin and of what belongs to it.
+/// The paths of the plugin and of the client's files.
 #[derive(Debug)]
 pub(super) struct Place {
     /// The folder of the client's configuration.
@@ -21,11 +21,10 @@ pub(super) struct Place {
     pub(super) client_settings: PathBuf,
     /// The current project.
     pub(super) project: PathBuf,
-    /// The archive in which sessions are stored when they end; null where `client.keep` is off.
+    /// The archive in which sessions are stored when they end; `None` if `client.keep` is off.
     pub(super) kept_in: Option<String>,
 }
 
-/// The places for the environment of this process.
 pub(super) fn place(context: &Context<'_>) -> Result<Place, CommandError> {
     let environment = context.environment;
     let places = environment.places()?;

@@ -7,12 +7,12 @@ use anyhow::Context as _;
 use crate::session::error::CommandError;
 use crate::terminal::interrupt::while_waiting;
 
-/// Where the program is.
+/// The path of the program.
 pub(super) fn program() -> Result<PathBuf, CommandError> {
     Ok(std::env::current_exe().context("find the program")?)
 }
 
-/// What the plugin hands over.
+/// The input from the plugin.
 pub(super) fn read_input() -> Result<String, CommandError> {
     Ok(while_waiting(|| std::io::read_to_string(std::io::stdin())).context("read standard input")?)
 }

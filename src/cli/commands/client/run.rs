@@ -1,4 +1,4 @@
-//! The plugin's installation, and the verbs that it runs.
+//! The installation of the plugin, and the commands that it runs.
 
 use anyhow::Context as _;
 use clap::Subcommand;
@@ -81,7 +81,7 @@ enum Action {
 }
 
 impl Args {
-    /// Whether it compacts, or says whether to.
+    /// Whether the command compacts, or decides about it.
     pub(crate) fn compacts(&self) -> bool {
         match self.action {
             Action::Compact { .. } | Action::Measure { .. } => true,

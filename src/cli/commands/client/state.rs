@@ -48,7 +48,7 @@ pub(super) fn show_state(place: &Place, context: &Context<'_>) -> Result<(), Com
     context.print(&report, format_args!("{report}\n"))
 }
 
-/// The limits of a version of the client, to be appended to it.
+/// A note on the limits of a version of the client, to be appended to it.
 fn client_note(client: &FoundClient) -> String {
     if client.runs_plugin_code() == Some(false) {
         return " (too old for plugins that compact: /compact is its own)".to_owned();

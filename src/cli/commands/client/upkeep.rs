@@ -1,4 +1,4 @@
-//! What the plugin runs when a session starts or ends: it is repaired and kept.
+//! The work of the plugin when a session starts or ends: repairing and storing it.
 
 use std::io::Write;
 use std::path::Path;
@@ -17,20 +17,20 @@ use crate::session::error::CommandError;
 use ctxc_transcript::Calibration;
 use ctxc_transcript::session::{Found, FoundBy, session_id};
 
-/// Sessions that were written no longer ago are looked after when the next one starts.
+/// The maximum age of sessions that are stored when the next one starts.
 const LATELY: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Repairs and keeps the session that standard input names.
+/// Repairs and stores the session that standard input names.
 pub(super) fn repair(settle: bool, context: &Context<'_>) -> Result<(), CommandError> {
     let url = context.environment.archive_url(None)?;
-    // The client takes some exit codes of a hook for a wish to stop the turn, and nobody reads its words.
+    // The client treats some exit codes of a hook as a request to stop the turn, and shows its output to nobody.
     if let Err(error) = look_after(settle, &url, context) {
         context.ui.detail(error.explained());
     }
     Ok(())
 }
 
-/// `settle` says that this is the process that goes on when the hook has ended.
+/// `settle` marks the process that continues after the hook has ended.
 fn look_after(settle: bool, url: &str, context: &Context<'_>) -> Result<(), CommandError> {
     let keeps = context.environment.config.client.keep;
     let input = read_input()?;
@@ -53,8 +53,8 @@ fn look_after(settle: bool, url: &str, context: &Context<'_>) -> Result<(), Comm
     if settle && keeps { keep_session(&hook.transcript_path, url, context) } else { Ok(()) }
 }
 
-/// Keeps the sessions beside `path` that were written lately, where their end was missed (C-07). What a compaction left open
-/// there is repaired first: a session that is kept with it could not be undone.
+/// Stores recent sessions beside `path` whose end was missed (C-07). Gaps left by compactions are repaired first: a session
+/// that is stored with one could not be undone.
 fn sweep(path: &Path, url: &str, context: &Context<'_>) -> Result<(), CommandError> {
     let folder = path.parent().unwrap_or(path);
     let is_late = |path: &Path| {
@@ -77,7 +77,7 @@ fn sweep(path: &Path, url: &str, context: &Context<'_>) -> Result<(), CommandErr
     Ok(())
 }
 
-/// Starts the rest of the work in a process that nobody waits for, and that does not end with the client.
+/// Starts the rest of the work in a process that outlives the hook and the client.
 fn go_on_later(input: &str) -> Result<(), CommandError> {
     let mut command = Command::new(program()?);
     command.args(["client", "repair", "--settle"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -99,15 +99,13 @@ fn of_its_own(command: &mut Command) -> &mut Command {
     command
 }
 
-/// Keeps the session at `path`.
 fn keep_session(path: &Path, url: &str, context: &Context<'_>) -> Result<(), CommandError> {
     let which = Which::One(Found::File { path: path.to_owned(), by: FoundBy::Path });
     let reporting = Reporting { form: Form::Text, report: None, verb: "keep".to_owned() };
     keep_sessions(&which, url, None, &Context { reporting, ..context.clone() }).map(drop)
 }
 
-/// Tells the person, when a large session is resumed whose prompt cache has expired, that compacting costs nothing more
-/// now (C-06).
+/// Tells the user who resumes a large session with an expired prompt cache that compacting costs nothing more now (C-06).
 fn advise(hook: &Hook, context: &Context<'_>) -> Result<(), CommandError> {
     let config = &context.environment.config;
     let window = config.window().unwrap_or(Calibration::CHARS4.window);
