@@ -1,7 +1,7 @@
-//! What a shell completes beside verbs and options: sessions, handles of tool calls, operations (W-11).
+//! Shell completion of sessions, handles of tool calls, and operations (W-11).
 //!
-//! The shell runs the program for each completion. What cannot be read is not offered; nothing is said of it, for whoever
-//! types a command would get it in the middle of the line.
+//! The shell runs the program for each completion. Whatever cannot be read is not offered, without a message, since that would
+//! appear in the line that the user types.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -19,13 +19,13 @@ use ctxc_transcript::session::{Candidate, find, of_all_projects, of_project, ses
 use ctxc_transcript::text::printable;
 use ctxc_transcript::{Chain, Index, Transcript};
 
-/// How many of the newest sessions and operations are offered.
+/// The number of newest sessions and operations to offer.
 const NEWEST: usize = 20;
 
-/// The largest file that is read for its title or its calls, in bytes: a person waits for it.
+/// The maximum size of a file that is read for its title or its calls, in bytes, since the user waits.
 const LARGEST: u64 = 32 << 20;
 
-/// How much of a call is shown beside its handle, in characters.
+/// The maximum length of a call beside its handle, in characters.
 const ARGUMENT: usize = 60;
 
 /// Completes a SESSION.
@@ -43,7 +43,7 @@ pub(super) fn operations() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| known_operations(&current.to_string_lossy()).unwrap_or_default())
 }
 
-/// Completes the handle of a tool call of the session that was typed before it.
+/// Completes the handle of a tool call in the session earlier on the command line.
 pub(super) fn handles() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| known_handles(&current.to_string_lossy()).unwrap_or_default())
 }
@@ -56,7 +56,7 @@ fn candidate(value: &str, help: &str) -> CompletionCandidate {
     CompletionCandidate::new(value).help(Some(printable(help).into_owned().into()))
 }
 
-/// The newest sessions of this project whose id begins so, by their titles; of all projects where this one has none.
+/// The newest sessions of this project with this prefix and their titles; of all projects if this one has no match.
 fn named_sessions(typed: &str) -> Option<Vec<CompletionCandidate>> {
     let places = environment().places().ok()?;
     let begins_so = |session: &Candidate| session_id(&session.path).is_some_and(|id| id.starts_with(typed));
@@ -75,7 +75,7 @@ fn named_sessions(typed: &str) -> Option<Vec<CompletionCandidate>> {
     Some(all.map(|(at, candidate)| candidate.display_order(Some(at))).collect())
 }
 
-/// The session at `path`, where it is small enough to be read at once.
+/// The session at `path`, if it is small enough to be read at once.
 fn read(path: &Path) -> Option<(File, Index, Chain)> {
     let metadata = fs::metadata(path).ok()?;
     if !metadata.is_file() || metadata.len() > LARGEST {
@@ -92,7 +92,7 @@ fn title(path: &Path) -> Option<String> {
     title_of(Transcript { file: &file, index: &index, chain: &chain }).ok()
 }
 
-/// The newest operations whose id begins so, by their verbs and times.
+/// The newest operations with this prefix, with their verbs and times.
 fn known_operations(typed: &str) -> Option<Vec<CompletionCandidate>> {
     let archive = archives::open_if_there(&environment().archive_url(None).ok()?).ok()??;
     let ids = archive.operation_ids().ok()?;
@@ -105,14 +105,14 @@ fn known_operations(typed: &str) -> Option<Vec<CompletionCandidate>> {
     Some(candidates.collect())
 }
 
-/// The handles of the calls of the session that stands on the command line, by their tools and arguments.
+/// The handles of the calls in the session on the command line, with their tools and arguments.
 fn known_handles(typed: &str) -> Option<Vec<CompletionCandidate>> {
     let path = typed_session()?;
     let (file, index, chain) = read(&path)?;
     let calls = read_calls(Transcript { file: &file, index: &index, chain: &chain }, &Protected::default()).ok()?;
     let places = calls.calls.iter().map(|call| call.call);
     let described = describe(&file, &index, places.clone()).ok()?;
-    // The newest first, as sessions.
+    // Newest first, as for sessions.
     let handles = places.enumerate().rev().filter_map(|(at, place)| Some((place, calls.handles.get(at)?.to_string())));
     let candidates =
         handles.filter(|(_, handle)| handle.starts_with(typed)).enumerate().map(|(at, (place, handle))| {
@@ -122,7 +122,7 @@ fn known_handles(typed: &str) -> Option<Vec<CompletionCandidate>> {
     Some(candidates.collect())
 }
 
-/// The session on the command line that is completed: the first word behind the verb that is no option.
+/// The session on the command line: the first word after the verb that is not an option.
 fn typed_session() -> Option<PathBuf> {
     let words: Vec<OsString> = env::args_os().skip_while(|word| word != "--").skip(3).collect();
     let name = words.into_iter().find(|word| !word.as_encoded_bytes().starts_with(b"-"))?;

@@ -1,5 +1,5 @@
-//! What a verb is run with beside its own arguments, and how it prints its result: as text or as JSON on standard
-//! output, and as JSON in the file of `--report`.
+//! The inputs of a verb beside its own arguments, and the printing of its result: as text or as JSON on standard output, and as
+//! JSON in the file of `--report`.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::terminal::ui::{Paths, Ui};
 use ctxc_core::apply::{probe_report, write_report};
 use ctxc_transcript::text::printable;
 
-/// What a verb is run with.
+/// The inputs of a verb beside its arguments.
 #[derive(Clone)]
 pub(crate) struct Context<'a> {
     pub(crate) environment: &'a Environment,
@@ -26,14 +26,14 @@ pub(crate) struct Context<'a> {
     pub(crate) reporting: Reporting,
 }
 
-/// How results are printed.
+/// The settings for printing results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reporting {
     /// The command that the result names.
     pub(crate) verb: String,
-    /// What goes to standard output.
+    /// The form of standard output.
     pub(crate) form: Form,
-    /// The file that gets the JSON object as well.
+    /// The file that gets the JSON object too.
     pub(crate) report: Option<PathBuf>,
 }
 
@@ -47,19 +47,19 @@ pub(crate) enum Form {
 }
 
 impl Context<'_> {
-    /// Prints a result that is about no session: `text` or `report` as JSON on standard output, and JSON in the file of
+    /// Prints a result that is not about a session: `text`, or `report` as JSON, on standard output, and JSON in the file of
     /// `--report`.
     ///
     /// # Errors
-    /// When either cannot be written.
+    /// When one of the outputs cannot be written.
     pub(crate) fn print(&self, report: &impl Serialize, text: impl Display) -> Result<(), CommandError> {
         self.print_about(About::Nothing, report, text)
     }
 
-    /// As [`Self::print`], of what is `about` something.
+    /// As [`Self::print`], for a result `about` a session or a rewrite.
     ///
     /// # Errors
-    /// When either cannot be written.
+    /// When one of the outputs cannot be written.
     pub(crate) fn print_about(
         &self,
         about: About<'_>,
@@ -70,10 +70,10 @@ impl Context<'_> {
         self.print_data(about, report, text, Paths::Short)
     }
 
-    /// As [`Self::print_about`], of a text that quotes a session, whose paths are left as they are.
+    /// As [`Self::print_about`], for a text that quotes a session, so that paths are not shortened.
     ///
     /// # Errors
-    /// When either cannot be written.
+    /// When one of the outputs cannot be written.
     pub(crate) fn print_quoted(
         &self,
         about: About<'_>,
@@ -84,7 +84,7 @@ impl Context<'_> {
         self.print_data(about, report, text, Paths::Whole)
     }
 
-    /// Prints on standard output alone.
+    /// Prints on standard output only.
     fn print_data(
         &self,
         about: About<'_>,
@@ -99,7 +99,7 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// Prints what was done, or would be, to a session: its path as data, `text` beside it, and how to resume it.
+    /// Prints the result of a rewrite or of its dry run: the path on standard output, `text` and the rest on standard error.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -129,18 +129,18 @@ impl Context<'_> {
         if outcome.unchanged.is_none() {
             self.ui.detail(outcome.estimates());
         }
-        // What is done is done, and has been told.
+        // The work is done and reported, so a failed report is only a warning.
         if let Err(error) = self.write_report(about, report) {
             self.ui.warning(format_args!("the report was not written: {}", error.sentence()));
         }
         printed
     }
 
-    /// Reads the session that `rewriting` names, once it is sure that the report can be written. A compaction in the client
-    /// that the archive has not yet goes there first.
+    /// Reads the session that `rewriting` names, after checking that the report can be written. Stores a compaction made in the
+    /// client first if the archive lacks it.
     ///
     /// # Errors
-    /// When the report has no place, the session cannot be read, or that compaction cannot be stored.
+    /// When the report cannot be written, the session cannot be read, or that compaction cannot be stored.
     pub(crate) fn open<'a>(&'a self, rewriting: &'a Rewriting) -> Result<OpenSession<'a>, CommandError> {
         let output = if let Output::File(path, _) = &rewriting.output { Some(path.as_path()) } else { None };
         self.probe_report(rewriting.source.path().into_iter().chain(output))?;
@@ -148,21 +148,21 @@ impl Context<'_> {
         if archive_unstored(&work)? { OpenSession::open(rewriting, self.ui) } else { Ok(work) }
     }
 
-    /// Asks a person `question`, where `--yes` was not given. `what` is done then, as an error without a terminal says.
+    /// Asks the user `question`; `what` and `hint` are for the error without a terminal, which asks for `--yes`.
     ///
     /// # Errors
-    /// When there is nobody to be asked.
+    /// When nobody can be asked.
     pub(crate) fn confirm(&self, question: &str, what: &str, hint: &str) -> Result<bool, CommandError> {
         self.ui
             .confirm(question)?
             .ok_or_else(|| CommandError::usage(anyhow!("--yes is required to {what} without a terminal")).hint(hint))
     }
 
-    /// Refuses a report that cannot be written, or that would take the place of a transcript, before any work is done.
-    /// `apart` are the files that the command reads and writes.
+    /// Refuses a report that cannot be written, or that would overwrite a transcript, before any work is done. `apart` are the
+    /// files that the command reads and writes.
     ///
     /// # Errors
-    /// When the report has no place, or a wrong one.
+    /// When the report cannot be written, or would overwrite one of these files.
     pub(crate) fn probe_report<'p>(&self, apart: impl IntoIterator<Item = &'p Path>) -> Result<(), CommandError> {
         let Some(path) = &self.reporting.report else { return Ok(()) };
         let is_transcript = path.extension().is_some_and(|extension| extension == "jsonl") && path.exists();
@@ -173,10 +173,10 @@ impl Context<'_> {
         Ok(probe_report(path).with_context(|| format!("write the report to {}", path.display()))?)
     }
 
-    /// Writes `report` as JSON into the file of `--report`, where there is one.
+    /// Writes `report` as JSON into the file of `--report`, if it was given.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the file cannot be written.
     pub(crate) fn write_report(&self, about: About<'_>, report: &impl Serialize) -> Result<(), CommandError> {
         let Some(path) = &self.reporting.report else { return Ok(()) };
         let line = to_json(&self.reporting.verb, about, report)? + "\n";
@@ -184,7 +184,7 @@ impl Context<'_> {
     }
 }
 
-/// Whether both paths lead to one file, or would once they are there.
+/// Whether both paths lead to one file, or would if they existed.
 fn is_same(left: &Path, right: &Path) -> bool {
     let place = |path: &Path| {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

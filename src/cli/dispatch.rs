@@ -1,4 +1,4 @@
-//! From the arguments to an exit code.
+//! From the command line to an exit code.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ use crate::session::error::{CommandError, Completion, Kind};
 use crate::terminal::interrupt;
 use crate::terminal::ui::{Streams, Ui, print_usage};
 
-/// Runs `ctxc` on the arguments and the environment of this process.
+/// Runs `ctxc` with the arguments and the environment of this process.
 #[must_use]
 pub fn main() -> ExitCode {
     if let Some(answered) = complete() {
@@ -38,14 +38,14 @@ pub fn main() -> ExitCode {
         Err(error) => return usage_shown(&error, &typed),
     };
     let ui = Ui::new(args.global.verbosity(), args.global.color.into(), interrupt::watch());
-    // What is made of the help texts alone is there whatever the configuration says.
+    // Output made from help texts alone does not need a valid configuration.
     let needs_nothing = matches!(args.verb, Some(Verb::Completions(_) | Verb::Man(_)));
     let environment = if needs_nothing { Ok(Environment::default()) } else { Environment::read() };
     let reporting = args.global.reporting(verb);
     warn_of_unknown_variables(&ui);
     let done = match (environment, args) {
         (Ok(environment), args) => dispatch(args, reporting.clone(), &environment, &ui),
-        // It is there to tell what is wrong, of the configuration too.
+        // The doctor has to report errors of the configuration too.
         (Err(error), Args { verb: Some(Verb::Doctor(typed)), .. }) => {
             let environment = Environment::without_configuration();
             let context = Context { environment: &environment, ui: &ui, reporting: reporting.clone() };
@@ -56,7 +56,7 @@ pub fn main() -> ExitCode {
     ended(done, &reporting, &ui).into()
 }
 
-/// Warns of variables that look like settings and are none.
+/// Warns about variables that look like settings but are not.
 fn warn_of_unknown_variables(ui: &Ui) {
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
@@ -66,7 +66,7 @@ fn warn_of_unknown_variables(ui: &Ui) {
     }
 }
 
-/// Answers a shell that asks for a completion; `None` where none does.
+/// Answers a shell that requests a completion; `None` for other command lines.
 fn complete() -> Option<ExitCode> {
     let folder = std::env::current_dir().ok();
     match CompleteEnv::with_factory(Args::command).try_complete(std::env::args_os(), folder.as_deref()) {
@@ -82,10 +82,10 @@ struct Parsed {
     verb: String,
 }
 
-/// Reads a command line, the name of the program in front.
+/// Parses a command line that starts with the name of the program.
 ///
 /// # Errors
-/// When it makes no sense, or asks for help.
+/// When the command line is invalid, or asks for help.
 fn parse(typed: &[OsString]) -> Result<Parsed, clap::Error> {
     let words: Vec<_> = typed.iter().skip(1).collect();
     if matches!(words.as_slice(), [help, all] if *help == "help" && *all == "--all") {
@@ -104,7 +104,7 @@ fn parse(typed: &[OsString]) -> Result<Parsed, clap::Error> {
     Ok(Parsed { args, verb })
 }
 
-/// The verb and the one below it: `archive list`.
+/// The verb with its subcommand, such as `archive list`.
 fn verb_of(matches: &ArgMatches) -> String {
     match matches.subcommand() {
         Some((verb, below)) => format!("{verb} {}", verb_of(below)).trim_end().to_owned(),
@@ -115,26 +115,26 @@ fn verb_of(matches: &ArgMatches) -> String {
 /// The environment of a command that runs within another process.
 #[derive(Clone, Debug)]
 pub struct HostEnvironment {
-    /// The current folder, by which sessions and the configuration of a project are found. Paths in arguments are those of
-    /// the process, so that they have to be absolute.
+    /// The current folder, which determines the project's sessions and configuration. Paths in arguments are relative to the
+    /// folder of the process, so they should be absolute.
     pub cwd: PathBuf,
-    /// The variables of the environment. Without `CTXC_ARCHIVE` the archive is that of the user of this process.
+    /// The environment variables. Without `CTXC_ARCHIVE` the default archive of this process is used.
     pub variables: Vec<(String, OsString)>,
 }
 
-/// How a command ended that ran within another process.
+/// The outcome of a command that ran within another process.
 #[derive(Clone, Debug)]
 pub struct CommandOutput {
     /// The exit code.
     pub code: u8,
-    /// What it said on standard output.
+    /// The content of standard output.
     pub stdout: Vec<u8>,
-    /// What it said on standard error.
+    /// The content of standard error.
     pub stderr: Vec<u8>,
 }
 
-/// Runs a command within this process: `args` without the name of the program. Nothing of the environment of the process
-/// but its current folder is seen, nothing is printed, and signals are left alone.
+/// Runs a command within this process: `args` without the name of the program. It uses nothing of the process's environment
+/// except its current folder, prints nothing, and leaves signals alone.
 #[must_use]
 pub fn run_within(args: impl IntoIterator<Item = impl Into<OsString>>, host: &HostEnvironment) -> CommandOutput {
     let args = std::iter::once("ctxc".into()).chain(args.into_iter().map(Into::into));
@@ -163,30 +163,30 @@ pub fn run_within(args: impl IntoIterator<Item = impl Into<OsString>>, host: &Ho
     CommandOutput { code, stdout, stderr }
 }
 
-/// Says what is wrong with a command line, where something is.
+/// Validates a command line; the error is the message of clap.
 fn check(typed: &[OsString]) -> Result<(), String> {
     parse(typed).map(drop).map_err(|error| usage(&error).message)
 }
 
-/// Runs the command line `typed` within another command, `ui` getting what it prints.
+/// Runs the command line `typed` within another command, with its output going to `ui`.
 ///
 /// # Errors
-/// When it fails; then `ui` was told nothing of it.
+/// When the command fails; the error was not printed to `ui`.
 fn run_one(typed: &[OsString], environment: &Environment, ui: &Ui) -> Result<Completion, ErrorReport> {
     let Parsed { args, verb } = parse(typed).map_err(|error| usage(&error))?;
     let reporting = args.global.reporting(verb);
     dispatch(args, reporting, environment, ui).map_err(|error| error.report())
 }
 
-/// Says why a command failed, if it did, and its exit code. With `--json` the failure is the result, unless there is one
-/// already.
+/// Prints the error of a failed command, and returns the exit code. With `--json` the error is the result, unless one was
+/// printed already.
 fn ended(done: Result<Completion, CommandError>, reporting: &Reporting, ui: &Ui) -> u8 {
     match done {
         Ok(completion) => completion.exit_code(),
         Err(error) => {
             error.print(ui);
             if reporting.form == Form::Json && error.kind() != Kind::ClosedPipe && !ui.has_output() {
-                // Where standard output is gone, the exit code and standard error say it.
+                // If standard output is closed, the exit code and standard error must do.
                 let _ = failure_to_json(Some(&reporting.verb), error.report()).map(|line| ui.data_line(line));
             }
             error.exit_code()
@@ -251,7 +251,7 @@ fn dispatch(
     Ok(Completion::Full)
 }
 
-/// A usage error as the result of a command that was typed with `--json`; nothing without.
+/// A usage error as the result of a command line with `--json`; empty without.
 fn usage_as_json(error: &clap::Error, typed: &[OsString]) -> Vec<u8> {
     let mut options = typed.iter().skip(1).take_while(|it| *it != "--");
     if !options.any(|it| it == "--json") {
@@ -263,10 +263,10 @@ fn usage_as_json(error: &clap::Error, typed: &[OsString]) -> Vec<u8> {
     line.map(|line| (line + "\n").into_bytes()).unwrap_or_default()
 }
 
-/// What clap has to say as the report of an error.
+/// An error of clap as an error report.
 fn usage(error: &clap::Error) -> ErrorReport {
     let text = error.render().to_string();
-    // `error: what is wrong`, then tips and the usage, each behind an empty line.
+    // `error: MESSAGE`, then tips and the usage, separated by empty lines.
     let mut parts = text.split("\n\n").map(str::trim);
     let message = parts.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
     let hints: Vec<&str> = parts.filter_map(|part| part.strip_prefix("tip: ")).collect();
@@ -274,7 +274,7 @@ fn usage(error: &clap::Error) -> ErrorReport {
     ErrorReport { message, hint, exit: 2 }
 }
 
-/// Prints what clap has to say, and the exit code of it.
+/// Prints an error of clap, and returns its exit code.
 fn usage_shown(error: &clap::Error, typed: &[OsString]) -> ExitCode {
     let is_printed = print_usage(error, &usage_as_json(error, typed)).is_ok();
     match error.kind() {

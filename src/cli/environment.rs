@@ -1,4 +1,4 @@
-//! What the environment says about where things are.
+//! The environment of a command: folders, configuration, keys and the archive.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -20,39 +20,38 @@ use ctxc_transcript::session::Places;
 /// The folder of ctxc in the folder for data.
 const APP: &str = "ctxc";
 
-/// The variable that holds the key of OpenRouter.
+/// The variable with the key of OpenRouter.
 pub(crate) const OPENROUTER_API_KEY: &str = "OPENROUTER_API_KEY";
 
-/// What surrounds the command: variables of the environment, of which those that are empty count as not set, the
-/// current folder, and the configuration.
+/// The environment of a command: its variables, with empty ones counting as unset, the current folder, and the configuration.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Environment {
     claude_config_dir: Option<PathBuf>,
     cwd: PathBuf,
-    /// The layers of the configuration, the strongest first.
+    /// The layers of the configuration, strongest first.
     pub(crate) layers: Vec<Layer>,
-    /// What they come to.
+    /// The values that result from the layers.
     pub(crate) config: Config,
-    /// The error of the project's file, where it has one; then none of its keys counts.
+    /// The error of the project's file, if it has one; then all of its keys are ignored.
     pub(crate) ignored_project: Option<Arc<CommandError>>,
     /// `OPENROUTER_API_KEY`.
     openrouter_key: Option<Key>,
-    /// `PGPASSWORD`, as other clients of PostgreSQL take it.
+    /// `PGPASSWORD`, as used by other clients of PostgreSQL.
     postgres_password: Option<Password>,
     /// `CLAUDE_PROJECT_DIR`, which the client sets for the servers that it starts.
     #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
     project_dir: Option<PathBuf>,
-    /// `CLAUDE_CODE_SESSION_ID`, likewise: the session that it was in when it started the server.
+    /// `CLAUDE_CODE_SESSION_ID`, also set by the client: the session in which it started the server.
     #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
     pub(crate) client_session: Option<String>,
-    /// `PATH`, in which the client is looked for.
+    /// `PATH`, in which the client is searched.
     program_folders: Option<OsString>,
     /// `COLUMNS`: the width of the terminal, as the client sets it for a status line.
     pub(crate) n_columns: Option<usize>,
     purpose: Purpose,
 }
 
-/// A password that does not print.
+/// A password that `Debug` does not print.
 #[derive(Clone)]
 struct Password(String);
 
@@ -62,13 +61,13 @@ impl fmt::Debug for Password {
     }
 }
 
-/// What the engine of an environment is for.
+/// The purpose of the engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Purpose {
     /// Shortening texts.
     #[default]
     Main,
-    /// Summarizing messages, for which a section of the configuration speaks.
+    /// Summarizing messages, which has its own section of the configuration.
     Summarizing,
 }
 
@@ -91,12 +90,11 @@ impl Environment {
         Self { claude_config_dir, cwd: current_dir(), program_folders: set("PATH"), ..Self::default() }
     }
 
-    /// The installed client.
     pub(crate) fn find_client(&self) -> Option<FoundClient> {
         find_client(self.program_folders.as_deref(), etcetera::home_dir().ok().as_deref())
     }
 
-    /// The environment with these variables, in this folder, of a user with this folder for configuration.
+    /// The environment with these variables, in the folder `cwd`, of a user with the configuration in `user_folder`.
     pub(in crate::cli) fn of(
         set: impl Fn(&str) -> Option<OsString>,
         cwd: PathBuf,
@@ -105,7 +103,7 @@ impl Environment {
         let layers = Layer::of_user(&set, user_folder)?;
         let with_project = Layer::of_project(&set, &cwd, user_folder).and_then(|project| {
             let mut all = layers.clone();
-            // Weaker than the environment alone.
+            // The project's file ranks below the environment, and above the file of the user.
             all.splice(1..1, project);
             keep_careful(&mut all);
             Ok((Config::of(&all)?, all))
@@ -139,8 +137,8 @@ impl Environment {
         })
     }
 
-    /// The environment for an engine that summarizes: what `[summarization]` says of engine, server, key and model goes
-    /// before what is said of the main engine, which serves where it says nothing.
+    /// The environment for an engine that summarizes: the engine, server, key and model of `[summarization]`, with those of the
+    /// main engine as defaults.
     pub(crate) fn for_summarizing(&self) -> Self {
         let mut own = self.clone();
         own.purpose = Purpose::Summarizing;
@@ -156,8 +154,8 @@ impl Environment {
         own
     }
 
-    /// Where sessions of the client that started this process are looked for: in its own project first, which need not
-    /// be that of the current folder.
+    /// The places to search for sessions of the client that started this process: its own project first, which may differ from
+    /// that of the current folder.
     ///
     /// # Errors
     /// As [`Self::places`].
@@ -180,29 +178,29 @@ impl Environment {
         self.openrouter_key.is_some() || self.own_key().is_some()
     }
 
-    /// The key for `endpoint`: the one that was configured for it, else that of OpenRouter where it is OpenRouter
-    /// or something on this machine. No other server gets to see that one.
+    /// The key for `endpoint`: the configured one, else that of OpenRouter if the server is OpenRouter or local. The key of
+    /// OpenRouter is never sent elsewhere.
     pub(crate) fn key_for(&self, endpoint: &Endpoint) -> Option<Key> {
         let own = self.own_key().cloned();
         let is_for_it = endpoint.is_openrouter() || endpoint.is_loopback();
         own.or_else(|| self.openrouter_key.clone().filter(|_| is_for_it))
     }
 
-    /// The key that was configured for the server of this purpose.
+    /// The configured key for the server of this purpose.
     fn own_key(&self) -> Option<&Key> {
         self.key_names().iter().find_map(|name| self.layers.iter().find_map(|layer| layer.secret(name)))
     }
 
-    /// The variable that the key of the server is to be read from, where the configuration names one that is not set.
+    /// The unset variable that the configuration names for the key of the server.
     pub(crate) fn missing_variable(&self) -> Option<&str> {
         self.key_names().iter().find_map(|name| self.layers.iter().find_map(|layer| layer.missing(name)))
     }
 
-    /// The keys of the configuration that may hold the key of the server, the strongest first.
+    /// The keys of the configuration that may have the key of the server, strongest first.
     fn key_names(&self) -> &'static [&'static str] {
         match self.purpose {
             Purpose::Main => &["api_key"],
-            // The main key is for the main server.
+            // The main key is only for the main server.
             Purpose::Summarizing if self.config.summarization.base_url.is_some() => &["summarization.api_key"],
             Purpose::Summarizing => &["summarization.api_key", "api_key"],
         }
@@ -216,7 +214,7 @@ impl Environment {
         }
     }
 
-    /// The variable that sets the key that is in use: that of the main server, where its key serves for summaries too.
+    /// The variable that sets the key in use: that of the main server if its key is used for summaries too.
     pub(crate) fn used_key_variable(&self) -> &'static str {
         let used = self.key_names().iter().find(|name| self.layers.iter().any(|layer| layer.secret(name).is_some()));
         match used {
@@ -226,13 +224,13 @@ impl Environment {
         }
     }
 
-    /// The key of the server for embeddings at `endpoint`: its own, else that of OpenRouter where it is that one.
+    /// The key for the embeddings server at `endpoint`: its own, else that of OpenRouter if the server is OpenRouter.
     pub(crate) fn embeddings_key_for(&self, endpoint: &Endpoint) -> Option<Key> {
         let own = self.layers.iter().find_map(|layer| layer.secret("embeddings.api_key").cloned());
         own.or_else(|| self.openrouter_key.clone().filter(|_| endpoint.is_openrouter()))
     }
 
-    /// Whether the user's own configuration names the server for embeddings.
+    /// Whether the user's own configuration names the embeddings server.
     pub(crate) fn user_names_embeddings(&self) -> bool {
         self.layers.iter().any(|layer| matches!(layer.source, Source::User(_)) && layer.sets("embeddings.base_url"))
     }
@@ -247,13 +245,13 @@ impl Environment {
         self.layers.iter().any(|layer| is_user(layer) && layer.says(name, "chat"))
     }
 
-    /// Whether the user's own configuration lets whole sessions go to an archive on a server (N-09).
+    /// The consent of the user's own configuration to store complete sessions in an archive on a server (N-09).
     pub(crate) fn server_consent(&self) -> Consent {
         let is_given = |layer: &Layer| matches!(layer.source, Source::User(_)) && layer.is_true("keep_on_server");
         if self.layers.iter().any(is_given) { Consent::Given } else { Consent::Ask }
     }
 
-    /// Where sessions are looked for.
+    /// The places to search for sessions.
     ///
     /// # Errors
     /// When `CLAUDE_CONFIG_DIR` is not set and there is no home folder.
@@ -268,7 +266,7 @@ impl Environment {
         Ok(Places { projects: config_dir.join("projects"), cwd: self.cwd.clone() })
     }
 
-    /// The URL of the archive: the one asked for, else that of the configuration, else a file in the data folder.
+    /// The URL of the archive: `asked`, else the configured one, else a file in the data folder.
     ///
     /// # Errors
     /// When neither is given and there is no home folder.
@@ -279,8 +277,8 @@ impl Environment {
         }
     }
 
-    /// `url`, with a password where it names a server and has none: that of the configured archive where both are the
-    /// same, else `PGPASSWORD`. So a command that a placeholder names works, which has no password in it.
+    /// `url`, with a password if it names a server and has none: that of the configured archive if the server is the same, else
+    /// `PGPASSWORD`. So the commands in placeholders work, which have no password.
     fn with_password(&self, url: &str) -> String {
         let Ok(ArchiveUrl::Postgres(server)) = url.parse() else { return url.to_owned() };
         if server.has_password() {
@@ -299,15 +297,15 @@ impl Environment {
         }
     }
 
-    /// How a command names the archive that keeps the originals, so that it works from anywhere.
+    /// The archive as commands in placeholders name it, independent of the current folder.
     ///
     /// # Errors
-    /// When the URL makes no sense.
+    /// When the URL is invalid.
     pub(crate) fn archive_ref(&self, keep: &Keep) -> Result<ArchiveRef, CommandError> {
         let Keep::In(url) = keep else { return Ok(ArchiveRef::Nowhere) };
         match url.parse().map_err(CommandError::usage)? {
             ArchiveUrl::Memory => Ok(ArchiveRef::Nowhere),
-            // Without the password: a transcript is no place for it.
+            // A transcript must not contain the password.
             ArchiveUrl::Postgres(url) => Ok(ArchiveRef::At(url.to_string())),
             ArchiveUrl::Sqlite(path) => {
                 let url = format!("sqlite:{}", std::path::absolute(&path).unwrap_or(path).display());
@@ -317,7 +315,7 @@ impl Environment {
         }
     }
 
-    /// The URL of the archive where nobody names one.
+    /// The URL of the default archive.
     ///
     /// # Errors
     /// When there is no home folder.
@@ -327,7 +325,7 @@ impl Environment {
     }
 }
 
-/// The folder in which ctxc keeps its archive: `$XDG_DATA_HOME/ctxc`, or what takes its place on this system.
+/// The folder for the archive: `$XDG_DATA_HOME/ctxc`, or its equivalent on this system.
 ///
 /// # Errors
 /// When there is no home folder.
@@ -341,7 +339,7 @@ fn base_folders() -> Result<impl BaseStrategy, CommandError> {
         .map_err(|error| CommandError::usage(error).hint("set CTXC_ARCHIVE or use --archive"))
 }
 
-/// The current folder with its links resolved, as the client does it; empty when it is gone.
+/// The current folder with resolved links, as the client uses it; empty if it no longer exists.
 fn current_dir() -> PathBuf {
     let cwd = env::current_dir().and_then(|cwd| cwd.canonicalize()).unwrap_or_default();
     without_verbatim_prefix(&cwd)

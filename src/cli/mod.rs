@@ -1,7 +1,7 @@
-//! The command line: arguments, verbs, the configuration, and what the plugin runs inside Claude Code.
+//! The command line: arguments, verbs, the configuration, and the commands that the plugin runs inside Claude Code.
 //!
-//! A verb (`commands`) has its arguments, resolves them to what an operation of [`crate::session`] needs, and prints the
-//! report through its `Context`.
+//! A verb (`commands`) resolves its arguments to the inputs of an operation of [`crate::session`], and prints the report
+//! through its `Context`.
 
 mod args;
 mod client;

@@ -11,17 +11,16 @@ use crate::terminal::interrupt::while_waiting;
 use ctxc_core::plan::Stage;
 use ctxc_transcript::Fingerprint;
 
-/// The form of plans that this version reads.
+/// The version of the plan format.
 const FORM: u32 = 1;
 
-/// A plan.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PlanFile {
     plan: u32,
-    /// The session that it is for.
+    /// The session that the plan was made for.
     pub(super) session: Option<String>,
-    /// What that session was.
+    /// The content of that session when the plan was made.
     pub(super) fingerprint: String,
     /// The stages, in order.
     #[serde(default, rename = "stage")]
@@ -31,14 +30,14 @@ pub(super) struct PlanFile {
 /// Reads the plan in the file at `path`.
 ///
 /// # Errors
-/// When it cannot be read, or is no plan of this version; the message has the line.
+/// When the file cannot be read, or is not a plan of this version; the message has the line.
 pub(super) fn read(path: &Path) -> Result<PlanFile, CommandError> {
     let text =
         while_waiting(|| fs::read_to_string(path)).with_context(|| format!("read the plan {}", path.display()))?;
     parse(path, &text)
 }
 
-/// The plan that `text`, which stands at `path`, is.
+/// Parses `text`, the content of the file at `path`.
 fn parse(path: &Path, text: &str) -> Result<PlanFile, CommandError> {
     let plan: PlanFile = toml::from_str(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));
@@ -56,12 +55,12 @@ fn parse(path: &Path, text: &str) -> Result<PlanFile, CommandError> {
     Ok(plan)
 }
 
-/// What a file was, as a plan names it.
+/// The fingerprint as a plan contains it.
 pub(super) fn name_of(fingerprint: Fingerprint) -> String {
     format!("{}-{:016x}", fingerprint.len, fingerprint.checksum)
 }
 
-/// Whether `bytes`, as far as they are text, can be read as a plan, or refused with a word.
+/// Whether `bytes`, read as text, are parsed as a plan or refused with a message.
 #[cfg(any(test, feature = "fuzzing"))]
 #[must_use]
 pub fn reads_any_plan(bytes: &[u8]) -> bool {

@@ -1,4 +1,4 @@
-//! The command itself: its verbs, and the options that all of them have.
+//! The command line: its verbs, and the options common to all of them.
 
 use std::iter;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ Examples:
   ctxc compress session.jsonl --bands 0-50:compress -o smaller.jsonl
   ctxc check smaller.jsonl --against session.jsonl";
 
-/// The groups in which the help lists the verbs, those of daily use first.
+/// The groups of verbs in the help, those of daily use first.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Commands", &["fit", "undo", "find", "map", "list"]),
     ("Look at a session", &["show", "stats", "diff", "log", "refs", "check"]),
@@ -38,17 +38,17 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// The groups of verbs that the help lists.
+/// The groups of verbs in a help text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Groups {
-    /// The verbs of daily use, and how to see the others.
+    /// The verbs of daily use, and a note on the others.
     First,
-    /// All of them.
+    /// All verbs.
     All,
 }
 
 impl Args {
-    /// The command line, whose help lists the verbs in groups, which `clap` cannot do itself.
+    /// The command line with verbs listed in groups, which `clap` does not support.
     pub(crate) fn grouped(groups: Groups) -> clap::Command {
         let command = Self::command();
         let (header, literal) = (*command.get_styles().get_header(), *command.get_styles().get_literal());
@@ -194,19 +194,19 @@ pub(crate) enum Verb {
     Man(man::Args),
 }
 
-/// How much a verb goes by the configuration.
+/// The effect of an invalid configuration on a verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Configured {
-    /// It shortens sessions, or shows the configuration: it does not begin with one that has an error.
+    /// The verb shortens sessions, or shows the configuration: it refuses to start.
     Fully,
-    /// It only reads, or gives something back, which nobody's file is to keep it from.
+    /// The verb only reads or restores, which a broken file must not prevent.
     Barely,
-    /// It tells of errors itself, or what it runs does.
+    /// The verb reports the errors itself, or the commands that it runs do.
     Elsewhere,
 }
 
 impl Verb {
-    /// How much it goes by the configuration.
+    /// The effect of an invalid configuration on this verb.
     pub(crate) fn configured(&self) -> Configured {
         match self {
             Self::Fit(_)

@@ -1,4 +1,4 @@
-//! The JSON Schemas of all results, made from their types (W-10). `docs/json.md` shows them.
+//! The JSON Schemas of all results, generated from their types (W-10). `docs/json.md` shows them.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
@@ -13,22 +13,22 @@ use crate::report::outcome::Outcome;
 /// The schema of one result.
 #[derive(Clone, Debug)]
 pub struct ResultSchema {
-    /// The commands that answer with it; empty for that of a failure.
+    /// The commands with this result; empty for that of a failure.
     pub verbs: &'static [&'static str],
-    /// The schema, whose `$ref`s lead to [`Schemas::definitions`].
+    /// The schema, whose `$ref`s refer to [`Schemas::definitions`].
     pub schema: Value,
 }
 
 /// The schemas of all results.
 #[derive(Clone, Debug)]
 pub struct Schemas {
-    /// Of each result; that of a failure first.
+    /// The results; that of a failure is the first.
     pub results: Vec<ResultSchema>,
-    /// What they have in common, by name.
+    /// The shared definitions, by name.
     pub definitions: Map<String, Value>,
 }
 
-/// The schemas of all results.
+/// Generates the schemas of all results.
 #[must_use]
 pub fn schemas() -> Schemas {
     let mut all = Collector {
@@ -89,13 +89,13 @@ struct Collector {
 }
 
 impl Collector {
-    /// The envelope with what `R` has of its own behind it.
+    /// Adds the envelope with the keys of `R`.
     fn add<R: JsonSchema>(&mut self, verbs: &'static [&'static str]) {
         let parts = [self.schema::<Envelope<'_>>(), self.schema::<R>()];
         self.join(verbs, parts);
     }
 
-    /// The envelope with what every rewrite tells and what `R` has of its own behind it.
+    /// Adds the envelope with the keys common to all rewrites and those of `R`.
     fn add_rewrite<R: JsonSchema>(&mut self, verbs: &'static [&'static str]) {
         let parts = [self.schema::<Envelope<'_>>(), self.schema::<Outcome>(), self.schema::<R>()];
         self.join(verbs, parts);
@@ -107,7 +107,7 @@ impl Collector {
         schema
     }
 
-    /// Joins the keys of `parts`, of which the first is the envelope.
+    /// Joins the keys of `parts`; the first part is the envelope.
     fn join<const N: usize>(&mut self, verbs: &'static [&'static str], parts: [Value; N]) {
         let mut parts = parts.into_iter();
         let mut whole = parts.next().unwrap_or_default();
@@ -128,7 +128,7 @@ impl Collector {
     }
 }
 
-/// Leaves out the widths of numbers, which JSON does not have.
+/// Removes the widths of numbers, which JSON does not have.
 #[derive(Clone, Debug)]
 struct Plain;
 

@@ -1,4 +1,4 @@
-//! The verb or session that was meant where the first word is no verb (W-16).
+//! The intended verb or session if the first word is not a verb (W-16).
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -19,15 +19,15 @@ const SYNONYMS: [(&str, &str); 10] = [
     ("usage", "stats"),
 ];
 
-/// The first word of the command line `typed`, where `error` says that it is no verb.
+/// The first word of the command line `typed`, if `error` says that it is not a verb.
 fn first_word(error: &clap::Error, typed: &[OsString]) -> Option<String> {
     let ContextValue::String(word) = error.get(ContextKind::InvalidSubcommand)? else { return None };
     let first = typed.iter().skip(1).find(|it| !it.to_string_lossy().starts_with('-'))?;
     (error.kind() == ErrorKind::InvalidSubcommand && first.to_str() == Some(word)).then(|| word.clone())
 }
 
-/// The command line `typed` with the session in the place of the verb as the one to show; `None` where
-/// `error` is about something else.
+/// The command line `typed` with its first word as the session of the overview; `None` if it is not a session or `error` has
+/// another reason.
 pub(super) fn as_overview(error: &clap::Error, typed: &[OsString]) -> Option<Vec<OsString>> {
     let word = first_word(error, typed).filter(|word| is_session(word))?;
     let at = typed.iter().position(|it| it.to_str() == Some(&word))?;
@@ -35,7 +35,7 @@ pub(super) fn as_overview(error: &clap::Error, typed: &[OsString]) -> Option<Vec
     Some(before.cloned().chain(["--of".into()]).chain(after.cloned()).collect())
 }
 
-/// Whether `word` can only mean a session: a file, the beginning of an id, or a word for the newest.
+/// Whether `word` can only mean a session: a file, an id or its prefix, or a word for the newest.
 fn is_session(word: &str) -> bool {
     let is_id = word.len() >= 8 && word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     let is_file =
@@ -43,7 +43,7 @@ fn is_session(word: &str) -> bool {
     is_id || is_file || word == "latest" || word.starts_with("@-")
 }
 
-/// `error` with the one of `verbs` that was meant, where that is clear.
+/// `error` with a suggestion from `verbs`, if the intended one is clear.
 pub(super) fn with_suggestion(mut error: clap::Error, typed: &[OsString], verbs: &[&str]) -> clap::Error {
     if let Some(meant) = first_word(&error, typed).and_then(|word| meant(&word, verbs)) {
         error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![meant.to_owned()]));
@@ -51,7 +51,7 @@ pub(super) fn with_suggestion(mut error: clap::Error, typed: &[OsString], verbs:
     error
 }
 
-/// The verb that has the letters of `word` in another order, else the one that it is another word for.
+/// The verb with the letters of `word` in another order, else the verb that `word` is a synonym of.
 fn meant<'a>(word: &str, verbs: &[&'a str]) -> Option<&'a str> {
     let sorted = |word: &str| {
         let mut letters: Vec<char> = word.to_lowercase().chars().collect();

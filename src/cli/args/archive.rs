@@ -1,4 +1,4 @@
-//! Which archive a verb uses.
+//! The archive of a verb.
 
 use clap::builder::NonEmptyStringValueParser;
 
@@ -22,7 +22,7 @@ pub(crate) struct ArchiveIfAny {
 }
 
 impl ArchiveArg {
-    /// Its URL: that which was typed, is configured, or is the default.
+    /// The URL of the archive: from the arguments or the configuration, or the default.
     ///
     /// # Errors
     /// When there is no home folder for the default.

@@ -1,4 +1,4 @@
-//! What verbs that shorten texts are told of the engine.
+//! The arguments for the engine of verbs that shorten texts.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use ctxc_engine::http::Endpoint;
 use ctxc_engine::run::{Order, RunOptions, Timeouts};
 use ctxc_engine::{Price, Prices, Usd};
 
-/// The models of OpenRouter that are asked where nobody names one.
+/// The default models on OpenRouter, for short and for long texts.
 const DEFAULT_MODELS: (&str, &str) = ("google/gemini-3.1-flash-lite", "google/gemini-2.5-flash");
 
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -60,7 +60,7 @@ pub(crate) struct EngineArgs {
 }
 
 impl EngineArgs {
-    /// The engine that was asked for, or that follows from what is configured.
+    /// The engine that the arguments name, or that follows from the configuration.
     pub(crate) fn resolve(self, environment: &Environment) -> Result<EngineChoice, CommandError> {
         let config = &environment.config;
         let named = self.engine.or(config.engine);
@@ -88,7 +88,7 @@ impl EngineArgs {
         )?;
         let mut prices = Prices::built_in();
         config.prices.iter().for_each(|(model, price)| prices.set(model.clone(), *price));
-        // A model of this machine costs nothing that anybody could count; one that is known may be asked by way of it.
+        // A local model has no cost that could be counted; a model with a known price may be proxied by the local server.
         let free = Price { input: Usd::ZERO, output: Usd::ZERO };
         for model in [&models.small, &models.large] {
             if endpoint.is_loopback() && prices.get(model).is_none() {
@@ -129,7 +129,7 @@ impl EngineArgs {
     }
 }
 
-/// The models that are asked, of those that were named.
+/// The models for short and for long texts.
 fn models(small: Option<String>, large: Option<String>, endpoint: &Endpoint) -> Result<Models, CommandError> {
     let (default_small, default_large) = DEFAULT_MODELS;
     match (small, large) {
@@ -143,7 +143,7 @@ fn models(small: Option<String>, large: Option<String>, endpoint: &Endpoint) -> 
     }
 }
 
-/// The cap that was typed, or that of the configuration.
+/// The maximum cost from the arguments, else from the configuration.
 fn max_cost(typed: Option<Usd>, configured: Option<f64>) -> Result<Option<Usd>, CommandError> {
     let Some(dollars) = configured.filter(|_| typed.is_none()) else { return Ok(typed) };
     let cost = Usd::from_dollars(dollars);
@@ -159,7 +159,7 @@ fn seconds(option: &str, seconds: f64) -> Result<Duration, CommandError> {
     }
 }
 
-/// The error of a server that wants a key, before any work.
+/// The error of a server that needs a key, before any work.
 fn no_key(endpoint: &Endpoint, environment: &Environment) -> CommandError {
     let host = endpoint.host();
     if let Some(variable) = environment.missing_variable() {

@@ -1,4 +1,4 @@
-//! What verbs that search are told of the server for embeddings.
+//! The arguments for the embeddings server of verbs that search.
 
 use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
@@ -34,14 +34,14 @@ pub(crate) struct MeaningArgs {
 }
 
 impl MeaningArgs {
-    /// What a server for agents is told of it: by the configuration, and by the options of the engine, which hold for all
-    /// texts that leave the machine.
+    /// The arguments of a server for agents: consent and redaction as for the engine, since they apply to all texts that leave
+    /// the machine.
     #[cfg(feature = "mcp")]
     pub(crate) fn beside(engine: &EngineArgs) -> Self {
         Self { yes: engine.yes, no_redact: engine.no_redact, ..Self::default() }
     }
 
-    /// How entries are found by meaning; `None` where nothing is configured for it.
+    /// The settings of a search by meaning; `None` if no server is configured.
     pub(crate) fn resolve(self, environment: &Environment) -> Result<Option<Meaning>, CommandError> {
         let config = &environment.config;
         let typed = self.embeddings_url.or_else(|| config.embeddings.base_url.clone());

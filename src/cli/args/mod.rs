@@ -1,5 +1,5 @@
-//! Groups of arguments that several verbs have, whose doc comments are the help texts, and how they become what an
-//! operation needs: with sessions found, defaults filled in and contradictions refused.
+//! Groups of arguments that several verbs share, whose doc comments are the help texts, and their resolution to the inputs of
+//! an operation: sessions are found, defaults filled in and contradictions refused.
 
 mod archive;
 mod engine;

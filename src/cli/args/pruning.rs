@@ -1,4 +1,4 @@
-//! What verbs that prune are told of what goes, and of what never does.
+//! The arguments for the content that verbs prune and protect.
 
 use crate::cli::config::Config;
 use crate::session::error::CommandError;
@@ -62,12 +62,12 @@ pub(crate) struct ExtraArgs {
 }
 
 impl SelectArgs {
-    /// Whether anything of this was said.
+    /// Whether any of these options was given.
     pub(crate) fn is_typed(&self) -> bool {
         self.rules.is_some() || self.mask.is_some()
     }
 
-    /// `stage` with what was said, and the usual rules where none were.
+    /// Adds the selection to `stage`, with the default rules if none are given.
     pub(crate) fn put_in(&self, stage: PruneStage) -> Result<PruneStage, CommandError> {
         let rules = match self.rules.as_deref() {
             None if stage.rules.is_empty() => Rule::DEFAULT.to_vec(),
@@ -79,7 +79,7 @@ impl SelectArgs {
 }
 
 impl ProtectArgs {
-    /// A stage that only knows what is never cut.
+    /// A stage that only has protections.
     pub(crate) fn stage(&self, config: &Config) -> PruneStage {
         let clamp = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         let both = |config: &[String], typed: &[String]| config.iter().chain(typed).cloned().collect();
@@ -92,7 +92,7 @@ impl ProtectArgs {
         }
     }
 
-    /// As [`Self::stage`], with the usual rules.
+    /// As [`Self::stage`], with the default rules.
     #[cfg(feature = "mcp")]
     pub(crate) fn usual_stage(&self, config: &Config) -> PruneStage {
         PruneStage { rules: Rule::DEFAULT.to_vec(), ..self.stage(config) }
@@ -100,7 +100,7 @@ impl ProtectArgs {
 }
 
 impl ExtraArgs {
-    /// What was said.
+    /// The content selected by the options.
     fn typed(&self) -> impl Iterator<Item = AlsoRemoved> {
         let typed = [
             (self.images, AlsoRemoved::Images),
@@ -113,19 +113,19 @@ impl ExtraArgs {
         typed.into_iter().filter(|(is_typed, _)| *is_typed).map(|(_, also)| also)
     }
 
-    /// Whether anything of this was said.
+    /// Whether any of these options was given.
     pub(crate) fn is_typed(&self) -> bool {
         self.typed().next().is_some()
     }
 
-    /// `stage` with what was said besides.
+    /// Adds the selected content to `stage`.
     pub(crate) fn added_to(&self, mut stage: PruneStage) -> PruneStage {
         stage.also.extend(self.typed());
         stage
     }
 }
 
-/// The rules in a list, each once and in their order.
+/// The rules in a list, sorted and without duplicates.
 fn rules(typed: &str) -> Result<Vec<Rule>, CommandError> {
     let names = typed.split(',').map(str::trim).filter(|_| !typed.trim().is_empty());
     let mut rules: Vec<Rule> = names.map(str::parse).collect::<Result<_, _>>().map_err(CommandError::usage)?;

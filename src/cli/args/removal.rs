@@ -1,4 +1,4 @@
-//! What verbs share that remove something for good.
+//! The arguments of verbs that remove something for good.
 
 use super::archive::ArchiveArg;
 use crate::session::options::Mode;

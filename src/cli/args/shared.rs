@@ -1,4 +1,4 @@
-//! What several verbs are told: the session, how tokens are counted, where the result goes, what keeps the originals.
+//! The arguments that several verbs share: the session, the estimate of tokens, the destination, and the archive.
 
 use std::path::{Path, PathBuf};
 
@@ -88,7 +88,6 @@ pub(crate) struct ArchiveArgs {
 }
 
 impl RewriteArgs {
-    /// Whether `--force` was given.
     pub(crate) const fn is_forced(&self) -> bool {
         self.output.force
     }
@@ -133,19 +132,19 @@ impl RewriteArgs {
     }
 }
 
-/// What the archive is to give back of a session whose file is gone.
+/// A session to restore whose file is gone.
 pub(crate) struct KeptOnly {
     pub(crate) kept: KeptSession,
     /// The URL of the archive.
     pub(crate) archive: String,
-    /// Where it goes; without a word to where it was.
+    /// The destination; `None` for its former path.
     pub(crate) output: Option<Output>,
     pub(crate) existing: Existing,
     pub(crate) mode: Mode,
 }
 
 impl RewriteArgs {
-    /// The session that the archive keeps and that `name` means, where there is no file of that name.
+    /// The archived session that `name` means, if no file does.
     pub(crate) fn gone(&self, name: &str, context: &Context<'_>) -> Result<Option<KeptOnly>, CommandError> {
         let places = context.environment.places()?;
         if !matches!(session::find(name, &places), Err(SessionError::Unknown { .. })) {
@@ -178,12 +177,12 @@ pub(crate) fn both_printed() -> CommandError {
 }
 
 impl SessionArg {
-    /// The session that was named, or the newest of this project.
+    /// The named session, or the newest of this project.
     pub(crate) fn find(&self, context: &Context<'_>) -> Result<Found, CommandError> {
         self.session.as_ref().map_or_else(|| find_newest(context), |name| find(name, context))
     }
 
-    /// As [`Self::find`], to be rewritten: the latest session is never one of another project.
+    /// As [`Self::find`], for a rewrite: `latest` never means a session of another project.
     fn find_to_rewrite(&self, context: &Context<'_>) -> Result<Found, CommandError> {
         match &self.session {
             Some(name) if name.as_os_str() != "latest" => find(name, context),
@@ -197,7 +196,7 @@ fn find_newest(context: &Context<'_>) -> Result<Found, CommandError> {
     Ok(session::newest(1, &context.environment.places()?)?)
 }
 
-/// The session that `name` stands for.
+/// The session that `name` means.
 pub(crate) fn find(name: &Path, context: &Context<'_>) -> Result<Found, CommandError> {
     session::find(name, &context.environment.places()?).map_err(|error| {
         let id = name.to_string_lossy();
@@ -211,7 +210,7 @@ pub(crate) fn find(name: &Path, context: &Context<'_>) -> Result<Found, CommandE
     })
 }
 
-/// Whether the archive keeps a session that `name` means. It is of no use to ask where that fails.
+/// Whether the archive has a session that `name` means; `false` if the archive cannot be read.
 fn is_kept(name: &str, context: &Context<'_>) -> bool {
     let url = context.environment.archive_url(None);
     let archive = url.and_then(|url| archives::open_if_there(&url));
@@ -219,7 +218,7 @@ fn is_kept(name: &str, context: &Context<'_>) -> bool {
 }
 
 impl OutputArgs {
-    /// Where the result goes, under `session_id` where it is a new session.
+    /// The destination of the result; a new session gets the id `session_id`.
     pub(crate) fn resolve(self, session_id: Option<Uuid>, source: &Found) -> Result<Output, CommandError> {
         let existing = if self.force { Existing::Overwrite } else { Existing::Respect };
         match (self.output, source) {
@@ -241,7 +240,7 @@ impl OutputArgs {
 }
 
 impl ArchiveArgs {
-    /// Where originals are kept.
+    /// The storage for originals.
     pub(crate) fn keep(&self, environment: &Environment) -> Result<Keep, CommandError> {
         if self.no_archive {
             return Ok(Keep::Nowhere);

@@ -1,4 +1,4 @@
-//! What verbs that summarize are told of their summaries.
+//! The arguments for summaries.
 
 use std::fs;
 use std::num::NonZeroU64;
@@ -58,12 +58,12 @@ pub(crate) struct WordingArgs {
 }
 
 impl SummarizingArgs {
-    /// The context window that was named; nothing where the configuration or the session tells.
+    /// The context window from the arguments; `None` if the configuration or the session decides.
     pub(crate) fn window(&self) -> Option<Tokens> {
         self.context_window
     }
 
-    /// What was asked for, else what is configured, with the engine that `engine` and `[summarization]` name.
+    /// The settings from the arguments, else from the configuration, with the engine of `engine` and `[summarization]`.
     pub(crate) fn resolve(self, engine: EngineArgs, environment: &Environment) -> Result<Compacting, CommandError> {
         let configured = &environment.config.summarization;
         let given = self.max_summary_tokens.or(configured.max_summary_tokens.map(Tokens));
@@ -86,13 +86,13 @@ impl SummarizingArgs {
 }
 
 impl WordingArgs {
-    /// How summaries are made, whose limit is still to be said: by the engine that `engine` and `[summarization]` name, in the words
-    /// that were asked for or are configured.
+    /// The settings of summaries without their limit: the engine of `engine` and `[summarization]`, with the prompt and the
+    /// persona from the arguments or the configuration.
     pub(crate) fn resolve(self, engine: EngineArgs, environment: &Environment) -> Result<Summarizing, CommandError> {
         let configured = &environment.config.summarization;
         let engine = engine.resolve(&environment.for_summarizing())?;
         let prompt = match &engine {
-            // It is told nothing.
+            // The built-in engine has no prompt.
             EngineChoice::Extract => None,
             EngineChoice::Chat(_) => self.prompt.as_ref().or(configured.prompt.as_ref()).map(|path| read(path)),
         };
@@ -113,7 +113,7 @@ fn read(path: &Path) -> Result<String, CommandError> {
         .hint("use {messages} for the messages and {existing_summary} for the summary so far"))
 }
 
-/// A limit that a summary can keep to.
+/// A limit that a summary can meet.
 fn summary_tokens(text: &str) -> Result<Tokens, String> {
     let n = tokens(text)?;
     let is_enough = n.0 >= LEAST_SUMMARY_TOKENS;

@@ -1,4 +1,4 @@
-//! Targets as they are typed: behind the session, or in a file.
+//! The targets of a command: after the session, or in a file.
 
 use std::ffi::OsString;
 use std::fs;
@@ -40,7 +40,7 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// Whose messages are meant where `role` was typed, if any was.
+    /// The roles of messages that a pattern may match; both without `role`.
     pub(crate) const fn roles(role: Option<Self>) -> Roles {
         match role {
             None => Roles::Both,
@@ -63,10 +63,10 @@ pub(crate) struct NamedArgs {
 }
 
 impl NamedArgs {
-    /// The session, and the targets in it. The first argument is the session where none was given and it can be no target.
+    /// The session, and the targets in it. Without --session, the first argument is the session if it cannot be a target.
     pub(crate) fn parted(self) -> (SessionArg, Vec<String>) {
         let Self { mut session, mut target } = self;
-        // Paths need not be text; targets are.
+        // Paths may be invalid UTF-8, targets may not.
         let is_session = |first: &OsString| {
             let is_target = first.to_str().is_some_and(|first| split(first).0.parse::<Target>().is_ok());
             !is_target || Path::new(first).exists()
@@ -79,7 +79,7 @@ impl NamedArgs {
 }
 
 impl TargetArgs {
-    /// The targets that were typed, and those of the file behind them, for `action`: without one to restore them.
+    /// The targets of the arguments, followed by those of the file, for `action`; `None` restores them.
     ///
     /// # Errors
     /// When there are none.
@@ -123,7 +123,7 @@ fn spec(typed: String, summary: Option<String>, action: Option<CutAction>) -> Re
     }
 }
 
-/// Target and summary at the first `=` behind the handle, or behind the first ellipsis of a pattern.
+/// Target and summary, separated by the first `=` after the handle, or after the first ellipsis of a pattern.
 fn split(typed: &str) -> (String, Option<String>) {
     let is_handle = typed.split('=').next().is_some_and(|head| head.parse::<Handle>().is_ok());
     let ellipsis = typed.find("...").into_iter().chain(typed.find('…')).min();
@@ -150,7 +150,7 @@ fn read(path: &Path, source: &Found) -> Result<Vec<Row>, CommandError> {
     let text = text.with_context(|| format!("read the targets in {name}")).map_err(CommandError::usage)?;
     serde_json::from_str(&text).map_err(|error| {
         let at = format!("read the targets in {name}, line {}, column {}", error.line(), error.column());
-        // The place stands in front already.
+        // The message already starts with the position.
         let reason = error.to_string();
         let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason).to_owned();
         CommandError::usage(anyhow!("{at}: {reason}"))

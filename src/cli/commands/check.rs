@@ -1,4 +1,4 @@
-//! `ctxc check`: name every problem that would stop or bend a resume.
+//! `ctxc check`: report every problem that would prevent or distort a resume.
 
 use std::path::PathBuf;
 
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     context.probe_report(found.path().into_iter().chain(original.as_ref().and_then(Found::path)))?;
     let mut file = Reading::of(&found, ui)?;
     let report = match &original {
-        // It is of use without an archive too.
+        // The check works without an archive too.
         None => alone(file, context.environment.archive_url(args.archive.as_deref()).ok().as_deref(), ui)?,
         Some(original) => against(&mut file, &mut Reading::of(original, ui)?, ui)?,
     };
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
 
 fn alone(mut file: Reading, archive: Option<&str>, ui: &Ui) -> Result<CheckReport, CommandError> {
     let mut problems = check(&file.index, &file.chain);
-    // What there is to be said does not need an archive.
+    // The other checks do not need an archive.
     if let Some(archive) = archive.and_then(|url| archives::open_existing(url).ok()) {
         problems.extend(invalidated_thinking(&mut file, &*archive, ui)?);
         problems.sort_by_key(|problem| (problem.line, problem.kind));
@@ -72,7 +72,7 @@ fn alone(mut file: Reading, archive: Option<&str>, ui: &Ui) -> Result<CheckRepor
     Ok(CheckReport::new(file.session(), file.name, None, problems))
 }
 
-/// The thinking of a version that does not stand behind what it was written behind, as the archive knows it (S-09).
+/// Thinking of a version whose preceding content has changed since it was written, according to the archive (S-09).
 fn invalidated_thinking(file: &mut Reading, archive: &dyn Archive, ui: &Ui) -> Result<Vec<Problem>, CommandError> {
     if file.index.thinking.is_empty() || file.recognise(archive).is_err() {
         return Ok(Vec::new());
@@ -93,7 +93,7 @@ fn invalidated_thinking(file: &mut Reading, archive: &dyn Archive, ui: &Ui) -> R
 }
 
 fn against(file: &mut Reading, original: &mut Reading, ui: &Ui) -> Result<CheckReport, CommandError> {
-    // Under another id, paths into the folder of the old session lead away from the new one (S-01).
+    // Under another id, paths into the folder of the old session no longer lead to the new one (S-01).
     let old_session = original
         .stem
         .clone()
@@ -118,7 +118,7 @@ fn against(file: &mut Reading, original: &mut Reading, ui: &Ui) -> Result<CheckR
     let mut problems: Vec<_> = all
         .into_iter()
         .map(|problem| {
-            // What is new stands in the order of all, and may count as worse.
+            // `new` is in the order of `all`, and may have raised the severity of a problem.
             let is_same =
                 |new: &&Problem| (new.kind, new.line, new.subject) == (problem.kind, problem.line, problem.subject);
             left.next_if(is_same).map_or((problem, Origin::Original), |new| (*new, Origin::Own))

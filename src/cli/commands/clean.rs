@@ -1,4 +1,4 @@
-//! `ctxc clean`: remove versions and backups that ctxc made and that nothing needs (N-12).
+//! `ctxc clean`: remove versions and backups that ctxc made and that are no longer needed (N-12).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     for path in leftovers(archive.as_deref(), &url, context.environment.places().ok().as_ref(), SystemTime::now())? {
         report.add(&path, What::Leftover, bytes_of(&path));
     }
-    // A first command that was killed left no archive.
+    // A first command that was killed may have left files but no archive.
     let archive = match archive {
         None if report.files.is_empty() => Some(archives::open_existing(&url)?),
         archive => archive,
@@ -109,18 +109,18 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     context.print(&report, format_args!("{report}\n"))
 }
 
-/// The reasons why a file may go.
+/// The reason why a file may be removed.
 enum Candidate {
-    /// A session that ctxc named and wrote, and that the archive keeps under its id.
+    /// A session that ctxc named and wrote, and that the archive has under its id.
     Version,
     /// A backup of the session at this path.
     Backup(PathBuf),
 }
 
-/// The files that ctxc made: sessions that are not the only one of their conversation, and backups beside what it replaced.
+/// The files that ctxc made: sessions that are not the only file of their conversation, and backups of replaced sessions.
 fn candidates(archive: &dyn Archive) -> Result<BTreeMap<PathBuf, Candidate>, CommandError> {
     let operations = archive.operations(Operations::All)?;
-    // What something else was made from is part of how that came to be.
+    // The source of another session is part of its history.
     let sources: BTreeSet<&Path> = operations.iter().filter_map(|it| it.source.path.as_deref()).collect();
     let mut found = BTreeMap::new();
     for operation in &operations {
@@ -136,12 +136,12 @@ fn candidates(archive: &dyn Archive) -> Result<BTreeMap<PathBuf, Candidate>, Com
             found.insert(output.clone(), Candidate::Version);
         }
     }
-    // A link is its user's.
+    // The user made the link.
     found.retain(|path, _| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file()));
     Ok(found)
 }
 
-/// Whether ctxc chose the name of what the operation wrote: a new session stands beside its source, under its own id.
+/// Whether ctxc chose the name of the operation's output: a new session is beside its source, under its own id.
 fn is_named_by_ctxc(operation: &Operation, source: &Path, output: &Path) -> bool {
     let names_output = |word: &str| word == "--output" || word.starts_with("--output=") || word.starts_with("-o");
     session_id(output).is_some_and(|id| id == operation.session)
@@ -149,7 +149,7 @@ fn is_named_by_ctxc(operation: &Operation, source: &Path, output: &Path) -> bool
         && !operation.command.split_whitespace().any(names_output)
 }
 
-/// Whether the archive gives the file back byte for byte, and the way to it is there without the file (L-14).
+/// Whether the archive can restore the file byte for byte, and finds it without the file (L-14).
 fn can_go(archive: &dyn Archive, path: &Path, candidate: &Candidate, ui: &Ui) -> Result<bool, CommandError> {
     let file = File::open(path).with_context(|| format!("read {}", path.display()))?;
     let index = Index::build(&file).with_context(|| format!("read {}", path.display()))?;
@@ -161,7 +161,7 @@ fn can_go(archive: &dyn Archive, path: &Path, candidate: &Candidate, ui: &Ui) ->
         Candidate::Backup(session) => {
             let ids = [archives::own_id(Some(session), &file)];
             let Some(stored) = read_back(archive, &file, &index, &ids)? else { return Ok(false) };
-            // The session leads back to it, by undoing what was done since.
+            // Undoing the operations on the session leads back to the backup.
             let found = Found::File { path: session.clone(), by: FoundBy::Path };
             let mut reading = if session.is_file() { Reading::of(&found, ui)? } else { return Ok(false) };
             reading.recognise(archive)?;

@@ -1,4 +1,4 @@
-//! `ctxc completions`: print what makes a shell complete verbs, options, sessions, handles and operations (U-07, W-11).
+//! `ctxc completions`: print the script for completing verbs, options, sessions, handles and operations (U-07, W-11).
 
 use std::io::Write;
 
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-/// The variable by which the shell says that it asks for a completion.
+/// The variable with which the shell requests a completion.
 const VARIABLE: &str = "COMPLETE";
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {

@@ -1,4 +1,4 @@
-//! `ctxc compress`: shorten the messages of whole bands of turns.
+//! `ctxc compress`: shorten the messages in bands of turns.
 
 use clap::ValueEnum;
 
@@ -162,7 +162,7 @@ impl SelectArgs {
     }
 }
 
-/// A newest turn in a band surprises in a short session (B-13).
+/// Compressing the newest turn is a surprise, likely in a short session (B-13).
 fn warn_of_newest(selection: &Selection, n_turns: usize, ui: &Ui) {
     let newest = n_turns.checked_sub(1).and_then(|newest| selection.bands.of_turn(newest, n_turns));
     if let Some(band) = newest.filter(|_| selection.n_protected_turns == 0) {
@@ -171,7 +171,7 @@ fn warn_of_newest(selection: &Selection, n_turns: usize, ui: &Ui) {
     }
 }
 
-/// Why nothing changes, when nothing does.
+/// The reason why nothing changes.
 fn unchanged(bands: &Bands, n_turns: usize, messages: &Messages, n_tasks: usize) -> String {
     if bands.is_empty() {
         "no bands were given".to_owned()

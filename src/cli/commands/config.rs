@@ -1,4 +1,4 @@
-//! `ctxc config`: print the effective configuration, and where each value comes from.
+//! `ctxc config`: print the effective configuration, and the source of each value.
 
 use std::fmt;
 
@@ -20,14 +20,14 @@ pub(crate) fn run(context: &Context<'_>) -> Result<(), CommandError> {
     let environment = context.environment;
     let rows = Config::rows(&environment.layers)?;
     let rows = rows.into_iter().map(|row| {
-        // The archive has a place even where nobody named one.
+        // The archive has a default that depends on the environment.
         let place = || environment.default_archive_url().ok().map(toml::Value::String);
         let value = match (row.key, row.value) {
             ("archive", Some(toml::Value::String(url))) => Some(toml::Value::String(hide_password(&url))),
             ("archive", value) => value.or_else(place),
             (_, value) => value,
         };
-        // The key of one server has a variable of its own.
+        // The key of OpenRouter has a variable of its own.
         let is_set = row.key == "api_key" && value.is_none() && environment.has_key();
         if is_set {
             return Row { value: Some(SET.into()), source: Source::Environment, ..row };
@@ -38,7 +38,7 @@ pub(crate) fn run(context: &Context<'_>) -> Result<(), CommandError> {
     context.print(&report, &report)
 }
 
-/// Lines that a `ctxc.toml` could have, each with its source behind it.
+/// Lines in the form of `ctxc.toml`, each with its source as a comment.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines: Vec<String> = self

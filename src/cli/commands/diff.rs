@@ -1,4 +1,4 @@
-//! `ctxc diff`: how a session differs from its source, or from another session.
+//! `ctxc diff`: compare a session with its source, or with another session.
 
 use std::path::PathBuf;
 
@@ -47,19 +47,19 @@ pub(crate) struct Args {
 /// The two sessions that are compared.
 #[derive(Debug)]
 enum Sides {
-    /// Any two, the earlier one first.
+    /// Any two sessions; the first is the earlier one.
     Two(Found, Found),
-    /// A session and what it was before all operations of ctxc, by the archive at this URL.
+    /// A session and its state before all operations of ctxc, from the archive at this URL.
     Source { session: Found, archive: String },
 }
 
-/// How many lines of a difference are shown.
+/// The maximum number of lines of a difference.
 const LINES: usize = 24;
-/// The longest title in a heading, in columns: with an id and figures it fits into 80.
+/// The maximum width of a title in a heading, in columns: with an id and figures it fits into 80.
 const TITLE_WIDTH: usize = 30;
-/// How many characters of a line of it, the `…` counted.
+/// The maximum length of a line of a difference, in characters, including the `…`.
 const WIDTH: usize = 201;
-/// How many characters of a text that is not compared, the `…` counted.
+/// The maximum length of a text that is not compared, in characters, including the `…`.
 const BEGINNING: usize = 61;
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
@@ -166,7 +166,7 @@ fn entry(change: Change, before: &Reading, after: &Reading, length: Length) -> R
     })
 }
 
-/// What is told of an entry with these texts, whatever its lines and sizes.
+/// An entry with these texts, without lines and sizes.
 fn alone(became: Became, shown: &[Shown]) -> Entry {
     let what = shown.first().map_or_else(|| "without text".to_owned(), |first| Message::new(first.clone()).what());
     let text = on_one_line(&joined(shown));
@@ -189,7 +189,7 @@ fn joined(shown: &[Shown]) -> String {
     shown.iter().map(|shown| shown.text.as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// The difference of two texts by lines; `None` where they are equal.
+/// The difference between two texts by lines; `None` if they are equal.
 fn difference(before: &str, after: &str, length: Length) -> Option<String> {
     if before == after {
         return None;

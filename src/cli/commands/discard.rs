@@ -35,7 +35,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     cut_targets(CutAction::Discard, inputs, named, &targets, rewrite, context)
 }
 
-/// Removes what `targets` names, or puts summaries in its place, and prints what was done.
+/// Removes the `targets` or replaces them by summaries, and prints the report.
 pub(super) fn cut_targets(
     action: CutAction,
     inputs: Inputs,

@@ -1,4 +1,4 @@
-//! `ctxc doctor`: say what is as it should be, and what needs attention (W-08). Nothing is written.
+//! `ctxc doctor`: check the setup, and report problems (W-08). Nothing is written.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -39,16 +39,16 @@ pub(crate) struct Args {
     archive: ArchiveIfAny,
 }
 
-/// After how many days the client deletes sessions, where its settings say nothing.
+/// The number of days after which the client deletes sessions by default.
 const CLEANUP_DAYS: i64 = 30;
 
-/// How many days before that a session is near deletion.
+/// The number of days before deletion at which a session is reported.
 const NEAR_DAYS: i64 = 5;
 
-/// How many sessions are listed by size.
+/// The number of sessions listed by size.
 const N_LARGEST: usize = 5;
 
-/// `broken` is why the configuration could not be read, where it could not.
+/// `broken` is the error of the configuration, if it could not be read.
 pub(crate) fn run(
     args: &Args,
     context: &Context<'_>,
@@ -86,7 +86,7 @@ fn look_at_configuration(broken: Option<&CommandError>, missing_variable: Option
     }
 }
 
-/// The archive, where it can be used as it is.
+/// Checks the archive, and returns it if it can be used.
 fn look_at_archive(url: &str, keep_max: Option<u64>, doctor: &mut Doctor) -> Option<Box<dyn Archive>> {
     doctor.archive.url = Some(hide_password(url));
     let place: ArchiveUrl = match url.parse() {
@@ -136,7 +136,7 @@ fn note_archive(archive: &dyn Archive, place: &ArchiveUrl, doctor: &mut Doctor) 
 }
 
 fn look_for_leftovers(archive: Option<&dyn Archive>, url: &str, places: Option<&Places>, doctor: &mut Doctor) {
-    // An archive that cannot be read is a finding of its own.
+    // An archive that cannot be read is reported elsewhere.
     let left = leftovers(archive, url, places, SystemTime::now()).unwrap_or_default();
     if let Some(first) = left.first() {
         let n_left = counted(left.len() as u64, "temporary file");
@@ -183,7 +183,7 @@ fn look_at_sessions(places: &Places, kept: &[KeptSession], doctor: &mut Doctor, 
         let reading = match Reading::of(&Found::File { path: path.clone(), by: FoundBy::Id }, ui) {
             Ok(reading) => reading,
             Err(error) if error.kind() == Kind::Interrupted => return Err(error),
-            // Another agent's, or not to be read: nothing that a resume of this client would take.
+            // A session of another agent, or an unreadable file: a resume in this client does not use it.
             Err(error) => {
                 ui.detail(error.sentence());
                 continue;
@@ -219,13 +219,13 @@ fn look_at_sessions(places: &Places, kept: &[KeptSession], doctor: &mut Doctor, 
     Ok(())
 }
 
-/// In how many days the client deletes a session that was last written at `modified`.
+/// The number of days until the client deletes a session last written at `modified`.
 fn days_left(modified: Timestamp, cleanup_days: i64) -> i64 {
     let age: SignedDuration = Timestamp::now().duration_since(modified);
     cleanup_days.saturating_sub(age.as_hours() / 24)
 }
 
-/// The version of the client that wrote the beginning of the session at `path`.
+/// The version of the client in the first entries of the session at `path`.
 fn client_version(path: &Path) -> Option<String> {
     const HEAD: u64 = 64 * 1024;
     let mut head = Vec::new();

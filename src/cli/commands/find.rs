@@ -76,7 +76,7 @@ enum Who {
     Tool,
 }
 
-/// How many more texts are looked at than are wanted: some are summaries that repeat others.
+/// The number of extra matches to read, since some are inactive summaries that repeat others.
 const SPARE: u32 = 40;
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
@@ -148,16 +148,15 @@ fn say_next(report: &FindReport, query: &str, projects: Projects, ui: &Ui) {
     }
 }
 
-/// Looks up what was found, in the files and in the archive.
+/// Reads the matches from the files and from the archive.
 struct HitReader<'a> {
-    /// The sessions that are indexed, by their numbers.
+    /// The indexed sessions by number.
     sources: HashMap<i64, FindSource>,
     archive: Option<&'a dyn Archive>,
 }
 
 impl HitReader<'_> {
-    /// What is told of `hit`; `None` for a summary that is not active, which repeats what is found elsewhere, and for what
-    /// is gone since.
+    /// The report of `hit`; `None` for an inactive summary, which repeats other matches, and for a text that is gone.
     fn look(&self, hit: &FindHit, query: &str) -> Result<Option<FoundText>, CommandError> {
         let places = hit.places.iter().filter_map(|place| Some((*place, self.sources.get(&place.source)?)));
         let (files, kept): (Vec<_>, Vec<_>) = places.partition(|(_, source)| !source.key.starts_with("kept:"));
@@ -189,7 +188,7 @@ impl HitReader<'_> {
         Ok(found(query, hit, (*place, source), &line, standing))
     }
 
-    /// How a line went that no file has any more.
+    /// The state of a line that is only in the archive.
     fn removed(&self, line: &[u8]) -> Result<Standing, CommandError> {
         let digest = Digest::of(line);
         let mut removed = Standing::Removed { digest, operation: None };
@@ -203,7 +202,7 @@ impl HitReader<'_> {
     }
 }
 
-/// The id of the subagent whose transcript it is; `None` for that of a session.
+/// The id of the subagent with this transcript; `None` for the transcript of a session.
 fn subagent(source: &FindSource) -> Option<&str> {
     subagent_id(Path::new(&source.key))
 }
@@ -224,7 +223,7 @@ fn found(
     Some(FoundText::new(query, hit, (place, source), &text, folder, standing))
 }
 
-/// The line that starts at `start` of the file at `path`; `None` where there is none by now.
+/// The line that starts at `start` of the file at `path`; `None` if it no longer exists.
 fn line_of(path: &Path, start: u64) -> Option<Vec<u8>> {
     if !path.metadata().ok()?.is_file() {
         return None;
@@ -235,7 +234,7 @@ fn line_of(path: &Path, start: u64) -> Option<Vec<u8>> {
     Some(lines.next_line().ok()??.to_vec())
 }
 
-/// The line that the archive has under this number; `None` where it has gone since.
+/// The line with this number in the archive; `None` if it was dropped.
 fn kept_line(archive: &dyn Archive, number: u64) -> Result<Option<Vec<u8>>, CommandError> {
     let mut line = None;
     match archive.each_line(&[LineId(number)], &mut |_, bytes| {

@@ -1,4 +1,4 @@
-//! `ctxc forget`: purge a text from all that ctxc keeps (N-12).
+//! `ctxc forget`: purge a text from everything that ctxc stores (N-12).
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
@@ -53,11 +53,11 @@ pub(crate) struct Args {
     removal: RemovalArgs,
 }
 
-/// The files that are not known, and those out of reach.
+/// The note on files that are unknown or out of reach.
 const NOT_REACHED: &str = "not reached: maps and exports made with --no-redact, files of --report and `batch --results`, \
     copies of the archive or of sessions, and backups elsewhere; delete those that hold the text yourself";
 
-/// A secret is no longer; who pipes a whole file in has made a mistake.
+/// Longer input is not a secret but a whole file piped in by mistake.
 const LONGEST: u64 = 1 << 20;
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     let secret = secret(args.op.as_deref(), &*archive, ui)?;
     let url = hide_password(&place);
     if mode == Mode::Do {
-        // The index of a search holds texts of the client's files too; the next search makes it again.
+        // The index of a search has texts of the client's files too; the next search rebuilds it.
         let index = index_path(&place.parse().map_err(CommandError::usage)?, data_dir().ok().as_deref());
         index.map_or(Ok(()), |path| FindIndex::delete(&path)).context("delete the index of `ctxc find`")?;
     }
@@ -81,18 +81,18 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         let masked =
             Masked::find(path, &|line| secret.mask(line, 0)).with_context(|| format!("read {}", path.display()))?;
         report.files.extend((masked.n_lines > 0).then(|| File::new(path, masked.n_lines)));
-        // A backup is opened by no client.
+        // No client opens a backup.
         let is_session = path.extension().is_some_and(|extension| extension == "jsonl");
         bound.extend((is_session && masked.has_thinking_behind).then(|| path.display().to_string()));
     }
-    // What they hold may be half a line, or compressed.
+    // Leftovers may contain partial lines or compressed data, which cannot be searched.
     report.leftovers = leftovers(Some(&*archive), &place, environment.places().ok().as_ref(), SystemTime::now())?
         .iter()
         .map(|path| path.display().to_string())
         .collect();
     for path in &files.clients {
         Stopped::check(ui.stop())?;
-        // One that cannot be read is not ours to complain of.
+        // Unreadable files of the client are not our concern.
         let n_lines = n_masked(path, &|line| secret.mask(line, 0)).unwrap_or(0);
         report.left.extend((n_lines > 0).then(|| File::new(path, n_lines)));
     }
@@ -136,7 +136,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     Ok(done)
 }
 
-/// Looks again, and says what is left.
+/// Searches again, and reports what could not be masked.
 fn finish(
     place: &str,
     mut report: ForgetReport,
@@ -210,11 +210,11 @@ fn damaged_archives(url: &str) -> Vec<String> {
     paths
 }
 
-/// Files that may hold the text.
+/// Files that may contain the text.
 struct Files {
     /// Results and backups that ctxc made.
     ours: BTreeSet<PathBuf>,
-    /// All others that the client keeps.
+    /// All other files of the client.
     clients: BTreeSet<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! `ctxc gain`: what operations saved, and what they cost (W-08).
+//! `ctxc gain`: show the savings and the cost of operations (W-08).
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     if let Some(archive) = archives::open_if_there(&url)? {
         let operations = archive.operations(Operations::All)?;
         let (undone, undoing) = undone(&*archive, &operations);
-        // Undoing saves nothing: what it brought back is not counted as saved before.
+        // An undo saves nothing, and the operation that it undoes does not count as a saving.
         let counted = operations.iter().filter(|it| it.changes() && !undoing.contains(it.id.as_str()));
         for operation in counted.filter(|it| since.is_none_or(|since| it.time >= since)) {
             gain.add(operation, &project(operation), undone.contains(&operation.id));
@@ -53,11 +53,11 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     Ok(())
 }
 
-/// The ids of the operations that are undone, and of those that do nothing but undo. Operations of an archive that did not
-/// keep whole sessions undo nothing.
+/// The ids of the undone operations, and of the undo operations. Operations of an archive without complete sessions undo
+/// nothing.
 fn undone<'a>(archive: &dyn Archive, operations: &'a [Operation]) -> (HashSet<String>, HashSet<&'a str>) {
     let (mut undone, mut undoing) = (HashSet::new(), HashSet::new());
-    // The newest first, for one that is undone itself undoes nothing.
+    // Newest first, since an undone undo has no effect.
     for Operation { id, .. } in operations.iter().rev() {
         let Ok(edits) = Edits::read(archive, id) else { continue };
         if !edits.undoes.is_empty() {
@@ -70,7 +70,7 @@ fn undone<'a>(archive: &dyn Archive, operations: &'a [Operation]) -> (HashSet<St
     (undone, undoing)
 }
 
-/// The folder of the project that an operation was for.
+/// The project folder of the session of an operation.
 fn project(operation: &Operation) -> String {
     let path = operation.source.path.as_deref().or(operation.output.path.as_deref());
     let folder = path.and_then(Path::parent).and_then(Path::file_name);

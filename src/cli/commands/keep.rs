@@ -48,17 +48,17 @@ pub(crate) struct Args {
     archive: ArchiveArg,
 }
 
-/// For how long small packs are merged at the end.
+/// The time limit for merging small packs at the end.
 const MERGING: Duration = Duration::from_millis(200);
-/// Longer sessions do not keep other writers out while they are read.
+/// The size up to which a session is stored under a claim; longer ones must not block other writers.
 const PORTION: u64 = 8 << 20;
 
-/// Which sessions are kept.
+/// The sessions to store.
 #[derive(Debug)]
 pub(crate) enum Which {
-    /// This one.
+    /// A single session.
     One(Found),
-    /// Those of all projects.
+    /// The sessions of all projects.
     All(Places),
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     keep_sessions(&which, &args.archive.url(environment)?, environment.config.keep_max(), context)
 }
 
-/// Stores sessions in the archive at `url`, and prints which. The user is warned of an archive over `keep_max` bytes.
+/// Stores sessions in the archive at `url`, and prints the report. Warns if the archive exceeds `keep_max` bytes.
 ///
 /// # Errors
 /// When the archive cannot be used, or the session cannot be read.
@@ -104,7 +104,7 @@ pub(crate) fn keep_sessions(
     Ok(if report.problems.is_empty() { Completion::Full } else { Completion::Partial })
 }
 
-/// Whether the archive keeps the session already, by its id.
+/// Whether the archive already has the session, by its id.
 fn is_kept(archive: &dyn Archive, found: &Found) -> Result<bool, CommandError> {
     let Found::File { path, .. } = found else { return Ok(false) };
     match session_id(path) {
@@ -119,16 +119,16 @@ fn merge(archive: &mut dyn Archive) -> Result<u64, CommandError> {
     Ok(archive.rewrite(Rewrite::SmallPacks(&mut { go_on }))?)
 }
 
-/// Keeps the sessions of all projects. One that cannot be read is no reason to leave the others out.
+/// Stores the sessions of all projects. One that cannot be read does not stop the others.
 fn keep_all(archive: &mut dyn Archive, places: &Places, report: &mut KeepReport, ui: &Ui) -> Result<(), CommandError> {
     for session in of_all_projects(places)? {
         Stopped::check(ui.stop())?;
-        // A pipe of that name would be waited for.
+        // Opening a pipe would block.
         if !session.path.metadata().is_ok_and(|metadata| metadata.is_file()) {
             continue;
         }
         match keep(archive, &Found::File { path: session.path.clone(), by: FoundBy::Id }, ui) {
-            // Its first line is on its way.
+            // The client is still writing its first line.
             Ok(None) => {}
             Ok(Some(row)) => report.add(row),
             Err(error) if error.kind() == Kind::Interrupted || is_of_archive(&error) => return Err(error),
@@ -138,7 +138,7 @@ fn keep_all(archive: &mut dyn Archive, places: &Places, report: &mut KeepReport,
                 report.problems.push(KeepProblem { path, problem });
             }
         }
-        // What is not committed is not recognised: a copy of it would take the place of its state.
+        // Only committed sessions are recognised, so that a copy of this one shares its state.
         archive.commit()?;
     }
     Ok(())
@@ -154,8 +154,8 @@ fn nothing_whole(found: &Found) -> CommandError {
     anyhow!("{name} has no complete line").into()
 }
 
-/// Puts the session into the archive, up to its last whole line, for a client may be writing the next one. `None` where it
-/// has no whole line.
+/// Stores the session up to its last complete line, since a client may be writing the next one. `None` if there is no complete
+/// line.
 fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<Option<KeptRow>, CommandError> {
     let time = Timestamp::now();
     let mut input = input::open(found)?;
@@ -187,7 +187,7 @@ fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<Option<Kept
     archive_first(archive, &id, &reading, ui)?;
     row.title = title_of(reading.transcript()).with_context(|| format!("read {name}"))?;
     if len <= PORTION {
-        // Two at once would both count what both found missing. A longer session is committed in portions anyway.
+        // Without a claim, two processes would count the same lines. A longer session is committed in portions anyway.
         archive.claim()?;
     }
     let deposited = version::deposit(archive, &reading.file, &reading.index, &id, ui.stop())?;
@@ -210,7 +210,7 @@ fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<Option<Kept
     let state_key = state.key().to_string();
     let mut kept = KeptSession { id, path, title, state: state_key, version, time, bytes: len, is_exact: false };
     if row.found != WasFound::New {
-        // It was recognised whatever session ids its lines have.
+        // The recognised lines may differ in their session ids.
         archive.commit()?;
         if !kept.gives(archive, reading.index.fingerprint)? {
             kept.keep_exact(archive, &reading.file, len, ui.stop())?;
@@ -224,7 +224,7 @@ fn read(input: Input, len: u64, ui: &Ui) -> Result<Reading, CommandError> {
     Reading::of_part(input, len, ui)
 }
 
-/// The length of the whole lines of `file`: what stands behind the last end of a line is on its way.
+/// The length of the complete lines of `file`, since a client may be writing the rest.
 fn whole_lines(file: &mut File) -> io::Result<u64> {
     const STEP: u64 = 64 * 1024;
     let mut end = file.metadata()?.len();

@@ -48,7 +48,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
     let places = context.environment.places()?;
-    // The list is of use without an archive too.
+    // The list works without an archive too.
     let url = args.archive.url(context.environment).ok();
     context.probe_report(None)?;
     if args.kept {
@@ -97,7 +97,7 @@ fn list_kept(url: Option<&str>, limit: usize, context: &Context<'_>) -> Result<(
     Ok(())
 }
 
-/// What is told of one session. One that cannot be read is listed with the reason.
+/// The row of one session. One that cannot be read is listed with the reason.
 fn row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<SessionRow, CommandError> {
     let Candidate { path, modified, .. } = session;
     let mut row = SessionRow {
@@ -130,9 +130,9 @@ fn row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<Se
     Ok(row)
 }
 
-/// The operation that wrote the session, if one that changed something did.
+/// The operation that wrote the session, if it changed something.
 fn origin(archive: &dyn Archive, path: &Path) -> Option<Origin> {
-    // An undo that found the file before as it was wrote nothing, and counted no tokens.
+    // An undo that found the earlier file unchanged wrote nothing, and counted no tokens.
     let is_written = |operation: &Operation| operation.changes() && operation.tokens.is_some();
     let operation = archive.operations(Operations::At(path)).ok()?.into_iter().rev().find(is_written)?;
     let source = operation.source.path.as_deref().and_then(|source| {

@@ -1,4 +1,4 @@
-//! `ctxc log`: tell how a session came to be what it is.
+//! `ctxc log`: show the operation history of a session.
 
 use crate::cli::args::{ArchiveArg, SessionArg};
 use crate::cli::context::Context;

@@ -1,4 +1,4 @@
-//! `ctxc man`: the manual, as pages for `man` (U-07).
+//! `ctxc man`: write the manual pages (U-07).
 
 use std::path::{Path, PathBuf};
 
@@ -22,9 +22,9 @@ pub(crate) struct Args {
     folder: Option<PathBuf>,
 }
 
-/// `command` is the program, whose verbs have pages.
+/// `command` is the program, with a page for each verb.
 pub(crate) fn run(args: &Args, mut command: clap::Command, context: &Context<'_>) -> Result<(), CommandError> {
-    // Each verb knows only then what it is called as a whole.
+    // Only a built command knows the full names of its verbs.
     command.build();
     let Some(folder) = &args.folder else {
         context.ui.data(page(command)?)?;
@@ -38,13 +38,13 @@ pub(crate) fn run(args: &Args, mut command: clap::Command, context: &Context<'_>
     Ok(())
 }
 
-/// Writes the page of `command` and those of its verbs, and says where they are.
+/// Writes the page of `command` and those of its verbs, and prints their paths.
 fn write(command: &clap::Command, folder: &Path, ui: &Ui) -> Result<(), CommandError> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name());
     let path = folder.join(format!("{name}.1"));
     write_document(&path, &page(command.clone())?).with_context(|| format!("write {}", path.display()))?;
     ui.data_line(path.display())?;
-    // Help is no verb that would need a page.
+    // The `help` command needs no page.
     command.get_subcommands().filter(|verb| verb.get_name() != "help").try_for_each(|verb| write(verb, folder, ui))
 }
 

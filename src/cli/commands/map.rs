@@ -1,4 +1,4 @@
-//! `ctxc map`: a session as one page that shows what uses its context window (W-07).
+//! `ctxc map`: draw the context usage of a session as an HTML page (W-07).
 
 use std::fs;
 use std::io::{IsTerminal, Read, stdout};
@@ -24,7 +24,7 @@ Examples:
   ctxc map latest -o map.html
   ctxc map session.jsonl > map.html";
 
-/// What a page of ours has near its beginning, by which it is known from other files.
+/// A text near the beginning of each map, which identifies it.
 const OURS: &str = r#"<meta name="generator" content="ctxc "#;
 
 #[derive(Debug, clap::Args)]
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let mut reading = Reading::of(&found, ui)?;
     let session = reading.path.as_ref().map_or_else(|| "-".to_owned(), |path| path.to_string_lossy().into_owned());
     let session = shell_word(&session);
-    // A map is of use without an archive too.
+    // A map works without an archive too.
     let url = args.archive.url(context.environment).ok();
     let operations = url.map(|url| operations(&mut reading, &url, &session)).transpose()?.unwrap_or_default();
     let calibration = reading.calibration();
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     Ok(())
 }
 
-/// Refuses a place where the page must not go, before any work is done.
+/// Refuses an unsuitable destination, before any work is done.
 fn probe(path: &Path, is_forced: bool, source: Option<&Path>) -> Result<(), CommandError> {
     let is_source = source.is_some_and(|source| match (source.canonicalize(), path.canonicalize()) {
         (Ok(source), Ok(path)) => source == path,
@@ -95,14 +95,14 @@ fn probe(path: &Path, is_forced: bool, source: Option<&Path>) -> Result<(), Comm
     Ok(ctxc_core::apply::probe_report(path).with_context(|| format!("write {}", path.display()))?)
 }
 
-/// Whether the file at `path` is a page of ours.
+/// Whether the file at `path` is a map.
 fn is_map(path: &Path) -> bool {
     let mut head = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(4096).read_to_end(&mut head));
     read.is_ok() && String::from_utf8_lossy(&head).contains(OURS)
 }
 
-/// What ctxc did with the session, oldest first; nothing where no archive knows it.
+/// The operations on the session, oldest first; empty if there is no archive or it does not know the session.
 fn operations(reading: &mut Reading, url: &str, session: &str) -> Result<Vec<OperationRow>, CommandError> {
     let Ok(archive) = archives::open_existing(url) else { return Ok(Vec::new()) };
     reading.recognise(&*archive)?;

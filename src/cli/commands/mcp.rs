@@ -35,7 +35,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// What the server needs; `ctxc client ask` needs the same.
+    /// The settings of the server, which `ctxc client ask` needs too.
     pub(super) fn settings(self, context: &Context<'_>) -> Result<ServerSettings, CommandError> {
         let environment = context.environment;
         let places = environment.places()?;
@@ -44,7 +44,7 @@ impl Args {
                 return Err(CommandError::usage(anyhow!("the session cannot be standard input: the client uses it"))
                     .hint("use a path, a session id, or `latest`"));
             }
-            // The folder from which it was named may not be there later.
+            // The current folder may change later.
             Some(Found::File { path, .. }) => Some(std::path::absolute(&path).unwrap_or(path)),
             None => None,
         };
@@ -63,7 +63,7 @@ impl Args {
             pruning: ProtectArgs::default().usual_stage(&environment.config),
             clip: (environment.config.summarization.clip_first, environment.config.summarization.clip_last),
             meaning: MeaningArgs::beside(&self.engine).resolve(environment),
-            // All but compacting goes on without an engine.
+            // Everything except compacting works without an engine.
             compacting: self.summarizing.resolve(self.engine, environment),
         })
     }

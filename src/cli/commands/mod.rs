@@ -1,4 +1,4 @@
-//! One file for each verb: what it needs, and what it does.
+//! The verbs, one file each: the arguments, and the code that runs them.
 
 pub(crate) mod archive;
 pub(crate) mod batch;

@@ -1,4 +1,4 @@
-//! `ctxc` alone: how full the context of the newest session is, what fills it, and what would help most (W-01).
+//! `ctxc` without arguments: context usage of the newest session by kind, and the commands that would reduce it most (W-01).
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ pub(crate) fn run(of: Option<PathBuf>, context: &Context<'_>) -> Result<(), Comm
     context.print_about(About::Usage(&overview.read, overview.context), &overview, text)
 }
 
-/// What uses the context: unattributed content first, then by kind, then the results of each tool.
+/// Context usage: unattributed content first, then by kind, then by tool.
 fn usage(stats: &Stats, calibration: &Calibration, reading: &Reading) -> Vec<Usage> {
     let (index, chain) = (&reading.index, &reading.chain);
     let sum = |is_counted: &dyn Fn(Kind, Flags) -> bool| -> Tokens {
@@ -96,15 +96,15 @@ fn usage(stats: &Stats, calibration: &Calibration, reading: &Reading) -> Vec<Usa
     rows
 }
 
-/// The commands that would save most, with what each saves.
+/// The commands that would save most, with the savings.
 fn advice(figures: &Figures, stats: &Stats, calibration: &Calibration) -> Vec<Advice> {
-    /// How many are told.
+    /// The maximum number of commands.
     const N_TOLD: usize = 3;
     let now = stats.tokens.calibrated;
     let half = Tokens(stats.window.0 / 2);
     let thinking = stats.parts.iter().find(|row| row.part == Part::Thinking).map_or(0, |row| row.tokens.chars4.0);
     let scaled = |tokens: u64| calibration.scale(Tokens(tokens));
-    // Rounded up, so that results alone reach it, whatever else follows from removing them.
+    // Rounded up, so that removing results reaches it regardless of its consequences.
     let masked = (now.saturating_sub(scaled(figures.removable())).0 + 150).next_multiple_of(100);
     let mut all = vec![
         Advice::new("ctxc fit", "fit half of the context window", now.saturating_sub(half)),
@@ -123,7 +123,7 @@ fn advice(figures: &Figures, stats: &Stats, calibration: &Calibration) -> Vec<Ad
             scaled(saved),
         ));
     }
-    // Less is not worth a command.
+    // Smaller savings are not worth a command.
     all.retain(|advice| advice.saves.0 > now.0 / 100);
     all.sort_by_key(|advice| Reverse(advice.saves));
     all.truncate(N_TOLD);

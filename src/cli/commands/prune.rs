@@ -1,4 +1,4 @@
-//! `ctxc prune`: remove superseded tool results, and what nobody needs any more.
+//! `ctxc prune`: remove superseded tool results, and other obsolete content.
 
 use crate::cli::args::{ExtraArgs, ProtectArgs, RewriteArgs, SelectArgs, SessionArg};
 use crate::cli::context::Context;

@@ -43,7 +43,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
         tool: args.tool,
         sort: args.sort,
         lists_messages: args.messages,
-        // The list is of use without an archive too.
+        // The list works without an archive too.
         archive: args.archive.url(context.environment).ok(),
     };
     let refs = list(&request, Reading::of(&source, context.ui)?)?;

@@ -1,4 +1,4 @@
-//! `ctxc restore`: restore what was removed: all of it, what one operation did, or single items.
+//! `ctxc restore`: restore removed content: all of it, that of one operation, or single items.
 
 use anyhow::anyhow;
 

@@ -1,4 +1,4 @@
-//! `ctxc restore ID --all` of a session whose file is gone: as it was kept, to where it was (N-10).
+//! `ctxc restore ID --all` for a session whose file is gone: writes the archived content to its former path (N-10).
 
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ pub(crate) fn run(gone: &KeptOnly, context: &Context<'_>) -> Result<(), CommandE
     Ok(())
 }
 
-/// Where its file was; where that folder is gone, the current project, with the folder that is gone.
+/// The former path; if its folder is gone, a path in the current project, with the missing folder.
 fn place(kept: &KeptSession, places: &Places) -> Result<(PathBuf, Option<PathBuf>), CommandError> {
     let folder = kept.path.as_deref().and_then(Path::parent);
     match (&kept.path, folder) {
@@ -92,7 +92,7 @@ fn write(
     let path = staged.commit(gone.existing)?;
     if session_id(&path).is_some() {
         let folder = sidecar_dir(&path);
-        // A result of ours has the files of its source until it is kept itself.
+        // A result of ctxc uses the files of its source until it is archived itself.
         for id in [kept.id.clone(), kept.source_id(archive)?] {
             if report.files == 0 {
                 report.files =
@@ -102,7 +102,7 @@ fn write(
     }
     if gone.output.is_none() && kept.path.as_ref() != Some(&path) {
         let moved = KeptSession { path: Some(path), ..kept.clone() };
-        // The session is back, whether that can be noted or not.
+        // The session is restored even if its new path cannot be recorded.
         if let Err(error) = archive.put_object(&moved.object()).and_then(|()| archive.commit()) {
             ui.warning(format_args!("the archive does not note where the session is now: cannot {error}"));
         }

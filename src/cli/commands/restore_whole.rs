@@ -1,4 +1,4 @@
-//! `ctxc restore --all`, `restore --op` and `ctxc undo`: the session without some of its operations (N-03, N-11).
+//! `ctxc restore --all`, `restore --op` and `ctxc undo`: rendering a session without some of its operations (N-03, N-11).
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -24,32 +24,32 @@ use ctxc_core::version::{Edits, History, Known, Version};
 use ctxc_store::{Archive, ArchiveError, Operation, hide_password};
 use ctxc_transcript::session::{Found, FoundBy};
 
-/// Which operations are undone.
+/// The operations to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
-    /// All that hold.
+    /// All effective ones.
     All,
-    /// The newest that is no undo and holds.
+    /// The newest effective one that is not an undo.
     Newest,
     /// The newest undo.
     NewestUndo,
-    /// The one of this id.
+    /// The one with this id.
     One(String),
 }
 
-/// Whether operations that cannot be without what is undone are undone with it.
+/// The handling of operations that depend on the undone ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Later {
-    /// They keep it from being undone.
+    /// They prevent the undo.
     Refuse,
     /// They are undone too.
     Undo,
 }
 
-/// Undoes operations of the session that `rewriting` names, by what the archive at `url` has of it.
+/// Undoes operations of the session that `rewriting` names, from the archive at `url`.
 ///
 /// # Errors
-/// When the archive does not know the session, when nothing is there to be undone, or when the result cannot be written.
+/// When the archive does not know the session, when there is nothing to undo, or when the result cannot be written.
 pub(crate) fn run(
     verb: &'static str,
     rewriting: &Rewriting,
@@ -84,7 +84,7 @@ pub(crate) fn run(
             without(verb, work, archives::open_existing(url)?, which, &ids, context)
         }
         Err(error) if error.cause().is_some_and(ApplyError::starts_with_reply) => {
-            // What comes back answers something that a later operation left out, or summarized.
+            // The restored content answers messages that a later operation removed or summarized.
             let removing = history.removing_after(&ids);
             let ([_, ..], [first, ..]) = (removing.as_slice(), ids.as_slice()) else { return Err(error) };
             if later == Later::Refuse {
@@ -103,12 +103,11 @@ pub(crate) fn run(
     }
 }
 
-/// Whether the archive cannot be written, which keeps nobody from taking out of it what it has.
+/// Whether the archive cannot be written, which does not prevent restoring from it.
 fn is_of_writing(error: &CommandError) -> bool {
     error.cause().is_some_and(ArchiveError::is_of_writing)
 }
 
-/// Writes the session of `work` without the operations `ids`.
 fn without(
     verb: &'static str,
     work: OpenSession<'_>,
@@ -184,13 +183,13 @@ fn has_lost_past(reading: &Reading, archive: &dyn Archive) -> Result<bool, Comma
     Ok(state_has_placeholder(archive, &known.state).map_err(ApplyError::from)?)
 }
 
-/// The ids of the operations that are undone; none where none holds.
+/// The ids of the operations to undo; empty if none is effective.
 fn chosen(which: &Which, later: Later, history: &History, archive: &dyn Archive) -> Result<Vec<String>, CommandError> {
     let does = |operation: &&Edits| operation.undoes.is_empty();
     let ids: Vec<String> = match which {
         Which::All => history.standing().filter(does).map(|operation| operation.operation.clone()).collect(),
         Which::Newest => {
-            // What answers a call that was under way is no operation of anybody.
+            // The archive does not list operations that only answered a running call.
             let mut newest = None;
             for operation in history.standing().rev().filter(does) {
                 if archive.operation(&operation.operation)?.is_some() {
@@ -240,7 +239,7 @@ fn chosen(which: &Which, later: Later, history: &History, archive: &dyn Archive)
     }
 }
 
-/// What undoing the operations `ids` means for what they cut.
+/// The effect of undoing the operations `ids` on the items that they cut.
 fn report(
     work: &OpenSession<'_>,
     ids: &[String],
@@ -280,7 +279,7 @@ fn report(
     Ok(report)
 }
 
-/// The first operation of the session that the archive lists, whether it holds or not.
+/// The first operation of the session that the archive lists, effective or not.
 fn first_listed(history: &History, archive: &dyn Archive) -> Result<Option<Operation>, CommandError> {
     for operation in history.operations() {
         if let Some(operation) = archive.operation(&operation.operation)? {
@@ -290,8 +289,8 @@ fn first_listed(history: &History, archive: &dyn Archive) -> Result<Option<Opera
     Ok(None)
 }
 
-/// Whether the file at `path` is what `of` becomes with the operations of `result`: the same session, with the same edits,
-/// and nothing behind it. `None` where there is no file.
+/// Whether the file at `path` is `of` after the operations of `result`: the same session, with the same edits, and nothing
+/// appended. `None` if there is no file.
 fn is_result(path: &Path, of: &Reading, result: &History, archive: &dyn Archive, ui: &Ui) -> Option<bool> {
     if !path.is_file() {
         return None;
@@ -308,7 +307,7 @@ fn is_result(path: &Path, of: &Reading, result: &History, archive: &dyn Archive,
     Some(is_same_session && !reading.has_grown() && (is_source || reading.past.history.is_same(result)))
 }
 
-/// Redoes an undo that wrote nothing, since the file before was still there: goes on with the file that was undone.
+/// Redoes an undo that wrote nothing because the earlier file still existed: continues with the file that was undone.
 fn redo_by_name(
     verb: &'static str,
     work: &OpenSession<'_>,
@@ -348,8 +347,8 @@ fn no_archive(verb: &str, url: &str) -> CommandError {
         .hint("use --archive if another archive was used")
 }
 
-/// Refuses a session of which the archive knows no more than the beginning: what stands behind that may be a client's, or the
-/// result of an operation that the archive does not know.
+/// Refuses a session of which the archive only has the beginning: the rest may be from a client, or the result of an operation
+/// that the archive does not know.
 fn refuse_unless_whole(reading: &Reading) -> Result<(), CommandError> {
     let (name, n_lines) = (&reading.name, reading.index.n_lines());
     let is_part = |known: &&Known| known.version.is_none() && known.state.n_lines() < n_lines;
@@ -361,7 +360,7 @@ fn refuse_unless_whole(reading: &Reading) -> Result<(), CommandError> {
     .hint("use --archive if another archive was used"))
 }
 
-/// A session of which no operation holds.
+/// Reports a session without effective operations.
 fn nothing_to_undo(
     verb: &'static str,
     work: &OpenSession<'_>,

@@ -1,4 +1,4 @@
-//! `ctxc run`: several steps on one session, in one reading, one writing and one operation.
+//! `ctxc run`: several steps on one session, as a single operation.
 
 use std::path::PathBuf;
 
@@ -42,7 +42,7 @@ Examples:
   ctxc run --plan plan.toml
   ctxc run session.jsonl --steps prune,compress,truncate --bands 0-50:compress --target-tokens 90000";
 
-/// The bands that are compressed where none are named.
+/// The bands to compress by default.
 const BANDS: &str = "0-80:compress";
 
 #[derive(Debug, clap::Args)]
@@ -112,7 +112,7 @@ enum PresetName {
     Aggressive,
 }
 
-/// The engine; where no stage shortens a text, nothing has to be configured for one.
+/// The engine; no configuration is needed if no stage shortens texts.
 fn engine_of(shortens: bool, typed: EngineArgs, context: &Context<'_>) -> Result<EngineChoice, CommandError> {
     if shortens { typed.resolve(context.environment) } else { Ok(EngineChoice::Extract) }
 }
@@ -146,7 +146,7 @@ impl Args {
         let window = summarizing.window();
         let compacting = if steps.contains(&Step::Compact) {
             let mut compacting = summarizing.resolve(engine.clone(), context.environment)?;
-            // Towards a target, and with `--force`, the size of the context does not matter.
+            // With a target or `--force`, the size of the context does not matter.
             if self.what.target_tokens.is_some() || self.rewrite.is_forced() {
                 compacting.budget = None;
             }
@@ -186,7 +186,7 @@ impl Args {
         }
     }
 
-    /// The stages that prune: as was said, or as presets do it, one after the other towards a target.
+    /// The pruning stages: those of the options, or the presets in sequence towards a target.
     fn prunings(&self, context: &Context<'_>) -> Result<Vec<PruneStage>, CommandError> {
         let protections = self.protect.stage(&context.environment.config);
         let preset = self.what.preset.map(|preset| match preset {
@@ -204,7 +204,7 @@ impl Args {
         let presets = Preset::ALL
             .into_iter()
             .filter(|&preset| if self.what.target_tokens.is_some() { preset <= last } else { preset == last });
-        // What is said beside a preset goes before what it says.
+        // Options take precedence over the preset.
         let stage = |preset: Preset| {
             let stage = preset.stage(protections.clone());
             let stage = if self.select.is_typed() { self.select.put_in(stage)? } else { stage };
@@ -248,27 +248,27 @@ struct RunRequest {
     rewriting: Rewriting,
     stages: Vec<StageSpec>,
     engine: EngineChoice,
-    /// How the conversation is compacted; nothing where no stage compacts.
+    /// The settings of compactions; `None` if no stage compacts.
     compacting: Option<Compacting>,
-    /// What the context shall come below; stages that are not needed for it are left out.
+    /// The size to get below; stages that are not needed for it are skipped.
     target: Option<Tokens>,
-    /// The session that a plan was made for.
+    /// The fingerprint of the session that the plan was made for.
     fingerprint: Option<String>,
 }
 
-/// A stage that was asked for.
+/// A requested stage.
 #[derive(Clone, Debug)]
 enum StageSpec {
-    /// As a plan file or the options say.
+    /// A stage from a plan file or the options.
     Stage(Stage),
-    /// Compact the conversation, as is configured for its context window.
+    /// Compact the conversation with the settings for its context window.
     Compact,
-    /// Truncate it to a size.
+    /// Truncate the conversation to this size.
     Truncate(Target),
 }
 
 impl StageSpec {
-    /// The stage in a context window of `window`, in which the conversation is compacted as `summaries` say.
+    /// The stage for a context window of `window`, with `summaries` for a compaction.
     fn stage(&self, window: Tokens, summaries: Option<&Summaries>) -> Option<Stage> {
         match self {
             Self::Stage(stage) => Some(stage.clone()),
@@ -280,7 +280,7 @@ impl StageSpec {
     }
 }
 
-/// A plan whose comments behind items fit a terminal; unchanged for a file.
+/// A plan with comments shortened to fit a terminal; unchanged for a file.
 fn with_short_comments(plan: &str, look: Look) -> String {
     let line = |line: &str| if line.contains("},  # ") { look.line(line).into_owned() } else { line.to_owned() };
     plan.lines().fold(String::new(), |plan, it| plan + &line(it) + "\n")
@@ -297,7 +297,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     if request.rewriting.mode == Mode::Do {
         work.probe()?;
     }
-    // What follows from the edits takes a reading of the file to find: it is looked for where a target asks for it.
+    // Finding the consequences takes another pass over the file, so it is only done for a target.
     let sizes = if request.target.is_some() { Sizes::WithWhatFollows } else { Sizes::OfStages };
     let window = work.calibration.window;
     let summaries = request.compacting.as_ref().map(|compacting| compacting.in_window(window));

@@ -1,4 +1,4 @@
-//! `ctxc show`: show messages as people read them.
+//! `ctxc show`: show the messages of a session.
 
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
@@ -24,7 +24,7 @@ Examples:
   ctxc show latest --search \"connection refused\" --full
   ctxc show session.jsonl --turn 3 --json";
 
-/// How many messages are shown where nothing says which.
+/// The default number of messages.
 const LAST: usize = 20;
 
 #[derive(Debug, clap::Args)]
@@ -137,7 +137,7 @@ fn show_line(reading: Reading, line: LineNo, length: Length, context: &Context<'
     Ok(())
 }
 
-/// `text` as it is compared: in lower case, with single spaces.
+/// `text` in the form for comparison: in lower case, with single spaces.
 fn folded(text: &str) -> String {
     on_one_line(&text.to_lowercase())
 }

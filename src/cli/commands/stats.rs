@@ -30,7 +30,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
     let source = args.session.find(context)?;
-    // Statistics go on without an archive, also where there is no home folder for one.
+    // Statistics work without an archive, even without a home folder for one.
     let archive = args.archive.url(context.environment).ok();
     let bands: Bands = args.bands.as_deref().unwrap_or_default().parse().map_err(CommandError::usage)?;
     context.probe_report(source.path())?;

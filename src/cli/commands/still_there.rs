@@ -1,4 +1,4 @@
-//! An undo or redo that writes nothing, because the file that it would write is still there (N-03, W-14).
+//! An undo or redo that writes nothing because the file that it would write still exists (N-03, W-14).
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -22,8 +22,8 @@ use ctxc_core::version::{Edits, Version};
 use ctxc_store::{Archive, ArchiveError, FileRef, Operation, Operations};
 use ctxc_transcript::session::session_id;
 
-/// Goes on with the file at `path`, which is what `edits` make of the session of `work`: notes them in the archive, makes the
-/// file the newest session, and prints `report`. A dry run only prints.
+/// Continues with the file at `path`, the result of `edits` on the session of `work`: records the edits in the archive, makes
+/// the file the newest session, and prints `report`. A dry run only prints.
 ///
 /// # Errors
 /// When the report cannot be printed.
@@ -52,8 +52,8 @@ pub(super) fn go_on_with(
     Ok(())
 }
 
-/// Notes in the archive that operations were undone, though nothing is written: they saved nothing (W-08). An archive that
-/// cannot be written is no error.
+/// Records in the archive that operations were undone although nothing was written, so that their savings do not count (W-08).
+/// Errors of the archive are ignored.
 fn note_undone(verb: &str, edits: &Edits, reading: &Reading, source: &Path, rewriting: &Rewriting, ui: &Ui) {
     let Keep::In(url) = &rewriting.keep else { return };
     let Some(known) = &reading.past.known else { return };
@@ -84,10 +84,10 @@ fn note_undone(verb: &str, edits: &Edits, reading: &Reading, source: &Path, rewr
     }
 }
 
-/// Makes the session at `path` newer than `undone`, and than all others that are at rest, so that `latest` and the client go on
-/// with it. With the time of this moment it would look as if a client wrote to it; a time that is later stays.
+/// Makes the session at `path` newer than `undone` and than all other idle sessions, so that `latest` and the client use it.
+/// The current time would look like a running client; a later time stays.
 fn make_newest(path: &Path, undone: Option<&Path>, ui: &Ui) {
-    /// File systems keep times to the second or two.
+    /// The resolution of some file systems.
     const STEP: Duration = Duration::from_secs(2);
     let raise = || -> std::io::Result<()> {
         let at_rest = SystemTime::now() - Duration::from_secs(REST);
@@ -112,7 +112,7 @@ fn set_modified(path: &Path, time: SystemTime) -> std::io::Result<()> {
     File::options().append(true).open(path)?.set_modified(time)
 }
 
-/// The newest undo that went on with the file at `path`, unless it was redone since, and the file that it undid.
+/// The newest undo that continued with the file at `path`, unless it was redone since, and the file that it undid.
 ///
 /// # Errors
 /// When the archive cannot be read.

@@ -1,4 +1,4 @@
-//! `ctxc undo`: the session without its newest operation, or without another.
+//! `ctxc undo`: undo the newest operation of a session, or another one.
 
 use anyhow::anyhow;
 

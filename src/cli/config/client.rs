@@ -1,4 +1,4 @@
-//! The section `[client]`: what ctxc does inside Claude Code (C-02).
+//! The section `[client]`: the behavior of ctxc inside Claude Code (C-02).
 
 use anyhow::anyhow;
 use serde::{Deserialize, Serialize};
@@ -11,11 +11,11 @@ use crate::session::options::Share;
 pub(crate) struct Client {
     /// The part of the context window that a compaction in the client may leave in use.
     pub(crate) target: f64,
-    /// The part of the context window from which on a conversation is compacted unasked (C-05); nothing for never.
+    /// The part of the context window at which a conversation is compacted automatically (C-05); `None` for never.
     pub(crate) auto: Option<String>,
-    /// Whether the sessions of the client are kept when they end.
+    /// Whether sessions of the client are stored when they end.
     pub(crate) keep: bool,
-    /// What each compaction in the client follows, like what is typed after `/compact`.
+    /// Instructions for each compaction in the client, like those typed after `/compact`.
     pub(crate) instructions: Vec<String>,
 }
 
@@ -36,10 +36,10 @@ impl Client {
         self.auto().map(drop)
     }
 
-    /// The part of the context window from which on a conversation is compacted unasked.
+    /// The part of the context window at which a conversation is compacted automatically.
     ///
     /// # Errors
-    /// When it is no part.
+    /// When the value is not a part.
     pub(crate) fn auto(&self) -> Result<Option<Share>, CommandError> {
         let auto = self.auto.as_deref().map(str::parse).transpose();
         auto.map_err(|error: String| CommandError::usage(anyhow!("client.auto {error}")))

@@ -16,7 +16,7 @@ use crate::session::error::CommandError;
 use crate::terminal::interrupt::while_waiting;
 use ctxc_engine::http::Key as ApiKey;
 
-/// The name of the file, in a project and in the folder of the user's configuration.
+/// The name of the file in a project and in the user's configuration folder.
 const FILE: &str = "ctxc.toml";
 
 /// Where a value comes from.
@@ -47,19 +47,19 @@ impl Display for Source {
 #[derive(Clone, Debug)]
 pub(crate) struct Layer {
     pub(crate) source: Source,
-    /// The values by the names of their keys, those of a section with its name before them.
+    /// The values by name of the key, including the name of its section.
     pub(super) table: Table,
-    /// The keys of servers, of which the table only says that they are set.
+    /// The keys of servers; the table only has [`SET`] for them.
     secrets: BTreeMap<&'static str, ApiKey>,
-    /// The variables that keys of servers are to be read from, and that are not set.
+    /// The unset variables that keys of servers are to be read from.
     missing: BTreeMap<&'static str, String>,
 }
 
 impl Layer {
-    /// The layers of the user, the strongest first: the environment by `variable`, and the file in `user_folder`.
+    /// The layers of the user, strongest first: the environment through `variable`, and the file in `user_folder`.
     ///
     /// # Errors
-    /// When the file cannot be read, or one of them sets a key that there is not.
+    /// When the file cannot be read, or one of them sets an unknown key.
     pub(crate) fn of_user(
         variable: &impl Fn(&str) -> Option<OsString>,
         user_folder: Option<&Path>,
@@ -71,10 +71,10 @@ impl Layer {
         Ok(layers)
     }
 
-    /// The layer of the project: its file in `cwd` or the nearest folder above it; `None` where there is none but the user's.
+    /// The layer of the project: the file in `cwd` or the nearest folder above it; `None` if there is none except the user's.
     ///
     /// # Errors
-    /// When the file cannot be read, or sets a key that there is not or that it may not set.
+    /// When the file cannot be read, or sets a key that is unknown or not allowed in a project.
     pub(crate) fn of_project(
         variable: &impl Fn(&str) -> Option<OsString>,
         cwd: &Path,
@@ -168,7 +168,7 @@ impl Layer {
         Ok(Some(layer))
     }
 
-    /// Takes `text`, which stands at `place`, for the key of a server, or for the name of the variable that has it.
+    /// Sets the key of a server to `text` from `place`, or to the value of the variable that `text` names.
     fn set_secret(
         &mut self,
         key: Key,
@@ -191,41 +191,41 @@ impl Layer {
         Ok(())
     }
 
-    /// The key of a server that it sets by the key called `name`.
+    /// The key of a server that the layer sets under `name`.
     pub(crate) fn secret(&self, name: &str) -> Option<&ApiKey> {
         self.secrets.get(name)
     }
 
-    /// The variable, not set, that the key called `name` is to be read from.
+    /// The unset variable that the key called `name` is to be read from.
     pub(crate) fn missing(&self, name: &str) -> Option<&str> {
         self.missing.get(name).map(String::as_str)
     }
 
-    /// Whether it has a value for the key called `name`.
+    /// Whether the layer sets the key called `name`.
     pub(crate) fn sets(&self, name: &str) -> bool {
         self.table.contains_key(name)
     }
 
-    /// Whether it sets the key called `name` to the text `value`.
+    /// Whether the layer sets the key called `name` to the text `value`.
     pub(crate) fn says(&self, name: &str, value: &str) -> bool {
         self.table.get(name).and_then(Value::as_str) == Some(value)
     }
 
-    /// Whether it sets the key called `name` to `true`.
+    /// Whether the layer sets the key called `name` to `true`.
     pub(crate) fn is_true(&self, name: &str) -> bool {
         self.table.get(name).and_then(Value::as_bool) == Some(true)
     }
 
-    /// The error of a value that it has wrong.
+    /// The error of an invalid value in the layer.
     pub(super) fn wrong(&self, problem: &str) -> CommandError {
         CommandError::usage(anyhow!("invalid configuration in {}: {problem}", self.source))
     }
 }
 
-/// What is shown of a key.
+/// The value shown for a key of a server.
 pub(crate) const SET: &str = "(set)";
 
-/// The error of a key that there is not.
+/// The error of an unknown key.
 fn unknown(name: &str, place: &str) -> CommandError {
     let error = CommandError::usage(anyhow!("invalid configuration in {place}: unknown key {name:?}"));
     let distance = |key: &str| strsim::damerau_levenshtein(key, name);
@@ -246,12 +246,12 @@ fn unknown(name: &str, place: &str) -> CommandError {
     }
 }
 
-/// The key that stands at `place`.
+/// The key of a server from the value at `place`.
 fn secret(text: &str, place: &str) -> Result<ApiKey, CommandError> {
     text.parse().map_err(|error| CommandError::usage(anyhow::Error::new(error).context(format!("read {place}"))))
 }
 
-/// A number as TOML has it, whole or with a point.
+/// A number in TOML, integer or float.
 fn number(text: &str) -> Option<Value> {
     let whole = text.trim().parse().ok().map(Value::Integer);
     whole.or_else(|| text.trim().parse().ok().filter(|number: &f64| number.is_finite()).map(Value::Float))

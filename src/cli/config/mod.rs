@@ -1,4 +1,4 @@
-//! The configuration: `ctxc.toml` of the project, that of the user, and variables of the environment (U-04).
+//! The configuration: `ctxc.toml` of the project and of the user, and environment variables (U-04).
 
 mod client;
 mod embeddings;

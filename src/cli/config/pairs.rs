@@ -1,4 +1,4 @@
-//! A file of the configuration as pairs of keys and values.
+//! A configuration file as pairs of keys and values.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use toml::{Spanned, Value};
 
 use super::key::Key;
 
-/// A value, and the key that it is for.
+/// A value and its key.
 #[derive(Clone, Debug)]
 pub(super) struct Pair {
-    /// The name of the key, that of its section before it.
+    /// The name of the key, including that of its section.
     pub(super) name: String,
-    /// The byte at which it stands.
+    /// The position of the key in the file, in bytes.
     pub(super) at: usize,
     pub(super) value: Value,
 }
 
-/// The pairs of `text` by the names of their keys, those of sections one by one.
+/// The pairs of `text`, with sections flattened.
 pub(super) fn pairs(text: &str) -> Result<Vec<Pair>, toml::de::Error> {
     let top: BTreeMap<Spanned<String>, Spanned<Value>> = toml::from_str(text)?;
     let mut pairs = Vec::new();
@@ -37,7 +37,7 @@ pub(super) fn pairs(text: &str) -> Result<Vec<Pair>, toml::de::Error> {
     Ok(pairs)
 }
 
-/// Where the keys of `section` stand: a value that was read no longer knows it of those within it.
+/// The positions of the keys of `section`, which parsed values do not have.
 fn places(text: &str, section: &str) -> Result<BTreeMap<String, usize>, toml::de::Error> {
     let document = DeTable::parse(text)?;
     let found = document.get_ref().iter().find(|(name, _)| *name.get_ref() == section);

@@ -1,4 +1,4 @@
-//! The section `[summarization]`: how messages are summarized (F-10).
+//! The section `[summarization]`: settings of summaries (F-10).
 
 use std::path::PathBuf;
 
@@ -9,35 +9,35 @@ use crate::session::error::CommandError;
 use crate::session::options::EngineName;
 use ctxc_core::plan::CompactStage;
 
-/// A summary of fewer tokens says nothing.
+/// The minimum size of a summary, in tokens: shorter ones are useless.
 pub(crate) const LEAST_TOKENS: u64 = 16;
 
 /// The values of the section.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Summarization {
-    /// What summarizes; without a word `chat` where the section names a server, a key or a model, else the main engine.
+    /// The engine; the default is `chat` if the section names a server, a key or a model, else the main engine.
     pub(crate) engine: Option<EngineName>,
-    /// The server that is asked; without one the main server.
+    /// The base URL of the server; the default is the main server.
     pub(crate) base_url: Option<String>,
-    /// That its key is set.
+    /// [`super::layer::SET`] if the key of the server is set.
     pub(crate) api_key: Option<String>,
-    /// The model that is asked; without one those of the main engine.
+    /// The model; the default are those of the main engine.
     pub(crate) model: Option<String>,
-    /// How many messages are summarized at a time.
+    /// The number of messages per summary.
     pub(crate) chunk_size: u64,
-    /// How many of the newest messages stay as they are.
+    /// The number of newest messages to keep.
     pub(crate) keep_recent: u64,
-    /// The most that a summary may have, prompts included; without it, 2 % of the context window beside the prompts.
+    /// The maximum size of a summary, prompts included; the default is 2 % of the context window, prompts excluded.
     pub(crate) max_summary_tokens: Option<u64>,
-    /// How many of the earliest summaries are shown.
+    /// The number of earliest summaries to show.
     pub(crate) clip_first: u32,
-    /// How many of the latest.
+    /// The number of latest summaries to show.
     pub(crate) clip_last: u32,
-    /// The part of the context window from which on there is something to compact.
+    /// The part of the context window above which a conversation is compacted.
     pub(crate) context_budget: f64,
-    /// The file with what a model is told instead of the default.
+    /// The file with the prompt that replaces the default.
     pub(crate) prompt: Option<PathBuf>,
-    /// Who summarizes.
+    /// The persona of the summarizing model.
     pub(crate) persona: String,
 }
 
@@ -61,13 +61,13 @@ impl Default for Summarization {
 }
 
 impl Summarization {
-    /// What summarizes, where the section says it.
+    /// The engine, if the section determines it.
     pub(crate) fn engine(&self) -> Option<EngineName> {
         let names_server = self.base_url.is_some() || self.api_key.is_some() || self.model.is_some();
         self.engine.or_else(|| names_server.then_some(EngineName::Chat))
     }
 
-    /// The stage that compacts, before the context window is known.
+    /// The compaction stage before the context window is known.
     pub(crate) fn stage(&self) -> CompactStage {
         let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         let (chunk_size, keep_recent) = (size(self.chunk_size), size(self.keep_recent));
@@ -82,7 +82,7 @@ impl Summarization {
         }
     }
 
-    /// Refuses what makes no sense.
+    /// Refuses invalid values.
     pub(super) fn validate(&self) -> Result<(), CommandError> {
         let refuse = |what: String| Err(CommandError::usage(anyhow!("{what}")));
         if self.chunk_size == 0 {

@@ -18,62 +18,62 @@ use crate::session::quantity;
 use ctxc_engine::Price;
 use ctxc_transcript::text::Tokens;
 
-/// The value of every key.
+/// The values of all keys.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Config {
-    /// The URL of the archive; without one it is a file in the user's data folder.
+    /// The URL of the archive; the default is a file in the user's data folder.
     pub(crate) archive: Option<String>,
-    /// Whether whole sessions go to an archive on a server without a question.
+    /// Whether complete sessions are stored in an archive on a server without asking.
     pub(crate) keep_on_server: bool,
-    /// At which size of the archive its user is warned, such as `2GB`; nothing is dropped for it.
+    /// The size of the archive, such as `2GB`, above which the user is warned; nothing is dropped.
     pub(crate) keep_max: Option<String>,
-    /// What shortens texts; without a word it follows from what is configured.
+    /// The engine that shortens texts; the default depends on the other keys.
     pub(crate) engine: Option<EngineName>,
-    /// The server that is asked.
+    /// The base URL of the server.
     pub(crate) base_url: Option<String>,
-    /// That its key is set.
+    /// [`super::layer::SET`] if the key of the server is set.
     pub(crate) api_key: Option<String>,
-    /// The model that is asked.
+    /// The model for texts.
     pub(crate) model: Option<String>,
     /// The model for long texts.
     pub(crate) large_model: Option<String>,
-    /// The most that a run may cost, in USD.
+    /// The maximum cost of a run, in USD.
     pub(crate) max_cost: Option<f64>,
-    /// The most calls under way at a time.
+    /// The maximum number of concurrent calls.
     pub(crate) concurrency: u32,
-    /// The most calls for one text.
+    /// The maximum number of calls for one text.
     pub(crate) attempts: u32,
-    /// How long the first call for a text may take, in seconds.
+    /// The timeout of the first call for a text, in seconds.
     pub(crate) timeout: f64,
-    /// By how much longer each of the next two.
+    /// The increase of the timeout for each of the next two calls, in seconds.
     pub(crate) timeout_step: f64,
-    /// The most calls in a minute.
+    /// The maximum number of calls per minute.
     pub(crate) rpm: Option<u32>,
-    /// How tokens are estimated; without a word it follows the purpose.
+    /// The estimate of tokens; the default depends on the purpose.
     pub(crate) tokens: Option<Estimate>,
-    /// Texts of fewer tokens are not compressed.
+    /// The minimum size of texts to compress, in tokens.
     pub(crate) min_tokens: u64,
-    /// How many of the newest turns are left alone.
+    /// The number of newest turns to protect.
     pub(crate) protect_turns: u64,
-    /// How many of the newest steps keep their tool results.
+    /// The number of newest steps whose tool results are protected.
     pub(crate) protect_steps: u64,
     /// Tools whose results are never pruned.
     pub(crate) protected_tools: Vec<String>,
     /// Files whose reads and edits are never pruned, as globs.
     pub(crate) protected_files: Vec<String>,
-    /// The context window of the model, in tokens; without it what the session tells.
+    /// The context window of the model, in tokens; the default is derived from the session.
     pub(crate) context_window: Option<u64>,
     /// The part of the window that may be full.
     pub(crate) threshold: f64,
-    /// The part of that which truncation leaves.
+    /// The part of that size that a truncation leaves.
     pub(crate) headroom: f64,
-    /// What models cost, before what the built-in table says.
+    /// The prices of models, which take precedence over the built-in table.
     pub(crate) prices: BTreeMap<String, Price>,
-    /// How messages are summarized.
+    /// The section `[summarization]`.
     pub(crate) summarization: Summarization,
-    /// Who is asked what entries mean.
+    /// The section `[embeddings]`.
     pub(crate) embeddings: Embeddings,
-    /// What ctxc does inside Claude Code.
+    /// The section `[client]`.
     pub(crate) client: Client,
 }
 
@@ -123,10 +123,10 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What `layers`, the strongest first, come to.
+    /// The values that result from `layers`, strongest first.
     ///
     /// # Errors
-    /// When one of them has a value of the wrong form; the message names the layer.
+    /// When a layer has an invalid value; the message names the layer.
     pub(crate) fn of(layers: &[Layer]) -> Result<Self, CommandError> {
         let mut table = Table::try_from(Self::default()).map_err(CommandError::usage)?;
         for layer in layers.iter().rev() {
@@ -144,7 +144,7 @@ impl Config {
                 return Err(CommandError::usage(anyhow!("{name} must be above 0 and at most 1, not {part}")));
             }
         }
-        // As doubles: each limit is far below 2^52.
+        // As floats, which are exact: each limit is far below 2^52.
         let timeouts = [("timeout", self.timeout, 0.001), ("timeout_step", self.timeout_step, 0.0)];
         for (name, seconds, least) in timeouts {
             if !(least..=86_400.0).contains(&seconds) {
@@ -176,17 +176,17 @@ impl Config {
         self.client.validate()
     }
 
-    /// The context window that is configured; without it what the session tells (W-04).
+    /// The configured context window; `None` if the session decides (W-04).
     pub(crate) fn window(&self) -> Option<Tokens> {
         self.context_window.map(Tokens)
     }
 
-    /// At how many bytes of the archive its user is warned (N-13).
+    /// The size of the archive, in bytes, above which the user is warned (N-13).
     pub(crate) fn keep_max(&self) -> Option<u64> {
         quantity::size(self.keep_max.as_ref()?).ok()
     }
 
-    /// Every key with its value, and where that comes from; a key without a value has none.
+    /// All keys with their values, if they have one, and the sources of these.
     pub(crate) fn rows(layers: &[Layer]) -> Result<Vec<Row>, CommandError> {
         let defaults = Table::try_from(Self::default()).map_err(CommandError::usage)?;
         let rows = KEYS.iter().map(|key| {
@@ -201,17 +201,17 @@ impl Config {
     }
 }
 
-/// Leaves in a project's layer only what is more careful than what the layers below it say: its limits where they are
-/// lower, what stays where it is more, and its lists together with theirs.
+/// Restricts the project's layer to values that are more careful than those of the weaker layers: lower limits, higher
+/// minimums, and lists added to theirs.
 pub(crate) fn keep_careful(layers: &mut [Layer]) {
     let Some(at) = layers.iter().position(|layer| matches!(layer.source, Source::Project(_))) else { return };
     let Some((project, weaker)) = layers.get_mut(at..).and_then(<[Layer]>::split_first_mut) else { return };
-    // A default that is no table has no keys.
+    // A default that is not a table has no keys.
     let defaults = Table::try_from(Config::default()).unwrap_or_default();
     for key in KEYS {
         let Some(value) = project.table.get(key.name) else { continue };
         let otherwise = weaker.iter().find_map(|layer| layer.table.get(key.name)).or_else(|| get(&defaults, key.name));
-        // What is no number at all is refused later, with its layer.
+        // A value that is not a number is refused later, with the name of its layer.
         let numbers = amount(value).zip(otherwise.and_then(amount));
         let is_careful = match key.scope {
             Scope::Anywhere | Scope::Personal | Scope::Adds => true,
@@ -234,7 +234,7 @@ fn amount(value: &Value) -> Option<f64> {
     value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
 }
 
-/// Sets the key called `name`, in its section where it is of one.
+/// Sets the key called `name`, in its section if it has one.
 fn set(table: &mut Table, name: &str, value: Value) {
     let Some((section, name)) = name.split_once('.') else {
         table.insert(name.to_owned(), value);
@@ -246,7 +246,6 @@ fn set(table: &mut Table, name: &str, value: Value) {
     }
 }
 
-/// The value of the key called `name`.
 fn get<'t>(table: &'t Table, name: &str) -> Option<&'t Value> {
     match name.split_once('.') {
         Some((section, name)) => table.get(section)?.as_table()?.get(name),

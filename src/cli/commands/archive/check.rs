@@ -1,4 +1,4 @@
-//! `ctxc archive check`: find damage, and put back what sessions and backups still have (L-14).
+//! `ctxc archive check`: find damage, and restore what sessions and backups still contain (L-14).
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -86,7 +86,7 @@ fn repair(path: &Path, damage: &Damage, url: &str, context: &Context<'_>) -> Res
         if !repair.lacks_lines() {
             break;
         }
-        // One that cannot be read has nothing to give.
+        // A file that cannot be read cannot help.
         let Ok(file) = File::open(file) else { continue };
         let mut lines = LineReader::new(BufReader::new(file));
         while let Ok(Some(line)) = lines.next_line() {
@@ -111,7 +111,7 @@ fn repair(path: &Path, damage: &Damage, url: &str, context: &Context<'_>) -> Res
 /// The files that the archive names, with their backups, and all other files of the client.
 fn sources(archive: &dyn Archive, context: &Context<'_>) -> (BTreeSet<PathBuf>, BTreeSet<PathBuf>) {
     let mut related = BTreeSet::new();
-    // What cannot be read of a damaged archive names nothing.
+    // Unreadable parts of a damaged archive name no files.
     for operation in archive.operations(Operations::All).unwrap_or_default() {
         related.extend(operation.source.path);
         related.extend(operation.output.path);
@@ -138,7 +138,7 @@ fn is_session_file(path: &Path) -> bool {
     path.to_string_lossy().ends_with(".jsonl") || path.extension().is_some_and(|extension| extension == "bak")
 }
 
-/// Stores the session in the file at `path` unless the archive has it; whether something was stored.
+/// Stores the session in the file at `path` unless the archive has it; returns whether it was stored.
 fn store_again(archive: &mut dyn Archive, path: &Path, context: &Context<'_>) -> Result<bool, CommandError> {
     let stored = (|| {
         let mut file = File::open(path)?;

@@ -1,4 +1,4 @@
-//! `ctxc archive copy`: copy everything into another archive that lacks it.
+//! `ctxc archive copy`: copy everything that another archive lacks into it.
 
 use std::ops::ControlFlow;
 
@@ -77,7 +77,7 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     archive.context.print(&report, format_args!("{to}\n"))
 }
 
-/// Whether both are one archive, however it was named.
+/// Whether both URLs lead to the same archive.
 fn is_same(left: &ArchiveUrl, right: &ArchiveUrl) -> bool {
     match (left, right) {
         (ArchiveUrl::Sqlite(left), ArchiveUrl::Sqlite(right)) => match (left.canonicalize(), right.canonicalize()) {
@@ -89,7 +89,7 @@ fn is_same(left: &ArchiveUrl, right: &ArchiveUrl) -> bool {
     }
 }
 
-/// An archive as errors name it.
+/// The archive as errors name it.
 fn place(url: &ArchiveUrl) -> String {
     match url {
         ArchiveUrl::Sqlite(path) => path.display().to_string(),

@@ -1,4 +1,4 @@
-//! `ctxc archive gc`: drop what has served its time, and give its space back.
+//! `ctxc archive gc`: drop expired records, and free their space.
 
 use std::path::{Path, PathBuf};
 
@@ -79,17 +79,17 @@ fn is_confirmed(counted: &Dropped, n_sessions: u64, archive: &OpenArchive<'_>) -
     archive.context.confirm(&question, &what, "use --dry-run to see what would be dropped")
 }
 
-/// Sessions with which nothing was done for long, with all that was made of them.
+/// Sessions without recent operations, with their versions.
 #[derive(Default)]
 struct OldSessions {
-    /// They go.
+    /// Sessions to drop.
     gone: Vec<Lineage>,
-    /// They stay, for this file is there and an operation on it can be undone.
+    /// Sessions to keep, each with an existing file on which an operation can be undone.
     spared: Vec<(Lineage, PathBuf)>,
 }
 
 impl OldSessions {
-    /// Those of `archive` with which nothing was done since `before`.
+    /// The sessions of `archive` without any change since `before`.
     fn find(archive: &dyn Archive, before: Timestamp) -> Result<Self, VersionError> {
         let mut old = Self::default();
         for lineage in lineages(archive)? {
@@ -117,7 +117,7 @@ impl OldSessions {
         sessions.map(|(session, path)| (session.id.as_str(), session.title.as_str(), path.as_path())).collect()
     }
 
-    /// Drops those that go, but for one that somebody has worked on since they were found.
+    /// Drops the sessions found, except those that have changed since.
     fn drop(&self, archive: &mut dyn Archive, before: Timestamp) -> Result<(), CommandError> {
         archive.claim()?;
         let now = Self::find(archive, before)?;

@@ -38,7 +38,7 @@ pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<(), Comma
         _ => None,
     };
     if let Some(batches) = named {
-        // Those that were summarized again since, and those of steps that were undone, do not hold for this session.
+        // Summaries that were combined or undone no longer belong to this session.
         if batches.is_empty() {
             archive.context.ui.hint("the transcript has no summaries; run without --session to list all");
         }

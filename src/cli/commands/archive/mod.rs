@@ -1,4 +1,4 @@
-//! `ctxc archive`: look into the archive, copy it, clean it up.
+//! `ctxc archive`: inspect the archive, copy it, clean it up.
 
 mod check;
 pub(crate) mod copy;

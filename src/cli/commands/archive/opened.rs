@@ -1,4 +1,4 @@
-//! An archive that is open, and what several verbs ask of it.
+//! An open archive, and the queries that several verbs share.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -46,13 +46,13 @@ fn kind() -> impl TypedValueParser<Value = Kind> {
     PossibleValuesParser::new(Kind::ALL.map(Kind::name)).try_map(|name| name.parse::<Kind>())
 }
 
-/// An archive that is looked into.
+/// An archive that is open for a verb.
 pub(super) struct OpenArchive<'a> {
-    /// Its URL as it was typed, without a password.
+    /// The URL as the user typed it, without a password.
     pub(super) url: String,
     pub(super) place: ArchiveUrl,
     pub(super) archive: Box<dyn Archive>,
-    /// Where sessions are looked for; nothing without a home.
+    /// The places to search for sessions; `None` without a home folder.
     places: Option<Places>,
     pub(super) context: &'a Context<'a>,
 }
@@ -70,7 +70,7 @@ impl<'a> OpenArchive<'a> {
 }
 
 impl OpenArchive<'_> {
-    /// Brings the index up to date, with progress where that takes long.
+    /// Updates the index, with progress if that takes long.
     pub(super) fn index(&mut self) -> Result<(), CommandError> {
         let ui = self.context.ui;
         let mut bar: Option<Progress> = None;
@@ -92,15 +92,15 @@ impl OpenArchive<'_> {
         Ok(Stopped::check(ui.stop())?)
     }
 
-    /// The names under which the archive knows the session `asked` and those that it was made from. A session whose
-    /// file is gone is known by its id.
+    /// The names under which the archive lists the session `asked` and its sources. A session without a file is identified by
+    /// its id.
     pub(super) fn sessions(&self, asked: &str, operations: &[Operation]) -> Result<Vec<String>, CommandError> {
         let missing = match self.places.as_ref().map(|places| session::find(asked, places)) {
             Some(Ok(found)) => return Ok(ancestors(&session_names(&input::open(&found)?)?, operations)),
             Some(Err(error)) => CommandError::from(error),
             None => anyhow!("no session matches {asked:?} in the archive").into(),
         };
-        // Summaries are kept under the id that their messages have, whatever the file was called.
+        // Summaries are stored under the session id of their messages, whatever the name of the file.
         let batches = self.archive.records(&RecordFilter { kind: Some(Kind::Batch), ..RecordFilter::default() })?;
         let summarized: Vec<String> = batches.into_iter().filter_map(|batch| batch.document.session).collect();
         let known: BTreeSet<&String> = operations
@@ -111,7 +111,7 @@ impl OpenArchive<'_> {
         let beginning: Vec<String> = known.into_iter().filter(|name| name.starts_with(asked)).cloned().collect();
         match beginning.as_slice() {
             [] => Err(missing),
-            // A whole id sorts before those that go on.
+            // An exact id sorts before longer ones with the same prefix.
             [first, _, ..] if first != asked => {
                 Err(CommandError::usage(anyhow!("session id {asked:?} is ambiguous: {}", beginning.join(", ")))
                     .hint("use a longer prefix"))
@@ -120,7 +120,7 @@ impl OpenArchive<'_> {
         }
     }
 
-    /// The batches that the session `asked` starts with, oldest first; `None` where it names none, or its file is gone.
+    /// The batches that the session `asked` starts with, oldest first; `None` if it names none, or its file is gone.
     pub(super) fn batches_of(&self, asked: &str) -> Result<Option<Vec<Hit>>, CommandError> {
         let Some(Ok(found)) = self.places.as_ref().map(|places| session::find(asked, places)) else { return Ok(None) };
         let reading = Reading::of(&found, self.context.ui)?;

@@ -1,4 +1,4 @@
-//! Which verb of `ctxc archive` is meant.
+//! The verbs of `ctxc archive`.
 
 use clap::Subcommand;
 

@@ -1,4 +1,4 @@
-//! `ctxc archive search`: find entries by their words, and by what they mean.
+//! `ctxc archive search`: find entries by words, and by meaning.
 
 use std::collections::HashSet;
 
@@ -49,7 +49,7 @@ pub(super) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     };
     query.sessions = &sessions;
     archive.index()?;
-    // A summary that went up in another one repeats it, unless summaries are what is asked for.
+    // A combined summary repeats the earlier ones, so these are omitted unless only summaries are searched.
     let merged = if args.narrow.kind.is_none() { merged_batches(&*archive.archive)? } else { HashSet::new() };
     query.limit = args.narrow.limit.saturating_add(u32::try_from(merged.len()).unwrap_or(u32::MAX));
     let (mut hits, meant) = meaning::find(&mut *archive.archive, &query, meaning.as_ref(), archive.context.ui)?;

@@ -1,4 +1,4 @@
-//! `ctxc archive show`: show an operation, an entry that was removed, or a record.
+//! `ctxc archive show`: show an operation, a removed entry, or a record.
 
 use std::io::Write;
 
@@ -70,7 +70,7 @@ fn line(digest: Digest, args: &Args, archive: &OpenArchive<'_>) -> Result<(), Co
     archive.context.print(&shown, &shown)
 }
 
-/// The error for what has gone since it was found.
+/// The error of an entry that was dropped after it was found.
 fn unknown(args: &Args, archive: &OpenArchive<'_>) -> CommandError {
     anyhow!("{} is no longer in {}", args.id, archive.url).into()
 }

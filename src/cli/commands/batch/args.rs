@@ -1,4 +1,4 @@
-//! What `ctxc batch` runs on each session.
+//! The arguments of `ctxc batch`: the command to run on each session.
 
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
@@ -25,7 +25,7 @@ Examples:
   ctxc batch --results pruned.ndjson prune --mask 5 < paths.txt
   echo '{\"path\": \"a.jsonl\", \"options\": [\"-o\", \"b.jsonl\"]}' | ctxc batch truncate --target-tokens 50k";
 
-/// The commands that work on one session and answer with one result.
+/// The commands that work on one session and print one result.
 const VERBS: [&str; 9] = ["stats", "check", "compress", "prune", "truncate", "compact", "fit", "keep", "export"];
 
 #[derive(Debug, clap::Args)]
@@ -45,7 +45,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Refuses what would be wrong for every session.
+    /// Refuses arguments that would fail for every session.
     pub(super) fn check(&self, context: &Context<'_>, runner: Runner) -> Result<(), CommandError> {
         let Self { verb, options, .. } = self;
         if !VERBS.contains(&verb.as_str()) {
@@ -59,7 +59,7 @@ impl Args {
             return Err(CommandError::usage(anyhow!("{option} names one file for all sessions"))
                 .hint("use one for each: {\"path\": \"a.jsonl\", \"options\": [\"-o\", \"b.jsonl\"]}"));
         }
-        // An option that is wrong for one session is wrong for all.
+        // An option that is invalid for one session is invalid for all.
         let typed = self.typed("session.jsonl".as_ref(), &[]);
         let checked = (runner.check)(&typed);
         let without = typed.get(..typed.len().saturating_sub(2)).unwrap_or_default();
@@ -78,17 +78,17 @@ impl Args {
         head.into_iter().chain(options).chain(["--".into(), path.to_owned()]).collect()
     }
 
-    /// How many sessions are worked on at a time.
+    /// The number of sessions processed at a time.
     pub(super) fn n_jobs(&self) -> usize {
         self.jobs.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get)
     }
 }
 
-/// How a command line is checked and run.
+/// Functions that check and run a command line.
 #[derive(Clone, Copy)]
 pub(crate) struct Runner {
-    /// Says what is wrong with it, where something is.
+    /// Returns the problem of a command line, if it has one.
     pub(crate) check: fn(&[OsString]) -> Result<(), String>,
-    /// Runs it; the `Ui` gets what it prints.
+    /// Runs a command line; its output goes to the `Ui`.
     pub(crate) run_one: fn(&[OsString], &Environment, &Ui) -> Result<Completion, ErrorReport>,
 }

@@ -1,4 +1,4 @@
-//! The sessions that are named on standard input, one a line. Lines are read as they come, so that a list may never end.
+//! The sessions on standard input, one a line. Lines are read as they arrive, so the list may be endless.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, Read};
@@ -6,22 +6,22 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-/// The longest line, in bytes: far above that of any path, so that what is no list is noticed.
+/// The maximum length of a line, in bytes: far above that of any path, so that other input is detected.
 const LONGEST: u64 = 1 << 20;
 
 /// A session to work on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Item {
-    /// Its path as it was given.
+    /// The path as it was given.
     pub(super) path: PathBuf,
-    /// Options for it alone, behind those for all.
+    /// The options for this session only, after those for all.
     pub(super) options: Vec<OsString>,
 }
 
-/// A line that names no session to work on, and why.
+/// A line that does not name a session to work on, and the problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BadLine {
-    /// The path that it names, where it does.
+    /// The path in the line, if it has one.
     pub(super) path: Option<PathBuf>,
     pub(super) problem: String,
 }
@@ -34,7 +34,7 @@ struct Object {
     options: Vec<String>,
 }
 
-/// Gives `take` each line of `input` until that returns `false`.
+/// Calls `take` with each line of `input` until it returns `false`.
 ///
 /// # Errors
 /// When `input` cannot be read, or a line is longer than 1 MiB.

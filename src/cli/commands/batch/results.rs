@@ -1,4 +1,4 @@
-//! Where the results of a batch go, and which of them are there already.
+//! The destination of the results of a batch, and the keys of earlier results in it.
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
@@ -12,33 +12,33 @@ use crate::session::error::CommandError;
 use crate::terminal::ui::Ui;
 use ctxc_transcript::text::printable;
 
-/// The same for a file that its owner alone can read, if it is made.
+/// Makes a new file readable only by its owner, since results contain texts of sessions.
 #[cfg(unix)]
 fn for_owner_alone(options: &mut OpenOptions) -> &mut OpenOptions {
     use std::os::unix::fs::OpenOptionsExt;
     options.mode(0o600)
 }
 
-/// Elsewhere a file has the rights of its folder.
+/// Other platforms use the permissions of the folder.
 #[cfg(not(unix))]
 fn for_owner_alone(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// What stands in front of each result.
+/// The key before each result.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(super) struct BatchKey {
-    /// The session as it was named; null for a line that names none.
+    /// The path of the session as given; null if the line names none.
     pub(super) path: Option<String>,
-    /// Names the content, the command and its options; null for a failure, which a rerun tries again.
+    /// Identifies the content, the command and its options; null for a failure, which a rerun tries again.
     pub(super) key: Option<String>,
 }
 
-/// Where results go.
+/// The destination of results.
 pub(super) enum Results<'a> {
-    /// To standard output.
+    /// Standard output.
     Printed(&'a Ui),
-    /// To the end of a file.
+    /// The end of a file.
     Kept(File),
 }
 
@@ -48,7 +48,7 @@ struct Line {
 }
 
 impl<'a> Results<'a> {
-    /// A way to standard output, or to the file `path`, and the keys of what that has already.
+    /// Opens standard output, or the file `path`, and returns the keys of the results in it.
     ///
     /// # Errors
     /// When the file cannot be read or written.
@@ -57,9 +57,9 @@ impl<'a> Results<'a> {
         let place = || format!("use the results in {}", path.display());
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
-        // They hold texts of sessions.
+        // The results contain texts of sessions.
         let mut file = for_owner_alone(&mut options).open(path).with_context(place)?;
-        // A device could be read without an end.
+        // Reading a device might never end.
         if !file.metadata().with_context(place)?.is_file() {
             return Err(CommandError::usage(anyhow!("{} is not a regular file", path.display()))
                 .hint("omit --results to print the results"));
@@ -68,7 +68,7 @@ impl<'a> Results<'a> {
         let mut reader = BufReader::new(&file);
         let mut line = Vec::new();
         while reader.read_until(b'\n', &mut line).with_context(place)? > 0 {
-            // A line that is torn is no result; neither is what somebody else wrote.
+            // Torn lines and lines of other programs have no key.
             keys.extend(serde_json::from_slice(&line).ok().and_then(|Line { batch }| batch.key));
             line.clear();
         }
@@ -79,19 +79,19 @@ impl<'a> Results<'a> {
     /// Adds one result, which is a JSON object.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the result cannot be written.
     pub(super) fn add(&mut self, batch: &BatchKey, result: &str) -> Result<(), CommandError> {
         let own = result.trim_end().strip_prefix('{').unwrap_or_default();
         let line = format!("{{\"batch\":{},{own}\n", serde_json::to_string(batch)?);
         match self {
             Self::Printed(ui) => Ok(ui.data(line)?),
-            // In one call, so that a crash leaves at most the last line torn.
+            // A single write, so that a crash tears at most the last line.
             Self::Kept(file) => Ok(file.write_all(printable(&line).as_bytes()).context("write the results")?),
         }
     }
 }
 
-/// Ends the last line of `file` where a crash has torn it.
+/// Ends the last line of `file` if a crash has torn it.
 fn end_line(file: &mut File) -> std::io::Result<()> {
     if file.seek(SeekFrom::End(0))? == 0 {
         return Ok(());

@@ -25,10 +25,10 @@ use crate::terminal::interrupt::INTERRUPTED;
 use crate::terminal::ui::{Streams, Ui, Verbosity};
 use ctxc_transcript::text::Digest;
 
-/// How often a worker that has nothing to do looks whether it shall stop.
+/// The interval at which an idle worker checks whether to stop.
 const IDLE: Duration = Duration::from_millis(100);
 
-/// What the workers share.
+/// The state shared by the workers.
 struct Batch<'a> {
     runner: Runner,
     args: &'a Args,
@@ -41,7 +41,7 @@ struct Batch<'a> {
 struct State<'a> {
     results: Results<'a>,
     counts: Counts,
-    /// Why no more results can be written.
+    /// The error that prevents further results.
     ended: Option<CommandError>,
 }
 
@@ -52,7 +52,7 @@ struct Counts {
     skipped: u64,
 }
 
-/// What a worker is given.
+/// An item of the queue to the workers.
 type Given = Result<Item, BadLine>;
 
 pub(crate) fn run(args: &Args, context: &Context<'_>, runner: Runner) -> Result<Completion, CommandError> {
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, runner: Runner) -> Result<
     let batch = Batch { args, runner, environment: context.environment, ui, stop, state: Mutex::new(state) };
     let (give, items) = sync_channel(args.n_jobs());
     let items = Mutex::new(items);
-    // It may wait for a line that never comes: nobody waits for it.
+    // Not joined, since it may wait for a line that never comes.
     let (ended, reader_end) = sync_channel(1);
     thread::Builder::new().name("input".to_owned()).spawn(move || {
         let _ = ended.send(read(&give));
@@ -91,20 +91,20 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, runner: Runner) -> Result<
     Ok(if counts.failed > 0 { Completion::Partial } else { Completion::Full })
 }
 
-/// Gives the workers what is named on standard input, until nobody takes it any more.
+/// Sends the sessions on standard input to the workers, until all of them have stopped.
 fn read(give: &SyncSender<Given>) -> io::Result<()> {
     let mut seen = HashSet::new();
     let hasher = RandomState::new();
     each_item(io::stdin().lock(), |item| {
         let given = item.and_then(|Item { path, options }| {
-            // As a number: a list may be very long.
+            // Stored as a hash, because the list may be very long.
             let is_new = seen.insert(hasher.hash_one(path.canonicalize().unwrap_or_else(|_| path.clone())));
             let bad =
                 |problem| Err(BadLine { problem: format!("{} {problem}", path.display()), path: Some(path.clone()) });
             if !is_new {
                 return bad("is listed twice");
             }
-            // A pipe, or a device, may keep a worker waiting for ever.
+            // Reading a pipe or a device might block a worker forever.
             if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
                 return bad("is not a regular file");
             }
@@ -115,7 +115,7 @@ fn read(give: &SyncSender<Given>) -> io::Result<()> {
 }
 
 impl<'a> Batch<'a> {
-    /// Takes one session after the other, until there is none or the batch is to stop.
+    /// Processes sessions until there are no more or the batch stops.
     fn work(&self, items: &Mutex<Receiver<Given>>, known: &HashSet<String>) {
         while !self.stop.load(Ordering::Relaxed) && !self.has_ended() {
             let given = items.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(IDLE);
@@ -143,7 +143,7 @@ impl<'a> Batch<'a> {
         let streams = Streams::default();
         let verbosity = if self.ui.is_verbose() { Verbosity::Normal } else { Verbosity::Quiet };
         let ui = Ui::kept(verbosity, streams.clone(), Arc::clone(&self.stop));
-        // One session is no reason to leave the others out, whatever is wrong with it.
+        // A panic in one session does not stop the others.
         let ran = catch_unwind(AssertUnwindSafe(|| (self.runner.run_one)(&typed, self.environment, &ui)));
         drop(ui);
         let (stdout, stderr) = streams.into_parts();
@@ -152,7 +152,7 @@ impl<'a> Batch<'a> {
         }
         let result = match ran {
             Ok(Ok(_)) => Ok(String::from_utf8_lossy(&stdout).into_owned()),
-            // What was interrupted is neither done nor failed.
+            // An interrupted session is neither done nor failed.
             Ok(Err(error)) if self.stop.load(Ordering::Relaxed) && error.exit == INTERRUPTED => return,
             Ok(Err(error)) => Err(error),
             Err(_) => Err(ErrorReport {
@@ -161,14 +161,14 @@ impl<'a> Batch<'a> {
                 exit: 1,
             }),
         };
-        // What was replaced in place is done as it is now.
+        // A session that was replaced in place is identified by its new content.
         let is_in_place = typed.iter().any(|option| option == "--in-place");
         let key = if is_in_place { self.key(item) } else { key };
         self.add(&BatchKey { path, key: key.filter(|_| result.is_ok()) }, result);
     }
 
-    /// Names the content of a session with what is done to it; `None` where it cannot be read. Whether a file may be
-    /// overwritten changes no result: so a rerun may say it of what was written right before a crash.
+    /// Identifies the content of a session and the command; `None` if it cannot be read. `--force` does not change a result, so
+    /// a rerun may add it for files written right before a crash.
     fn key(&self, item: &Item) -> Option<String> {
         self.args.results.as_ref()?;
         let content = File::open(&item.path).and_then(Digest::of_reader).ok()?;

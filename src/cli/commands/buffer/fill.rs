@@ -1,4 +1,4 @@
-//! Utterances into a buffer, and what they evict into the summary.
+//! Pushing utterances into a buffer, and summarizing the evicted ones.
 
 use jiff::Timestamp;
 
@@ -34,13 +34,13 @@ pub(crate) struct LimitArgs {
     wording: WordingArgs,
 }
 
-/// How a buffer is filled.
+/// The settings for filling a buffer.
 pub(super) struct Filling {
-    /// Which limits are set anew.
+    /// The limits to change.
     change: Change,
-    /// How what is evicted is summarized, but for the limit, which is the buffer's.
+    /// The settings of the summary, except for the limit, which the buffer stores.
     how: Summarizing,
-    /// Whether a summary that could not be made ends the command with exit code 3.
+    /// Whether a failed summary ends the command with exit code 3.
     is_strict: bool,
 }
 
@@ -52,7 +52,7 @@ impl LimitArgs {
     }
 }
 
-/// Pushes `spoken`, has what is evicted summarized, and tells what came of it.
+/// Pushes `spoken`, summarizes evicted utterances, and prints the report.
 pub(super) fn fill(
     spoken: Vec<Spoken>,
     filling: Filling,
@@ -77,7 +77,7 @@ pub(super) fn fill(
     Ok(if is_partial { Completion::Partial } else { Completion::Full })
 }
 
-/// Has what waits in the buffer summarized.
+/// Summarizes the evicted utterances of the buffer.
 fn settle(buffer: &mut OpenBuffer<'_>, mut how: Summarizing) -> Result<Settled, CommandError> {
     let keep = Keep::In(buffer.url.clone());
     let (name, ui) = (&buffer.name, buffer.context.ui);
@@ -92,7 +92,7 @@ fn summarize(due: &Due, how: &Summarizing, keep: &Keep, name: &Name, ui: &Ui) ->
     Ok(made.summaries.into_iter().next_back().unwrap_or_default())
 }
 
-/// Says what is not as wanted: an utterance over the limit (H-06), and what could not be summarized.
+/// Warns about an utterance over the limit (H-06), and about a failed summary.
 fn warn(report: &PushReport, error: Option<CommandError>, ui: &Ui) {
     if let Some((held, most)) = report.holds().over() {
         ui.warning(format_args!(

@@ -1,4 +1,4 @@
-//! `ctxc buffer load`: put what was said in a session into the buffer.
+//! `ctxc buffer load`: push the messages of a session into the buffer.
 
 use super::fill::{LimitArgs, fill};
 use super::opened::{OpenBuffer, WhereArgs};
@@ -43,7 +43,7 @@ fn utterance(message: SpokenMessage) -> Spoken {
         apply::Speaker::Assistant => Speaker::Assistant,
         apply::Speaker::Tool | apply::Speaker::System => Speaker::System,
     };
-    // What stands before the first turn belongs to none.
+    // Turn 0 has everything before the first prompt.
     let turn = turn.map_or(0, |turn| turn.0 as u64 + 1);
     Spoken { speaker, turn: Some(turn), time, text }
 }

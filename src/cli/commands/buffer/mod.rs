@@ -1,4 +1,4 @@
-//! `ctxc buffer`: keep a conversation, the newest of it word for word and the rest in short.
+//! `ctxc buffer`: keep the newest utterances of a conversation word for word, and a summary of the others.
 
 mod delete;
 mod fill;

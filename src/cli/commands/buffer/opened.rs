@@ -1,4 +1,4 @@
-//! A buffer in an archive that is open.
+//! A buffer in an open archive.
 
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 
@@ -28,7 +28,6 @@ pub(crate) struct ArchiveArg {
 }
 
 impl WhereArgs {
-    /// The URL of the archive.
     pub(super) fn url(&self, context: &Context<'_>) -> Result<String, CommandError> {
         context.environment.archive_url(self.archive.archive.as_deref())
     }
@@ -38,12 +37,12 @@ fn name(typed: &str) -> Result<Name, String> {
     typed.parse().map_err(|error: crate::buffer::NotAName| error.to_string())
 }
 
-/// Reads the name of a speaker.
+/// A parser for the name of a speaker.
 pub(super) fn speaker() -> impl TypedValueParser<Value = Speaker> {
     PossibleValuesParser::new(Speaker::ALL.map(Speaker::name)).try_map(|name| name.parse::<Speaker>())
 }
 
-/// A buffer that is worked with.
+/// A buffer in an open archive.
 pub(super) struct OpenBuffer<'a> {
     pub(super) url: String,
     pub(super) archive: Box<dyn Archive>,
@@ -52,7 +51,7 @@ pub(super) struct OpenBuffer<'a> {
 }
 
 impl<'a> OpenBuffer<'a> {
-    /// Opens the archive at `url`, which is made where there is none yet.
+    /// Opens the archive at `url`, and creates it if it does not exist.
     pub(super) fn to_fill(url: String, name: Name, context: &'a Context<'a>) -> Result<Self, CommandError> {
         if let Ok(ArchiveUrl::Memory) = url.parse() {
             context.ui.warning("an archive in memory is gone when this command ends; use --archive sqlite:PATH");
@@ -61,7 +60,7 @@ impl<'a> OpenBuffer<'a> {
         Ok(Self { url, archive, name, context })
     }
 
-    /// Opens the archive that `args` names. Where there is none, it is as one that is empty (H-09): looking makes none.
+    /// Opens the archive that `args` names. A missing one counts as empty (H-09) and is not created.
     pub(super) fn to_read(args: WhereArgs, context: &'a Context<'a>) -> Result<Self, CommandError> {
         let url = args.url(context)?;
         context.probe_report(None)?;
@@ -72,7 +71,7 @@ impl<'a> OpenBuffer<'a> {
         Ok(Self { url, archive, name: args.buffer, context })
     }
 
-    /// The archive as messages name it: a URL of a server may hold a password.
+    /// The archive as messages name it: the URL of a server may contain a password.
     pub(super) fn place(&self) -> String {
         match self.url.split_once("://") {
             Some((scheme, _)) if scheme != "sqlite" => format!("{scheme}:"),

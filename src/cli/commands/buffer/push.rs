@@ -1,4 +1,4 @@
-//! `ctxc buffer push`: put an utterance into the buffer.
+//! `ctxc buffer push`: push an utterance into the buffer.
 
 use std::io::{self, IsTerminal, Read};
 
@@ -35,7 +35,7 @@ pub(super) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
     let filling = args.limits.resolve(args.engine, context)?;
     let url = args.place.url(context)?;
     context.probe_report(None)?;
-    // What comes through standard input is taken byte for byte, its last line end too.
+    // Standard input is taken byte for byte, including its last line end.
     let text = args.text.filter(|text| text != "-").map_or_else(standard_input, Ok)?;
     if text.is_empty() {
         return Err(CommandError::usage(anyhow!("the utterance is empty")).hint("use TEXT, or standard input"));

@@ -38,20 +38,20 @@ pub(crate) struct SearchArgs {
     pub(super) read: ReadArgs,
 }
 
-/// Which utterances.
+/// The utterances to show.
 #[derive(Debug)]
 pub(super) enum Which {
     All,
-    /// The newest so many.
+    /// The newest ones, at most this number.
     Last(u32),
-    /// At most so many that have these words.
+    /// Those that match `query`, at most `limit`.
     Found {
         query: String,
         limit: u32,
     },
 }
 
-/// Shows `which` utterances of this speaker, or of all.
+/// Shows the utterances `which` of this speaker, or of all.
 pub(super) fn run(which: &Which, speaker: Option<Speaker>, buffer: &OpenBuffer<'_>) -> Result<(), CommandError> {
     if let Which::Found { query, .. } = which
         && !(Query { text: query, kind: None, speaker: None, sessions: &[], limit: 1 }).has_words()

@@ -1,4 +1,4 @@
-//! Which verb of `ctxc buffer` is meant.
+//! The verbs of `ctxc buffer`.
 
 use clap::Subcommand;
 
@@ -91,7 +91,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
         Verb::Summary(place) => state::summary(&to_read(place)?)?,
         Verb::Tokens(place) => state::tokens(&to_read(place)?)?,
         Verb::Delete(args) => delete::run(args, context)?,
-        // The name of a buffer does not matter to a list of all.
+        // A list of all buffers ignores the name.
         Verb::List(archive) => list::run(&to_read(WhereArgs { buffer: "default".parse()?, archive })?)?,
     }
     Ok(Completion::Full)

@@ -31,7 +31,7 @@ pub(super) fn tokens(buffer: &OpenBuffer<'_>) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Says that the summary lacks something.
+/// Hints at utterances that the summary lacks.
 fn hint(state: &State, buffer: &OpenBuffer<'_>) {
     if state.n_waiting() > 0 {
         let waiting = counted(state.n_waiting(), "utterance");

@@ -1,4 +1,4 @@
-//! `ctxc export`: write sessions in the form of another program (Y-03).
+//! `ctxc export`: write sessions in the format of another program (Y-03).
 
 mod read;
 mod run;

@@ -1,4 +1,4 @@
-//! The texts of a session for an export, from its active entries. The memory follows the longest line.
+//! The texts of a session for an export, from its active entries. Memory use depends on the longest line.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use ctxc_store::Kind;
 use ctxc_transcript::text::{Stopped, chars4};
 use ctxc_transcript::{LineNo, read_line, turn_at, turns};
 
-/// Gives `take` each text of the active entries, in order.
+/// Calls `take` with each text of the active entries, in order.
 ///
 /// # Errors
 /// When the session cannot be read, and those of `take`.
@@ -29,7 +29,7 @@ pub(super) fn each_piece(
         Stopped::check(ui.stop())?;
         let turn = turn_at(&turns, place).map(|turn| turn.0);
         let bytes = reading.named(read_line(&reading.file, &reading.index, line, &mut buffer))?;
-        // What is no JSON says nothing, and is no part of the chain either.
+        // A line that is not JSON has no text, and is not part of the chain.
         let entry: Value = serde_json::from_slice(bytes).unwrap_or_default();
         for piece in reading.named(reader.pieces(&entry, reading, line))? {
             take(Piece { turn, ..piece })?;
@@ -40,10 +40,10 @@ pub(super) fn each_piece(
 
 #[derive(Default)]
 struct Reader {
-    /// How many messages the model has written, and the id of the last.
+    /// The number of messages of the model so far, and the id of the last one.
     n_steps: u64,
     message: Option<String>,
-    /// The tool and the step of each call, by its id.
+    /// The tool and the step of each call, by call id.
     calls: HashMap<String, (String, u64)>,
 }
 
@@ -138,7 +138,7 @@ impl Reader {
     }
 }
 
-/// What `object` has under `name`; null where it is no object, or has nothing there.
+/// The value of `name` in `object`; null if `object` is not an object or lacks it.
 fn field<'a>(object: &'a Value, name: &str) -> &'a Value {
     object.get(name).unwrap_or(&Value::Null)
 }
@@ -147,7 +147,7 @@ fn string(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// The texts of a result; what is no text is named.
+/// The texts of a result; other blocks are replaced by their type.
 fn result_text(content: &Value) -> String {
     if let Some(text) = content.as_str() {
         return text.to_owned();

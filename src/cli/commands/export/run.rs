@@ -1,4 +1,4 @@
-//! `ctxc export`: write sessions in the form of another program (Y-03).
+//! `ctxc export`: write sessions in the format of another program (Y-03).
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -51,12 +51,12 @@ pub(crate) struct Args {
     no_redact: bool,
 }
 
-/// Which sessions are exported.
+/// The sessions to export.
 #[derive(Debug)]
 enum Which {
-    /// This one.
+    /// A single session.
     One(Found),
-    /// Those of all projects.
+    /// The sessions of all projects.
     All(Places),
 }
 
@@ -139,7 +139,7 @@ fn export(
     Ok(())
 }
 
-/// The output cannot be written, which ends an export of many sessions as well.
+/// The error of an output that cannot be written, which ends an export of many sessions too.
 #[derive(Debug, thiserror::Error)]
 #[error("write the export")]
 struct NotWritten(#[source] std::io::Error);
@@ -155,17 +155,17 @@ fn export_one(
     let mut session = reading.session();
     let mut redactor = Redactor::default();
     if !args.no_redact {
-        // A secret may stand somewhere before the place that gives it away.
+        // A secret may occur before the text that reveals it as one.
         each_piece(&reading, ui, |piece| {
             redactor.learn(&piece.text);
             Ok(())
         })?;
-        // A secret that was cut in the middle is not found.
+        // Redacts before clipping, since a truncated secret is not detected.
         let title = reading.named(whole_title_of(reading.transcript()))?;
         session.title = Some(clipped(&redactor.redact(&title).text, TITLE_LEN));
     }
     let mut export = Export::new(args.format, &session);
-    // JSON says the same with these escapes.
+    // In JSON the escapes do not change the meaning.
     let mut write = |text: &str| {
         output.write_all(printable(text).as_bytes()).map_err(|error| anyhow::Error::new(NotWritten(error)))
     };
