@@ -272,8 +272,7 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// Whether `bytes` are handled by the argument parser of each tool: parsed, or refused with a message. Bytes that are not a
-/// JSON object count as handled.
+/// Whether each tool parses `bytes` as arguments or refuses them with a message; also `true` for other than a JSON object.
 #[cfg(any(test, feature = "fuzzing"))]
 #[must_use]
 pub fn reads_any_call(bytes: &[u8]) -> bool {

@@ -299,8 +299,7 @@ impl Ui {
         Look { width: is_terminal.then(|| screen::size().0), is_styled, home: is_terminal.then(screen::home) }
     }
 
-    /// Whether progress may be drawn: standard error is a terminal that can move its cursor, and neither `-q` nor `-v` was
-    /// given.
+    /// Whether to draw progress: standard error is a terminal that can move its cursor, and neither -q nor -v was given.
     pub(crate) fn draws_progress(&self) -> bool {
         let is_streams = matches!(self.listener, Listener::Streams);
         is_streams && self.verbosity == Verbosity::Normal && io::stderr().is_terminal() && !screen::is_dumb()
