@@ -1,11 +1,11 @@
-//! ctxc shrinks coding-agent transcripts so that the work can go on in the context window that is left.
+//! ctxc shrinks coding-agent transcripts so that work can continue in the same context window.
 //!
 //! The program is [`cli::main`]; everything below it is a workspace of crates, of which this one hands out what tests and
 //! benches use: [`transcript`] < [`archive`] < [`engine`] < [`plan`], [`version`], [`apply`] < `buffer`, `report` <
 //! `terminal` < `session` < [`cli`] and the MCP server.
 //!
 //! A line without an edit is written byte for byte as it was read; reading never fails on content; what is removed is in the
-//! archive, synced, before the new file takes its place; standard output carries data only. `docs/architecture.md` tells more.
+//! archive, synced, before the new file takes its place; standard output carries data only. See `docs/architecture.md`.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 

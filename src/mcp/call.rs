@@ -68,6 +68,8 @@ pub(crate) enum Listed {
 }
 
 impl Call {
+    /// Validates a request.
+    ///
     /// # Errors
     /// When an argument is missing, unknown or of the wrong type.
     pub(super) fn of(request: &Request) -> Result<Self, CommandError> {
@@ -309,7 +311,7 @@ mod tests {
         assert_eq!(specs(json!({"action": "discard", "targets": [["r_a1b2c"]]})), one("r_a1b2c"));
         assert_eq!(specs(json!({"action": "discard", "targets": ["r_a1b2c"]})), one("r_a1b2c"));
         assert_eq!(specs(json!({"action": "discard", "targets": "[[\"r_a1b2c\"]]"})), one("r_a1b2c"));
-        // What took out brings back.
+        // The list of a distill also restores.
         assert_eq!(specs(json!({"action": "restore", "targets": [["r_a1b2c", "73 files"]]})), one("r_a1b2c"));
         let both =
             specs(json!({"action": "distill", "targets": [["r_a1b2c", "73 files"], ["Let me...cases", "tests"]]}));
@@ -317,7 +319,7 @@ mod tests {
         assert_eq!(both[1], ("Let me...cases".to_owned(), Some("tests".to_owned())));
     }
 
-    // M-01, seed 003 Test 10: errors say what to give, before anything changes
+    // M-01, seed 003 Test 10: errors say what to pass, before anything changes
     #[test]
     fn m_01_what_makes_no_sense_is_refused_with_what_to_give() {
         for (tool, arguments, said) in [

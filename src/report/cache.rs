@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn it_takes_steps_until_the_saving_outweighs_the_cost() {
         let cases = [
-            // 11.5 tokens of saving for each that is written again.
+            // 11.5 tokens saved pay for one that is re-cached.
             ((100_000, 60_000, 20_000), Some(12)),
             ((100_000, 50_000, 50_000), Some(1)),
             ((100_000, 99_000, 9_000), Some(1036)),

@@ -226,7 +226,7 @@ mod tests {
             ("/home/ann", "~"),
             ("wrote /home/ann/a.jsonl (/home/ann/b)", "wrote ~/a.jsonl (~/b)"),
             ("/home/annabel/a /home/ann.old", "/home/annabel/a /home/ann.old"),
-            // What a shell does not expand is left as it is.
+            // Paths that a shell would not expand are left unchanged.
             ("cd '/home/ann/a b' sqlite:/home/ann/a", "cd '/home/ann/a b' sqlite:/home/ann/a"),
         ];
         for (text, short) in cases {

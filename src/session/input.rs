@@ -52,7 +52,7 @@ pub(crate) fn open(found: &Found) -> Result<Input, CommandError> {
             name_of(path.as_deref())
         ))
         .hint("only Claude Code sessions are supported")),
-        // A spooled file must not be rewritten in place.
+        // Spooled input has no path that could be rewritten.
         None => Ok(Input { file, path: path.filter(|_| !is_spooled) }),
     }
 }

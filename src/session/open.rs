@@ -44,7 +44,7 @@ pub(crate) struct OpenSession<'a> {
     pub(crate) archive: Option<Box<dyn Archive>>,
     /// The session id that a result written to a file gets.
     pub(crate) identity: Identity,
-    /// The keys of versions that an undo may restore.
+    /// The keys of earlier versions that the result may equal.
     pub(crate) rendered: Vec<Digest>,
 }
 

@@ -338,7 +338,7 @@ impl Reading {
         Ok(true)
     }
 
-    /// Replaces an earlier state of the session by the result of the operations `ids`.
+    /// Applies the operations `ids`, which were made on an earlier state of the session.
     #[cfg(feature = "mcp")]
     pub(crate) fn go_on_from(&mut self, ids: &[String], archive: &dyn Archive, ui: &Ui) -> Result<(), CommandError> {
         let known = self.past.history.ids();

@@ -20,7 +20,7 @@ use ctxc_transcript::text::Stopped;
 
 /// The results of tasks.
 pub(crate) struct Shrunk {
-    /// One for each task, in order.
+    /// The run, with an outcome for each task in order.
     pub(crate) ran: Ran,
     /// The requests to the server; `None` without one.
     pub(crate) calls: Option<Calls>,

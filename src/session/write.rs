@@ -133,7 +133,7 @@ impl WriteJob<'_> {
             None => (None, None),
         };
         let Changes { rewrite, rebased, .. } = result;
-        // The result gets a new index and chain; dropping those of the source saves memory.
+        // Moved out of `reading`, which gets the index and the chain of the result.
         let source = (std::mem::take(&mut reading.index), std::mem::take(&mut reading.chain));
         let own = rebased.as_ref().filter(|_| reading.drafted.is_none()).map(|_| SourceState::of(&source.0, &source.1));
         let mut origin = reading.origin();

@@ -58,7 +58,7 @@ impl<W: Write> Write for Sanitizer<W> {
 mod tests {
     use super::*;
 
-    // X-01: in pieces of every length it is the same.
+    // X-01: the length of the pieces does not matter.
     #[test]
     fn x_01_pieces_are_put_together() {
         let text = "a\r\nb\u{1b}[2J\r日\u{202e}é\u{9b}x\r";

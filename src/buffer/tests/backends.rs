@@ -11,7 +11,7 @@ fn test_7_13_the_backend_in_memory_works() {
     assert!(held(&*archive).state.summary.contains('1'));
 }
 
-// H-08: what one process leaves another one finds; `tests/it/buffer.rs` has it with processes.
+// H-08: other processes find the buffer; `tests/it/buffer.rs` uses real processes.
 #[test]
 fn test_7_14_a_durable_backend_keeps_what_was_said() {
     let folder = tempfile::tempdir().unwrap();
@@ -34,7 +34,7 @@ fn test_7_15_the_backend_is_switched_with_the_data() {
         assert_eq!(held(to), held(&*from));
         write(to, &["4"], Change::default());
         assert_eq!(texts(to), ["3", "4"]);
-        // The older state does not set the newer one back.
+        // The older state does not replace the newer one.
         copy(&*from, to, &mut |_, _| ControlFlow::Continue(())).unwrap();
         assert_eq!(texts(to), ["3", "4"]);
         copy(to, &mut *from, &mut |_, _| ControlFlow::Continue(())).unwrap();
@@ -42,7 +42,7 @@ fn test_7_15_the_backend_is_switched_with_the_data() {
     });
 }
 
-// H-08: two buffers of one name that went on apart lose nothing when one is copied onto the other.
+// H-08: two diverged buffers of one name lose nothing when one is copied onto the other.
 #[test]
 fn h_08_a_copy_takes_no_utterance_away() {
     on_each_backend(|to| {

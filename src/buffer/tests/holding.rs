@@ -62,7 +62,7 @@ fn test_7_5_the_turn_is_recorded() {
             held(archive).utterances.iter().map(|utterance| utterance.turn_number).collect()
         };
         assert_eq!(turns(archive), [1, 1, 2, 2, 3, 3]);
-        // Who names none goes on counting: a user opens a turn.
+        // Without a number turns are counted: a user starts the next one.
         delete_all(archive, &name()).unwrap();
         for speaker in [System, User, Assistant, Assistant, User, System] {
             put(archive, vec![said(speaker, "words")], Change::default());

@@ -13,7 +13,7 @@ fn test_7_9_the_last_come_in_their_order() {
     });
 }
 
-// H-05: also where clocks say otherwise.
+// H-05: even if clocks disagree.
 #[test]
 fn test_7_10_reading_is_chronological() {
     on_each_backend(|archive| {

@@ -41,7 +41,7 @@ fn test_7_7_the_summary_keeps_to_its_limit() {
     });
 }
 
-// H-04: an engine that says more than it was asked for.
+// H-04: an engine that exceeds the limit.
 #[test]
 fn h_04_a_long_reply_is_shortened() {
     on_each_backend(|archive| {
@@ -67,7 +67,7 @@ fn test_7_8_summaries_are_merged() {
     });
 }
 
-// H-04: each summary gets the one before, and what was evicted since.
+// H-04: each summary is made from the one before and the utterances evicted since.
 #[test]
 fn h_04_the_summary_so_far_is_summarized_too() {
     on_each_backend(|archive| {
@@ -86,7 +86,7 @@ fn h_04_the_summary_so_far_is_summarized_too() {
     });
 }
 
-// H-04: what many utterances at once evict comes in chunks that an engine can take.
+// H-04: many evicted utterances are split into chunks for the engine.
 #[test]
 fn h_04_many_evicted_ones_come_in_chunks() {
     on_each_backend(|archive| {
@@ -105,7 +105,7 @@ fn h_04_many_evicted_ones_come_in_chunks() {
     });
 }
 
-// H-04: nothing is lost when the engine fails, and it is made up for the next time.
+// H-04: nothing is lost when the engine fails; the next attempt includes it.
 #[test]
 fn h_04_what_an_engine_fails_on_waits() {
     on_each_backend(|archive| {
@@ -124,7 +124,7 @@ fn h_04_what_an_engine_fails_on_waits() {
     });
 }
 
-// H-04: somebody else summarizes the same utterances while this engine works.
+// H-04: another process summarizes the same utterances while this engine works.
 #[test]
 fn h_04_of_two_that_summarize_at_once_one_counts() {
     let folder = tempfile::tempdir().unwrap();
@@ -143,7 +143,7 @@ fn h_04_of_two_that_summarize_at_once_one_counts() {
     assert_eq!(texts(&*ours), ["3"]);
 }
 
-// H-04: more is evicted while the engine works; that is summarized behind it.
+// H-04: utterances evicted while the engine works are summarized next.
 #[test]
 fn h_04_what_is_evicted_meanwhile_is_summarized_next() {
     let folder = tempfile::tempdir().unwrap();

@@ -142,7 +142,7 @@ mod tests {
         summaries: SummarizingArgs,
     }
 
-    /// What is resolved of `typed` where the user's configuration is `config`.
+    /// The settings that `typed` resolves to with the user's configuration `config`.
     fn resolve(config: &str, variables: &[(&str, &str)], typed: &[&str]) -> Result<Summaries, CommandError> {
         let user = tempfile::tempdir().unwrap();
         fs::write(user.path().join("ctxc.toml"), config).unwrap();
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!((summarizing.limit.0, summarizing.persona.as_str(), summarizing.prompt), (4096, "", None));
     }
 
-    // only who asks for `chat` in the own configuration has agreed to send texts; `--engine chat` alone has not.
+    // only `chat` in the user's own configuration is consent to send texts; `--engine chat` alone is not.
     #[test]
     fn r_15_another_engine_in_the_configuration_is_no_consent() {
         let consent = |config: &str| {
@@ -214,14 +214,14 @@ mod tests {
         let server = &asking(&summaries).server;
         assert_eq!((server.endpoint.host().as_str(), server.models.large.as_str()), ("main.example", "main/tiny"));
         assert_eq!(server.key, Some("main-key".parse().unwrap()));
-        // The built-in engine for summaries alone, and what was typed before all.
+        // The built-in engine for summaries only; arguments take precedence.
         let extract = format!("{MAIN}[summarization]\nengine = \"extract\"\n");
         assert!(matches!(resolve(&extract, &[], &[]).unwrap().summarizing.engine, EngineChoice::Extract));
         let summaries = resolve(&extract, &[], &["--engine", "chat", "--model", "typed"]).unwrap();
         assert_eq!(asking(&summaries).server.models.small, "typed");
     }
 
-    // F-10, F-11, U-04: flags go before variables, these before the file.
+    // F-10, F-11, U-04: flags take precedence over variables, and these over the file.
     #[test]
     fn f_10_the_nearest_word_counts_and_a_prompt_has_to_take_the_messages() {
         let config = format!(

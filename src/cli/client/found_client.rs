@@ -47,8 +47,8 @@ pub(crate) fn find_client(path: Option<&OsStr>, home: Option<&Path>) -> Option<F
     Some(FoundClient { path, version })
 }
 
-/// The version of the program at `path`: from the name of a folder or file that a link leads to, as the installer creates them,
-/// or from the surrounding package.
+/// The version of the program at `path`: from a folder or file in its resolved path that is named after it, as by the
+/// installer, or from the surrounding package.
 fn version_of(path: &Path) -> Option<String> {
     let program = fs::canonicalize(path).ok()?;
     let named = program.iter().rev().filter_map(OsStr::to_str).find(|name| numbers(name).is_some());

@@ -59,7 +59,7 @@ mod tests {
 
     use super::*;
 
-    // L-03: a view is known by its record, whatever its words are; words alone make none.
+    // L-03: a view is identified by its record, not by its words.
     #[test]
     fn l_03_a_view_is_recognised_whatever_its_words() {
         let mut archive = open(&ArchiveUrl::Memory).unwrap();

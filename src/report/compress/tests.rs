@@ -56,7 +56,7 @@ fn counts_are_true_whatever_the_engine_answers() {
     assert_eq!(of, ["compressed", "failed", "kept", "compressed", "kept", "compressed", "failed", "compressed"]);
     assert_eq!((&rows[1]["reason"], &rows[2]["reason"]), (&json!("no answer in 15 s"), &json!("the reply is blank")));
 
-    // What failed or was refused stays as it was.
+    // Texts that failed or were refused stay unchanged.
     let mut rewrite = Rewrite::default();
     add_edits(&file, &index, &tasks, &outcomes, &mut rewrite).unwrap();
     let edited: Vec<_> = rewrite.edits.keys().copied().collect();

@@ -202,7 +202,7 @@ impl Stats {
         ContextUsage { before: self.tokens.calibrated, after: None, window: self.window, measured }
     }
 
-    /// Counts a transcript, reading the active lines of `file` that the index cannot answer. Turns are also summed by `bands`.
+    /// Counts a transcript; reads only the active lines of `file` that the index does not cover. Bands sum up turns.
     ///
     /// # Errors
     /// When reading fails.
