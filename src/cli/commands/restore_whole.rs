@@ -141,11 +141,10 @@ fn without(
     let untouched = untouched.map(|path| path.display().to_string());
     let mut placed = None;
     match place {
-        Some((Some(true), path)) if untouched.is_some() => {
-            if rewriting.mode == Mode::Do {
-                return go_on_with(&path, verb, &report, &edits, &work, context);
-            }
+        Some((Some(true), path)) if untouched.is_some() && rewriting.mode == Mode::Do => {
+            return go_on_with(&path, verb, &report, &edits, &work, context);
         }
+        Some((Some(true), _)) if untouched.is_some() => {}
         Some((Some(_), path)) if verb == "restore" && *which == Which::All && work.reading.has_grown() => {
             return Err(CommandError::from(anyhow!(
                 "{} exists and lacks entries that were appended to {} since",

@@ -10,7 +10,7 @@ use ctxc_core::apply::{Rewrite, Tasks, add_edits, read_tasks};
 use ctxc_core::plan::{Selection, candidates};
 use ctxc_engine::Scripted;
 use ctxc_engine::run::shorten_at_once;
-use ctxc_transcript::{Calibration, Chain, Totals, turns};
+use ctxc_transcript::{Chain, turns};
 
 // B-08, B-09
 #[test]
@@ -35,7 +35,6 @@ fn counts_are_true_whatever_the_engine_answers() {
         Ok("Four"),
     ]);
     let outcomes = shorten_at_once(&tasks, &engine, |_| ControlFlow::Continue(())).outcomes;
-    let totals = Totals::of(&index, &chain);
     let rows = TaskRows::new(&index, &tasks, n_skipped, Some(&outcomes), None, LostFacts::Counted);
     let report = CompressReport::new(Outcome::default(), "scripted", &selection.bands, turns.len(), rows);
     let sum = |places: &[usize]| -> u64 { places.iter().map(|at| tasks[*at].tokens.0).sum() };
