@@ -78,7 +78,7 @@ impl Args {
 #[command(name = "ctxc", version, after_help = EXAMPLES)]
 #[command(max_term_width = 120)]
 pub(crate) struct Args {
-    /// What to do; without one, the newest session of this project is shown.
+    /// The command; without one, the newest session of this project is shown.
     #[command(subcommand)]
     pub(crate) verb: Option<Verb>,
     /// The session to show without a command

@@ -48,7 +48,7 @@ impl Answer {
     }
 }
 
-/// Where the result is, and how to go on in it; nothing where nothing was written.
+/// The id of the new session, and how to go on in it; empty if nothing was written.
 pub(super) fn new_session(outcome: &Outcome) -> String {
     let Some(id) = outcome.session_id.as_ref().filter(|_| outcome.output.is_some()) else { return String::new() };
     format!(

@@ -29,7 +29,7 @@ pub(crate) struct CheckReport {
     problems: Vec<Row>,
 }
 
-/// How many problems there are.
+/// The number of problems by severity.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ProblemCounts")]
 struct Counts {

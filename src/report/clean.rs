@@ -14,7 +14,7 @@ use super::size::{bytes, counted};
 pub(crate) struct CleanReport {
     /// Whether this is a dry run.
     pub(crate) dry_run: bool,
-    /// How many days old versions and backups have to be, rounded down.
+    /// The least age of versions and backups, in days, rounded down.
     older_than_days: i64,
     /// The files.
     pub(crate) files: Vec<File>,
@@ -35,11 +35,11 @@ pub(crate) struct File {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum What {
-    /// A session.
+    /// A session that ctxc wrote.
     Version,
     /// A backup of a session that was replaced in place.
     Backup,
-    /// What a command that was killed left.
+    /// A temporary file of a command that was killed.
     Leftover,
 }
 

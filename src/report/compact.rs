@@ -21,7 +21,7 @@ pub(crate) struct CompactReport {
     /// The part common to all rewrites.
     #[serde(skip)]
     pub(crate) outcome: Outcome,
-    /// What came of the compaction.
+    /// The result of the compaction.
     pub(crate) compacted: CompactStats,
 }
 

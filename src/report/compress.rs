@@ -34,7 +34,7 @@ pub(crate) struct CompressReport {
     pub(crate) calls: Option<CallsReport>,
     /// One row for each level.
     pub(crate) levels: Vec<LevelRow>,
-    /// How many facts of the compressed texts were kept.
+    /// The facts of the compressed texts that were kept.
     pub(crate) facts: FactsReport,
     /// The texts to compress, in the order of the conversation.
     pub(crate) tasks: Vec<TaskRow>,

@@ -50,7 +50,7 @@ pub(crate) struct TargetRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TargetOutcome {
-    /// All its items were removed.
+    /// One or more of its items were removed.
     Cut,
     /// Nothing matches it.
     NoMatch,

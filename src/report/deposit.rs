@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::size::{bytes, counted};
 
-/// How much the archive did not have yet of a session, before it is compressed. A line that another session has too is not
-/// stored again, and counts here all the same.
+/// The uncompressed part of a session that the archive did not have yet. A line that another session has too counts, although
+/// it is not stored again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) struct DepositSize {
     /// Lines of the transcript.

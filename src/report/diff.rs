@@ -53,13 +53,13 @@ pub(crate) struct Side {
 /// Entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) struct Sum {
-    /// How many.
+    /// The number of entries.
     pub(crate) entries: u64,
     /// Their `chars4` tokens.
     pub(crate) tokens: Tokens,
 }
 
-/// How an entry differs.
+/// The difference between two versions of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Became {

@@ -22,8 +22,8 @@ pub(crate) struct FitReport {
     pub(crate) size: Tokens,
     /// The removed items.
     pub(crate) removed: Removed,
-    /// Where the context is more than 3 % below the target: the smallest item that was removed, without which it would
-    /// have been above.
+    /// The smallest item that was removed, if the context is more than 3 % below the target: without this item, it would be
+    /// above.
     pub(crate) smallest: Option<Smallest>,
     /// The stages that ran, in order.
     pub(crate) stages: Vec<StageRow>,

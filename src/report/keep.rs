@@ -32,15 +32,15 @@ pub(crate) struct KeptRow {
     pub(crate) path: Option<String>,
     /// The title that the client shows.
     pub(crate) title: String,
-    /// How much of it the archive already had.
+    /// The part of it that the archive already had.
     pub(crate) found: Found,
-    /// How many bytes of the file were stored, up to its last complete line.
+    /// The bytes of the file that were stored, up to its last complete line.
     pub(crate) bytes: u64,
     /// The part that was new to the archive.
     pub(crate) deposit: DepositSize,
 }
 
-/// How much of a session the archive already had.
+/// The part of a session that the archive already had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Found {

@@ -57,11 +57,11 @@ pub(crate) struct Outcome {
     pub(crate) bytes: Option<BeforeAfter<u64>>,
     /// The id of the operation in the archive.
     pub(crate) operation: Option<String>,
-    /// The lines that were new to the archive.
+    /// The lines and files that were new to the archive.
     pub(crate) deposit: Option<DepositSize>,
     /// The backup of a source that was replaced in place.
     pub(crate) backup: Option<String>,
-    /// Why the archive does not give back the source that was replaced, so that the backup is its only copy.
+    /// The reason why the archive does not give back the source that was replaced, so that the backup is its only copy.
     pub(crate) not_read_back: Option<String>,
     /// The context window, in tokens.
     pub(crate) window: Tokens,

@@ -124,7 +124,7 @@ impl CallRow {
         format!("{{ item = \"{}\" }}", self.handle)
     }
 
-    /// What it is, for a person who reads the plan.
+    /// The comment after the item in a plan.
     pub(super) fn as_comment(&self, outcome: &Outcome) -> String {
         let change = outcome.shown_change(BeforeAfter { before: self.tokens_before, after: self.tokens_after });
         let named = format!("{} {}", self.tool, shortened(&self.argument, ARGUMENT_LEN));

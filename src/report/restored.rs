@@ -73,7 +73,7 @@ pub(crate) struct RestoredItem {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub(crate) enum ItemOutcome {
-    /// It is unchanged.
+    /// It is as it was before it was removed.
     Restored,
     /// Its entry no longer exists.
     Gone {

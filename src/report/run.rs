@@ -63,7 +63,7 @@ pub(crate) enum Did {
     },
     /// Texts were shortened.
     Compressed {
-        /// How many.
+        /// The number of texts that were shortened.
         compressed: u64,
         /// The number of texts that were kept or had no reply.
         left: u64,

@@ -11,9 +11,9 @@ use super::size::counted;
 /// The result of undoing operations.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct UndoneReport {
-    /// The id of the operation.
+    /// The ids of the operations that were undone.
     pub(crate) undone: Vec<String>,
-    /// The command of the operation.
+    /// The command of the operation; empty for several.
     pub(crate) command: String,
     /// The number of later operations, which are kept.
     pub(crate) later: u64,

@@ -37,7 +37,7 @@ pub(crate) struct OpenSession<'a> {
     session: SessionRef,
     /// The context usage that the client recorded last, before any change.
     measured: Option<Tokens>,
-    /// How its tokens are held against a context window, as was asked for.
+    /// The scale from `chars4` tokens to those of the API, with the context window.
     pub(crate) calibration: Calibration,
     pub(crate) totals: Totals,
     /// The archive, opened for reading; `None` if there is none.

@@ -96,7 +96,7 @@ impl EngineChoice {
     }
 }
 
-/// What shortens texts.
+/// An engine, which shortens texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum EngineName {
@@ -188,7 +188,7 @@ impl Share {
     }
 }
 
-/// How tokens are estimated.
+/// A way to estimate tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Estimate {

@@ -207,21 +207,15 @@ fn s_09_an_open_tool_loop_that_loses_thinking_is_closed() {
     assert_eq!((count(&after), &report["thinking_removed"]["entries"]), (4, &json!(0)));
 }
 
-// S-09, N-14
+// S-09
 #[test]
-fn s_09_the_loop_is_left_alone_with_a_warning_and_the_old_flag_is_an_error() {
+fn s_09_the_loop_is_left_alone_with_a_warning() {
     let text = String::from_utf8(fixture("open-tool-loop")).unwrap();
     let source = text.replacen("Which version is in Cargo.toml", &format!("{LONG} Which version is in Cargo.toml"), 1);
     let stage = Stage::new().file("in.jsonl", &source);
     let args = ["compress", "in.jsonl", "--bands", "0-100:heavy", "--force", "-o", "out.jsonl"];
     let kept = stage.run([&args[..], &["--keep-loop"]].concat()).ended(0);
     assert!(kept.text.contains("warning: the open tool loop keeps its thinking"), "{}", kept.text);
-    let old = stage.run([&args[..], &["--close-loop"]].concat()).ended(2);
-    assert!(
-        old.text.contains("--close-loop is no longer an option") && old.text.contains("--keep-loop"),
-        "{}",
-        old.text
-    );
 }
 
 // S-09: what the model does not see leaves the loop alone.

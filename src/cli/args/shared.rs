@@ -27,7 +27,7 @@ pub(crate) struct SessionArg {
     pub(crate) session: Option<PathBuf>,
 }
 
-/// What every verb that rewrites a session is told beside the session itself.
+/// Flags shared by all verbs that rewrite a session.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RewriteArgs {
     #[command(flatten)]
@@ -56,9 +56,6 @@ struct HowArgs {
     /// Leave an unfinished tool loop unchanged; the API may reject its thinking
     #[arg(long)]
     keep_loop: bool,
-    /// What closed open tool loops before that was the default (N-14)
-    #[arg(long, hide = true)]
-    close_loop: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -93,12 +90,6 @@ impl RewriteArgs {
     }
 
     pub(crate) fn resolve(self, session: &SessionArg, context: &Context<'_>) -> Result<Rewriting, CommandError> {
-        if self.how.close_loop {
-            return Err(CommandError::usage(anyhow!(
-                "--close-loop is no longer an option: open tool loops are closed"
-            ))
-            .hint("remove it, or use --keep-loop to leave an open tool loop unchanged"));
-        }
         let source = session.find_to_rewrite(context)?;
         let output = self.output.resolve(self.session_id, &source)?;
         if output == Output::Stdout && context.reporting.form == Form::Json && !self.dry_run {

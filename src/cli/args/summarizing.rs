@@ -45,7 +45,7 @@ pub(crate) struct SummarizingArgs {
     wording: WordingArgs,
 }
 
-/// What a model that summarizes is told.
+/// The instructions for a model that summarizes.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Summaries")]
 pub(crate) struct WordingArgs {

@@ -19,7 +19,7 @@ use ctxc_engine::http::Key as ApiKey;
 /// The name of the file in a project and in the user's configuration folder.
 const FILE: &str = "ctxc.toml";
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Clone, Debug, PartialEq, Eq, schemars::JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Source {

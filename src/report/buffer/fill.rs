@@ -9,7 +9,7 @@ use crate::buffer::{Limits, State};
 use crate::report::size::{count, counted, tokens};
 use ctxc_transcript::text::Tokens;
 
-/// How full a buffer is.
+/// The fill level of a buffer.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub(crate) struct Fill {
     /// The number of utterances.
@@ -31,7 +31,7 @@ pub(crate) struct Fill {
     pub(super) waiting: u64,
 }
 
-/// How full a buffer is, by itself.
+/// The fill level of a buffer, as a result of its own.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct FillReport {
     buffer: String,

@@ -17,7 +17,7 @@ pub(crate) enum Format {
     /// One JSON object for each text.
     #[value(help = "One JSON row for each text")]
     Ndjson,
-    /// Markdown or HTML for people.
+    /// Markdown for people.
     #[value(help = "Markdown for people")]
     Markdown,
     /// One trajectory a line, in the Agent Trajectory Interchange Format 1.7 of Harbor.

@@ -34,7 +34,7 @@ pub(crate) struct Stats {
     pub(crate) tokens: ContextSize,
     /// The usage that the client recorded last; null where it recorded none.
     pub(crate) measured: Option<Measured>,
-    /// Where the active entries start.
+    /// The start of the active entries.
     pub(crate) start: Start,
     /// The number of problems that `ctxc check` reports.
     pub(crate) problems: Problems,
@@ -108,7 +108,7 @@ pub(crate) struct Measured {
     pub(crate) lowered_from: Option<Tokens>,
 }
 
-/// Where the active entries start.
+/// The start of the active entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(tag = "at", rename_all = "snake_case")]
 pub(crate) enum Start {
@@ -136,7 +136,7 @@ pub(crate) enum Start {
     },
 }
 
-/// How many problems there are.
+/// The number of problems by severity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) struct Problems {
     /// Problems that prevent a resume or lose part of the conversation.
@@ -169,7 +169,7 @@ pub(crate) struct RoleRow {
 pub(crate) struct PartRow {
     /// The kind.
     pub(crate) part: Part,
-    /// How many there are.
+    /// The number of parts.
     pub(crate) n: u64,
     /// Tokens; signatures have no calibrated ones.
     pub(crate) tokens: Estimates,
