@@ -2,6 +2,7 @@
 // Draws the chart and the treemap from the data of the page. Texts are set as text, never as markup.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
+  const TOOL_COLORS = 6;
   const KINDS = ["system", "prompt", "answer", "thinking", "tool", "client"];
   const short = (n) => n < 1000 ? String(n) : n < 999950 ? `${+(n / 1000).toFixed(1)}k` : `${+(n / 1e6).toFixed(1)}M`;
   const make = (name, parent, properties) => parent.appendChild(Object.assign(document.createElement(name), properties));
@@ -117,6 +118,30 @@
     return [...found.values()].map((group) => ({ ...group, files: [...group.files.values()].sort(bySize) })).sort(bySize);
   }
 
+  // The largest tools have a color each, the others share one.
+  const grouped = groups();
+  const tools = grouped.filter((group) => group.kind === "tool");
+  const colorOf = (kind, name) => kind === "tool" ? `t${Math.min(tools.findIndex((tool) => tool.name === name), TOOL_COLORS)}` : kind;
+
+  function colors() {
+    const list = document.getElementById("colors");
+    const entry = (color, text) => {
+      const line = make("li", list, {});
+      make("i", line, { className: color, ariaHidden: "true" });
+      line.append(text);
+    };
+    const rest = tools.slice(TOOL_COLORS).reduce((sum, tool) => sum + tool.tokens, 0);
+    for (const group of grouped) {
+      const color = colorOf(group.kind, group.name);
+      if (color !== `t${TOOL_COLORS}`) entry(color, `${group.name} ${short(group.tokens)}`);
+    }
+    if (rest > 0) entry(`t${TOOL_COLORS}`, `other tools ${short(rest)}`);
+  }
+
+  async function copied(button, text) {
+    try { await navigator.clipboard.writeText(text); button.textContent = "Copied"; } catch { button.textContent = "Select it to copy"; }
+  }
+
   const tree = document.getElementById("tree");
   const details = document.getElementById("details");
   let cells = [];
@@ -134,9 +159,7 @@
     const line = make("p", details, {});
     make("code", line, { textContent: item.command });
     const copy = make("button", line, { type: "button", className: "copy", textContent: "Copy" });
-    copy.addEventListener("click", async () => {
-      try { await navigator.clipboard.writeText(item.command); copy.textContent = "Copied"; } catch { copy.textContent = "Select it to copy"; }
-    });
+    copy.addEventListener("click", () => copied(copy, item.command));
   }
 
   function treemap() {
@@ -144,28 +167,62 @@
     tree.replaceChildren();
     cells = [];
     const put = (node, box) => Object.assign(node.style, { left: `${box.left}px`, top: `${box.top}px`, width: `${box.width}px`, height: `${box.height}px` });
-    squarify(groups(), { left: 0, top: 0, width: tree.clientWidth, height: tree.clientHeight }, (group, box) => {
+    squarify(grouped, { left: 0, top: 0, width: tree.clientWidth, height: tree.clientHeight }, (group, box) => {
       const head = box.height > 44 && box.width > 60 ? 18 : 0;
       if (head > 0) put(make("div", tree, { className: "name", textContent: `${group.name} ${short(group.tokens)}`, ariaHidden: "true" }), { ...box, height: head });
       squarify(group.files, { ...box, top: box.top + head, height: box.height - head }, (file, inner) => {
         squarify(file.items, inner, (item, cellBox) => {
-          const cell = make("button", tree, { type: "button", className: `${item.kind} ${item.state}`, tabIndex: -1, item, box: cellBox });
+          const cell = make("button", tree, { type: "button", className: `${colorOf(item.kind, item.group)} ${item.state}`, tabIndex: -1, item, box: cellBox });
           cell.setAttribute("aria-label", label(item));
           cell.setAttribute("aria-pressed", "false");
           cell.title = label(item);
           // Of a path the end tells most.
           const name = item.name.includes(" ") ? item.name : item.name.split("/").pop();
-          if (cellBox.width > 48 && cellBox.height > 18) cell.textContent = name || item.group;
+          if (cellBox.width > 48 && cellBox.height > 18) {
+            const lines = Math.floor((cellBox.height - 4) / 15);
+            make("span", cell, { textContent: name || item.group }).style.webkitLineClamp = lines;
+            // Words are cut at their end and not broken in the middle.
+            if (lines < 2 || !(name || item.group).includes(" ")) cell.classList.add("line");
+          }
           put(cell, cellBox);
           cell.addEventListener("click", () => { reach(cell); show(cell); });
           cells.push(cell);
         });
       });
     });
+    find();
     if (cells.length === 0) return;
     const again = cells.find((cell) => cell.item === selected);
     cells[0].tabIndex = again ? -1 : 0;
     if (again) { again.tabIndex = 0; show(again); } else if (!details.hasChildNodes()) show(cells[0]);
+  }
+
+  // Dims what does not match, and leaves the matching rows of the table.
+  const search = document.getElementById("search");
+  const rows = [...document.getElementById("rows").rows];
+  function find() {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const matches = (item) => {
+      const text = `${item.group} ${item.name} ${item.text} ${item.command} ${item.state}`.toLowerCase();
+      return words.every((word) => text.includes(word));
+    };
+    let [n, tokens] = [0, 0];
+    for (const cell of cells) {
+      const is = matches(cell.item);
+      cell.classList.toggle("other", !is);
+      if (is) { n += 1; tokens += cell.item.tokens; }
+    }
+    rows.forEach((row, at) => { row.hidden = !matches(data.items[at]); });
+    document.getElementById("found").textContent = words.length === 0 ? "" : `${n} of ${cells.length} items, ${short(tokens)} tokens`;
+    const first = words.length === 0 ? undefined : cells.filter((cell) => matches(cell.item)).sort((one, other) => other.item.tokens - one.item.tokens)[0];
+    if (first) show(first);
+  }
+  search.addEventListener("input", find);
+  search.parentElement.hidden = false;
+
+  for (const button of document.querySelectorAll("td button.copy")) {
+    button.hidden = false;
+    button.addEventListener("click", () => copied(button, button.previousElementSibling.textContent));
   }
 
   function reach(cell) {
@@ -195,5 +252,6 @@
   const all = () => { chart(); treemap(); };
   let waiting = 0;
   addEventListener("resize", () => { cancelAnimationFrame(waiting); waiting = requestAnimationFrame(all); });
+  colors();
   all();
 })();

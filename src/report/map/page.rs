@@ -147,11 +147,11 @@ fn operation_row(row: &OperationRow) -> String {
     let tokens = row.tokens.map_or_else(|| "-".to_owned(), counted);
     let (state, command) = if row.is_undone { ("undone", "") } else { ("holds", row.command.as_str()) };
     format!(
-        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{state}</td><td><code>{}</code></td></tr>\n",
+        "<tr><td data-head=\"Operation\">{}</td><td data-head=\"Time\">{}</td><td data-head=\"Tokens\">{}</td><td data-head=\"State\">{state}</td>{}</tr>\n",
         escaped(&row.verb),
         row.time,
         escaped(&tokens),
-        escaped(command)
+        command_cell(command)
     )
 }
 
@@ -163,11 +163,22 @@ fn row(item: &Item) -> String {
     };
     let turn = if item.turn == 0 { "-".to_owned() } else { item.turn.to_string() };
     format!(
-        "<tr><td>{}</td><td class=\"item\">{name}</td><td>{turn}</td><td>{}</td><td class=\"text\"><div>{}</div></td><td><code>{}</code></td></tr>\n",
+        "<tr><td data-head=\"Tokens\">{}</td><td class=\"item\">{name}</td><td data-head=\"Turn\">{turn}</td><td data-head=\"State\">{}</td><td class=\"text\"><div>{}</div></td>{}</tr>\n",
         grouped(item.tokens),
         item.state.label(),
         escaped(&item.text),
-        escaped(&item.command)
+        command_cell(&item.command)
+    )
+}
+
+/// The cell of a command, with a button that scripts show and that copies it.
+fn command_cell(command: &str) -> String {
+    if command.is_empty() {
+        return "<td class=\"command\"></td>".to_owned();
+    }
+    format!(
+        "<td class=\"command\"><code>{}</code><button type=\"button\" class=\"copy\" hidden>Copy</button></td>",
+        escaped(command)
     )
 }
 
