@@ -91,13 +91,12 @@ fn parse(typed: &[OsString]) -> Result<Parsed, clap::Error> {
     if matches!(words.as_slice(), [help, all] if *help == "help" && *all == "--all") {
         Args::grouped(Groups::All).try_get_matches_from(["ctxc", "--help"])?;
     }
-    let mut command = Args::grouped(Groups::First);
+    let mut command = suggest::with_negative_values(Args::grouped(Groups::First));
     let mut matches = command.try_get_matches_from_mut(typed).or_else(|error| {
         if let Some(overview) = suggest::as_overview(&error, typed) {
             return command.try_get_matches_from_mut(overview);
         }
-        let verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
-        Err(suggest::with_suggestion(error, typed, &verbs))
+        Err(suggest::with_suggestion(error, typed, &command))
     })?;
     let verb = verb_of(&matches);
     let args = Args::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Args::command()))?;

@@ -266,6 +266,11 @@ impl Environment {
         Ok(Places { projects: config_dir.join("projects"), cwd: self.cwd.clone() })
     }
 
+    /// The current folder.
+    pub(crate) fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
     /// The URL of the archive: `asked`, else the configured one, else a file in the data folder.
     ///
     /// # Errors

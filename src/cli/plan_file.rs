@@ -14,6 +14,10 @@ use ctxc_transcript::Fingerprint;
 /// The version of the plan format.
 const FORM: u32 = 1;
 
+/// The hint where there is no plan.
+const MAKE_ONE: &str = "make one with `ctxc run SESSION --dry-run > plan.toml`";
+
+/// A plan.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PlanFile {
@@ -32,8 +36,8 @@ pub(super) struct PlanFile {
 /// # Errors
 /// When the file cannot be read, or is not a plan of this version; the message has the line.
 pub(super) fn read(path: &Path) -> Result<PlanFile, CommandError> {
-    let text =
-        while_waiting(|| fs::read_to_string(path)).with_context(|| format!("read the plan {}", path.display()))?;
+    let text = while_waiting(|| fs::read_to_string(path)).with_context(|| format!("read the plan {}", path.display()));
+    let text = text.map_err(|error| CommandError::usage(error).hint(MAKE_ONE))?;
     parse(path, &text)
 }
 
@@ -42,8 +46,7 @@ fn parse(path: &Path, text: &str) -> Result<PlanFile, CommandError> {
     let plan: PlanFile = toml::from_str(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));
         let line = before.map_or_else(String::new, |before| format!(", line {}", before.matches('\n').count() + 1));
-        CommandError::usage(anyhow!("invalid plan {}{line}: {}", path.display(), error.message()))
-            .hint("make one with `ctxc run SESSION --dry-run > plan.toml`")
+        CommandError::usage(anyhow!("invalid plan {}{line}: {}", path.display(), error.message())).hint(MAKE_ONE)
     })?;
     if plan.plan != FORM {
         return Err(CommandError::usage(anyhow!(

@@ -63,7 +63,7 @@ fn told(compacted: &CompactStats, outcome: &Outcome) -> Value {
     let Some(fields) = data.as_object_mut() else { return data };
     match (&outcome.session_id, &outcome.output) {
         (Some(id), Some(path)) => {
-            fields.insert("resume".to_owned(), resume_words(id, path.as_ref()).into());
+            fields.insert("resume".to_owned(), resume_words(id, path.as_ref(), None).into());
             fields.insert("note".to_owned(), NOTE.into());
         }
         _ => drop(fields.insert("unchanged".to_owned(), compacted.why_unchanged().into())),

@@ -97,5 +97,6 @@ pub(super) fn rewriting(subject: &Subject, settings: &ServerSettings) -> Rewriti
         },
         mode: Mode::Do,
         window: settings.window,
+        cwd: None,
     }
 }

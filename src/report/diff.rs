@@ -120,7 +120,7 @@ impl Diff {
     }
 
     /// The summary: one line for each kind of difference that occurs.
-    pub(crate) fn summary(&self) -> String {
+    fn summary(&self) -> String {
         let entries = |n: u64| format!("{} {}", count(n), if n == 1 { "entry" } else { "entries" });
         let size = |n| tokens(self.measure.scale(n));
         let changed_from = format!("{} -> ", count(self.measure.scale(self.changed_from).0));
@@ -143,6 +143,8 @@ impl Diff {
             text += &look.style(Style::Heading, &side);
             text.push('\n');
         }
+        text += &self.summary();
+        text.push('\n');
         self.entries.iter().for_each(|entry| entry.write(&mut text, self.measure, look));
         text
     }

@@ -10,9 +10,10 @@ use jiff::{Timestamp, ToSpan, tz::TimeZone};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::cache::{MANY_STEPS, steps_to_gain};
 use super::cost::OperationCost;
 use super::look::Look;
-use super::size::{counted, short};
+use super::size::{count, counted, short};
 use super::table::{Cell, Table};
 use ctxc_engine::Usd;
 use ctxc_store::Operation;
@@ -58,6 +59,8 @@ pub(crate) struct Gain {
     total: Sum,
     /// The number of operations that were undone; they saved nothing.
     undone: u64,
+    /// After how many more steps in each session the operations together break even; null where they never do.
+    breaks_even_after_steps: Option<u64>,
     /// The number of operations without calibrated figures: their tokens are chars4, and their cost is unknown.
     without_cost: u64,
     by_verb: BTreeMap<String, Sum>,
@@ -101,6 +104,25 @@ impl Gain {
         self.by_week.entry(week(operation.time)).or_default().add(saved, &cost);
         self.by_project.entry(project.to_owned()).or_default().add(saved, &cost);
     }
+
+    /// Finds after how many steps the operations break even, once all are added.
+    pub(crate) fn settle(&mut self) {
+        let saved = u64::try_from(self.total.saved_tokens).unwrap_or(0);
+        self.breaks_even_after_steps = steps_to_gain(Tokens(saved), Tokens(self.total.recached_tokens));
+    }
+
+    /// Whether it all was worth its cost in the prompt cache, in words.
+    fn verdict(&self) -> String {
+        match self.breaks_even_after_steps {
+            None => "does not pay: nothing that was saved is left".to_owned(),
+            Some(steps @ ..=MANY_STEPS) => {
+                format!("pays: breaks even after {} in each session", counted(steps, "step"))
+            }
+            Some(steps) => {
+                format!("hardly pays: breaks even after {} steps in each session; larger cuts pay sooner", count(steps))
+            }
+        }
+    }
 }
 
 /// The Monday of the week of `time`, in UTC.
@@ -128,6 +150,7 @@ impl fmt::Display for Gain {
             writeln!(f, "undone    {}: nothing saved", counted(self.undone, "operation"))?;
         }
         writeln!(f, "cache     {} tokens re-cached (estimate)", short(Tokens(recached_tokens)))?;
+        writeln!(f, "verdict   {}", self.verdict())?;
         if calls > 0 {
             let cost = Usd::from_dollars(cost_usd).unwrap_or(Usd::ZERO);
             write!(f, "calls     {}, {cost}", counted(calls, "call"))?;
@@ -141,10 +164,13 @@ impl fmt::Display for Gain {
             writeln!(f, "note      {n} without recorded cost, as chars4 estimates")?;
         }
         for (head, sums) in [("verb", &self.by_verb), ("week of", &self.by_week), ("project", &self.by_project)] {
+            if sums.is_empty() {
+                continue;
+            }
             let mut table = Table::new(&[head, "operations", "  saved", "re-cached", "calls"]);
             for (name, sum) in sums {
                 table.push(vec![
-                    name.as_str().into(),
+                    self.look.paths(name).into_owned().into(),
                     Cell::Count(sum.operations),
                     format!("{:>7}", signed(sum.saved_tokens)).into(),
                     format!("{:>9}", short(Tokens(sum.recached_tokens))).into(),

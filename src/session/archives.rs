@@ -39,7 +39,8 @@ pub(crate) fn open_existing(url: &str) -> Result<Box<dyn Archive>, CommandError>
             ArchiveUrl::Sqlite(path) => path.display().to_string(),
             ArchiveUrl::Memory | ArchiveUrl::Postgres(_) => url.to_string(),
         };
-        CommandError::from(anyhow!("no archive at {place}")).hint("set its URL with --archive or CTXC_ARCHIVE")
+        CommandError::from(anyhow!("there is no archive at {place}"))
+            .hint("the first change makes one; use --archive if another archive was used")
     })
 }
 

@@ -42,6 +42,10 @@ pub(crate) fn compact_session(
     Ok(CompactReport { outcome, compacted })
 }
 
+/// The warning of a compaction within the budget by `--force`.
+const OLD_FORCE: &str =
+    "the context is within its budget: use --always instead of --force, which only overwrites FILE in the next version";
+
 /// Compacts what `rewrite` leaves of the session of `work`, whose context has `size`, if `trigger` says so. Afterwards `work`
 /// has the compacted conversation as a draft, and the returned rewrite still has to be applied to it. Nothing is written, and
 /// on an error no summary is kept (F-09).
@@ -55,6 +59,9 @@ pub(crate) fn compact_conversation(
     let mut stats = CompactStats::of(how.summarizing.engine.name(), size);
     if trigger == Trigger::OverBudget {
         stats.budget = Some(how.budget());
+    }
+    if trigger == Trigger::Forced && !how.is_called_for(size, Trigger::OverBudget) {
+        work.ui.warning(OLD_FORCE);
     }
     if !how.is_called_for(size, trigger) {
         return Ok((rewrite, stats.unchanged(Reason::BelowBudget)));

@@ -2,6 +2,7 @@
 //!
 //! The only place that explains failures of the library: [`explain`] adds the hints.
 
+use std::fs::File;
 use std::io;
 
 use anyhow::anyhow;
@@ -11,10 +12,11 @@ use crate::report::envelope::ErrorReport;
 use crate::report::size::count;
 use crate::terminal::interrupt::INTERRUPTED;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::ApplyError;
+use ctxc_core::apply::{ApplyError, title_of};
 use ctxc_engine::{EngineError, Remedy};
 use ctxc_transcript::session::{Candidate, SessionError};
 use ctxc_transcript::text::{Stopped, Tokens};
+use ctxc_transcript::{Chain, Index, Transcript};
 
 /// The result of a command that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,7 +205,7 @@ fn apply_hint(error: &ApplyError) -> Option<&'static str> {
     match error {
         ApplyError::Exists(_) => Some("use another file, or --force to overwrite it"),
         ApplyError::IsSource(_) => Some("use another file, or --in-place to replace the source"),
-        ApplyError::JustWritten(..) => Some("end the session first, or use --force if no client has it open"),
+        ApplyError::JustWritten(..) => Some("end the session first, or use --even-if-open if no client has it open"),
         ApplyError::Locked(_) => Some("wait until it is done, and run the command again"),
         ApplyError::SourceChanged(_) | ApplyError::ChangedWhileRead => {
             Some("end the session that writes to it and run the command again")
@@ -235,9 +237,12 @@ fn session_hints(error: &SessionError) -> Vec<String> {
     let list = |head: &str| {
         // An id is enough to find these again.
         let is_by_id = matches!(error, SessionError::Unknown { .. });
-        let rows = error.candidates().iter().map(|it| match it.path.file_stem() {
-            Some(id) if is_by_id => format!("\n  {}  {}", modified(it), id.to_string_lossy()),
-            Some(_) | None => format!("\n  {}", describe(it)),
+        let rows = error.candidates().iter().map(|it| {
+            let title = title(it).map_or_else(String::new, |title| format!("  {title}"));
+            match it.path.file_stem() {
+                Some(id) if is_by_id => format!("\n  {}  {}{title}", modified(it), id.to_string_lossy()),
+                Some(_) | None => format!("\n  {}{title}", describe(it)),
+            }
         });
         rows.fold(head.to_owned(), |list, row| list + &row)
     };
@@ -269,8 +274,21 @@ fn meant(name: &str) -> Option<String> {
     if is_size {
         return Some(format!("for a target, use --to {name}"));
     }
+    if name == "%" {
+        return Some("write a percentage without a space, such as 50%".to_owned());
+    }
     let is_latest = strsim::damerau_levenshtein(name, "latest") <= 2 || ["last", "newest"].contains(&name);
     is_latest.then(|| "for the newest session of this project, use latest".to_owned())
+}
+
+/// The title of a session that may have been meant; `None` where it cannot be read, or not at once.
+fn title(candidate: &Candidate) -> Option<String> {
+    /// The most bytes that are read for a title in a hint.
+    const MOST: u64 = 32 << 20;
+    let file = File::open(&candidate.path).ok().filter(|_| candidate.len <= MOST)?;
+    let index = Index::build(&file).ok()?;
+    let chain = Chain::find(&index);
+    title_of(Transcript { file: &file, index: &index, chain: &chain }).ok()
 }
 
 /// The time of the last change, in UTC and whole seconds, and the path.

@@ -1,4 +1,4 @@
-//! Opening a session for reading: a file as it is, anything that can be read only once through a temporary file.
+//! Opening a session for reading: a file as it is, anything that can be read only once or is compressed through a temporary file.
 //!
 //! The reader takes two passes (T-02), so it needs a regular file that can seek.
 
@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 
 use super::error::CommandError;
+use super::packed::Packing;
 use crate::terminal::interrupt::while_waiting;
 use ctxc_transcript::foreign;
 use ctxc_transcript::foreign::Foreign;
@@ -17,16 +18,18 @@ use ctxc_transcript::session::Found;
 /// An open session, positioned at its start.
 #[derive(Debug)]
 pub(crate) struct Input {
-    /// A regular file: the session's own, or a temporary copy of what a pipe delivered.
+    /// A regular file: the session's own, or a temporary copy of what a pipe delivered or was unpacked.
     pub(crate) file: File,
-    /// The path of the session; `None` for standard input.
+    /// The path of the session; `None` for standard input, and for a compressed file, which is not written back to.
     pub(crate) path: Option<PathBuf>,
+    /// The path of the compressed file that it was unpacked from.
+    pub(crate) packed: Option<PathBuf>,
 }
 
 impl Input {
     /// The name in messages: the path, or `standard input`.
     pub(crate) fn name(&self) -> String {
-        name_of(self.path.as_deref())
+        name_of(self.path.as_deref().or(self.packed.as_deref()))
     }
 }
 
@@ -43,7 +46,7 @@ pub(crate) fn open(found: &Found) -> Result<Input, CommandError> {
         return Err(CommandError::from(anyhow!("{} is a device, not a session", path.display()))
             .hint("name a file, or pipe the session to `-`"));
     }
-    let (mut file, is_spooled) =
+    let (mut file, storage) =
         open_file(path.as_deref()).with_context(|| format!("read {}", name_of(path.as_deref())))?;
     let owner = owner(&mut file).with_context(|| format!("read {}", name_of(path.as_deref())))?;
     match owner {
@@ -52,22 +55,39 @@ pub(crate) fn open(found: &Found) -> Result<Input, CommandError> {
             name_of(path.as_deref())
         ))
         .hint("only Claude Code sessions are supported")),
-        // Spooled input has no path that could be rewritten.
-        None => Ok(Input { file, path: path.filter(|_| !is_spooled) }),
+        None => Ok(match storage {
+            Storage::Own => Input { file, path, packed: None },
+            Storage::Piped => Input { file, path: None, packed: None },
+            Storage::Unpacked => Input { file, path: None, packed: path },
+        }),
     }
+}
+
+/// The relation of the file that is read to the path of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Storage {
+    /// It is the file at the path.
+    Own,
+    /// It holds the bytes of a pipe, which have no path.
+    Piped,
+    /// It holds the unpacked bytes of the file at the path.
+    Unpacked,
 }
 
 fn name_of(path: Option<&Path>) -> String {
     path.map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
 }
 
-fn open_file(path: Option<&Path>) -> io::Result<(File, bool)> {
-    let Some(path) = path else { return Ok((while_waiting(|| spool(io::stdin().lock()))?, true)) };
-    if std::fs::metadata(path)?.is_file() {
-        return Ok((File::open(path)?, false));
+fn open_file(path: Option<&Path>) -> io::Result<(File, Storage)> {
+    let Some(path) = path else { return Ok((while_waiting(|| spool(io::stdin().lock()))?, Storage::Piped)) };
+    if !std::fs::metadata(path)?.is_file() {
+        // A named pipe or `<(command)` has a path and can be read only once. Nobody may ever write to it.
+        return Ok((while_waiting(|| spool(File::open(path)?))?, Storage::Piped));
     }
-    // A named pipe or `<(command)` has a path but can be read only once, and may wait for a writer forever.
-    Ok((while_waiting(|| spool(File::open(path)?))?, true))
+    match Packing::of(path)? {
+        None => Ok((File::open(path)?, Storage::Own)),
+        Some(_) => Ok((spool(File::open(path)?)?, Storage::Unpacked)),
+    }
 }
 
 /// Whether `path` is a device, which may deliver bytes without end.
@@ -99,10 +119,26 @@ struct PipeLimits {
 
 const LIMITS: PipeLimits = PipeLimits { first_entry: 16 << 20, line: 1 << 30, total: 64 << 30 };
 
-/// Copies all of `input` to an unnamed file that is deleted when it is closed.
-fn spool(mut input: impl Read) -> io::Result<File> {
+/// The most bytes that a compressed session unpacks to, as a small file can claim to hold any number.
+const UNPACKED_LIMIT: u64 = 4 << 30;
+
+/// All of `input`, unpacked if it is compressed, in a file that has no name and is removed when it is closed.
+fn spool(input: impl Read) -> io::Result<File> {
+    let (packing, head, input) = Packing::read(input)?;
+    let plain = head.as_slice().chain(input);
+    match packing {
+        None => copy_to_temporary(plain, LIMITS),
+        Some(packing) => {
+            let limits = PipeLimits { total: UNPACKED_LIMIT, ..LIMITS };
+            copy_to_temporary(packing.unpack(plain)?, limits)
+        }
+    }
+}
+
+/// All of `input` in a file that has no name and is removed when it is closed.
+fn copy_to_temporary(mut input: impl Read, limits: PipeLimits) -> io::Result<File> {
     let mut file = tempfile::tempfile()?;
-    let mut watch = PipeWatch::new(LIMITS);
+    let mut watch = PipeWatch::new(limits);
     let mut buffer = vec![0; 256 << 10];
     loop {
         let n_bytes = match input.read(&mut buffer) {
@@ -162,7 +198,7 @@ impl PipeWatch {
         if longest.max(self.line) > self.limits.line {
             return Err("it has a line of more than 1 GiB");
         }
-        if self.total > self.limits.total { Err("it has more than 64 GiB") } else { Ok(()) }
+        if self.total > self.limits.total { Err("it is larger than a session can be") } else { Ok(()) }
     }
 }
 

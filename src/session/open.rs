@@ -9,6 +9,7 @@ use crate::report::cost::OperationCost;
 use crate::report::deposit::DepositSize;
 use crate::report::outcome::{BeforeAfter, LiveTokens, Outcome};
 use crate::report::session::SessionRef;
+use crate::report::size::short;
 use crate::session::archives;
 use crate::session::consent::allow_on_server;
 use crate::session::options::{Estimate, Keep, Mode, Output, Rewriting};
@@ -57,6 +58,20 @@ fn stand_as(output: &Output, identity: Option<String>, own: Option<&String>, pas
     rewrite.session = Some(id);
 }
 
+/// Warns of a change that never or hardly pays, before it is made, and names an alternative (W-18).
+fn warn_unless_it_pays(outcome: &Outcome, edits: &Edits, ui: &Ui) {
+    let is_change = outcome.unchanged.is_none() && edits.changes_something();
+    let Some(warning) = outcome.prompt_cache.filter(|_| is_change).and_then(|cost| cost.warning()) else { return };
+    ui.warning(warning);
+    let larger = match outcome.verb {
+        "fit" => "a lower --to".to_owned(),
+        _ => format!("a larger cut, such as `ctxc fit --to {}`,", short(Tokens(outcome.tokens.calibrated.before.0 / 2))),
+    };
+    ui.hint(format_args!(
+        "{larger} pays sooner; once the prompt cache has expired, 5 minutes to an hour after the last request, any cut does"
+    ));
+}
+
 /// Moves the cuts and the records of `plan` into `rewrite`, which is rendered in its stead.
 fn note_plan(plan: Rewrite, rewrite: &mut Rewrite) {
     rewrite.cuts.entry(LineNo(0)).or_default().extend(plan.cuts.into_values().flatten());
@@ -90,8 +105,9 @@ struct Written {
 }
 
 impl Written {
-    /// The outcome that was `expected`, with the place of the result.
-    fn completed(self, expected: Outcome, settings: &Rewriting) -> Outcome {
+    /// The outcome that was `expected`, with the place of the result; `folder` is its project, if that is not the current
+    /// folder.
+    fn completed(self, expected: Outcome, settings: &Rewriting, folder: Option<&str>) -> Outcome {
         let Self { done, deposit, fresh, .. } = self;
         let display = |path: &Path| path.display().to_string();
         // A path is reported as it was typed.
@@ -104,7 +120,7 @@ impl Written {
             deposit,
             not_read_back: done.not_read_back.filter(|_| backup.is_some()),
             backup,
-            resume: fresh.as_ref().map(|fresh| resume_words(&fresh.id.to_string(), &fresh.path)),
+            resume: fresh.as_ref().map(|fresh| resume_words(&fresh.id.to_string(), &fresh.path, folder)),
             ..expected
         };
         let undo = done.operation.is_some().then(|| undo_words(settings, &outcome)).flatten();
@@ -330,12 +346,16 @@ impl<'a> OpenSession<'a> {
             Outcome { tokens, prompt_cache, ..outcome }
         };
         let expected = figures(self, consequences.expected(*left), as_is);
+        warn_unless_it_pays(&expected, &edits, self.ui);
         if self.settings.mode == Mode::Show {
             return Ok(expected);
         }
+        // A new session stands beside its source.
+        let (reading, cwd) = (&self.reading, self.settings.cwd.as_deref());
+        let folder = reading.path.as_deref().and_then(|path| reading.folder_elsewhere(cwd, path));
         let written = self.write(edits, rendering, expected.cost(intent.calls), intent.verb, is_nothing)?;
         let after = written.after;
-        Ok(figures(self, after, written.completed(expected, self.settings)))
+        Ok(figures(self, after, written.completed(expected, self.settings, folder.as_deref())))
     }
 
     /// Writes `rendering`, which is the session with `edits`; `is_copy` says that it is the session as it is.

@@ -38,6 +38,8 @@ pub(crate) struct Rewriting {
     pub(crate) mode: Mode,
     /// The context window from the arguments or the configuration; `None` derives it from the session.
     pub(crate) window: Option<Tokens>,
+    /// The current folder of a person, whose `resume` line leads from there to the project.
+    pub(crate) cwd: Option<PathBuf>,
 }
 
 impl Rewriting {
@@ -120,7 +122,7 @@ impl Summaries {
     pub(crate) fn is_called_for(&self, size: Tokens, trigger: Trigger) -> bool {
         match trigger {
             Trigger::OverBudget => size > self.budget(),
-            Trigger::Always => true,
+            Trigger::Always | Trigger::Forced => true,
         }
     }
 
@@ -234,8 +236,10 @@ impl FromStr for Target {
 pub(crate) enum Trigger {
     /// Its context is over the budget.
     OverBudget,
-    /// None: `--force`.
+    /// None: `--always`.
     Always,
+    /// Whatever its size, by the `--force` of earlier versions, which is said where it makes a difference (W-15).
+    Forced,
 }
 
 /// The settings for summaries of messages.

@@ -55,7 +55,9 @@ pub(crate) fn tokens(text: &str) -> Result<Tokens, String> {
         "m" | "M" => Some(1_000_000),
         _ => None,
     };
-    match unit.and_then(|unit| scaled(number, unit)) {
+    // In many countries a point groups thousands.
+    let is_clear = unit != Some(1) || !number.contains('.');
+    match unit.filter(|_| is_clear).and_then(|unit| scaled(number, unit)) {
         Some((tokens, true)) => Ok(Tokens(tokens)),
         Some(_) | None => Err(format!("{text:?} is not a number of tokens such as 800, 10k or 1.5M")),
     }
@@ -138,16 +140,16 @@ mod tests {
             ("1.5M", 1_500_000),
             ("31.7K", 31_700),
             ("0.25k", 250),
-            ("1.000", 1),
             ("200m", 200_000_000),
             ("30,000", 30_000),
             ("1,000,000", 1_000_000),
         ] {
             assert_eq!(tokens(text), Ok(Tokens(n)), "{text}");
         }
-        for text in
-            ["", "k", "-1", "1e3", "1.5", "1.2345k", "10 k", "10kb", "1G", "1,00", ",000", "1,0000", "99999999999999M"]
-        {
+        for text in [
+            "", "k", "-1", "1e3", "1.5", "1.000", "30.000", "1.2345k", "10 k", "10kb", "1G", "1,00", ",000", "1,0000",
+            "99999999999999M",
+        ] {
             assert_eq!(tokens(text), Err(format!("{text:?} is not a number of tokens such as 800, 10k or 1.5M")));
         }
         assert_eq!(some_tokens("10k"), Ok(Tokens(10_000)));

@@ -12,9 +12,10 @@ use super::error::CommandError;
 use super::figures::{self, Inherited};
 use super::input::{self, Input};
 use crate::report::overview::Origin;
-use crate::report::session::SessionRef;
+use crate::report::session::{SessionRef, short_id};
 use crate::report::size::count;
 use crate::session::archives;
+use crate::session::write::is_among_projects;
 use crate::terminal::progress::Progress;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply;
@@ -23,9 +24,17 @@ use ctxc_core::version;
 use ctxc_core::version::{Edit, Edits, History, Known};
 use ctxc_store::{Archive, operation_id};
 use ctxc_transcript::scan::each_field;
-use ctxc_transcript::session::{Found, FoundBy, session_id};
+use ctxc_transcript::session::{Found, FoundBy, project_folder_name, session_id};
 use ctxc_transcript::text::{Digest, Stopped, Tokens, json_string};
 use ctxc_transcript::{Calibration, Chain, ChainEnd, Flags, Index, Transcript, read_line};
+
+/// The hint for a file that is no session.
+const NO_SESSION: &str = "use a Claude Code session: a .jsonl file with one JSON object per line";
+
+/// The error of an empty file.
+pub(crate) fn empty(name: &str) -> CommandError {
+    CommandError::from(anyhow!("{name} is empty")).hint(NO_SESSION)
+}
 
 /// A transcript that has been indexed.
 #[derive(Debug)]
@@ -34,8 +43,10 @@ pub(crate) struct Reading {
     pub(crate) file: File,
     /// The name in messages.
     pub(crate) name: String,
-    /// The path of the session; `None` for standard input.
+    /// The path of the session; `None` for standard input and for a compressed file.
     pub(crate) path: Option<PathBuf>,
+    /// The compressed file that it was unpacked from.
+    packed: Option<PathBuf>,
     /// The file name without its extension, which is the session id if the client wrote the file.
     pub(crate) stem: Option<String>,
     pub(crate) index: Index,
@@ -82,23 +93,15 @@ impl Reading {
         if has(Flags::ENTRY) || !has(Flags::MALFORMED) {
             return Ok(());
         }
-        let (name, n_lines) = (&self.name, self.index.records.len());
+        let name = &self.name;
         let mut file = &self.file;
-        let mut start = [0; 4];
+        let mut start = [0];
         let n_read = file.rewind().and_then(|()| file.read(&mut start)).with_context(|| format!("read {name}"))?;
-        let unpack = |program: &str| format!("unpack it first: {program} {name} | ctxc stats -");
-        let (is, hint) = match start.get(..n_read).unwrap_or_default() {
-            [0x1f, 0x8b, ..] => ("is compressed by gzip".to_owned(), unpack("gzip -dc")),
-            [0x28, 0xb5, 0x2f, 0xfd] => ("is compressed by zstd".to_owned(), unpack("zstd -dc")),
-            start => {
-                let is = match start {
-                    [b'[', ..] => "is a JSON array".to_owned(),
-                    _ => format!("is not a transcript: none of its {n_lines} lines is a JSON object"),
-                };
-                (is, "use a Claude Code session: a .jsonl file with one JSON object per line".to_owned())
-            }
+        let is = match start.get(..n_read) {
+            Some([b'[']) => "is a JSON array".to_owned(),
+            _ => "is not a transcript: no line of it is a JSON object".to_owned(),
         };
-        Err(CommandError::from(anyhow!("{name} {is}")).hint(hint))
+        Err(CommandError::from(anyhow!("{name} {is}")).hint(NO_SESSION))
     }
 
     /// Warns about a conversation whose chain does not reach its first or its last entry.
@@ -137,10 +140,16 @@ impl Reading {
 
     /// Opens and indexes the session that a SESSION argument names.
     pub(crate) fn of(found: &Found, ui: &Ui) -> Result<Self, CommandError> {
+        if *found == Found::StandardInput {
+            ui.say_reading_stdin();
+        }
         let input = input::open(found)?;
         let len = input.file.metadata().map_or(0, |metadata| metadata.len());
         // The file may grow until it is read to its end.
         let reading = Self::of_input(input, u64::MAX, len, ui)?;
+        if reading.index.n_bytes == 0 {
+            return Err(empty(&reading.name));
+        }
         reading.say_found(found, ui);
         Ok(reading)
     }
@@ -195,6 +204,7 @@ impl Reading {
             file: input.file,
             name,
             path: input.path,
+            packed: input.packed,
             stem,
             index,
             chain,
@@ -211,11 +221,18 @@ impl Reading {
     pub(crate) fn session(&self) -> SessionRef {
         let own_id = self.path.as_deref().and_then(session_id).map(str::to_owned);
         SessionRef {
-            path: self.path.as_ref().map(|path| path.display().to_string()),
+            path: self.path.as_ref().or(self.packed.as_ref()).map(|path| path.display().to_string()),
             id: own_id.or_else(|| archives::last_session(self.session_file()).ok().flatten()),
             title: title_of(self.transcript()).ok(),
             project: self.project().ok().flatten(),
         }
+    }
+
+    /// The session in a command: the beginning of its id where the client finds it, else its path.
+    pub(crate) fn word(&self) -> String {
+        let Some(path) = self.path.as_deref().or(self.packed.as_deref()) else { return "-".to_owned() };
+        let id = session_id(path).filter(|_| is_among_projects(path));
+        id.map_or_else(|| path.display().to_string(), |id| short_id(id).to_owned())
     }
 
     /// The working directory, from the first active entry that has one.
@@ -234,6 +251,13 @@ impl Reading {
             }
         }
         Ok(None)
+    }
+
+    /// The folder in which the client finds the session at `path`, where that is known and not the folder `cwd`.
+    pub(crate) fn folder_elsewhere(&self, cwd: Option<&Path>, path: &Path) -> Option<String> {
+        let (cwd, of_session) = (cwd?, path.parent()?.file_name()?);
+        let is_of = |folder: &Path| *project_folder_name(folder) == *of_session;
+        if is_of(cwd) { None } else { self.project().ok().flatten().filter(|folder| is_of(Path::new(folder))) }
     }
 
     /// The last context usage that the client recorded.

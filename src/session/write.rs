@@ -276,9 +276,9 @@ pub(crate) fn command_line() -> String {
     ["ctxc".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// Prints the command that resumes the new session `id` at `path`: the client only looks among its projects.
-pub(crate) fn say_resume(id: &str, path: &Path, ui: &Ui) {
-    ui.status(format_args!("resume    {}", resume_words(id, path)));
+/// Says how the new session `id` at `path` is resumed, from another folder than its `project`, where that is given.
+pub(crate) fn say_resume(id: &str, path: &Path, project: Option<&str>, ui: &Ui) {
+    ui.status(format_args!("resume    {}", resume_words(id, path, project)));
 }
 
 /// Whether the client, and a search by id, finds the session at `path`.
@@ -286,10 +286,12 @@ pub(crate) fn is_among_projects(path: &Path) -> bool {
     path.parent().and_then(Path::parent).is_some_and(|folder| folder.ends_with("projects"))
 }
 
-/// The command that resumes the new session `id` at `path`, with a note if the file has to be moved first.
-pub(crate) fn resume_words(id: &str, path: &Path) -> String {
+/// How the new session `id` at `path` is resumed, in words: the client looks for it in the `project` alone, which is given
+/// where it is not the current folder.
+pub(crate) fn resume_words(id: &str, path: &Path, project: Option<&str>) -> String {
     if is_among_projects(path) {
-        format!("claude --resume {id}")
+        let change = project.map_or_else(String::new, |folder| format!("cd {} && ", shell_word(folder)));
+        format!("{change}claude --resume {id}")
     } else {
         format!("claude --resume {id} (after moving it into its project folder in ~/.claude/projects)")
     }

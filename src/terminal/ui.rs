@@ -232,6 +232,13 @@ impl Ui {
         }
     }
 
+    /// Says that standard input is waited for, where a person would have to type it.
+    pub(crate) fn say_reading_stdin(&self) {
+        if matches!(self.listener, Listener::Streams) && io::stdin().is_terminal() {
+            self.status("reading standard input; Ctrl-D ends it");
+        }
+    }
+
     /// Prints one step of the work. Silent without `-v`.
     pub(crate) fn detail(&self, text: impl Display) {
         if self.verbosity >= Verbosity::Verbose {

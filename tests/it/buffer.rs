@@ -345,7 +345,7 @@ fn a_session_is_loaded() {
     stage.run(["buffer", "push", "on"]).ended(0);
     assert_eq!(each(stage.run(["buffer", "last", "1", "--json"]), "sequence"), [47]);
     assert_eq!(each(stage.run(["buffer", "last", "1", "--json"]), "turn_number"), [10]);
-    let nothing = Stage::new().file("empty.jsonl", "");
+    let nothing = Stage::new().file("empty.jsonl", "\n");
     assert_snapshot!(shown(&nothing.run(["buffer", "load", "empty.jsonl"])), @"
     exit code: 0
     ----- standard output

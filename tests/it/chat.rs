@@ -244,13 +244,7 @@ fn r_07_what_cannot_be_asked_is_said_before_any_work() {
     For more information, try '--help'.
 
     ["--timeout", "-1"]
-    error: unexpected argument '-1' found
-
-      tip: to pass '-1' as a value, use '-- -1'
-
-    Usage: ctxc compress [OPTIONS] --bands <BANDS> [SESSION]
-
-    For more information, try '--help'.
+    error: --timeout must be a number of seconds, at most a day, not -1
 
     ["--concurrency", "0"]
     error: invalid value '0' for '--concurrency <N>': 0 is not in 1..=1000

@@ -52,7 +52,7 @@ fn warnings_alone_are_no_failure() {
     ----- standard error
     1 warning in standard input
     ");
-    assert_snapshot!(Stage::new().file("empty.jsonl", "").run(["check", "empty.jsonl"]).text, @"
+    assert_snapshot!(Stage::new().file("empty.jsonl", "\n").run(["check", "empty.jsonl"]).text, @"
     exit code: 0
     ----- standard output
     empty.jsonl:1: warning: no messages: there is nothing to resume

@@ -173,7 +173,7 @@ fn the_budget_is_a_part_of_the_context_window() {
 #[test]
 fn a_dry_run_tells_what_would_be_done() {
     let stage = Stage::new().file("in.jsonl", turns(0, 12, None));
-    let args = ["compact", "in.jsonl", "--force", "--keep-recent", "4"];
+    let args = ["compact", "in.jsonl", "--always", "--keep-recent", "4"];
     assert_snapshot!(stage.run([&args[..], &["--dry-run"]].concat()).text, @"
     exit code: 0
     ----- standard output
@@ -554,7 +554,7 @@ fn a_conversation_that_a_client_has_compacted_is_compacted_again() {
 #[test]
 fn without_an_archive_it_says_what_is_lost() {
     let stage = Stage::new().file("in.jsonl", turns(0, 12, None)).stdin(turns(0, 12, None));
-    assert_snapshot!(stage.run(compact(&["--force", "--no-archive"])).text, @"
+    assert_snapshot!(stage.run(compact(&["--always", "--no-archive"])).text, @"
     exit code: 0
     ----- standard output
     out.jsonl

@@ -14,6 +14,8 @@ fn u_06_what_was_dropped_shortened_and_added_is_told() {
     ----- standard output
     --- a.jsonl  13 active entries, 1,911 tokens
     +++ b.jsonl  13 active entries, 1,714 tokens
+    changed   2 entries, 277 -> 80 tokens
+    unchanged 11 entries
     ~ line 1 -> 1  2026-03-02T09:00:08Z  user  100 -> 34 tokens
         @@ -1 +1 @@
         -The total on the checkout page is wrong when two coupons are used. Please find out why, and say what you would change before you change it.
@@ -23,8 +25,6 @@ fn u_06_what_was_dropped_shortened_and_added_is_told() {
         -The loop in src/total.ts:3 takes the second coupon off what the first one left. With 10 % and 20 % the customer pays 72 % and not 70 %. The price list says that coupons add up, so I would sum the rat…
         +With 10 % and 20 % the customer pays 72 % and not 70 %. [...]
     ----- standard error
-    changed   2 entries, 277 -> 80 tokens
-    unchanged 11 entries
     ");
     stage.run(["truncate", "a.jsonl", "--target-tokens", "300", "--tokens", "chars4", "-o", "c.jsonl"]).ended(0);
     assert_snapshot!(stage.run(["diff", "a.jsonl", "c.jsonl"]).text, @"
@@ -32,12 +32,12 @@ fn u_06_what_was_dropped_shortened_and_added_is_told() {
     ----- standard output
     --- a.jsonl  13 active entries, 1,911 tokens
     +++ c.jsonl  10 active entries, 1,711 tokens
+    removed   3 entries, 200 tokens
+    unchanged 10 entries
     - line 2  2026-03-02T09:00:15Z  assistant  29 tokens  I will read how the total is computed.
     - line 3  2026-03-02T09:00:22Z  assistant, call  31 tokens  Read file_path: /home/ann/shop/src/total.ts
     - line 4  2026-03-02T09:00:29Z  tool  140 tokens  1 export function total(items, coupons) { 2 let sum = items.…
     ----- standard error
-    removed   3 entries, 200 tokens
-    unchanged 10 entries
     ");
     let back = stage.run(["diff", "c.jsonl", "a.jsonl", "--json"]).ended(0).json();
     let there = stage.run(["diff", "a.jsonl", "c.jsonl", "--json"]).ended(0).json();
@@ -73,8 +73,8 @@ fn u_06_equal_and_foreign_transcripts_are_told_apart() {
     ----- standard output
     --- a.jsonl  13 active entries, 1,911 tokens
     +++ a.jsonl  13 active entries, 1,911 tokens
-    ----- standard error
     unchanged 13 entries
+    ----- standard error
     ");
     let foreign = stage.run(["diff", "a.jsonl", "b.jsonl"]).ended(0);
     assert!(foreign.stderr.contains("no entry in common"), "{}", foreign.text);

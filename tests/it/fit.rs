@@ -150,9 +150,8 @@ fn w_02_odd_sessions_are_fitted_or_refused() {
     };
     // So short that 3 % of it is less than what a closing entry takes.
     let short = (0..20).fold(Talk::default(), |talk, n| talk.prompt(&format!("Question {n}")).says(&text(n)));
-    let cases: [(&str, Vec<u8>); 10] = [
+    let cases: [(&str, Vec<u8>); 9] = [
         ("short", short.bytes()),
-        ("empty", Vec::new()),
         ("one message", Talk::default().prompt("Hello").bytes()),
         ("one turn", one_turn(Talk::default()).says("Done.").bytes()),
         ("an open turn", one_turn(Talk::default()).bytes()),

@@ -27,6 +27,7 @@ fn w_08_gain_counts_what_was_saved_and_nothing_of_what_was_undone() {
     ----- standard output
     saved     5.1k tokens of context, by 2 operations (estimate)
     cache     23.8k tokens re-cached (estimate)
+    verdict   pays: breaks even after 54 steps in each session
 
     verb      operations    saved  re-cached  calls
     compress           1     3.3k      11.5k      0

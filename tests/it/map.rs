@@ -170,7 +170,7 @@ fn w_07_every_fixture_has_a_map() {
         let [map, stats] = ["map", "stats"].map(|verb| stage.run([verb, "a.jsonl", "--json"]).ended(0).json());
         assert_eq!(map["context"], stats["context"], "{name}");
     }
-    let stage = Stage::new().file("empty.jsonl", "");
+    let stage = Stage::new().file("empty.jsonl", "\n");
     assert_eq!(stage.run(["map", "empty.jsonl", "--json"]).json()["context"]["before"], 0);
     assert_eq!(data(&page(&stage, &["empty.jsonl"]))["items"], json!([]));
 }

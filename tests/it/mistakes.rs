@@ -1,10 +1,19 @@
 //! Mistakes as people make them, each with all that the program answers (W-16, W-17).
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use insta::assert_snapshot;
 
 use crate::stage::{Stage, fixture};
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
 
 /// Command lines, a word at each space.
 const MISTAKES: &str = "\
@@ -25,6 +34,13 @@ status
 usage
 version
 help nothing
+redo
+install
+tokens
+summarize
+client instal
+archive serach
+buffer psh
 compres latest --bands 0-30:heavy
 fit 50%
 fit 30k
@@ -37,6 +53,8 @@ fit --to
 fit --to 0
 fit --to -5
 fit --to 50
+fit --to 30,000,00
+fit --to 99999999999999999999
 fit --to 101%
 fit --to 50 %
 fit --to 30.000
@@ -65,6 +83,9 @@ compact latest --keep-recent -1
 compact latest --keep-recent many
 compact latest --context-budget 2
 prune latest --mask -1
+prune latest --mask 99999999999
+fit latest --mask 5
+truncate latest 30%
 prune latest --mask x
 prune latest --rules hash,files
 prune latest --protect-tools
@@ -72,6 +93,9 @@ prune nope.jsonl
 prune latest --preset gentle
 run latest --preset strong
 run latest --plan nope.toml
+fit latest --to 30k --force --in-place --dry-run
+fit latest --to 30k --even-if-open
+compact latest --force --dry-run --engine extract
 discard latest
 discard latest r_00000
 discard latest --targets nope.json
@@ -101,6 +125,12 @@ map latest -o no/such/folder/m.html
 map latest -o s.jsonl
 list --limit
 list extra
+stats torn.gz
+stats packed.jsonl.gz
+show packed.jsonl.gz --last 1 --speaker user
+prune packed.jsonl.gz
+fit packed.jsonl.gz --to 30k --in-place
+stats -
 stats s.jsonl.gz
 stats s.jsonl.zst
 stats array.json
@@ -142,7 +172,6 @@ batch stats --bands 0-30:hevy
 batch export
 buffer
 client
-client instal
 completions
 completions tcsh
 mcp --port 1
@@ -168,7 +197,12 @@ fn w_16_a_mistake_is_answered_by_what_is_wrong_and_what_was_meant() {
         .file("notes.txt", "what to do next\n")
         .file("empty.jsonl", "")
         .file("codex.jsonl", codex);
+    let stage = stage.file("packed.jsonl.gz", gzip(&small)).file("torn.gz", &gzip(&small)[..200]);
     let mut answers = String::new();
+    let mut lines: Vec<&str> = MISTAKES.lines().collect();
+    lines.sort_unstable();
+    lines.dedup();
+    assert!(lines.len() >= 120 && lines.len() == MISTAKES.lines().count(), "{}", lines.len());
     for line in MISTAKES.lines() {
         let run = stage.run(line.split(' ').collect::<Vec<_>>());
         writeln!(answers, "$ ctxc {line}\n{}", run.text).unwrap();
@@ -191,11 +225,12 @@ fn w_16_a_mistake_in_a_configuration_names_the_key_that_was_meant() {
 // W-17
 #[test]
 fn w_17_what_is_no_session_is_refused_by_every_verb_in_the_same_words() {
+    let codex = br#"{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x","cwd":"/"}}"#;
     let files: [(&str, &[u8], &str); 4] = [
-        ("s.jsonl.gz", b"\x1f\x8b\x08\x00\n", "is compressed by gzip"),
-        ("s.jsonl.zst", b"\x28\xb5\x2f\xfd\n", "is compressed by zstd"),
+        ("empty.jsonl", b"", "is empty"),
+        ("codex.jsonl", codex, "is a Codex session, not a Claude Code one"),
         ("array.json", b"[{\"type\":\"user\"}]\n", "is a JSON array"),
-        ("notes.txt", b"what to do next\n", "is not a transcript: none of its 1 lines is a JSON object"),
+        ("notes.txt", b"what to do next\n", "is not a transcript: no line of it is a JSON object"),
     ];
     for (name, bytes, is) in files {
         let stage = Stage::new().file(name, bytes);
@@ -218,4 +253,136 @@ fn w_17_what_is_no_session_is_refused_by_every_verb_in_the_same_words() {
             assert!(run.stderr.contains(&format!("error: {name} {is}")), "{verb:?}: {}", run.text);
         }
     }
+}
+
+// W-17
+#[test]
+fn w_17_compressed_sessions_are_read_and_not_written_back() {
+    let small = fixture("session-small");
+    let packed = [gzip(&small), zstd::stream::encode_all(small.as_slice(), 3).unwrap()];
+    for (bytes, name) in packed.into_iter().zip(["s.jsonl.gz", "s.jsonl.zst"]) {
+        let stage = Stage::new().file("s.jsonl", &small).file(name, &bytes).stdin(bytes.clone());
+        let readers: [&[&str]; 6] = [
+            &["stats", "--json"],
+            &["check", "--json"],
+            &["show", "--json"],
+            &["refs", "--json"],
+            &["map", "--json"],
+            &["export", "--format", "ndjson"],
+        ];
+        for (verb, rest) in readers.iter().filter_map(|args| args.split_first()) {
+            let of = |session: &str| {
+                let text = stage.run([&[*verb, session], rest].concat()).ended(0).stdout;
+                String::from_utf8(text).unwrap().replace(session, "s.jsonl")
+            };
+            assert_eq!(of(name), of("s.jsonl"), "{verb} {name}");
+        }
+        assert_eq!(stage.run(["stats", "-", "--json"]).ended(0).json()["counts"]["turns"], 9, "{name}");
+
+        let prune = ["prune", name, "--mask", "1"];
+        for place in [&[][..], &["--in-place"]] {
+            let refused = stage.run([&prune[..], place].concat()).ended(2);
+            assert!(refused.stderr.contains("add -o FILE, or unpack it first"), "{}", refused.text);
+        }
+        stage.run([&prune[..], &["-o", "small.jsonl"]].concat()).ended(0);
+        stage.run(["restore", "small.jsonl", "--all", "-o", "back.jsonl"]).ended(0);
+        assert!(stage.bytes("back.jsonl") == small && stage.bytes(name) == bytes, "{name}");
+    }
+}
+
+// W-17: a small file may claim to hold any number of bytes.
+#[test]
+fn w_17_what_is_unpacked_without_an_end_is_no_session() {
+    let stage = Stage::new().file("zeros.gz", gzip(&vec![0; 40 << 20]));
+    let refused = stage.run(["stats", "zeros.gz"]).ended(1);
+    assert!(refused.stderr.contains("it has no entry in its first 16 MiB"), "{}", refused.text);
+}
+
+/// Commands that a newcomer types first.
+const FIRST: [&[&str]; 9] = [
+    &[],
+    &["--help"],
+    &["list"],
+    &["stats"],
+    &["fit", "--dry-run"],
+    &["refs"],
+    &["check"],
+    &["map", "--json"],
+    &["log"],
+];
+
+// W-16: whatever a shell sets, a pipe gets the same bytes.
+#[test]
+fn w_16_surroundings_change_nothing_in_a_pipe() {
+    let said = |variables: &[(&str, &str)]| -> Vec<String> {
+        let stage = Stage::new().session("session-small");
+        let stage = variables.iter().fold(stage, |stage, (name, value)| stage.env(name, value));
+        FIRST.iter().map(|args| stage.run(*args).ended(0).text).collect()
+    };
+    let plain = said(&[]);
+    for variables in [
+        &[("TERM", "dumb")][..],
+        &[("LC_ALL", "C"), ("LANG", "C")],
+        &[("COLUMNS", "200")],
+        &[("NO_COLOR", "1")],
+        &[("CLICOLOR", "1"), ("TERM", "xterm-256color")],
+    ] {
+        // A width is kept to by the help alone.
+        let widths = |said: Vec<String>| said.into_iter().filter(|text| !text.contains("Usage:")).collect::<Vec<_>>();
+        assert_eq!(widths(said(variables)), widths(plain.clone()), "{variables:?}");
+    }
+}
+
+// W-16
+#[test]
+fn w_16_a_reader_that_goes_away_ends_every_command_quietly() {
+    let stage = Stage::new().session("session-small");
+    for args in FIRST.iter().filter(|args| !args.contains(&"check")) {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut process = stage.process();
+        let ended = process.args(*args).stdout(writer).output().unwrap();
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        assert!(!stderr.contains("error") && !stderr.contains("panicked"), "{args:?}: {stderr}");
+    }
+}
+
+// W-16
+#[test]
+fn w_16_a_home_with_spaces_needs_no_care() {
+    let stage = Stage::with_spaces().session("session-small");
+    let out = "a result.jsonl";
+    let done = stage.run(["fit", "--to", "28000", "-o", out]).ended(0);
+    assert!(done.stderr.contains("undo      ctxc undo 'a result.jsonl'\n"), "{}", done.text);
+    stage.run(["undo", out, "-o", "back.jsonl"]).ended(0);
+    assert!(stage.bytes("back.jsonl") == std::fs::read(stage.path_of("session-small")).unwrap());
+    for args in FIRST {
+        stage.run(args).ended(0);
+    }
+    stage.run(["map", "-o", "a map.html"]).ended(0);
+    stage.run(["find", "lease"]).ended(0);
+}
+
+// W-16
+#[test]
+fn w_16_without_a_home_paths_still_work() {
+    let stage = Stage::new().file("s.jsonl", fixture("small"));
+    let run = |args: &[&str]| {
+        let mut process = stage.process();
+        for name in ["CLAUDE_CONFIG_DIR", "CTXC_ARCHIVE", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"] {
+            process.env_remove(name);
+        }
+        // A folder that cannot be there; without the variable, the one of the user who runs the test is looked up.
+        process.env("HOME", "/proc/nobody").args(args).output().unwrap()
+    };
+    for args in
+        [&["stats", "s.jsonl"][..], &["check", "s.jsonl"], &["show", "s.jsonl"], &["map", "s.jsonl"], &["list"], &[]]
+    {
+        let ended = run(args);
+        assert_eq!(ended.status.code(), Some(0), "{args:?}: {}", String::from_utf8_lossy(&ended.stderr));
+    }
+    let refused = run(&["fit", "s.jsonl", "--to", "1850"]);
+    let stderr = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(1) && stderr.contains("/proc/nobody"), "{stderr}");
+    assert_eq!(stage.names(), ["s.jsonl"]);
 }

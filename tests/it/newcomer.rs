@@ -112,6 +112,13 @@ fn figures(stage: &Stage) -> Vec<(&'static str, [Option<u64>; 3])> {
     .into()
 }
 
+/// By `ctxc gain`: the operations that count, those that were undone, and the tokens that were saved.
+fn gained(stage: &Stage) -> (u64, u64, Option<i64>) {
+    let gain = stage.run(["gain", "--json"]).ended(0).json();
+    let count = |value: &Value| value.as_u64().unwrap();
+    (count(&gain["total"]["operations"]), count(&gain["undone"]), gain["total"]["saved_tokens"].as_i64())
+}
+
 // W-14
 #[test]
 fn w_14_figures_that_are_of_the_same_thing_are_equal() {
@@ -130,7 +137,14 @@ fn w_14_figures_that_are_of_the_same_thing_are_equal() {
         let report = stage.run([typed, &["--json"]].concat()).ended(0).json();
         let told = report["context"]["after"].as_u64();
         let versions = [figures(&stage), {
+            let kept = gained(&stage);
+            assert_eq!(
+                kept,
+                (1, 0, Some(source[0].1[0].unwrap().cast_signed() - told.unwrap().cast_signed())),
+                "{typed:?}"
+            );
             stage.run(["undo"]).ended(0);
+            assert_eq!(gained(&stage), (0, 1, Some(0)), "{typed:?}");
             figures(&stage)
         }];
         for (n_th, figures) in versions.iter().enumerate() {
@@ -193,4 +207,46 @@ fn w_19_the_first_help_lists_five_verbs_and_a_session_is_a_command() {
         assert_eq!(stage.run([session]).ended(0).text, newest, "{session}");
     }
     stage.run(["0123456789"]).ended(1);
+}
+
+// W-18: finding 67.
+#[test]
+fn w_18_a_change_that_hardly_pays_says_so_before_it_is_made() {
+    let stage = Stage::new().session("session-small");
+    let discard = ["discard", "-s", "latest", "r_14552"];
+    for more in [&["--dry-run"][..], &[]] {
+        let said = stage.run([&discard[..], more].concat()).ended(0).stderr;
+        let (before, _) = said.split_once("warning: this hardly pays: it saves ").unwrap();
+        assert!(!before.contains("context "), "it is said before what was done: {said}");
+        assert!(said.contains("hint: a larger cut, such as `ctxc fit --to "), "{said}");
+    }
+    let gain = stage.run(["gain"]).ended(0).text;
+    assert!(gain.contains("verdict   hardly pays: breaks even after 1"), "{gain}");
+    // What pays is not warned of, and what is undone has nothing to pay back.
+    for args in [&["undo"][..], &["fit", "--to", "26k"], &["undo"]] {
+        let said = stage.run(args).ended(0).stderr;
+        assert!(!said.contains("pays"), "{args:?}: {said}");
+    }
+    let gain = stage.run(["gain"]).ended(0).text;
+    assert!(gain.contains("verdict   does not pay") && gain.contains("undone    2 operations"), "{gain}");
+    assert!(!gain.contains("verb "), "no table is empty: {gain}");
+}
+
+// W-18, finding 68
+#[test]
+fn w_18_gain_names_folders_as_people_do() {
+    let cwd = r#""cwd":"/home/dev/parcel-hooks""#;
+    let transcript = String::from_utf8(crate::stage::fixture("session-small")).unwrap();
+    let stage = Stage::new();
+    let here = stage.path_in_project("").to_str().unwrap().trim_end_matches('/').to_owned();
+    assert!(transcript.contains(cwd));
+    let stage = stage.session_with("here", transcript.replace(cwd, &format!(r#""cwd":"{here}""#)).as_bytes());
+    stage.run(["fit", "--to", "26k"]).ended(0);
+    let gain = stage.run(["gain", "--json"]).ended(0).json();
+    assert_eq!(gain["by_project"].as_object().unwrap().keys().collect::<Vec<_>>(), [&here]);
+    // From another folder, the way there is part of how to resume.
+    let mut process = stage.process();
+    process.current_dir(stage.home_path("")).args(["fit", &stage.id_of("here"), "--to", "28k"]);
+    let stderr = String::from_utf8(process.output().unwrap().stderr).unwrap();
+    assert!(stderr.contains(&format!("resume    cd {here} && claude --resume ")), "{stderr}");
 }

@@ -492,7 +492,7 @@ fn what_makes_no_sense_is_said() {
         (vec!["--rules", "hash,hsah"], "cannot use the rule `hsah`: the rules are hash, file, todo, url and error"),
         (vec!["--protect-file", "a["], "cannot parse the file pattern `a[`"),
         (vec!["--thinking", "--keep-thinking"], "cannot be used with"),
-        (vec!["--mask", "-1"], "unexpected argument"),
+        (vec!["--mask", "-1"], "must not be negative"),
     ] {
         let run = stage.run([vec!["prune", "latest"], args].concat()).ended(2);
         assert!(run.stderr.contains(message), "{}", run.text);

@@ -159,16 +159,23 @@ fn the_configuration_is_what_the_program_prints() {
     shows_what_the_program_prints("docs/configuration.md");
 }
 
-/// The commands of a document do what it says, in this order.
+/// The commands of a document do what it says, in this order; after this comment in a home of their own.
+const FRESH_HOME: &str = "<!-- a fresh home -->";
+
 fn shows_what_the_program_prints(document: &str) {
-    let stage = Stage::new().session("session-small").file("fixtures/session-small.jsonl", fixture("session-small"));
+    read(document).split(FRESH_HOME).for_each(|part| shows_in_a_home(document, part));
+}
+
+fn shows_in_a_home(document: &str, part: &str) {
+    let stage = Stage::new().with_default_archive();
+    let stage = stage.session("session-small").file("fixtures/session-small.jsonl", fixture("session-small"));
     // Cargo has made the folder before the program runs.
     fs::create_dir_all(stage.path_in_project("target")).unwrap();
     // The id of the session is always the same, and not shown everywhere.
     let known = Ids(vec![stage.id_of("session-small")]);
     let (mut ours, mut theirs) = (known.clone(), known);
     let mut status = 0;
-    let commands = commands(&read(document));
+    let commands = commands(part);
     assert!(!commands.is_empty(), "{document} has lost its examples");
     for Command { typed, shown } in commands {
         let place = if typed.starts_with("cargo ") { "/home/ann/ctxc/" } else { "/home/ann/shop/" };
@@ -212,7 +219,8 @@ fn the_message_of_the_readme_is_shortened_so() {
     // Cargo has made the folder before the program runs.
     fs::create_dir_all(stage.path_in_project("target")).unwrap();
     let readme = read(README);
-    run(&stage, &commands(&readme).swap_remove(0).typed, &mut 0);
+    let compress = commands(&readme).into_iter().find(|it| it.typed.contains(" compress ")).unwrap();
+    run(&stage, &compress.typed, &mut 0);
     let texts = |transcript: &[u8]| {
         let lines = transcript.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let entries = lines.map(|line| serde_json::from_slice::<serde_json::Value>(line).unwrap());

@@ -16,7 +16,7 @@ fn an_unknown_session_lists_the_newest() {
     ----- standard error
     error: cannot find the session "zzz": no such file, and no session id under [HOME]/.claude/projects starts with it
     hint: the newest sessions are:
-      2026-03-02T09:00:00Z  [small]
+      2026-03-02T09:00:00Z  [small]  The total on the checkout page is wrong when two coupons ar…
     "#);
     assert_snapshot!(Stage::new().run(["stats", "zzz"]).text, @r#"
     exit code: 1
@@ -51,8 +51,8 @@ fn an_ambiguous_session_lists_what_it_may_be() {
     ----- standard error
     error: cannot choose a session: 2 ids match "bed1bd"
     hint: use a longer prefix or a path:
-      2026-03-02T09:00:00Z  [HOME]/.claude/projects/[HOME]-elsewhere/[other].jsonl
-      2026-03-02T09:00:00Z  [HOME]/.claude/projects/copies/[other].jsonl
+      2026-03-02T09:00:00Z  [HOME]/.claude/projects/[HOME]-elsewhere/[other].jsonl  The total on the checkout page is wrong when two coupons ar…
+      2026-03-02T09:00:00Z  [HOME]/.claude/projects/copies/[other].jsonl  The total on the checkout page is wrong when two coupons ar…
     "#);
 }
 
@@ -89,7 +89,7 @@ fn a_path_that_exists_wins_over_an_id() {
     let prefix = stage.id_of("small")[..4].to_owned();
     let said = stage.run(["stats", &prefix, "-v"]).text;
     assert!(said.contains("/[small].jsonl\n"), "{said}");
-    let stage = stage.file(&prefix, "");
+    let stage = stage.file(&prefix, "\n");
     let said = stage.run(["stats", &prefix, "-v"]).text;
     assert!(said.contains(&format!("reading {prefix}\n")), "{said}");
 }

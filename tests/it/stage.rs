@@ -29,6 +29,8 @@ pub(crate) struct Stage {
     project: PathBuf,
     sessions: Vec<(String, PathBuf)>,
     env: Vec<(String, String)>,
+    /// Whether the archive is where a user has it who sets nothing.
+    has_default_archive: bool,
     stdin: Vec<u8>,
 }
 
@@ -45,11 +47,31 @@ impl Stage {
         Self::within(dir.unwrap())
     }
 
+    /// A stage whose home has spaces in its name.
+    pub(crate) fn with_spaces() -> Self {
+        Self::within(tempfile::Builder::new().prefix("the home of ann ").tempdir().unwrap())
+    }
+
     fn within(dir: TempDir) -> Self {
         let home = dir.path().canonicalize().unwrap();
         let project = home.join("shop");
         fs::create_dir(&project).unwrap();
-        Self { _dir: dir, home, project, sessions: Vec::new(), env: Vec::new(), stdin: Vec::new() }
+        Self {
+            _dir: dir,
+            home,
+            project,
+            sessions: Vec::new(),
+            env: Vec::new(),
+            has_default_archive: false,
+            stdin: Vec::new(),
+        }
+    }
+
+    /// The stage with the archive where a user has it who sets nothing: what takes the place of a text is shorter then.
+    pub(crate) fn with_default_archive(mut self) -> Self {
+        self.has_default_archive = true;
+        let data = self.home.join(".local/share").to_str().unwrap().to_owned();
+        self.env("XDG_DATA_HOME", &data)
     }
 
     /// A session of the current project: a copy of `fixtures/<name>.jsonl`.
@@ -227,7 +249,8 @@ impl Stage {
         let folders = FOLDERS.map(|(name, folder)| (name, self.home.join(folder).into_os_string()));
         let archive = self.archive_url("archive.sqlite");
         let own = self.env.iter().map(|(name, value)| (name.as_str(), value.into()));
-        folders.into_iter().chain([("CTXC_ARCHIVE", archive.into())]).chain(own).collect()
+        let archive = (!self.has_default_archive).then(|| ("CTXC_ARCHIVE", archive.into()));
+        folders.into_iter().chain(archive).chain(own).collect()
     }
 
     /// The URL of an archive in the home.

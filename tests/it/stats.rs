@@ -302,12 +302,12 @@ fn tools_have_their_calls_and_results() {
 // U-02, U-03: nothing to measure is no failure.
 #[test]
 fn a_file_without_messages_is_told_in_plain_words() {
-    let stage = Stage::new().file("empty.jsonl", "").file("torn.jsonl", "{\"parentUuid\":nu").stdin("\n\n");
+    let stage = Stage::new().file("empty.jsonl", "\n").file("torn.jsonl", "{\"parentUuid\":nu").stdin("\n\n");
     assert_snapshot!(stage.run(["stats", "empty.jsonl"]).text, @"
     exit code: 0
     ----- standard output
     session   empty.jsonl
-    size      0 B in 0 lines
+    size      1 B in 1 line
     messages  none: nothing to resume
     problems  1 warning: see `ctxc check`
     ----- standard error
@@ -316,7 +316,7 @@ fn a_file_without_messages_is_told_in_plain_words() {
     exit code: 1
     ----- standard output
     ----- standard error
-    error: torn.jsonl is not a transcript: none of its 1 lines is a JSON object
+    error: torn.jsonl is not a transcript: no line of it is a JSON object
     hint: use a Claude Code session: a .jsonl file with one JSON object per line
     ");
     assert_snapshot!(stage.run(["stats", "-"]).text, @"

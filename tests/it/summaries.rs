@@ -43,7 +43,8 @@ fn stage(server: &Server) -> Stage {
 }
 
 fn compact<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let args = ["compact", "in.jsonl", "-o", "out.jsonl", "--force", "--keep-recent", "4", "--chunk-size", "4"];
+    let args =
+        ["compact", "in.jsonl", "-o", "out.jsonl", "--force", "--always", "--keep-recent", "4", "--chunk-size", "4"];
     [&args[..], more].concat()
 }
 

@@ -239,7 +239,7 @@ fn d_10_a_target_below_what_stands_before_the_first_message_is_refused() {
 // B-07, D-06: nothing to cut is an honest no-op: a copy with -o, else nothing is written and the source's path is told.
 #[test]
 fn nothing_to_cut_is_said_and_changes_no_byte() {
-    let stage = Stage::new().file("in.jsonl", fixture("small")).file("empty.jsonl", "").stdin(fixture("small"));
+    let stage = Stage::new().file("in.jsonl", fixture("small")).file("empty.jsonl", "\n").stdin(fixture("small"));
     assert_snapshot!(stage.run(["truncate", "in.jsonl"]).text, @"
     exit code: 0
     ----- standard output

@@ -249,18 +249,22 @@ fn the_command_that_undoes_works_as_it_is_printed() {
     assert_eq!(fs::read(stage.path("").join(path)).unwrap(), source);
 }
 
-// S-03
+// S-03, W-15
 #[test]
-fn a_file_that_was_just_written_is_not_replaced_without_force() {
+fn a_file_that_was_just_written_is_not_replaced_unasked() {
     let stage = Stage::new().file("in.jsonl", fixture("session-small"));
     age(&stage.path("in.jsonl"), 5);
     let run = stage.run(compress("in.jsonl", &["--in-place", "-q"])).ended(1);
     assert!(run.stderr.contains("s ago, and a client may still have it open"), "{}", run.text);
-    assert!(run.stderr.contains("hint: end the session first, or use --force"), "{}", run.text);
+    assert!(run.stderr.contains("hint: end the session first, or use --even-if-open"), "{}", run.text);
     assert_eq!(stage.names(), ["in.jsonl"]);
     assert!(stage.bytes("in.jsonl") == fixture("session-small"));
-    stage.run(compress("in.jsonl", &["--in-place", "--force"])).ended(0);
+    stage.run(compress("in.jsonl", &["--in-place", "--even-if-open"])).ended(0);
     assert_eq!(stage.names(), ["in.jsonl", "in.jsonl.bak"]);
+    // The word of earlier versions is understood, and the new one said.
+    let old = stage.run(compress("in.jsonl", &["--in-place", "--force"])).ended(0);
+    assert!(old.stderr.contains("use --even-if-open instead of --force"), "{}", old.text);
+    stage.run(compress("in.jsonl", &["--even-if-open"])).ended(2);
     // 31 seconds are enough.
     let stage = Stage::new().file("in.jsonl", fixture("session-small"));
     age(&stage.path("in.jsonl"), 31);

@@ -12,6 +12,7 @@ use crate::cli::environment::Environment;
 use crate::session::archives;
 use crate::session::error::CommandError;
 use crate::session::options::{Estimate, Keep, Mode, Output, Rewriting};
+use crate::session::packed::Packing;
 use ctxc_core::apply::{Existing, n_names};
 use ctxc_core::version::KeptSession;
 use ctxc_core::version::ThinkingPolicy;
@@ -67,7 +68,10 @@ pub(crate) struct OutputArgs {
     /// Replace the source and keep a backup
     #[arg(long)]
     pub(crate) in_place: bool,
-    /// Overwrite FILE, or a source that changed recently
+    /// Replace the source even if a client may have it open
+    #[arg(long, requires = "in_place")]
+    even_if_open: bool,
+    /// Overwrite FILE
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -85,13 +89,20 @@ pub(crate) struct ArchiveArgs {
 }
 
 impl RewriteArgs {
+    /// Whether `--force` was given, which in this version also stands for `--always` (W-15).
     pub(crate) const fn is_forced(&self) -> bool {
         self.output.force
     }
 
     pub(crate) fn resolve(self, session: &SessionArg, context: &Context<'_>) -> Result<Rewriting, CommandError> {
         let source = session.find_to_rewrite(context)?;
+        if self.output.in_place && self.output.force && !self.output.even_if_open {
+            context
+                .ui
+                .warning("use --even-if-open instead of --force: the next version overwrites only FILE by --force");
+        }
         let output = self.output.resolve(self.session_id, &source)?;
+        refuse_unless_unpacked(&source, &output)?;
         if output == Output::Stdout && context.reporting.form == Form::Json && !self.dry_run {
             return Err(both_printed());
         }
@@ -119,6 +130,7 @@ impl RewriteArgs {
             keep_max: context.environment.config.keep_max(),
             mode: if self.dry_run { Mode::Show } else { Mode::Do },
             window: context.environment.config.window(),
+            cwd: Some(context.environment.cwd().to_owned()),
         })
     }
 }
@@ -224,10 +236,24 @@ impl OutputArgs {
                     .hint("the result goes to standard output"))
             }
             (None, Found::StandardInput) => Ok(Output::Stdout),
-            (None, Found::File { .. }) if self.in_place => Ok(Output::InPlace(existing)),
+            (None, Found::File { .. }) if self.in_place => {
+                Ok(Output::InPlace(if self.even_if_open { Existing::Overwrite } else { existing }))
+            }
             (None, Found::File { .. }) => Ok(Output::NewSession(session_id)),
         }
     }
+}
+
+/// Refuses to write beside or into a compressed file: a client could not read the result (W-17).
+fn refuse_unless_unpacked(source: &Found, output: &Output) -> Result<(), CommandError> {
+    let Some(path) = source.path().filter(|_| matches!(output, Output::InPlace(_) | Output::NewSession(_))) else {
+        return Ok(());
+    };
+    let packing = Packing::of(path).ok().flatten();
+    packing.map_or(Ok(()), |packing| {
+        Err(CommandError::usage(anyhow!("{} is compressed by {packing}", path.display()))
+            .hint(format!("add -o FILE, or unpack it first: {}", packing.unpacked_by(path))))
+    })
 }
 
 impl ArchiveArgs {

@@ -135,6 +135,9 @@ fn split(typed: &str) -> (String, Option<String>) {
     }
 }
 
+/// The hint where a file has no targets.
+const FORM: &str = r#"write a JSON array such as [["r_3f9a1"], ["Let me explain...edge cases", "a summary"]]"#;
+
 /// A row of a file of targets.
 #[derive(Debug, Deserialize)]
 struct Row(String, #[serde(default)] Option<String>);
@@ -147,14 +150,15 @@ fn read(path: &Path, source: &Found) -> Result<Vec<Row>, CommandError> {
     let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
     let read = || if is_stdin { read_to_string(stdin().lock()) } else { fs::read_to_string(path) };
     let text = while_waiting(read);
-    let text = text.with_context(|| format!("read the targets in {name}")).map_err(CommandError::usage)?;
+    let text = text
+        .with_context(|| format!("read the targets in {name}"))
+        .map_err(|error| CommandError::usage(error).hint(FORM))?;
     serde_json::from_str(&text).map_err(|error| {
         let at = format!("read the targets in {name}, line {}, column {}", error.line(), error.column());
         // The message already starts with the position.
         let reason = error.to_string();
         let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason).to_owned();
-        CommandError::usage(anyhow!("{at}: {reason}"))
-            .hint(r#"write a JSON array such as [["r_3f9a1"], ["Let me explain...edge cases", "a summary"]]"#)
+        CommandError::usage(anyhow!("{at}: {reason}")).hint(FORM)
     })
 }
 

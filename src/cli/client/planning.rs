@@ -133,7 +133,7 @@ impl<'a> Conversation<'a> {
     ) -> Result<Self, CommandError> {
         let file = linear.file.try_clone()?;
         let len = file.metadata()?.len();
-        let reading = Reading::of_part(Input { file, path: None }, len, ui)?;
+        let reading = Reading::of_part(Input { file, path: None, packed: None }, len, ui)?;
         let window = request.window.map(Tokens).or(how.window);
         let calibration = Calibration::learn(&reading.index, &reading.chain).with_window(window);
         let work = OpenSession::without_archive(&how.rewriting, reading, calibration, ui);

@@ -11,12 +11,11 @@ Keeps the newest messages as they are and summarizes everything before them. The
 compaction view at the start of the conversation, as the client's own compaction does. Summaries and \
 removed messages stay in the archive, where they can be searched and restored.
 
-Does nothing while the context is within its budget, unless --force is given. --force also \
-overwrites FILE and replaces a source that just changed.
+Does nothing while the context is within its budget, unless --always is given.
 
 Examples:
   ctxc compact latest
-  ctxc compact latest --force --keep-recent 10 --dry-run
+  ctxc compact latest --always --keep-recent 10 --dry-run
   ctxc compact session.jsonl --context-window 1000000 --context-budget 0.5 -o smaller.jsonl
   ctxc archive search \"retry limit\" --kind batch";
 
@@ -24,6 +23,9 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
+    /// Compact even if the context is within its budget
+    #[arg(long)]
+    always: bool,
     #[command(flatten)]
     summarizing: SummarizingArgs,
     #[command(flatten)]
@@ -33,7 +35,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
-    let trigger = if args.rewrite.is_forced() { Trigger::Always } else { Trigger::OverBudget };
+    let trigger = match (args.always, args.rewrite.is_forced()) {
+        (true, _) => Trigger::Always,
+        (false, true) => Trigger::Forced,
+        (false, false) => Trigger::OverBudget,
+    };
     let window = args.summarizing.window();
     let compacting = args.summarizing.resolve(args.engine, context.environment)?;
     let rewriting = args.rewrite.resolve(&args.session, context)?.in_window(window);

@@ -95,7 +95,6 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
         Length::Full => Look { width: None, ..ui.look() },
     };
     context.print_quoted(About::Nothing, &diff, diff.text(look))?;
-    ui.status(diff.summary());
     if diff.unchanged == 0 && diff.changed.entries == 0 && !outline.is_empty() && !other.is_empty() {
         ui.hint("the sessions have no entry in common");
     }

@@ -175,6 +175,7 @@ fn secret(operation: Option<&str>, archive: &dyn Archive, ui: &Ui) -> Result<Sec
     match operation {
         None => {
             let mut text = String::new();
+            ui.say_reading_stdin();
             while_waiting(|| io::stdin().lock().take(LONGEST + 1).read_to_string(&mut text))
                 .context("read the text from standard input")?;
             if text.len() as u64 > LONGEST {

@@ -1,7 +1,9 @@
 //! `ctxc gain`: show the savings and the cost of operations (W-08).
 
-use std::collections::HashSet;
-use std::path::Path;
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -13,10 +15,14 @@ use crate::session::error::CommandError;
 use crate::session::quantity::age;
 use ctxc_core::version::Edits;
 use ctxc_store::{Archive, Operation, Operations, hide_password};
+use ctxc_transcript::scan::each_field;
+use ctxc_transcript::session::project_folder_name;
+use ctxc_transcript::text::json_string;
 
 pub(crate) const EXAMPLES: &str = "\
 Saved: by how much each operation shrank the context, counted once; undone operations count as zero. Re-cached: tokens \
-that the API had to cache again as a result. Both are estimates.
+that the API had to cache again as a result. Both are estimates. The verdict: after how many further steps (model calls) in \
+each session the saving outweighs the cost.
 
 Examples:
   ctxc gain
@@ -42,10 +48,12 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
         let (undone, undoing) = undone(&*archive, &operations);
         // An undo saves nothing, and the operation that it undoes does not count as a saving.
         let counted = operations.iter().filter(|it| it.changes() && !undoing.contains(it.id.as_str()));
+        let mut projects = HashMap::new();
         for operation in counted.filter(|it| since.is_none_or(|since| it.time >= since)) {
-            gain.add(operation, &project(operation), undone.contains(&operation.id));
+            gain.add(operation, &project(operation, &mut projects), undone.contains(&operation.id));
         }
     }
+    gain.settle();
     context.print(&gain, &gain)?;
     if gain.is_empty() {
         ui.status("no operation recorded: nothing saved, nothing spent");
@@ -70,9 +78,36 @@ fn undone<'a>(archive: &dyn Archive, operations: &'a [Operation]) -> (HashSet<St
     (undone, undoing)
 }
 
-/// The project folder of the session of an operation.
-fn project(operation: &Operation) -> String {
-    let path = operation.source.path.as_deref().or(operation.output.path.as_deref());
-    let folder = path.and_then(Path::parent).and_then(Path::file_name);
-    folder.map_or_else(|| "-".to_owned(), |name| name.to_string_lossy().into_owned())
+/// The folder of the project that an operation was for, as its sessions tell; `known` has those of the operations before.
+fn project(operation: &Operation, known: &mut HashMap<PathBuf, String>) -> String {
+    let paths = [operation.source.path.as_deref(), operation.output.path.as_deref()];
+    let Some(folder) = paths.into_iter().flatten().find_map(Path::parent) else { return "-".to_owned() };
+    if let Some(project) = known.get(folder) {
+        return project.clone();
+    }
+    let name = folder.file_name().map_or_else(|| folder.to_string_lossy(), |name| name.to_string_lossy()).into_owned();
+    let told = paths
+        .into_iter()
+        .flatten()
+        .find_map(|path| folder_in(path).filter(|it| project_folder_name(Path::new(it)) == name));
+    if let Some(told) = &told {
+        known.insert(folder.to_owned(), told.clone());
+    }
+    told.unwrap_or(name)
+}
+
+/// The folder that the session at `path` was worked in, by its first entries.
+fn folder_in(path: &Path) -> Option<String> {
+    /// How many bytes are looked at: entries that name a folder come first.
+    const HEAD: u64 = 256 << 10;
+    let head = BufReader::new(File::open(path).ok()?.take(HEAD));
+    head.split(b'\n').map_while(Result::ok).find_map(|line| {
+        let mut folder = None;
+        each_field(&line, |key, value| {
+            if key == b"cwd" {
+                folder = value.string(&line).map(|raw| json_string::decode(raw).into_owned());
+            }
+        });
+        folder
+    })
 }

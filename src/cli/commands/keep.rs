@@ -18,7 +18,7 @@ use crate::session::consent::allow_on_server;
 use crate::session::error::{CommandError, Completion, Kind};
 use crate::session::input;
 use crate::session::input::Input;
-use crate::session::reading::Reading;
+use crate::session::reading::{Reading, empty};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::title_of;
 use ctxc_core::version;
@@ -151,6 +151,9 @@ fn is_of_archive(error: &CommandError) -> bool {
 
 fn nothing_whole(found: &Found) -> CommandError {
     let name = found.path().map_or_else(|| "standard input".to_owned(), |path| path.display().to_string());
+    if found.path().is_some_and(|path| path.metadata().is_ok_and(|metadata| metadata.len() == 0)) {
+        return empty(&name);
+    }
     anyhow!("{name} has no complete line").into()
 }
 

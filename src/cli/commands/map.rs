@@ -57,8 +57,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
         None => {}
     }
     let mut reading = Reading::of(&found, ui)?;
-    let session = reading.path.as_ref().map_or_else(|| "-".to_owned(), |path| path.to_string_lossy().into_owned());
-    let session = shell_word(&session);
+    let session = shell_word(&reading.word());
     // A map works without an archive too.
     let url = args.archive.url(context.environment).ok();
     let operations = url.map(|url| operations(&mut reading, &url, &session)).transpose()?.unwrap_or_default();

@@ -41,7 +41,7 @@ pub(crate) fn run(gone: &KeptOnly, context: &Context<'_>) -> Result<(), CommandE
     ui.status(&report);
     if gone.mode == Mode::Do {
         archives::say_masked(&path, ui);
-        say_resume(&kept.id, &path, ui);
+        say_resume(&kept.id, &path, None, ui);
         if kept.version.is_some() {
             ui.hint(format_args!("`ctxc restore {} --all` also restores what was removed from it", path.display()));
         }

@@ -58,7 +58,7 @@ pub(crate) fn run(
     later: Later,
     context: &Context<'_>,
 ) -> Result<(), CommandError> {
-    let archive = archives::open_if_there(url)?.ok_or_else(|| no_archive(verb, url))?;
+    let archive = archives::open_if_there(url)?.ok_or_else(|| no_archive(verb, which, url))?;
     let work = context.open(rewriting)?;
     refuse_unknown(&work.reading)?;
     let history = work.reading.past.history.clone();
@@ -341,7 +341,8 @@ fn redo_by_name(
     go_on_with(&of, verb, &report, &edits, work, context)
 }
 
-fn no_archive(verb: &str, url: &str) -> CommandError {
+fn no_archive(verb: &str, which: &Which, url: &str) -> CommandError {
+    let verb = if matches!(which, Which::NewestUndo) { "redo" } else { verb };
     CommandError::from(anyhow!("nothing to {verb}: there is no archive at {}", hide_password(url)))
         .hint("use --archive if another archive was used")
 }

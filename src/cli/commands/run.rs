@@ -89,6 +89,9 @@ struct WhatArgs {
     /// Skip texts of fewer tokens when compressing [default: 20]
     #[arg(long, value_name = "N", value_parser = tokens)]
     min_tokens: Option<Tokens>,
+    /// Compact even if the context is within its budget
+    #[arg(long)]
+    always: bool,
     /// Run the plan in FILE, as printed by --dry-run
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "steps", "preset", "target_tokens", "bands", "only", "include", "min_tokens",
@@ -146,8 +149,8 @@ impl Args {
         let window = summarizing.window();
         let compacting = if steps.contains(&Step::Compact) {
             let mut compacting = summarizing.resolve(engine.clone(), context.environment)?;
-            // With a target or `--force`, the size of the context does not matter.
-            if self.what.target_tokens.is_some() || self.rewrite.is_forced() {
+            // With a target or `--always`, the size of the context does not matter.
+            if self.what.target_tokens.is_some() || self.what.always || self.rewrite.is_forced() {
                 compacting.budget = None;
             }
             Some(compacting)

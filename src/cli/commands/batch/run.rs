@@ -64,6 +64,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, runner: Runner) -> Result<
     let batch = Batch { args, runner, environment: context.environment, ui, stop, state: Mutex::new(state) };
     let (give, items) = sync_channel(args.n_jobs());
     let items = Mutex::new(items);
+    ui.say_reading_stdin();
     // Not joined, since it may wait for a line that never comes.
     let (ended, reader_end) = sync_channel(1);
     thread::Builder::new().name("input".to_owned()).spawn(move || {

@@ -139,6 +139,7 @@ fn how(context: &Context<'_>) -> Result<CompactOptions, CommandError> {
             typed_archive: None,
             mode: Mode::Do,
             window: config.window(),
+            cwd: None,
         },
         compacting: Compacting {
             summaries: Summaries { summarizing: Summarizing::offline(), stage: compaction },
