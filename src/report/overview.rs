@@ -100,7 +100,7 @@ impl Overview {
     /// The overview as text; `now` is for the age of the session.
     pub(crate) fn text(&self, now: Timestamp, look: Look) -> String {
         let Self { read, context: ContextUsage { before: tokens, window, .. }, usage, .. } = self;
-        let title = read.title.as_deref().unwrap_or("session");
+        let title = read.title.as_deref().unwrap_or("untitled session");
         let which = format!("({}, {})", read.id.as_deref().map_or("-", short_id), ago(now, self.modified));
         let room = look.width.map_or(usize::MAX, |width| width.saturating_sub("session    ".len() + which.len()));
         let title = clip(title, room);

@@ -5,7 +5,7 @@ use super::error::{CommandError, too_low};
 use super::pipeline::{Pipeline, Sizes};
 use crate::report::fit::FitReport;
 use crate::report::run::StageRow;
-use crate::report::size::count;
+use crate::report::size::{count, short};
 use crate::session::fit_plan::{CLOSING, Figures, Plan, summaries};
 use crate::session::open::{Intent, OpenSession};
 use crate::session::options::{EngineChoice, Mode, Summaries, Target};
@@ -57,6 +57,10 @@ pub(crate) fn fit(request: &FitRequest, work: &mut OpenSession<'_>) -> Result<Fi
         (false, false) => format!("the context is {} tokens, and nothing makes it smaller", count(before.0)),
     };
     let outcome = work.finish(rewrite, reach, Intent::offline("fit", &unchanged))?;
+    if is_small && !is_empty {
+        work.ui
+            .hint(format_args!("for a smaller one, name a lower target, such as --to {}", short(Tokens(before.0 / 2))));
+    }
     let size = if rows.is_empty() { size } else { work.size_after(&outcome) };
     Ok(FitReport::new(outcome, target, rows, size, newest))
 }

@@ -119,11 +119,11 @@ fn u_04_a_wrong_configuration_is_named_with_its_place() {
     hint: set it in your own configuration, or as CTXC_ARCHIVE
     error: invalid configuration in [HOME]/shop/ctxc.toml, line 1: a project cannot set "base_url"
     hint: set it in your own configuration, or as CTXC_BASE_URL
-    error: invalid configuration in [HOME]/shop/ctxc.toml: invalid type: string "many", expected u64
+    error: invalid configuration in [HOME]/shop/ctxc.toml, line 1: min_tokens: invalid type: string "many", expected a whole number
     error: invalid configuration in [HOME]/shop/ctxc.toml, line 3: key with no value, expected `=`
-    error: invalid configuration in [HOME]/config/ctxc/ctxc.toml: invalid value: integer `-3`, expected u64
+    error: invalid configuration in [HOME]/config/ctxc/ctxc.toml, line 1: min_tokens: invalid value: integer `-3`, expected a whole number
     error: CTXC_MIN_TOKENS must be a number, not "many"
-    error: invalid configuration in environment: unknown variant `words`, expected `chars4` or `calibrated`
+    error: invalid configuration in environment: tokens: unknown variant `words`, expected `chars4` or `calibrated`
     "#);
 }
 
@@ -149,8 +149,8 @@ fn g_06_prices_are_set_by_the_user_alone() {
     assert_snapshot!(said.concat(), @r#"
     error: invalid configuration in [HOME]/shop/ctxc.toml, line 1: a project cannot set "prices"
     hint: set it in your own configuration
-    error: invalid configuration in [HOME]/config/ctxc/ctxc.toml: prices must not be negative, in US dollars per million tokens
-    error: invalid configuration in [HOME]/config/ctxc/ctxc.toml: invalid type: integer `3`, expected a table of input and output
+    error: invalid configuration in [HOME]/config/ctxc/ctxc.toml, line 1: prices must not be negative, in US dollars per million tokens
+    error: invalid configuration in [HOME]/config/ctxc/ctxc.toml, line 1: prices: invalid type: integer `3`, expected a table of input and output
     "#);
 }
 
@@ -229,7 +229,7 @@ fn f_10_a_wrong_section_is_named_with_its_place() {
     error: invalid configuration in [HOME]/shop/ctxc.toml: summarization.chunk_size must be at least 1
     error: invalid configuration in [HOME]/config/ctxc/ctxc.toml: summarization.max_summary_tokens must be at least 16, not 3
     error: invalid configuration in [HOME]/shop/ctxc.toml: summarization.context_budget must be above 0 and at most 1, such as 0.8, not 1.5
-    error: invalid configuration in [HOME]/config/ctxc/ctxc.toml: unknown variant `magic`, expected `chat` or `extract`
+    error: invalid configuration in [HOME]/config/ctxc/ctxc.toml, line 2: summarization.engine: unknown variant `magic`, expected `chat` or `extract`
     "#);
 }
 

@@ -8,6 +8,7 @@ use crate::session::error::CommandError;
 use crate::session::reading::Reading;
 use crate::session::stats::measure;
 use ctxc_core::plan::Bands;
+use ctxc_transcript::session::{Found, FoundBy};
 
 pub(crate) const EXAMPLES: &str = "\
 Shows tokens by role, kind of content, tool and turn.
@@ -36,6 +37,13 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     context.probe_report(source.path())?;
     let ui = context.ui;
     let window = context.environment.config.window();
+    // On a terminal the session is named once, by what is printed.
+    let source = match source {
+        Found::File { path, by: FoundBy::LatestHere } if ui.look().width.is_some() => {
+            Found::File { path, by: FoundBy::Id }
+        }
+        source => source,
+    };
     let mut reading = Reading::of(&source, ui)?;
     reading.note_unsent_thinking(ui);
     let stats = measure(&mut reading, &bands, archive.as_deref(), window, ui)?;

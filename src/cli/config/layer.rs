@@ -51,6 +51,8 @@ pub(crate) struct Layer {
     pub(super) table: Table,
     /// The keys of servers; the table only has [`SET`] for them.
     secrets: BTreeMap<&'static str, ApiKey>,
+    /// The lines of the keys in a file.
+    lines: BTreeMap<String, usize>,
     /// The unset variables that keys of servers are to be read from.
     missing: BTreeMap<&'static str, String>,
 }
@@ -87,7 +89,7 @@ impl Layer {
     }
 
     fn empty(source: Source) -> Self {
-        Self { source, table: Table::new(), secrets: BTreeMap::new(), missing: BTreeMap::new() }
+        Self { source, table: Table::new(), secrets: BTreeMap::new(), lines: BTreeMap::new(), missing: BTreeMap::new() }
     }
 
     fn of_environment(variable: &impl Fn(&str) -> Option<OsString>) -> Result<Self, CommandError> {
@@ -137,6 +139,7 @@ impl Layer {
         })?;
         let mut layer = Self::empty(source);
         for Pair { name, at, value } in pairs {
+            layer.lines.insert(name.clone(), line(at));
             let place = place(Some(at));
             let Some(key) = Key::named(&name) else {
                 return Err(unknown(&name, &place));
@@ -214,6 +217,19 @@ impl Layer {
     /// Whether the layer sets the key called `name` to `true`.
     pub(crate) fn is_true(&self, name: &str) -> bool {
         self.table.get(name).and_then(Value::as_bool) == Some(true)
+    }
+
+    /// The error of a value of the key called `name` that is of another type.
+    pub(super) fn wrong_value(&self, name: &str, problem: &str) -> CommandError {
+        let place = match self.lines.get(name) {
+            Some(line) => format!("{}, line {line}", self.source),
+            None => self.source.to_string(),
+        };
+        let problem = problem.replace("expected u64", "expected a whole number");
+        let problem =
+            problem.replace("expected u32", "expected a whole number").replace("expected f64", "expected a number");
+        let key = if problem.starts_with(name) { String::new() } else { format!("{name}: ") };
+        CommandError::usage(anyhow!("invalid configuration in {place}: {key}{problem}"))
     }
 
     /// The error of an invalid value in the layer.

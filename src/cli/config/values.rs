@@ -130,9 +130,13 @@ impl Config {
     pub(crate) fn of(layers: &[Layer]) -> Result<Self, CommandError> {
         let mut table = Table::try_from(Self::default()).map_err(CommandError::usage)?;
         for layer in layers.iter().rev() {
-            layer.table.iter().for_each(|(name, value)| set(&mut table, name, value.clone()));
-            let so_far: Result<Self, _> = Value::Table(table.clone()).try_into();
-            let so_far = so_far.map_err(|error| layer.wrong(error.message()))?;
+            // One key at a time, for the error does not name it.
+            for (name, value) in &layer.table {
+                set(&mut table, name, value.clone());
+                let so_far: Result<Self, _> = Value::Table(table.clone()).try_into();
+                so_far.map_err(|error| layer.wrong_value(name, error.message()))?;
+            }
+            let so_far: Self = Value::Table(table.clone()).try_into().map_err(CommandError::usage)?;
             so_far.validate().map_err(|error| layer.wrong(&error.sentence()))?;
         }
         Value::Table(table).try_into().map_err(CommandError::usage)

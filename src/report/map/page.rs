@@ -54,7 +54,7 @@ impl Map {
         let parts = [
             ("{script_hash}", base64(&Sha256::digest(SCRIPT.as_bytes()))),
             ("{version}", env!("CARGO_PKG_VERSION").to_owned()),
-            ("{title}", escaped(self.read.title.as_deref().unwrap_or("session"))),
+            ("{title}", escaped(self.read.title.as_deref().unwrap_or("untitled session"))),
             ("{file}", escaped(self.read.path.as_deref().unwrap_or("standard input"))),
             ("{style}", STYLE.to_owned()),
             ("{how}", self.origin.word().to_owned()),

@@ -69,7 +69,7 @@ pub fn whole_title_of(transcript: Transcript<'_>) -> io::Result<String> {
             let title = |text: String| if is_summary { first_asked(&text) } else { Some(readable(&text)) };
             text.map(|text| title(text).map(|title| on_one_line(&title))).transpose()
         })
-        .unwrap_or_else(|| Ok("session".to_owned()))
+        .unwrap_or_else(|| Ok("untitled session".to_owned()))
 }
 
 /// What was asked first, as a summary of ours tells it: the prompts themselves are gone.
