@@ -241,3 +241,57 @@ fn the_message_of_the_readme_is_shortened_so() {
         assert_eq!(shortened, expected, "write it anew with CTXC_BLESS=1, and read it");
     }
 }
+
+/// The words of a line of a shell: what is quoted is one.
+fn shell_words(line: &str) -> Vec<String> {
+    let words = Regex::new(r#"(?:[^\s"']+|"[^"]*"|'[^']*')+"#).unwrap();
+    words.find_iter(line).map(|word| word.as_str().replace(['"', '\''], "")).collect()
+}
+
+/// The words of the commands in blocks of a shell that are not run, up to what the shell does with them.
+fn typed_in_shells(text: &str) -> Vec<Vec<String>> {
+    // A line may go on after its end.
+    let text = text.replace("\\\n", " ");
+    let blocks = text.split("```sh\n").skip(1).map(|block| block.split("\n```").next().unwrap());
+    let ends =
+        |word: &str| ["|", "<", ">", "&&", ";"].contains(&word) || word.starts_with('#') || word.starts_with("2>");
+    let mut typed = Vec::new();
+    for line in blocks.flat_map(str::lines) {
+        let words = shell_words(line);
+        for (at, _) in words.iter().enumerate().filter(|(_, word)| *word == "ctxc") {
+            // The last word of another program may be the name of ctxc.
+            if at > 0 && !["|", "&&", "time", "--"].contains(&words[at - 1].as_str()) {
+                continue;
+            }
+            typed.push(words[at + 1..].iter().take_while(|word| !ends(word)).cloned().collect());
+        }
+    }
+    typed
+}
+
+// W-20: what is not run is parsed, so that no page shows an option that is gone.
+#[test]
+fn w_20_every_command_of_the_documents_makes_sense() {
+    let stage = Stage::new();
+    let mut n_typed = 0;
+    for document in [
+        "README.md", "docs/guide.md", "docs/faq.md", "docs/agents.md", "docs/archive.md", "docs/fleet.md",
+        "docs/servers.md", "docs/presets.md", "docs/performance.md", "docs/client-tests.md", "docs/extract.md",
+        "docs/benchmark.md",
+    ] {
+        for words in typed_in_shells(&read(document)) {
+            let is_placeholder = |word: &String| word.contains('[') || word == "...";
+            // What a batch runs is parsed as a command of its own.
+            if words.iter().any(is_placeholder) || words.first().is_some_and(|verb| verb == "batch") {
+                continue;
+            }
+            // The help is no JSON.
+            let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| *word != "--json").collect();
+            let args: Vec<&str> = words.iter().copied().chain(["--help"]).collect();
+            let run = stage.run(&args);
+            assert_eq!(run.code, Some(0), "{document}: ctxc {}\n{}", words.join(" "), run.text);
+            n_typed += 1;
+        }
+    }
+    assert!(n_typed >= 40, "{n_typed}");
+}
