@@ -65,7 +65,9 @@ fn warn_unless_it_pays(outcome: &Outcome, edits: &Edits, ui: &Ui) {
     ui.warning(warning);
     let larger = match outcome.verb {
         "fit" => "a lower --to".to_owned(),
-        _ => format!("a larger cut, such as `ctxc fit --to {}`,", short(Tokens(outcome.tokens.calibrated.before.0 / 2))),
+        _ => {
+            format!("a larger cut, such as `ctxc fit --to {}`,", short(Tokens(outcome.tokens.calibrated.before.0 / 2)))
+        }
     };
     ui.hint(format_args!(
         "{larger} pays sooner; once the prompt cache has expired, 5 minutes to an hour after the last request, any cut does"

@@ -216,6 +216,8 @@ impl WriteJob<'_> {
         });
         let replaced = changes.rewrite.session.as_ref().filter(|session| **session != state.session);
         let is_replaced = matches!(self.output, Output::InPlace(_));
+        let is_as_stored = all_new.is_some() && changes.rebased.is_none();
+        let lines = if is_as_stored { state.lines.clone() } else { Vec::new() };
         let read_back =
             is_replaced.then(|| ReplacedSession { kept: source.clone(), all_new, fingerprint: made.index.fingerprint });
         let keeping = ArchiveWrite {
@@ -223,6 +225,7 @@ impl WriteJob<'_> {
             recorder,
             steps,
             state: state.key(),
+            lines,
             read: version.unwrap_or_else(|| state.key()),
             earlier: reading.past.history.ids(),
             edits: std::mem::take(&mut changes.edits),

@@ -186,6 +186,9 @@ pub enum Entry<'a> {
     /// An original line and its digest. A line that the archive already has is not stored a second time; that it was
     /// removed once more is noted.
     Original(Digest, &'a Original<'a>),
+    /// That a line which the archive has, or which was put in this deposit, was removed: the uuid of its entry, and the digest
+    /// of the line that replaced it.
+    Removed(LineId, Option<&'a str>, Option<Digest>),
     /// Other bytes for lines, under their ids. What was indexed of them goes, and the next search indexes what they are now.
     MaskedLines(&'a [(LineId, Vec<u8>)]),
     /// Another command, report, and cuts, and other digests, for the operation with this id.

@@ -54,7 +54,7 @@ pub use original::{Original, StoredOriginal};
 pub use query::{Hit, Query, Reader};
 pub use record::{Record, RecordFilter};
 pub use server_url::{Encryption, ServerUrl, hide_password};
-pub use sqlite::damage::{Damage, DamagedRow, Repair, check, rebuild};
+pub use sqlite::damage::{Damage, DamagedRow, Repair, check, rebuild, restore_statements};
 pub use sqlite::find_index::{FindIndex, FindSource};
 pub use sqlite::find_search::{FindHit, FindQuery, Since};
 pub use sqlite::find_text::{FindPlace, FindText};

@@ -1,13 +1,13 @@
 //! Packs: many lines compressed together, which takes less than half of what they take one by one.
 //!
-//! A pack begins with the ids and lengths of its lines, so that a line is found in it by its id alone: a row that was
-//! damaged so that it names another pack or another line is noticed.
+//! A pack ends with the ids and lengths of its lines and the length of that list, so that a line is found in it by its id
+//! alone: a row that was damaged so that it names another pack or another line is noticed.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::LineId;
-use super::body::checksum;
+use super::body::pack_checksum;
 use super::codec::{put_varint, take_varint};
 use super::object::{put_ids, take_ids};
 
@@ -47,12 +47,14 @@ impl OpenPack {
 
     /// The pack and its checksum.
     pub(super) fn close(self) -> (Vec<u8>, Vec<u8>) {
-        let mut pack = Vec::with_capacity(self.bytes.len() + self.ids.len() * 4 + 10);
-        put_varint(&mut pack, self.ids.len() as u64);
-        put_ids(&mut pack, self.ids);
-        self.lengths.into_iter().for_each(|length| put_varint(&mut pack, length));
-        pack.extend_from_slice(&self.bytes);
-        let checksum = checksum(&pack);
+        let Self { ids, lengths, bytes: mut pack } = self;
+        let n_bytes = pack.len();
+        put_varint(&mut pack, ids.len() as u64);
+        put_ids(&mut pack, ids);
+        lengths.into_iter().for_each(|length| put_varint(&mut pack, length));
+        let n_list = (pack.len() - n_bytes) as u64;
+        pack.extend_from_slice(&n_list.to_le_bytes());
+        let checksum = pack_checksum(&pack);
         (pack, checksum)
     }
 }
@@ -67,14 +69,17 @@ pub(super) struct Pack {
 impl Pack {
     /// The pack that [`OpenPack::close`] made; `None` for anything else.
     pub(super) fn read(bytes: Vec<u8>) -> Option<Self> {
-        let mut rest = bytes.as_slice();
-        let n_lines = take_varint(&mut rest)?;
-        let ids = take_ids(&mut rest, n_lines)?;
-        let lengths: Vec<u64> = ids.iter().map(|_| take_varint(&mut rest)).collect::<Option<_>>()?;
-        let mut start = bytes.len() - rest.len();
+        let (rest, n_list) = bytes.split_last_chunk()?;
+        let n_list = usize::try_from(u64::from_le_bytes(*n_list)).ok()?;
+        let n_bytes = rest.len().checked_sub(n_list)?;
+        let mut list = rest.get(n_bytes..)?;
+        let n_lines = take_varint(&mut list)?;
+        let ids = take_ids(&mut list, n_lines)?;
+        let lengths: Vec<u64> = ids.iter().map(|_| take_varint(&mut list)).collect::<Option<_>>()?;
+        let mut start = 0_usize;
         let mut lines = Vec::with_capacity(ids.len());
         for (id, length) in ids.into_iter().zip(lengths) {
-            let end = start.checked_add(usize::try_from(length).ok()?).filter(|end| *end <= bytes.len())?;
+            let end = start.checked_add(usize::try_from(length).ok()?).filter(|end| *end <= n_bytes)?;
             lines.push((id, start..end));
             start = end;
         }

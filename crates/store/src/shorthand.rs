@@ -18,6 +18,16 @@ impl dyn Archive + '_ {
         self.put(Entry::Original(digest, original)).map(|()| digest)
     }
 
+    /// Notes in the deposit that the line with this id was removed.
+    pub fn put_removed(
+        &mut self,
+        line: LineId,
+        uuid: Option<&str>,
+        replaced_by: Option<Digest>,
+    ) -> Result<(), ArchiveError> {
+        self.put(Entry::Removed(line, uuid, replaced_by))
+    }
+
     /// Adds one operation to the deposit.
     pub fn put_operation(&mut self, operation: &Operation) -> Result<(), ArchiveError> {
         self.put(Entry::Operation(operation))

@@ -7,11 +7,13 @@ use std::io::{self, Seek};
 use ctxc_transcript::scan::{Kind, Scan};
 use ctxc_transcript::text::Digest;
 use ctxc_transcript::{Index, LineReader, Span};
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_128};
 
 use super::title::is_own_title;
 
-/// The first 16 bytes of the BLAKE3 of a line without its end and without the value of its `sessionId`; the same for all
-/// title lines of ours.
+/// The XXH3 of a line, of 128 bits, without its end and without the value of its `sessionId`; the same for all title lines
+/// of ours. It tells lines apart that nobody makes alike on purpose, and takes a tenth of the time of BLAKE3; what is stored
+/// of a line has that.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineKey([u8; 16]);
 
@@ -20,15 +22,15 @@ impl LineKey {
     #[must_use]
     pub fn of(line: &[u8], session: Option<Span>) -> Self {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
-        let mut hasher = blake3::Hasher::new();
+        let mut hasher = Xxh3Default::new();
         match session.filter(|span| span.string(line).is_some()) {
             Some(span) => {
                 hasher.update(line.get(..span.range().start).unwrap_or_default());
                 hasher.update(line.get(span.range().end..).unwrap_or_default());
             }
-            None => drop(hasher.update(line)),
+            None => hasher.update(line),
         }
-        Self::first(hasher.finalize())
+        Self(hasher.digest128().to_le_bytes())
     }
 
     /// As [`Self::of`], of a line that was not scanned before.
@@ -45,23 +47,20 @@ impl LineKey {
     /// The key of every title line of ours.
     #[must_use]
     pub fn title() -> Self {
-        Self::first(blake3::hash(b"ctxc title"))
+        Self(xxh3_128(b"ctxc title").to_le_bytes())
+    }
+
+    /// The BLAKE3 of the key: it tells nothing of the line but to who guesses all of it.
+    pub(super) fn hidden(self) -> Digest {
+        Digest::of(&self.0)
     }
 
     pub(super) const fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }
 
-    /// The key that `bytes` begin with, and what stands behind it.
-    pub(super) fn split_off(bytes: &[u8]) -> Option<(Self, &[u8])> {
-        let (key, rest) = bytes.split_first_chunk()?;
-        Some((Self(*key), rest))
-    }
-
-    fn first(hash: blake3::Hash) -> Self {
-        let mut key = [0; 16];
-        key.iter_mut().zip(hash.as_bytes()).for_each(|(to, from)| *to = *from);
-        Self(key)
+    pub(super) const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
     }
 
     /// A digest by which what starts with such a line is looked up.

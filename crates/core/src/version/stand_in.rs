@@ -6,16 +6,17 @@ use std::collections::HashMap;
 use super::VersionError;
 use super::key::LineKey;
 use super::pack::{Packer, Unpacker};
+use ctxc_store::codec::take_array;
 use ctxc_store::{Archive, LineId, Object, ObjectKind};
 use ctxc_transcript::Span;
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::Digest;
 
-/// The masked forms of lines, by the keys that the lines had. The keys tell nothing of what was purged but to who guesses the
-/// whole line.
+/// The masked forms of lines, by the hidden keys that the lines had. These tell nothing of what was purged but to who guesses
+/// the whole line.
 #[derive(Debug, Default)]
-pub struct StandIns(HashMap<LineKey, StandIn>);
+pub struct StandIns(HashMap<Digest, StandIn>);
 
 #[derive(Debug)]
 struct StandIn {
@@ -65,7 +66,7 @@ impl StandIns {
         if self.0.is_empty() {
             return None;
         }
-        let stand_in = self.0.get(&LineKey::scanned(line))?;
+        let stand_in = self.0.get(&LineKey::scanned(line).hidden())?;
         let session = Scan::of(line).session_id;
         let mut masked = line.to_vec();
         for (start, bytes) in &stand_in.patches {
@@ -77,6 +78,9 @@ impl StandIns {
 
     /// Puts the keys of the masked forms in the place of those of the lines.
     pub(super) fn translate(&self, keys: &mut [LineKey]) {
+        if self.is_empty() {
+            return;
+        }
         for key in keys {
             *key = self.key(*key);
         }
@@ -84,7 +88,10 @@ impl StandIns {
 
     /// The key of the masked form of the line with this key; the same where nothing was purged of it.
     pub(super) fn key(&self, key: LineKey) -> LineKey {
-        self.0.get(&key).map_or(key, |stand_in| stand_in.key)
+        if self.is_empty() {
+            return key;
+        }
+        self.0.get(&key.hidden()).map_or(key, |stand_in| stand_in.key)
     }
 
     /// The bytes of each of `splices` in the masked form of `rendered`, which they make of `line`, with those that they had.
@@ -119,7 +126,7 @@ pub(super) fn object(old: &[u8], new: &[u8], line: Option<LineId>) -> Option<Obj
     }
     let session = Scan::of(old).session_id;
     let mut head = Packer::default();
-    head.0.extend_from_slice(old_key.as_bytes());
+    head.digest(old_key.hidden());
     head.0.extend_from_slice(key.as_bytes());
     for (start, bytes) in patches(old, new) {
         let Some(start) = without_session(start, session) else { continue };
@@ -131,10 +138,10 @@ pub(super) fn object(old: &[u8], new: &[u8], line: Option<LineId>) -> Option<Obj
     Some(Object { kind, key, group: None, head: head.0, lines, content: Vec::new() })
 }
 
-fn unpack(head: &[u8]) -> Option<(LineKey, StandIn)> {
-    let (old, rest) = LineKey::split_off(head)?;
-    let (key, rest) = LineKey::split_off(rest)?;
-    let mut unpacker = Unpacker(rest);
+fn unpack(head: &[u8]) -> Option<(Digest, StandIn)> {
+    let mut unpacker = Unpacker(head);
+    let old = unpacker.digest()?;
+    let key = LineKey::from_bytes(take_array(&mut unpacker.0)?);
     let mut patches = Vec::new();
     while !unpacker.is_empty() {
         patches.push((usize::try_from(unpacker.number()?).ok()?, unpacker.bytes()?));

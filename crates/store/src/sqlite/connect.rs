@@ -108,6 +108,8 @@ pub(super) fn connect_within(path: &Path, wait: Duration) -> Result<Connection, 
         connection.pragma_update(None, "foreign_keys", true)?;
         // In WAL mode only FULL syncs the log at each commit.
         connection.pragma_update(None, "synchronous", "FULL")?;
+        // Pages that change with every commit of a large deposit are carried over from the log once for several of them.
+        connection.pragma_update(None, "wal_autocheckpoint", 8192)?;
         // A large deposit leaves a large log behind; this gives the space back.
         connection.pragma_update(None, "journal_size_limit", 16 << 20)?;
         // In memory a writer that runs out of cache could not go on, for somebody reads.

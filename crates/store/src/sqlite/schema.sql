@@ -120,8 +120,8 @@ CREATE TABLE pack (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     bytes INTEGER NOT NULL,        -- length of the whole pack
     codec INTEGER NOT NULL,        -- 0: as it is, 1: zstd
-    checksum BLOB NOT NULL,        -- the first 8 bytes of its digest
-    content BLOB NOT NULL          -- ids and lengths of lines, then the lines
+    checksum BLOB NOT NULL,        -- its XXH3, of 8 bytes
+    content BLOB NOT NULL          -- the lines, then their ids and lengths
 ) STRICT;
 CREATE INDEX pack_by_bytes ON pack (bytes);
 CREATE TABLE object (

@@ -31,10 +31,7 @@ impl Archive for Store {
 
     fn put_lines(&mut self, lines: &[(Digest, &[u8])]) -> Result<Vec<LineId>, ArchiveError> {
         // What was gathered may have some of them too.
-        self.put_behind(|store| {
-            let (packing, db) = store.packing()?;
-            packing.put(db, lines)
-        })
+        self.put_behind(|store| store.pack(lines))
     }
 
     fn remove(&mut self, name: Name<'_>) -> Result<(), ArchiveError> {

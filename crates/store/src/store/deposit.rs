@@ -2,14 +2,15 @@
 
 use std::cell::RefCell;
 
+use super::known_lines::KnownLines;
 use super::lines::Lines;
 use super::link::{Hold, Link};
-use super::packing::{Packing, put_alone};
+use super::packing::{Digested, Packing, put_alone};
 use super::read_back::WrittenPacks;
 use super::value::Value;
 use super::{objects, operations, records, replace, vectors};
-use crate::body::{LEVEL, Packer};
-use crate::{ArchiveError, Entry, Name, Original, Record};
+use crate::body::{Packer, USUAL};
+use crate::{ArchiveError, Entry, LineId, Name, Original, Record};
 use ctxc_transcript::text::Digest;
 
 /// How many originals and records, and how many bytes of them, are stored at a time. A message of one costs a way to a server
@@ -33,6 +34,7 @@ pub(crate) struct Store {
     packing: Option<Packing>,
     /// The packs that this store has written.
     pub(super) written: WrittenPacks,
+    known: KnownLines,
 }
 
 /// What has been put since the last commit.
@@ -49,11 +51,25 @@ enum Deposit {
 /// What was put and is not sent yet.
 #[derive(Default)]
 struct Gathered {
-    lines: Vec<(Digest, Vec<u8>)>,
-    /// Of each line the uuid, and the digest of what took its place.
-    originals: Vec<[Value; 2]>,
+    originals: Vec<RemovedLine>,
     records: Vec<Record>,
     n_bytes: usize,
+}
+
+/// A line that was removed.
+struct RemovedLine {
+    place: RemovedPlace,
+    uuid: Value,
+    /// The digest of the line that replaced it.
+    replaced_by: Value,
+}
+
+/// Where a line that was removed is.
+enum RemovedPlace {
+    /// In the archive.
+    Stored(LineId),
+    /// Here, to be stored.
+    Here(Digest, Vec<u8>),
 }
 
 impl Store {
@@ -64,10 +80,11 @@ impl Store {
             lines: RefCell::default(),
             deposit: Deposit::None,
             gathered: Gathered::default(),
-            packer: Packer::new(LEVEL),
+            packer: Packer::new(USUAL),
             part: None,
             packing: None,
             written: WrittenPacks::default(),
+            known: KnownLines::default(),
         }
     }
 
@@ -91,6 +108,7 @@ impl Store {
         if is_new {
             self.reader.pin()?;
             self.writer.begin(hold)?;
+            self.known.expire();
             self.deposit = Deposit::Open;
         }
         Ok(is_new)
@@ -116,8 +134,14 @@ impl Store {
         match entry {
             Entry::Original(digest, Original { line, uuid, replaced_by }) => self.put_with(|store| {
                 store.gathered.n_bytes += line.len();
-                store.gathered.lines.push((digest, line.to_vec()));
-                store.gathered.originals.push([(*uuid).into(), (*replaced_by).into()]);
+                let place = RemovedPlace::Here(digest, line.to_vec());
+                let (uuid, replaced_by) = ((*uuid).into(), (*replaced_by).into());
+                store.gathered.originals.push(RemovedLine { place, uuid, replaced_by });
+                store.send_much()
+            }),
+            Entry::Removed(line, uuid, replaced_by) => self.put_with(|store| {
+                let (place, uuid, replaced_by) = (RemovedPlace::Stored(line), uuid.into(), replaced_by.into());
+                store.gathered.originals.push(RemovedLine { place, uuid, replaced_by });
                 store.send_much()
             }),
             Entry::Record(record) => self.put_with(|store| {
@@ -133,8 +157,9 @@ impl Store {
             }),
             Entry::Object(object) => self.put_with(|store| objects::put(&*store.writer, &mut store.packer, object)),
             Entry::MaskedLines(lines) => {
-                // The packs that are held have what was there.
+                // The packs that are held have what was there, and lines get other digests.
                 self.lines.take();
+                self.known = KnownLines::default();
                 self.put_behind(|store| {
                     store.close_pack()?;
                     replace::lines(&*store.writer, lines)
@@ -155,14 +180,14 @@ impl Store {
         })
     }
 
-    /// The pack that lines go into, opened if need be, and the connection.
-    pub(super) fn packing(&mut self) -> Result<(&mut Packing, &dyn Link), ArchiveError> {
+    /// Puts lines into the pack that is open, or a new one; their ids.
+    pub(super) fn pack(&mut self, lines: &[Digested<'_>]) -> Result<Vec<LineId>, ArchiveError> {
         let db = &*self.writer;
         let packing = match self.packing.take() {
             Some(packing) => packing,
             None => Packing::begin(db)?,
         };
-        Ok((self.packing.insert(packing), db))
+        self.packing.insert(packing).put(db, &mut self.known, lines)
     }
 
     /// Stores the pack that is open, so that it can be changed where it lies.
@@ -191,6 +216,8 @@ impl Store {
             self.writer.rollback()?;
         }
         self.deposit = Deposit::None;
+        // The ids of lines that were rolled back are given again.
+        self.known = KnownLines::default();
         self.forget();
         Ok(())
     }
@@ -223,12 +250,22 @@ impl Store {
     }
 
     fn send(&mut self) -> Result<(), ArchiveError> {
-        let Gathered { lines, originals, records, .. } = std::mem::take(&mut self.gathered);
+        let Gathered { originals, records, .. } = std::mem::take(&mut self.gathered);
         if !originals.is_empty() {
-            let lines: Vec<(Digest, &[u8])> = lines.iter().map(|(digest, line)| (*digest, line.as_slice())).collect();
-            let ids = put_alone(&*self.writer, &mut self.packer, &lines)?;
-            let rows = ids.into_iter().zip(originals);
-            let rows = rows.map(|(id, [uuid, replaced_by])| vec![id.into(), uuid, replaced_by]).collect();
+            let here = originals.iter().filter_map(|removed| match &removed.place {
+                RemovedPlace::Here(digest, line) => Some((*digest, line.as_slice())),
+                RemovedPlace::Stored(_) => None,
+            });
+            let lines: Vec<Digested<'_>> = here.collect();
+            let mut ids = put_alone(&*self.writer, &mut self.known, &mut self.packer, &lines)?.into_iter();
+            let row = |RemovedLine { place, uuid, replaced_by }| {
+                let id = match place {
+                    RemovedPlace::Stored(id) => id,
+                    RemovedPlace::Here(..) => ids.next()?,
+                };
+                Some(vec![id.into(), uuid, replaced_by])
+            };
+            let rows = originals.into_iter().filter_map(row).collect();
             operations::put_originals(&*self.writer, rows, &mut self.part)?;
         }
         records::put(&*self.writer, &mut self.packer, records)

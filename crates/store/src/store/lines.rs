@@ -101,7 +101,7 @@ impl Lines {
         }
         let row = |row: &mut Row| Ok((row.get()?, row.get()?, row.get()?, row.get::<Vec<u8>>()?));
         let Some((codec, content, bytes, checksum)) = db.one(PACK, &values![id], row)? else { return Ok(None) };
-        let unpacked = self.unpacker.unpack(codec, content, bytes, &checksum);
+        let unpacked = self.unpacker.unpack_pack(codec, content, bytes, &checksum);
         let pack = unpacked.and_then(Pack::read).map(Arc::new);
         if let Some(pack) = &pack {
             self.packs.hold(id, pack);

@@ -5,6 +5,7 @@ mod deposit;
 pub(crate) mod expression;
 mod hits;
 mod index;
+mod known_lines;
 pub(crate) mod lines;
 pub(crate) mod link;
 pub(crate) mod objects;

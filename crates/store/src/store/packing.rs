@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 
+use super::known_lines::KnownLines;
 use super::lines::{KNOWN, Lines};
 use super::link::{Hold, Insert, Link};
 use super::read_back::{PackRow, WrittenPacks};
 use super::transaction::alone;
 use super::value::{Row, Value, values};
-use crate::body::{LEVEL, LEVEL_OF_MERGED, PACKED, Packer};
+use crate::body::{FAST, PACKED, Packer, THOROUGH};
 use crate::pack::{FULL, OpenPack, place, to_merge};
 use crate::{ArchiveError, LineId};
 use ctxc_transcript::text::Digest;
@@ -58,9 +59,11 @@ type Stored = HashMap<Digest, (LineId, LinePlace)>;
 /// Stores those of `lines` that are not there, as `kept` says what is kept of each.
 fn store(
     db: &dyn Link,
+    known: &mut KnownLines,
     lines: &[Digested<'_>],
     mut kept: impl FnMut(&[u8]) -> Result<(i64, Vec<u8>), ArchiveError>,
 ) -> Result<Stored, ArchiveError> {
+    known.catch_up(db, lines.len())?;
     let mut ids: Stored = HashMap::with_capacity(lines.len());
     let mut ours: HashSet<LineId> = HashSet::new();
     // Another deposit may store some of them between the question and the answer; then they are asked for again.
@@ -72,11 +75,11 @@ fn store(
                 missing.push(*line);
             }
         }
-        let wanted = Value::list(missing.iter().map(|(digest, _)| *digest));
-        db.each(KNOWN, &[wanted], &mut |row| {
+        let wanted = missing.iter().map(|(digest, _)| *digest).filter(|digest| known.may_have(digest));
+        db.each(KNOWN, &[Value::list(wanted)], &mut |row| {
             let (digest, id, codec): (Digest, LineId, i64) = (row.get()?, row.get()?, row.get()?);
-            let known = if codec == PACKED { LinePlace::Packed } else { LinePlace::Alone };
-            ids.insert(digest, (id, if ours.contains(&id) { LinePlace::New } else { known }));
+            let place = if codec == PACKED { LinePlace::Packed } else { LinePlace::Alone };
+            ids.insert(digest, (id, if ours.contains(&id) { LinePlace::New } else { place }));
             Ok(())
         })?;
         missing.retain(|(digest, _)| !ids.contains_key(digest));
@@ -88,6 +91,7 @@ fn store(
         for ((digest, line), id) in missing.iter().zip(&new) {
             let (codec, content) = kept(line)?;
             rows.push(values![*id, *digest, line.len(), codec, content].to_vec());
+            known.add(digest, *id);
         }
         let n_stored = db.insert(&INSERT, rows)?;
         let new = new.into_iter().map(|id| LineId(id.cast_unsigned()));
@@ -102,10 +106,14 @@ fn store(
 /// Stores lines alone that are not there; the number of each.
 pub(crate) fn put_alone(
     db: &dyn Link,
+    known: &mut KnownLines,
     packer: &mut Packer,
     lines: &[Digested<'_>],
 ) -> Result<Vec<LineId>, ArchiveError> {
-    let stored = store(db, lines, |line| {
+    if lines.is_empty() {
+        return Ok(Vec::new());
+    }
+    let stored = store(db, known, lines, |line| {
         let (codec, content) = packer.pack(line)?;
         Ok((codec, content.to_vec()))
     })?;
@@ -125,7 +133,7 @@ impl Packing {
     /// In a file the newest pack is gone on with while it is small, so that many small deposits leave as few packs as a
     /// large one.
     pub(crate) fn begin(db: &dyn Link) -> Result<Self, ArchiveError> {
-        let packer = Packer::new(LEVEL);
+        let packer = Packer::new(FAST);
         if let Some((id, open)) = db.dialect().pick(true, false).then(|| newest_small(db)).transpose()?.flatten() {
             return Ok(Self { id, open, packer, written: WrittenPacks::default() });
         }
@@ -133,10 +141,15 @@ impl Packing {
     }
 
     /// Stores lines, and moves those here that lie alone; their numbers.
-    pub(crate) fn put(&mut self, db: &dyn Link, lines: &[Digested<'_>]) -> Result<Vec<LineId>, ArchiveError> {
+    pub(crate) fn put(
+        &mut self,
+        db: &dyn Link,
+        known: &mut KnownLines,
+        lines: &[Digested<'_>],
+    ) -> Result<Vec<LineId>, ArchiveError> {
         let mut ids = Vec::with_capacity(lines.len());
         for portion in portions(lines) {
-            self.put_portion(db, portion, &mut ids)?;
+            self.put_portion(db, known, portion, &mut ids)?;
         }
         Ok(ids)
     }
@@ -144,6 +157,7 @@ impl Packing {
     fn put_portion(
         &mut self,
         db: &dyn Link,
+        known: &mut KnownLines,
         lines: &[Digested<'_>],
         put: &mut Vec<LineId>,
     ) -> Result<(), ArchiveError> {
@@ -153,7 +167,7 @@ impl Packing {
             self.id = next_pack(db)?;
             place_of = place(self.id);
         }
-        let mut stored = store(db, lines, |_| Ok((PACKED, place_of.clone())))?;
+        let mut stored = store(db, known, lines, |_| Ok((PACKED, place_of.clone())))?;
         let mut alone = Vec::new();
         // In their order, for lines that lie together are read together.
         for (digest, line) in lines {
@@ -271,7 +285,7 @@ fn merge_once(db: &dyn Link) -> Result<u64, ArchiveError> {
         db.execute(DROP_PACK, &values![*id])?;
     }
     db.execute(MOVE_LINES, &[Value::list(moved), place(new).into()])?;
-    insert_pack(db, &mut Packer::new(LEVEL_OF_MERGED), new, merged)?;
+    insert_pack(db, &mut Packer::new(THOROUGH), new, merged)?;
     Ok(group.len() as u64)
 }
 
@@ -282,7 +296,7 @@ pub(crate) fn rewrite<C>(
     packs: &BTreeMap<u64, C>,
     change: impl for<'l> Fn(&'l C, LineId, &'l [u8]) -> Option<&'l [u8]>,
 ) -> Result<u64, ArchiveError> {
-    let mut packer = Packer::new(LEVEL_OF_MERGED);
+    let mut packer = Packer::new(THOROUGH);
     let mut lines = Lines::default();
     let (mut before, mut after) = (0, 0);
     for (id, changes) in packs {

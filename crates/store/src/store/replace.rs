@@ -6,7 +6,7 @@ use super::lines::PLACES;
 use super::link::{Dialect, Link};
 use super::packing::rewrite;
 use super::value::{Row, Value, values};
-use crate::body::{LEVEL, PACKED, Packer};
+use crate::body::{PACKED, Packer, USUAL};
 use crate::pack::pack_at;
 use crate::{ArchiveError, LineId};
 use ctxc_transcript::text::Digest;
@@ -19,7 +19,7 @@ pub(super) fn lines(db: &dyn Link, lines: &[(LineId, Vec<u8>)]) -> Result<(), Ar
     }
     let find = format!("{PLACES} WHERE id = $1");
     let place = |row: &mut Row| Ok((row.get::<i64>()?, row.get::<i64>()?, row.get::<Vec<u8>>()?));
-    let mut packer = Packer::new(LEVEL);
+    let mut packer = Packer::new(USUAL);
     let mut in_packs: BTreeMap<u64, HashMap<LineId, &[u8]>> = BTreeMap::new();
     for (id, line) in lines {
         let found = db.one(&find, &values![*id], place)?;

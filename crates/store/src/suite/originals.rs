@@ -125,3 +125,22 @@ fn a_04_a_line_is_found_by_the_beginning_of_its_digest() {
         }
     });
 }
+
+// L-12
+#[test]
+fn l_12_a_stored_line_is_noted_as_removed_without_its_bytes() {
+    on_each_backend(|archive| {
+        let lines = [b"one\n".as_slice(), b"two\n"].map(|line| (Digest::of(line), line));
+        let ids = archive.put_lines(&lines).unwrap();
+        archive.put_removed(ids[1], Some("u"), Some(Digest::of(b"new\n"))).unwrap();
+        archive.put_original(&removed(b"three\n", "u")).unwrap();
+        archive.put_removed(ids[0], None, None).unwrap();
+        archive.put_operation(&operation("1", b"output")).unwrap();
+        archive.commit().unwrap();
+        let found = archive.originals(Originals::Operation("1")).unwrap();
+        let digests: Vec<Digest> = found.iter().map(|original| original.digest).collect();
+        assert_eq!(digests, [b"two\n".as_slice(), b"three\n", b"one\n"].map(Digest::of));
+        assert_eq!((found[0].uuid.as_deref(), found[0].replaced_by), (Some("u"), Some(Digest::of(b"new\n"))));
+        assert_eq!((found[2].uuid.as_deref(), archive.contents().unwrap().lines), (None, 3));
+    });
+}

@@ -14,7 +14,7 @@ use crate::session::archives;
 use crate::session::backups::backups_of;
 use crate::session::error::{CommandError, Completion};
 use ctxc_core::version::{damaged_sessions, deposit, files_in, kept_sessions};
-use ctxc_store::{Archive, ArchiveUrl, Damage, Operations, Repair, check, hide_password, rebuild};
+use ctxc_store::{Archive, ArchiveUrl, Damage, Operations, Repair, check, hide_password, rebuild, restore_statements};
 use ctxc_transcript::session::{of_all_projects, sidecar_dir};
 use ctxc_transcript::text::Stopped;
 use ctxc_transcript::{Index, LineReader};
@@ -40,6 +40,9 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         return Err(anyhow!("no archive at {}", path.display()).into());
     }
     let path = std::path::absolute(&path).context("find the archive")?;
+    if args.repair && restore_statements(&path)? {
+        context.ui.warning("the structure of its tables was damaged and could not be read; it is back");
+    }
     let mut damage = check(&path).map_err(|error| {
         let hint = format!("if it cannot be opened at all, move {} aside and run `ctxc keep --all`", path.display());
         CommandError::from(error).hint(hint)

@@ -293,7 +293,7 @@ fn note_operation(archive: &mut dyn Archive, found: &ClientCompaction, taken: Ta
     let mut changed: Vec<(LineNo, Option<Digest>)> =
         chain.lines.iter().map(|line| (*line, replaced.get(line).copied())).collect();
     changed.sort_unstable_by_key(|(line, _)| *line);
-    note_originals(file, index, &changed, archive)?;
+    note_originals(file, index, &changed, &[], archive)?;
     let edits = Edits { operation: taken.operation.to_owned(), edits, ..Edits::default() };
     operations.push(taken.operation.to_owned());
     let version = Version::new(state.key(), operations, steps, &sum, saved);

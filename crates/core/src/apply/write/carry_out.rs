@@ -23,7 +23,7 @@ use crate::version::StandIns;
 use crate::version::{
     Edits, History, Inserted, KeptSession, Known, LineSum, Recorded, Recorder, Step, Version, VersionError,
 };
-use ctxc_store::{Archive, FileRef, ObjectKind, Operation, Original};
+use ctxc_store::{Archive, FileRef, LineId, ObjectKind, Operation, Original};
 use ctxc_transcript::scan::{Kind, Scan};
 use ctxc_transcript::text::{Digest, Tokens};
 use ctxc_transcript::{Chain, Fingerprint, Index, LineNo, LineSet, Totals, revisit};
@@ -84,6 +84,8 @@ pub struct ArchiveWrite<'a> {
     pub steps: Option<Vec<Step>>,
     /// The key of the state.
     pub state: Digest,
+    /// The lines of the state, where all of them were put just now, as the source has them; else none.
+    pub lines: Vec<LineId>,
     /// The key of what was read: that of its version, or of its state.
     pub read: Digest,
     /// The operations before this one, oldest first.
@@ -271,7 +273,7 @@ fn keep(
     tokens: (Tokens, Tokens),
     sizes: (u64, u64),
 ) -> Result<(String, Option<String>), ApplyError> {
-    let ArchiveWrite { archive, recorder, state, read, earlier, session_ids, saved, result, .. } = keeping;
+    let ArchiveWrite { archive, recorder, state, lines, read, earlier, session_ids, saved, result, .. } = keeping;
     let (known_steps, read_back, mut edits) = (keeping.steps, keeping.read_back, keeping.edits);
     let recorded = recorder.finish();
     recorded.mask(&mut edits);
@@ -282,7 +284,7 @@ fn keep(
         Some(known) => known.into_iter().chain(written.into_iter().filter(is_title)).collect(),
         None => written,
     };
-    note_originals(file, index, &changed, archive)?;
+    note_originals(file, index, &changed, &lines, archive)?;
     let id = edits.operation.clone();
     let operations = earlier.into_iter().chain([id.clone()]).collect();
     let version = Version::new(state, operations, steps, &sum, saved);
@@ -350,10 +352,12 @@ fn reads_back(
 }
 
 /// Notes which stored lines were left out, or written otherwise, so that a search tells which operation took them out.
+/// Lines of which `stored` has the id are in the archive as they are.
 pub(in crate::apply) fn note_originals(
     file: &File,
     index: &Index,
     changed: &[(LineNo, Option<Digest>)],
+    stored: &[LineId],
     archive: &mut dyn Archive,
 ) -> Result<(), ApplyError> {
     let lines: LineSet = changed.iter().map(|(line, _)| *line).collect();
@@ -361,6 +365,10 @@ pub(in crate::apply) fn note_originals(
     let stand_ins = StandIns::load(archive)?;
     revisit(file, index, &lines, |line, bytes| {
         let replaced_by = replacements.find(|(changed, _)| *changed == line).and_then(|(_, digest)| *digest);
+        if let Some(id) = stored.get(line.idx()) {
+            let uuid = decoded(Scan::of(bytes).uuid, bytes);
+            return archive.put_removed(*id, uuid.as_deref(), replaced_by).map_err(ApplyError::Archive);
+        }
         let whole;
         let bytes = if bytes.ends_with(b"\n") {
             bytes

@@ -5,5 +5,5 @@ mod rebuild;
 mod repair;
 
 pub use check::{Damage, DamagedRow, check};
-pub use rebuild::rebuild;
+pub use rebuild::{rebuild, restore_statements};
 pub use repair::Repair;

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, OpenFlags, params_from_iter};
 
 use crate::ArchiveError;
 use crate::sqlite::fault::Fault;
@@ -45,6 +45,34 @@ pub fn rebuild(path: &Path) -> Result<PathBuf, ArchiveError> {
     }
     new.settle(path)?;
     Ok(aside)
+}
+
+/// Writes the statements that make the tables again, where damage to one of them keeps the database at `path` from being
+/// opened; whether that was so.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn restore_statements(path: &Path) -> Result<bool, ArchiveError> {
+    if !matches!(connect::open(path), Err(ArchiveError::Damaged { .. })) {
+        return Ok(false);
+    }
+    let (_, sound) = connect::open_in_memory()?;
+    let damaged = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).fault(path)?;
+    let restore = || {
+        // Statements that cannot be read are passed over.
+        damaged.execute_batch("PRAGMA writable_schema = ON; BEGIN IMMEDIATE")?;
+        let mut statements = sound.prepare("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
+        let mut rows = statements.query([])?;
+        let mut n_restored = 0;
+        while let Some(row) = rows.next()? {
+            let (name, sql): (String, String) = (row.get(0)?, row.get(1)?);
+            let update = "UPDATE sqlite_schema SET sql = ?2 WHERE name = ?1 AND CAST(sql AS BLOB) <> CAST(?2 AS BLOB)";
+            n_restored += damaged.execute(update, (name, sql))?;
+        }
+        damaged.execute_batch("COMMIT")?;
+        Ok(n_restored > 0)
+    };
+    restore().fault(path)
 }
 
 /// A name beside `path` that nobody has; `None` where a thousand are taken.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::check::{Damage, DamagedRow};
-use crate::body::{LEVEL_OF_MERGED, Packer};
+use crate::body::{Packer, THOROUGH};
 use crate::pack::{OpenPack, place};
 use crate::sqlite::connect;
 use crate::sqlite::link::SqliteLink;
@@ -99,7 +99,7 @@ impl Repair {
         for id in open.ids() {
             db.execute("UPDATE body SET codec = 2, content = $2 WHERE id = $1", &values![*id, place(pack)])?;
         }
-        insert_pack(db, &mut Packer::new(LEVEL_OF_MERGED), pack, open).map(drop)
+        insert_pack(db, &mut Packer::new(THOROUGH), pack, open).map(drop)
     }
 
     fn drop_row(&self, row: DamagedRow) -> Result<(), ArchiveError> {

@@ -9,7 +9,7 @@ use crate::store::link::{Dialect, Link};
 use crate::store::value::{Row, Value};
 use crate::store::{lines, operations};
 use crate::suite::samples::{operation, removed};
-use crate::{Operations, Originals};
+use crate::{Archive, Operations, Originals};
 use ctxc_transcript::text::Digest;
 
 #[test]
@@ -129,4 +129,27 @@ fn a_02_making_an_archive_leaves_no_other_file() {
     drop(open(&folder.path().join("a.sqlite")).unwrap());
     let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["a.sqlite"]);
+}
+
+// L-12: which lines are there is known without a look-up, also of what others stored meanwhile.
+#[test]
+fn l_12_lines_that_another_process_stored_meanwhile_are_known() {
+    let folder = folder();
+    let path = folder.path().join("a.sqlite");
+    let (mut one, mut other) = (open(&path).unwrap(), open(&path).unwrap());
+    let put = |archive: &mut dyn Archive, line: &[u8]| archive.put_lines(&[(Digest::of(line), line)]).unwrap()[0];
+    let first = put(&mut one, b"first\n");
+    one.commit().unwrap();
+    let second = put(&mut other, b"second\n");
+    other.commit().unwrap();
+    assert_eq!(put(&mut one, b"second\n"), second);
+    assert_eq!(put(&mut one, b"first\n"), first);
+    // What is rolled back leaves its ids to others.
+    let lost = put(&mut one, b"lost\n");
+    one.rollback().unwrap();
+    assert_eq!(put(&mut other, b"third\n"), lost);
+    other.commit().unwrap();
+    assert_eq!(put(&mut one, b"third\n"), lost);
+    one.commit().unwrap();
+    assert_eq!(count(&path, "body"), 3);
 }
