@@ -726,6 +726,44 @@ fn holds(stage: &Stage, source: &[u8], report: &Value, name: &str, flags: &[&str
     assert!(stage.bytes("back.jsonl") == source, "P-05");
 }
 
+// L-02, F-04: an entry whose parent is missing has the one that the client finds in the file, and never a boundary of ours that
+// has the time of it. What a boundary keeps is linked anew, which is where it showed.
+#[test]
+fn l_02_a_missing_parent_is_no_entry_that_was_inserted() {
+    let uuid = |n: usize| format!("{n:08x}-0000-4000-8000-000000000000");
+    let entry = |n: usize, parent: Option<&str>, fields: Value| {
+        let mut entry = json!({"parentUuid": parent, "isSidechain": false, "uuid": uuid(n),
+            "timestamp": format!("2026-01-01T00:00:{n:02}.000Z"), "sessionId": "5e551011-0000-4000-8000-00000000000a"});
+        entry.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        entry.to_string() + "\n"
+    };
+    let prompt = |n: usize, parent: Option<&str>| {
+        let content = format!("Prompt {n} of this session.");
+        entry(n, parent, json!({"type": "user", "message": {"role": "user", "content": content}}))
+    };
+    let kept = json!({"anchorUuid": uuid(3), "uuids": [uuid(1)]});
+    let metadata = json!({"trigger": "auto", "preTokens": 1000, "preservedMessages": kept});
+    let boundary = json!({"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted", "compactMetadata": metadata});
+    let summary = json!({"type": "user", "isCompactSummary": true, "message": {"role": "user", "content": "What was said before."}});
+    let source = [
+        prompt(1, None),
+        entry(2, None, boundary),
+        entry(3, Some(&uuid(2)), summary),
+        prompt(4, Some(&uuid(3))),
+        prompt(5, Some(&uuid(4))),
+        prompt(6, Some("ffffffff-0000-4000-8000-000000000000")),
+        prompt(7, Some(&uuid(6))),
+    ];
+    let stage = Stage::new().file("in.jsonl", source.concat());
+    for n_kept in ["0", "1", "2", "3"] {
+        let out = format!("{n_kept}.jsonl");
+        stage.run(["compact", "in.jsonl", "--force", "--keep-recent", n_kept, "-o", &out]).ended(0);
+        stage.run(["check", &out]).ended(0);
+        let n_prompts = stage.run(["show", &out, "--json"]).ended(0).json()["messages"].as_array().unwrap().len();
+        assert_eq!(n_prompts, 2 + n_kept.parse::<usize>().unwrap(), "boundary, summary, and what is kept");
+    }
+}
+
 proptest! {
     #![proptest_config(config())]
 

@@ -26,6 +26,8 @@ pub struct Chain {
     pub is_sidechain: bool,
     /// The active lines whose parent is missing, skipped or part of a cycle, each with the entry at which clients continue.
     pub healed: Vec<(LineNo, LineNo)>,
+    /// Those of the lines that parallel tool calls leave beside the way from the root to the leaf.
+    beside: LineSet,
 }
 
 /// Where the walk from the leaf to the root ended.
@@ -57,11 +59,13 @@ impl Chain {
             return Self { is_sidechain, ..Self::default() };
         };
         let Path { lines, end, healed } = Path::walk(index, &parents, tip, is_sidechain);
-        let lines = with_siblings(index, &parents, lines);
+        let path: LineSet = lines.iter().copied().collect();
+        let lines = with_siblings(index, &parents, lines, &path);
         let live: LineSet = lines.iter().copied().collect();
+        let beside = lines.iter().copied().filter(|line| !path.contains(*line)).collect();
         let is_elsewhere = |line: &LineNo| !is_sidechain && !live.contains(*line) && !parents.is_skipped(*line);
         let newest_elsewhere = index.newest.filter(is_elsewhere);
-        Self { lines, live, leaf: Some(leaf), end, newest_elsewhere, is_sidechain, healed }
+        Self { lines, live, leaf: Some(leaf), end, newest_elsewhere, is_sidechain, healed, beside }
     }
 
     /// Whether `line` is live.
@@ -72,11 +76,8 @@ impl Chain {
 
     /// The live lines of which each hangs on the one before, whatever its link says: all but what parallel tool calls leave
     /// beside them.
-    #[must_use]
-    pub fn path(&self, index: &Index) -> Vec<LineNo> {
-        let parents = Links::new(index);
-        let tip = find_tip(index, &parents, self.is_sidechain);
-        tip.map_or_else(Vec::new, |(tip, _)| Path::walk(index, &parents, tip, self.is_sidechain).lines)
+    pub fn path(&self) -> impl DoubleEndedIterator<Item = LineNo> {
+        self.lines.iter().copied().filter(|line| !self.beside.contains(*line))
     }
 
     /// The live messages with their places in the chain, system entries and attachments left out.
@@ -212,8 +213,7 @@ impl Path {
 /// Adds to the path what parallel tool calls leave beside it: the other lines of its assistant messages, the results that hang
 /// on any of them, and the results of their calls that hang on no message of the path. They follow the last line that their
 /// message has on the path.
-fn with_siblings(index: &Index, parents: &Links<'_>, path: Vec<LineNo>) -> Vec<LineNo> {
-    let on_path: LineSet = path.iter().copied().collect();
+fn with_siblings(index: &Index, parents: &Links<'_>, path: Vec<LineNo>, on_path: &LineSet) -> Vec<LineNo> {
     // By message; places on the path count from 1, and 0 is none.
     let mut last_place: Vec<u32> = vec![0; index.prompts.len()];
     for (place, &line) in (1..).zip(&path) {

@@ -30,7 +30,7 @@ pub(in crate::apply) fn closing_entries(transcript: Transcript<'_>, rewrite: &Re
     let Transcript { file, index, chain } = transcript;
     let is_left = |line: &LineNo| !rewrite.dropped.contains(*line);
     // What stands beside the path is found by its message; a client goes on from the end of the path.
-    let Some(tip) = chain.path(index).into_iter().rev().find(is_left) else { return Ok(Vec::new()) };
+    let Some(tip) = chain.path().rev().find(is_left) else { return Ok(Vec::new()) };
     let mut parent = uuid_of(file, index, tip)?;
     let mut left = chain.clone();
     left.lines.retain(is_left);

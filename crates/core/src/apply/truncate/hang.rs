@@ -49,7 +49,7 @@ fn straighten(transcript: Transcript<'_>, segments: &[&PreservedSegment], rewrit
         rewrite.drop_line(line);
     }
     let mut parent = None;
-    for line in chain.path(index) {
+    for line in chain.path() {
         if rewrite.dropped.contains(line) {
             continue;
         }
