@@ -72,7 +72,12 @@ impl History {
     /// The operations that are undone: by one that is not undone itself.
     #[must_use]
     pub fn undone(&self) -> HashSet<&str> {
-        let mut undone: HashSet<&str> = HashSet::new();
+        self.undone_with(&[])
+    }
+
+    /// The operations that are undone once `ids` are undone too: what an undo among these took back holds again.
+    fn undone_with<'a>(&'a self, ids: &'a [String]) -> HashSet<&'a str> {
+        let mut undone: HashSet<&str> = ids.iter().map(String::as_str).collect();
         for operation in self.operations.iter().rev() {
             if !undone.contains(operation.operation.as_str()) {
                 undone.extend(operation.undoes.iter().map(String::as_str));
@@ -156,10 +161,11 @@ impl History {
             .collect()
     }
 
-    /// The operations in effect that depend on `ids`, directly or indirectly, oldest first.
+    /// The operations in effect that depend on `ids`, or on what an undo among these did again, directly or indirectly, oldest
+    /// first.
     #[must_use]
     pub fn standing_on(&self, ids: &[String]) -> Vec<Dependency> {
-        let mut gone: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
+        let mut gone = self.undone_with(ids);
         let mut found = Vec::new();
         // Later operations stand on earlier ones alone.
         for operation in self.standing() {
@@ -238,5 +244,12 @@ mod tests {
         assert_eq!(standing("a"), [pair("c", "a"), pair("d", "c")]);
         assert_eq!(standing("c"), [pair("d", "c")]);
         assert!(standing("b").is_empty() && standing("d").is_empty());
+        let redone = History::default()
+            .with(operation("a", vec![insert(&["x", "y"])], &[]))
+            .with(operation("undo", Vec::new(), &["a"]))
+            .with(operation("redo", Vec::new(), &["undo"]))
+            .with(operation("b", vec![Edit::Drop(inserted("a"))], &[]));
+        let found = redone.standing_on(&["redo".to_owned()]);
+        assert_eq!(found.into_iter().map(|it| it.later).collect::<Vec<_>>(), ["b"], "`a` holds by `redo`");
     }
 }
