@@ -1,5 +1,6 @@
 //! Reading a whole transcript: its index and its active chain, with progress if it takes long.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ use crate::terminal::ui::Ui;
 use ctxc_core::apply;
 use ctxc_core::apply::{Draft, Lines, Made, RewriteSource, SourceState, recorded_context, title_of};
 use ctxc_core::version;
-use ctxc_core::version::{Edit, Edits, History, Known};
+use ctxc_core::version::{Address, Edit, Edits, History, Known};
 use ctxc_store::{Archive, operation_id};
 use ctxc_transcript::scan::each_field;
 use ctxc_transcript::session::{Found, FoundBy, project_folder_name, session_id};
@@ -329,8 +330,15 @@ impl Reading {
         is_changed || self.drafted.is_some() || !self.past.pending.is_empty()
     }
 
-    /// The planned operation with all its `edits`.
-    pub(crate) fn edits(&self, edits: Vec<Edit>) -> Edits {
+    /// The planned operation with all its `edits`. What a compaction in a client left out is still in its file:
+    /// nothing is done to it, so that it comes back with that compaction as it was.
+    pub(crate) fn edits(&self, mut edits: Vec<Edit>) -> Edits {
+        if !edits.is_empty() {
+            let active = self.past.history.active();
+            let gone: HashSet<&Address> =
+                active.iter().filter(|it| matches!(it.edit, Edit::Drop(_))).map(|it| it.edit.line()).collect();
+            edits.retain(|edit| matches!(edit, Edit::Insert { .. }) || !gone.contains(edit.line()));
+        }
         Edits { operation: self.past.operation.clone(), edits, ..Edits::default() }
     }
 
@@ -387,7 +395,7 @@ impl Reading {
         ui: &Ui,
     ) -> Result<(), CommandError> {
         let behind = ctxc_transcript::LineNo(self.made(archive).n_stored());
-        let before = version::Address::Stored(behind);
+        let before = Address::Stored(behind);
         let edits = Edits {
             operation: new_operation(Some("answers"), self.path.as_deref()),
             edits: vec![Edit::Insert { before, lines: answers }],

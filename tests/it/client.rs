@@ -574,6 +574,87 @@ fn c_04_a_compacted_session_can_be_edited() {
     assert_eq!(stage.bytes("back.jsonl"), std::fs::read(&path).unwrap());
 }
 
+/// The rows of a session as they are on the disk.
+fn rows(stage: &Stage) -> Written {
+    let text = std::fs::read_to_string(stage.path_of("shop")).unwrap();
+    Written { lines: text.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), n: 5_000 }
+}
+
+// L-06: what the client wrote again is one conversation for further compactions, which are undone one by one.
+#[test]
+fn l_06_ctxc_compacts_what_the_client_has_compacted() {
+    let (stage, before) = compacted_session();
+    let input = hook(&stage, "Stop");
+    let stage = stage.stdin(input);
+    stage.run(["client", "repair"]).ended(0);
+    let path = stage.path_of("shop").to_str().unwrap();
+    let once = std::fs::read(path).unwrap();
+    for n_kept in ["0", "1", "2", "3"] {
+        let twice = format!("{n_kept}.jsonl");
+        stage.run(["compact", path, "--force", "--keep-recent", n_kept, "-o", &twice]).ended(0);
+        stage.run(["check", &twice]).ended(0);
+        let back = format!("{n_kept}-once.jsonl");
+        stage.run(["undo", &twice, "-o", &back]).ended(0);
+        assert_eq!(stage.bytes(&back), once, "{n_kept}");
+        let back = format!("{n_kept}-before.jsonl");
+        stage.run(["restore", "-s", &twice, "--all", "-o", &back]).ended(0);
+        assert_eq!(stage.bytes(&back), before, "{n_kept}");
+    }
+}
+
+// L-06: what a compaction in the client left out is in its file, and an operation on top that drops what no resume sends does
+// not take it from the undo of the compaction.
+#[test]
+fn l_06_a_compaction_in_the_client_is_undone_below_a_run() {
+    let (stage, before) = compacted_session();
+    let input = hook(&stage, "Stop");
+    let stage = stage.stdin(input);
+    stage.run(["client", "repair"]).ended(0);
+    let path = stage.path_of("shop").to_str().unwrap();
+    let log = stage.run(["log", path, "--json"]).ended(0).json();
+    let compaction = log["operations"][0]["id"].as_str().unwrap();
+    stage.run(["prune", path, "--progress", "--dead", "--ui-copies", "--in-place", "--force"]).ended(0);
+    stage.run(["undo", path, "--op", compaction, "-o", "undone.jsonl"]).ended(0);
+    let active = |name: &str| said(&stage.run(["show", name, "--full"]).ended(0));
+    std::fs::write(stage.path("before.jsonl"), before).unwrap();
+    assert_eq!(active("undone.jsonl"), active("before.jsonl"));
+}
+
+// L-06: ctxc has closed an open loop, and the client compacts it before anything was said behind that.
+#[test]
+fn l_06_a_closed_loop_that_the_client_compacts_closes_nothing_any_more() {
+    let mut written = Written::turns(6);
+    written.prompt("Go on with all of it");
+    written.step(100);
+    let stage = stage(&written);
+    let path = stage.path_of("shop").to_str().unwrap().to_owned();
+    let source = std::fs::read(&path).unwrap();
+    stage.run(["prune", path.as_str(), "--mask", "0", "--protect-steps", "0", "--in-place", "--force"]).ended(0);
+    let closed = rows(&stage);
+    assert_eq!(closed.lines.last().unwrap()["message"]["model"], "<synthetic>");
+    let (stage, answer) = compacted(stage, &closed.messages(), "");
+    let again = written_again(&closed, &answer, &stage.id_of("shop"));
+    std::fs::write(&path, [closed.bytes(), again].concat()).unwrap();
+    let input = hook(&stage, "Stop");
+    let stage = stage.stdin(input);
+    stage.run(["client", "repair"]).ended(0);
+    let mut grown = rows(&stage);
+    grown.prompt("And what now?");
+    grown.assistant(900, &json!({"type": "text", "text": "Nothing more."}));
+    let id = stage.id_of("shop");
+    grown.lines.iter_mut().for_each(|line| line[ID] = json!(id));
+    std::fs::write(&path, grown.bytes()).unwrap();
+    stage.run(["compact", path.as_str(), "--force", "--keep-recent", "1", "-o", "twice.jsonl"]).ended(0);
+    stage.run(["undo", "twice.jsonl", "-o", "back.jsonl"]).ended(0);
+    let back = String::from_utf8(stage.bytes("back.jsonl")).unwrap();
+    assert_eq!(back, String::from_utf8(grown.bytes()).unwrap());
+    stage.run(["restore", "-s", "twice.jsonl", "--all", "-o", "whole.jsonl"]).ended(0);
+    let whole = stage.bytes("whole.jsonl");
+    let behind = String::from_utf8(whole.strip_prefix(&source[..]).unwrap().to_vec()).unwrap();
+    assert_eq!(behind.lines().count(), 2, "{behind}");
+    assert!(behind.contains("And what now?") && behind.contains("Nothing more."), "{behind}");
+}
+
 // C-07, N-10
 #[test]
 fn c_07_the_end_of_a_session_keeps_it() {

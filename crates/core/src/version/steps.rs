@@ -93,25 +93,28 @@ impl Version {
         })
     }
 
-    /// The entries at its end that closed an open tool loop.
-    fn closing(&self) -> impl Iterator<Item = &[u8]> {
-        self.steps.iter().filter_map(|step| match step {
-            Step::Insert(Inserted::Derived, line) if Scan::of(line).kind.is_message() => Some(line.as_slice()),
-            _ => None,
-        })
+    /// The places of the steps that closed an open tool loop. Nothing but titles stands after them: those that a client's
+    /// compaction stands after closed a loop that it left out.
+    fn closing(&self) -> Range<usize> {
+        let is_title = |step: &&Step| matches!(step, Step::Insert(Inserted::Title, _));
+        let closes =
+            |step: &&Step| matches!(step, Step::Insert(Inserted::Derived, line) if Scan::of(line).kind.is_message());
+        let n_titles = self.steps.iter().rev().take_while(is_title).count();
+        let end = self.steps.len().saturating_sub(n_titles);
+        let n_closing = self.steps.iter().take(end).rev().take_while(closes).count();
+        end - n_closing..end
     }
 
     /// How many entries closed an open tool loop.
     #[must_use]
     pub fn n_closing(&self) -> u32 {
-        u32::try_from(self.closing().count()).unwrap_or(u32::MAX)
+        u32::try_from(self.closing().len()).unwrap_or(u32::MAX)
     }
 
-    /// The lines of its file that closed an open tool loop: nothing but titles stands after them.
+    /// The lines of its file that closed an open tool loop.
     #[must_use]
     pub fn closing_lines(&self) -> Range<u32> {
-        let is_title = |step: &&Step| matches!(step, Step::Insert(Inserted::Title, _));
-        let n_titles = self.steps.iter().rev().take_while(is_title).count();
+        let n_titles = self.steps.len() - self.closing().end;
         let end = self.n_lines.saturating_sub(u32::try_from(n_titles).unwrap_or(u32::MAX));
         end.saturating_sub(self.n_closing())..end
     }
@@ -129,18 +132,20 @@ impl Version {
     #[must_use]
     pub fn saved_going_on(&self) -> i64 {
         let mut closing = Totals::default();
-        self.closing().for_each(|line| closing.add(line));
+        for step in self.steps.get(self.closing()).unwrap_or_default() {
+            if let Step::Insert(_, line) = step {
+                closing.add(line);
+            }
+        }
         self.saved + closing.messages.0.cast_signed()
     }
 
     /// The steps of a session that goes on from it: the entries that closed an open tool loop are lines of the session.
     #[must_use]
     pub fn steps_going_on(&self) -> Vec<Step> {
-        let steps = self.steps.iter().map(|step| match step {
-            Step::Insert(Inserted::Derived, line) if Scan::of(line).kind.is_message() => Step::Keep(1),
-            other => other.clone(),
-        });
-        steps.collect()
+        let closing = self.closing();
+        let step = |(at, step): (usize, &Step)| if closing.contains(&at) { Step::Keep(1) } else { step.clone() };
+        self.steps.iter().enumerate().map(step).collect()
     }
 
     /// Whether it is the state as it is.

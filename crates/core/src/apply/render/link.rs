@@ -65,8 +65,9 @@ fn bridge_gaps(index: &Index, stored: &Chain, rewrite: &mut Rewrite) {
     }
 }
 
-/// Links a summary and what stands behind it. A boundary in front of it ends the conversation there, so that it goes where
-/// anything before it is left. Gives the entry that what stands behind hangs on, where it is a message.
+/// Links a summary, with what a client wrote again behind it, and what stands behind that. A boundary in front of it ends the
+/// conversation there, so that it goes where anything before it is left. Gives the entry that what stands behind hangs on, where
+/// it is a message.
 fn link_group(
     index: &Index,
     stored: &Chain,
@@ -76,8 +77,10 @@ fn link_group(
     rewrite: &mut Rewrite,
 ) -> Option<LineNo> {
     let is_boundary = |line: LineNo| index.record(line).flags.any(Flags::COMPACT_BOUNDARY);
-    let places: Vec<LineNo> = group.places().filter(|line| !rewrite.dropped.contains(*line)).collect();
+    let is_left = |line: &LineNo| index.record(*line).is_chained() && !rewrite.dropped.contains(*line);
+    let places: Vec<LineNo> = group.places().filter(is_left).collect();
     let (&head, &last) = places.first().zip(places.last())?;
+    let first = places.iter().copied().find(|line| !is_boundary(*line)).unwrap_or(last);
     // A boundary without its summary is one only where no other group follows.
     if is_boundary(last) && goes_on {
         rewrite.drop_line(last);
@@ -93,7 +96,7 @@ fn link_group(
         if is_boundary(last) {
             return None;
         }
-        rewrite.parents.insert(last, Some(before));
+        rewrite.parents.insert(first, Some(before));
     } else {
         // What is left of messages that are summarized: an earlier change has taken it out already.
         for line in thinking {
