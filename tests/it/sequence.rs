@@ -13,9 +13,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::oracle::client::{Client, SESSION, secrets, session};
+use crate::oracle::client::{Client, SESSION, second, secrets, session};
+use crate::oracle::compacting::{Compaction, messages};
 use crate::oracle::dice::Dice;
 use crate::oracle::model::{Actual, Document, Item, Model, masked};
 use crate::stage::{Run, Stage, corpus};
@@ -28,6 +29,8 @@ struct Count {
     /// Undos of an operation that is not the newest, and how many of them were refused.
     older: usize,
     refused: usize,
+    /// Compactions by ctxc in a client.
+    in_client: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,8 +91,9 @@ impl Scene {
             54..57 => self.undo_what_was_given_back(at),
             57..70 => self.undo(at),
             70..74 => self.restore_all(at),
-            74..85 => self.append(at),
-            85..88 => {
+            74..80 => self.append(at),
+            80..86 => self.compact_in_client(at),
+            86..88 => {
                 self.copy(at);
                 Ok(())
             }
@@ -224,7 +228,7 @@ impl Scene {
 
     /// A verb that is told what to cut.
     fn cut(&mut self, at: usize, verb: &'static str) -> Outcome {
-        let items = Item::all(&self.documents[at]);
+        let items = self.items(at);
         if items.is_empty() {
             return Ok(());
         }
@@ -235,6 +239,16 @@ impl Scene {
         let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
         let landing = self.landing();
         self.operate(at, verb, &targets, landing)
+    }
+
+    /// The items that can be named. A client merges what the model says when it compacts, so that only results have their names.
+    fn items(&self, at: usize) -> Vec<Item> {
+        let document = &self.documents[at];
+        let mut items = Item::all(document);
+        if self.model.is_compacted_in_client(document) {
+            items.retain(|item| matches!(item, Item::Result { .. }));
+        }
+        items
     }
 
     fn operate(&mut self, at: usize, verb: &'static str, args: &[&str], landing: Landing) -> Outcome {
@@ -265,7 +279,7 @@ impl Scene {
         if !document.is_version {
             return Ok(());
         }
-        let all = Item::all(document);
+        let all = self.items(at);
         let cut: Vec<Item> = all.iter().filter(|it| !self.model.cuts(document, it).is_empty()).cloned().collect();
         let among = if !cut.is_empty() && self.dice.chance(85) { cut } else { all };
         if among.is_empty() {
@@ -277,7 +291,7 @@ impl Scene {
         let landing = self.landing();
         let run = self.run(at, "restore", &targets, landing);
         let document = &self.documents[at];
-        let there = || items.iter().filter(|item| !self.model.is_gone(document, item));
+        let there = || items.iter().filter(|item| self.model.is_there(document, item));
         let cuts: Vec<_> = there().flat_map(|item| self.model.cuts(document, item)).collect();
         let is_gone = items.iter().any(|item| self.model.is_gone(document, item));
         if cuts.is_empty() {
@@ -349,7 +363,9 @@ impl Scene {
         let is_newest = newest == Some(chosen);
         let (must, may) = self.model.standing_on(&history, &[chosen]);
         let id = self.model.operations[chosen].id.clone();
+        let newest_undo = standing.iter().rev().find(|it| !self.model.operations[**it].undoes.is_empty()).copied();
         let (verb, args): (&str, Vec<&str>) = match self.dice.below(3) {
+            0 if newest_undo == Some(chosen) => ("undo", vec!["--redo"]),
             0 if is_newest => ("undo", vec![]),
             1 => ("restore", vec!["--op", &id]),
             _ => ("undo", vec!["--op", &id]),
@@ -395,7 +411,7 @@ impl Scene {
     /// the one refusal besides what stands on something (decision 0029), and names what to undo with it.
     fn starts_with_reply(&self, at: usize, chosen: usize) -> bool {
         let document = &self.documents[at];
-        let standing = self.model.standing_without(&document.history, Some(chosen));
+        let standing = self.model.standing_after(&document.history, &[chosen]);
         self.model.starts_with_reply(document, &standing)
     }
 
@@ -489,6 +505,87 @@ impl Scene {
         self.documents[at].grow(&grown);
         self.newest = at;
         self.hold(at)
+    }
+
+    /// A client that has the session in memory compacts it by ctxc, and goes on in it before its hook takes that up or behind it.
+    /// What ctxc leaves to the client is left.
+    fn compact_in_client(&mut self, at: usize) -> Outcome {
+        let path = self.documents[at].path.clone();
+        let bytes = fs::read(&path).unwrap();
+        // The archive may know the session without its last line end, and gives it back without.
+        if !bytes.ends_with(b"\n") {
+            return Ok(());
+        }
+        let before = Actual::of(bytes);
+        let session = before.session().unwrap_or(SESSION).to_owned();
+        let Some(answer) = self.ask_plugin(at, &before, &session)? else { return Ok(()) };
+        let n = self.client.next();
+        let second = second(n);
+        let compaction =
+            Compaction { transcript: &before.transcript, tip: before.tip(), session: &session, n, second: &second };
+        let rows = compaction.rows(&answer);
+        let last = serde_json::from_str::<Value>(rows.last().unwrap()).unwrap()["uuid"].as_str().unwrap().to_owned();
+        self.write_behind(at, &rows);
+        self.log.push(format!("the client of {} compacts it by ctxc", name(&path)));
+        if self.dice.chance(30) {
+            let mut talk = self.client.talk(&mut self.dice, &session, Some(last));
+            talk.turn();
+            let lines = talk.lines;
+            self.write_behind(at, &lines);
+            self.log.push("  and goes on before a hook ran".to_owned());
+        }
+        self.hook(at, &session);
+        let archive = ARCHIVES[self.documents[at].archive];
+        let log = self.stage.run_within_archive(["log", path.to_str().unwrap(), "--json"], archive);
+        let newest = log.json()["operations"][0].clone();
+        if newest["command"] != "ctxc client compact" {
+            return Err(format!("a compaction in the client is no operation: {}", log.text));
+        }
+        let (before, after) = (Actual::of(self.masked(before.bytes)), self.read(at));
+        let id = newest["id"].as_str().unwrap();
+        let operation = self.model.learn_from_client(&self.documents[at], id, &before, &after);
+        let document = &mut self.documents[at];
+        document.compact(&after);
+        document.grow(&after);
+        document.history.push(operation);
+        self.count.in_client += 1;
+        self.newest = at;
+        self.hold(at)
+    }
+
+    /// What ctxc answers the client that compacts the session `before`; `None` where it leaves that to the client.
+    fn ask_plugin(&mut self, at: usize, before: &Actual, session: &str) -> Result<Option<Vec<Value>>, String> {
+        let messages = messages(&before.transcript, &before.live);
+        let words = *self.dice.pick(&["", "keep src/store/shard.rs", "keep the last answer"]);
+        let request = json!({"trigger": "manual", "instructions": words, "session": session, "messages": messages,
+            "transcript": self.documents[at].path, "window": self.dice.pick(&[3_000, 200_000])});
+        let part = *self.dice.pick(&["0.2", "0.5", "0.8"]);
+        let run = self.client_runs(at, "compact", &request, &[("CTXC_CLIENT_TARGET", part)]);
+        if !run.status.success() {
+            let said = String::from_utf8_lossy(&run.stderr).into_owned();
+            return if said.contains("too little would be saved") { Ok(None) } else { Err(format!("refused: {said}")) };
+        }
+        let answer: Value = serde_json::from_slice(&run.stdout).unwrap();
+        Ok(answer["messages"].as_array().cloned())
+    }
+
+    fn hook(&self, at: usize, session: &str) {
+        let hook =
+            json!({"session_id": session, "transcript_path": self.documents[at].path, "hook_event_name": "Stop"});
+        assert!(self.client_runs(at, "repair", &hook, &[]).status.success());
+    }
+
+    /// Runs what the plugin of the client runs for the session at `at`.
+    fn client_runs(&self, at: usize, verb: &str, input: &Value, variables: &[(&str, &str)]) -> std::process::Output {
+        let archive = self.stage.archive_url(ARCHIVES[self.documents[at].archive]);
+        let mut command = self.stage.command();
+        command.args(["client", verb, "--quiet"]).env("CTXC_ARCHIVE", archive).envs(variables.iter().copied());
+        command.write_stdin(input.to_string()).output().unwrap()
+    }
+
+    fn write_behind(&self, at: usize, lines: &[String]) {
+        let mut file = fs::OpenOptions::new().append(true).open(&self.documents[at].path).unwrap();
+        std::io::Write::write_all(&mut file, (lines.join("\n") + "\n").as_bytes()).unwrap();
     }
 
     fn new_path(&mut self) -> PathBuf {
@@ -695,6 +792,7 @@ fn n_07_random_sequences_end_where_the_model_says() {
                             total.undos += count.undos;
                             total.older += count.older;
                             total.refused += count.refused;
+                            total.in_client += count.in_client;
                         }
                         Err(error) => failed.lock().unwrap().push(error),
                     }
@@ -702,11 +800,11 @@ fn n_07_random_sequences_end_where_the_model_says() {
             });
         }
     });
-    let Count { operations, undos, older, refused } = total.into_inner().unwrap();
+    let Count { operations, undos, older, refused, in_client } = total.into_inner().unwrap();
     let failed = failed.into_inner().unwrap();
     println!(
-        "CTXC_SEED={first}: {n} sequences, {operations} operations, {undos} undos, {older} of older operations, \
-         {refused} of those refused; {} failed; {:.1} s",
+        "CTXC_SEED={first}: {n} sequences, {operations} operations, {in_client} compactions in the client, {undos} undos, {older} of \
+         older operations, {refused} of those refused; {} failed; {:.1} s",
         failed.len(),
         start.elapsed().as_secs_f64()
     );

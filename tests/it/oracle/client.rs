@@ -15,6 +15,11 @@ fn uuid_of(n: usize) -> String {
     format!("{n:08x}-0000-4000-8000-000000000000")
 }
 
+/// The second in which a client writes the line `n`.
+pub(crate) fn second(n: usize) -> String {
+    format!("2026-01-01T{:02}:{:02}:{:02}", n / 3600, n / 60 % 60, n % 60)
+}
+
 /// What only the text `n` of all has in it.
 fn secret(n: usize) -> String {
     format!("{n:06}-lease-owner")
@@ -39,6 +44,12 @@ pub(crate) struct Talk<'a> {
 }
 
 impl Client {
+    /// A number that nothing else has.
+    pub(crate) fn next(&mut self) -> usize {
+        self.n += 1;
+        self.n
+    }
+
     /// A talk that goes on from the entry `parent`.
     pub(crate) fn talk<'a>(&'a mut self, dice: &'a mut Dice, session: &str, parent: Option<String>) -> Talk<'a> {
         Talk { client: self, dice, session: session.to_owned(), parent, lines: Vec::new(), ends: Vec::new() }
@@ -47,8 +58,7 @@ impl Client {
 
 impl Talk<'_> {
     fn count(&mut self) -> usize {
-        self.client.n += 1;
-        self.client.n
+        self.client.next()
     }
 
     /// A text that starts and ends as no other does.
@@ -73,7 +83,7 @@ impl Talk<'_> {
         let mut entry = json!({"parentUuid": parent, "isSidechain": false, "sessionId": self.session, "type": kind});
         entry.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         entry["uuid"] = uuid.clone().into();
-        entry["timestamp"] = format!("2026-01-01T{:02}:{:02}:{:02}.000Z", n / 3600, n / 60 % 60, n % 60).into();
+        entry["timestamp"] = format!("{}.000Z", second(n)).into();
         entry["mark"] = format!("m{n}").into();
         self.lines.push(entry.to_string());
         uuid

@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::compacting::AGAIN;
 use super::count::tokens_of;
 use super::live::Live;
 use super::transcript::{Line, Transcript};
@@ -9,6 +10,10 @@ use super::transcript::{Line, Transcript};
 /// Whether the line is one of those that close a tool loop: a short assistant message, or a result for a call that has none.
 pub(crate) fn is_closing(line: &Line) -> bool {
     let message = &line.value["message"];
+    // A client may write it again when it compacts.
+    if !line.value[AGAIN].is_null() {
+        return false;
+    }
     let is_answer = |text: &str| line.kind() == "user" && text.starts_with("[ctxc: this call had no result");
     let is_own = line.value["mark"].is_null() && line.has_block("tool_result");
     let is_end = message["model"] == "<synthetic>" && line.message_id().is_some_and(|id| id.starts_with("msg_ctxc_"));

@@ -4,6 +4,7 @@
 mod allowed;
 pub(crate) mod client;
 mod closing;
+pub(crate) mod compacting;
 mod count;
 pub(crate) mod dice;
 mod live;

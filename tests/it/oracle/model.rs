@@ -9,6 +9,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::closing::{hold_closing, is_closing, n_closing_now, open_loop};
+use super::compacting::AGAIN;
 use super::live::Live;
 use super::resume::{Before, problems, seen, thinking};
 use super::transcript::{Line, Transcript, is_thinking};
@@ -30,6 +31,14 @@ pub(crate) fn masked(bytes: &[u8], secret: &str) -> Vec<u8> {
     found.replace_all(bytes, b"[forgot]$cut".as_slice()).into_owned()
 }
 
+/// The verb of a compaction that a client carried out with what ctxc gave it.
+pub(crate) const CLIENT: &str = "client";
+
+/// What an inserted entry is known by.
+fn mark_of_inserted(uuid: &str) -> String {
+    format!("inserted {uuid}")
+}
+
 /// What one operation did.
 #[derive(Default)]
 pub(crate) struct Operation {
@@ -42,9 +51,11 @@ pub(crate) struct Operation {
     /// Whether it left out what a resume does not send, or thinking.
     drops_unseen: bool,
     edits: BTreeMap<String, Vec<(Path, Option<Value>)>>,
-    /// The uuids of the entries that it inserted, and the first entry behind them.
+    /// The uuids of the entries that it inserted, and how many of the active ones stand before them.
     inserts: Vec<String>,
-    before: Option<String>,
+    border: Option<usize>,
+    /// The entries that a client wrote again when it compacted, as they were before ctxc cut something of them.
+    again: Vec<Rc<Stored>>,
     /// The operations that it stands on: it changed what they inserted.
     pub(crate) stands_on: BTreeSet<usize>,
     /// Those of which it took out the summaries.
@@ -60,8 +71,8 @@ pub(crate) struct Document {
     pub(crate) stored: Vec<Rc<Stored>>,
     /// The marks of what a resume sends when no operation holds, in order.
     pub(crate) active: Vec<String>,
-    /// What stood before each thinking block when it was written.
-    written: HashMap<String, Before>,
+    /// What stood before each thinking block when it was written, and when a client wrote it again.
+    written: HashMap<String, Vec<Before>>,
     /// The operations, oldest first.
     pub(crate) history: Vec<usize>,
     /// The operations that the session had when a client compacted it: no resume sends what they inserted.
@@ -163,7 +174,10 @@ impl Document {
         let is_source = !self.is_version;
         let known: HashSet<String> = self.stored.iter().map(|stored| stored.mark.clone()).collect();
         let marked = || actual.transcript.lines.iter().enumerate().filter_map(|(at, line)| Some((mark(line)?, at)));
-        let last_known = marked().filter(|(mark, _)| known.contains(mark)).map(|(_, at)| at).max();
+        let last_known = marked().filter(|(mark, _)| known.contains(mark)).map(|(_, at)| at);
+        // What a client's compaction left out closes nothing any more.
+        let inserted = actual.inserted().into_values().filter(|at| !is_closing(&actual.transcript.lines[*at]));
+        let last_known = last_known.chain(inserted).max();
         for (mark, at) in actual.transcript.lines.iter().enumerate().filter_map(|(at, line)| Some((mark(line)?, at))) {
             let line = &actual.transcript.lines[at];
             // What closed a loop is of the session once a client has gone on from there; what answers a call within the session
@@ -194,9 +208,18 @@ impl Document {
             self.active.extend(chain.into_iter().filter(|mark| !known.contains(mark)));
         }
         for (signature, before) in thinking(&actual.transcript, &actual.live) {
-            self.written.entry(signature).or_insert(before);
+            self.written.entry(signature).or_insert_with(|| vec![before]);
         }
         self.problems.extend(problems(&actual.transcript, &actual.live));
+    }
+
+    /// Takes in that the client has compacted the session by ctxc, whose file is `actual` now.
+    pub(crate) fn compact(&mut self, actual: &Actual) {
+        for (signature, before) in thinking(&actual.transcript, &actual.live) {
+            self.written.entry(signature).or_default().push(before);
+        }
+        self.is_version = true;
+        self.n_version = actual.keys().len();
     }
 
     /// The same in another place.
@@ -244,12 +267,12 @@ impl Document {
 impl Model {
     /// The operations of a history that hold, oldest first.
     pub(crate) fn standing(&self, history: &[usize]) -> Vec<usize> {
-        self.standing_without(history, None)
+        self.standing_after(history, &[])
     }
 
-    /// Those that would hold once `gone` is undone; what that undid would hold again.
-    pub(crate) fn standing_without(&self, history: &[usize], gone: Option<usize>) -> Vec<usize> {
-        let mut undone: HashSet<usize> = gone.into_iter().collect();
+    /// Those that would hold once `undone` are undone; what these undid would hold again.
+    pub(crate) fn standing_after(&self, history: &[usize], undone: &[usize]) -> Vec<usize> {
+        let mut undone: HashSet<usize> = undone.iter().copied().collect();
         let mut standing = Vec::new();
         for &operation in history.iter().rev() {
             if !undone.contains(&operation) {
@@ -264,13 +287,16 @@ impl Model {
     /// The standing operations that stand on those of `ids`, by way of others too; with those that only may.
     pub(crate) fn standing_on(&self, history: &[usize], ids: &[usize]) -> (BTreeSet<usize>, BTreeSet<usize>) {
         let close = |with: &dyn Fn(&Operation) -> BTreeSet<usize>| {
-            let mut gone: BTreeSet<usize> = ids.iter().copied().collect();
+            let left = self.standing_after(history, ids);
+            let mut gone: BTreeSet<usize> =
+                self.standing(history).into_iter().filter(|it| !left.contains(it)).collect();
             for later in self.standing(history) {
                 if with(&self.operations[later]).iter().any(|on| gone.contains(on)) {
                     gone.insert(later);
                 }
             }
-            gone.retain(|it| !ids.contains(it));
+            let standing = self.standing(history);
+            gone.retain(|it| !ids.contains(it) && standing.contains(it) && left.contains(it));
             gone
         };
         let must = close(&|operation| operation.stands_on.clone());
@@ -294,14 +320,32 @@ impl Model {
     /// Whether the first message of what these operations leave is a reply, with no summary in front of it.
     pub(crate) fn starts_with_reply(&self, document: &Document, standing: &[usize]) -> bool {
         let drops = self.drops(standing);
-        let message = |mark: &String| document.find(mark).filter(|it| !drops.contains(mark) && it.line.is_message());
-        let mut messages = document.active.iter().enumerate().filter_map(|(at, mark)| Some((at, message(mark)?)));
-        let Some((first, stored)) = messages.next() else { return false };
+        let is_left = |it: &&Stored| !drops.contains(&it.mark) && it.line.is_message();
+        let active = document.active.iter().enumerate().filter_map(|(at, mark)| Some((at, document.find(mark)?)));
+        let (first, stored) = active.filter(|(_, it)| is_left(it)).map(|(at, it)| (at, Some(it))).next().unzip();
+        // What a client wrote again stands behind its view, or behind what summed that up.
+        let again = standing.iter().filter(|it| !document.covered.contains(it)).filter_map(|it| {
+            let Operation { again, border, .. } = &self.operations[*it];
+            let row = again.iter().find(|row| is_left(&&***row))?;
+            let is_summed_up = standing.iter().any(|later| {
+                let other = &self.operations[*later];
+                other.verb == "compact"
+                    && other.replaces.contains(it)
+                    && !standing.iter().any(|last| self.operations[*last].replaces.contains(later))
+            });
+            (!is_summed_up).then_some(((*border)?, &**row))
+        });
+        let again = again.min_by_key(|(border, _)| *border);
+        let (first, stored) = match (first.zip(stored.flatten()), again) {
+            (Some((first, _)), Some((border, row))) if border <= first => (border, row),
+            (Some(found), _) | (None, Some(found)) => found,
+            (None, None) => return false,
+        };
         // A summary of all that there was has no entry that it stands before.
         let is_replaced = |it: &usize| standing.iter().any(|later| self.operations[*later].replaces.contains(it));
-        let mut borders =
-            standing.iter().filter(|it| !is_replaced(it)).filter_map(|it| self.operations[*it].before.as_ref());
-        let is_behind = borders.any(|before| document.active.iter().take(first + 1).any(|mark| mark == before));
+        let is_sent = |it: &&usize| !is_replaced(it) && !document.covered.contains(it);
+        let mut borders = standing.iter().filter(is_sent).filter_map(|it| self.operations[*it].border);
+        let is_behind = borders.any(|border| border <= first);
         stored.line.kind() == "assistant" && !is_behind
     }
 
@@ -360,9 +404,11 @@ impl Model {
         let mut operation = Operation { id: id.to_owned(), verb, drops_unseen, ..Operation::default() };
         let (old, new) = (before.by_mark(), after.by_mark());
         let standing = self.standing(&document.history);
+        // What a client's compaction left out is in its file until that is written anew.
+        let dropped = self.drops(&standing);
         for stored in &document.stored {
             let Stored { mark, line, .. } = &**stored;
-            let is_active = document.active.contains(mark);
+            let is_active = document.active.contains(mark) && !dropped.contains(mark);
             match (old.get(mark), new.get(mark)) {
                 (Some(_), None) if is_active && !line.is_thinking_only() => {
                     operation.drops.insert(mark.clone());
@@ -381,22 +427,48 @@ impl Model {
                 _ => {}
             }
         }
+        let (old, new) = (before.inserted(), after.inserted());
+        for row in self.again(document, &standing).filter(|row| !dropped.contains(&row.mark)) {
+            let uuid = row.line.uuid().unwrap_or_default();
+            match (old.get(uuid), new.get(uuid)) {
+                (Some(_), None) if !row.line.is_thinking_only() => {
+                    operation.drops.insert(row.mark.clone());
+                }
+                (Some(old), Some(new)) => {
+                    let (old, new) = (&before.transcript.lines[*old], &after.transcript.lines[*new]);
+                    let edits = differing(&values(&old.value), &values(&new.value));
+                    if !edits.is_empty() {
+                        operation.edits.insert(row.mark.clone(), edits);
+                    }
+                }
+                _ => {}
+            }
+        }
         let may_drop = matches!(verb, "truncate" | "compact" | "run");
         if !may_drop && !operation.drops.is_empty() {
             return Err(format!("{verb} dropped {:?}", operation.drops));
         }
-        let (old, new) = (before.inserted(), after.inserted());
         for &earlier in &standing {
-            let inserts = &self.operations[earlier].inserts;
-            let is_summary =
-                |uuid: &&String| old.get(*uuid).is_some_and(|at| before.transcript.lines[*at].kind() == "user");
-            let mut were_there = inserts.iter().filter(is_summary).peekable();
+            let is_sent = |uuid: &&String| !dropped.contains(&mark_of_inserted(uuid));
+            let inserts = || self.operations[earlier].inserts.iter().filter(is_sent);
+            // Behind the view of a client is what it wrote again.
+            let Operation { verb, inserts: own, .. } = &self.operations[earlier];
+            let is_view = |uuid: &String| *verb != CLIENT || own.get(1) == Some(uuid);
+            let is_summary = |uuid: &&String| {
+                is_view(uuid) && old.get(*uuid).is_some_and(|at| before.transcript.lines[*at].kind() == "user")
+            };
+            let mut were_there = inserts().filter(is_summary).peekable();
             if were_there.peek().is_some() && were_there.all(|uuid| !new.contains_key(uuid)) {
                 operation.replaces.insert(earlier);
             }
-            for uuid in inserts {
+            for uuid in inserts() {
                 let (Some(was), is) = (old.get(uuid), new.get(uuid)) else { continue };
-                let was = values(&before.transcript.lines[*was].value);
+                let was = &before.transcript.lines[*was];
+                // Thinking goes where something before it has changed.
+                if was.is_thinking_only() {
+                    continue;
+                }
+                let was = values(&was.value);
                 if is.is_none_or(|is| values(&after.transcript.lines[*is].value) != was) {
                     operation.stands_on.insert(earlier);
                 }
@@ -413,14 +485,79 @@ impl Model {
                 return Err(format!("{verb} inserted {inserted:?}"));
             }
             let behind = after.live.order.iter().skip_while(|at| **at != *last).skip(1);
-            operation.before =
-                behind.filter_map(|at| mark(&after.transcript.lines[*at])).find(|mark| document.find(mark).is_some());
-            operation.may_stand_on =
-                standing.iter().copied().filter(|earlier| self.operations[*earlier].verb == "compact").collect();
+            let of_active = |mark: String| document.active.iter().position(|it| *it == mark);
+            operation.border = behind.filter_map(|at| mark(&after.transcript.lines[*at])).find_map(of_active);
+            operation.may_stand_on = self.compactions(&standing);
         }
         operation.inserts = inserted.into_iter().map(|(_, uuid)| uuid).collect();
         self.operations.push(operation);
         Ok(self.operations.len() - 1)
+    }
+
+    /// Notes that the client of `document` has compacted it by ctxc, as the operation `id`: it wrote rows behind all that was
+    /// there.
+    pub(crate) fn learn_from_client(
+        &mut self,
+        document: &Document,
+        id: &str,
+        before: &Actual,
+        after: &Actual,
+    ) -> usize {
+        let standing = self.standing(&document.history);
+        let (old, new) = (before.inserted(), after.inserted());
+        let mut operation = Operation {
+            id: id.to_owned(),
+            verb: CLIENT,
+            drops: document.active.iter().cloned().collect(),
+            border: Some(document.active.len()),
+            may_stand_on: self.compactions(&standing),
+            ..Operation::default()
+        };
+        let sent: HashSet<&str> =
+            before.live.order.iter().filter_map(|at| before.transcript.lines[*at].uuid()).collect();
+        for &earlier in &standing {
+            let inserts = self.operations[earlier].inserts.iter().filter(|uuid| sent.contains(uuid.as_str()));
+            let inserts: Vec<String> = inserts.map(|uuid| mark_of_inserted(uuid)).collect();
+            if !inserts.is_empty() {
+                operation.replaces.insert(earlier);
+                operation.stands_on.insert(earlier);
+            }
+            operation.drops.extend(inserts);
+        }
+        let mut rows: Vec<(usize, &String)> =
+            new.iter().filter(|(uuid, _)| !old.contains_key(*uuid)).map(|(uuid, at)| (*at, uuid)).collect();
+        rows.sort_unstable();
+        // The boundary is written once more behind them.
+        rows.sort_by_key(|(at, _)| !after.transcript.lines[*at].is_compact_boundary());
+        for (at, uuid) in rows {
+            operation.inserts.push(uuid.clone());
+            let line = &after.transcript.lines[at];
+            let (line, edits) = uncut(line, before);
+            let mark = mark_of_inserted(uuid);
+            if !edits.is_empty() {
+                operation.edits.insert(mark.clone(), edits);
+            }
+            operation.again.push(Rc::new(Stored { mark, line, is_source: false }));
+        }
+        self.operations.push(operation);
+        self.operations.len() - 1
+    }
+
+    /// Whether a resume starts with what a client compacted by ctxc.
+    pub(crate) fn is_compacted_in_client(&self, document: &Document) -> bool {
+        self.again(document, &self.standing(&document.history)).next().is_some()
+    }
+
+    /// The operations of `standing` that sum up.
+    fn compactions(&self, standing: &[usize]) -> BTreeSet<usize> {
+        let is_compaction = |it: &usize| matches!(self.operations[*it].verb, "compact" | CLIENT);
+        standing.iter().copied().filter(is_compaction).collect()
+    }
+
+    /// The entries that clients wrote again in compactions that hold.
+    fn again<'a>(&'a self, document: &'a Document, standing: &'a [usize]) -> impl Iterator<Item = &'a Rc<Stored>> {
+        let sent = standing.iter().filter(|it| !document.covered.contains(it));
+        sent.flat_map(|it| &self.operations[*it].again).filter(|row| row.line.is_message())
     }
 
     /// Notes that `undoes` are undone.
@@ -432,8 +569,9 @@ impl Model {
     /// What is put in the place of the item `item` of `document`.
     pub(crate) fn cuts(&self, document: &Document, item: &Item) -> Vec<(usize, String, Path)> {
         let standing = self.standing(&document.history);
-        let mut found = Vec::new();
-        for stored in &document.stored {
+        let (mut found, drops) = (Vec::new(), self.drops(&standing));
+        let all = document.stored.iter().chain(self.again(document, &standing));
+        for stored in all.filter(|stored| !drops.contains(&stored.mark)) {
             for prefix in item.places(&stored.line) {
                 let given = self.given_back(&standing);
                 for &operation in &standing {
@@ -459,6 +597,14 @@ impl Model {
         document.stored.iter().any(|it| drops.contains(&it.mark) && is_of(&it.line))
     }
 
+    /// Whether the item is sent, in its entry or in one that a client wrote again.
+    pub(crate) fn is_there(&self, document: &Document, item: &Item) -> bool {
+        let standing = self.standing(&document.history);
+        let drops = self.drops(&standing);
+        let mut again = self.again(document, &standing).filter(|row| !drops.contains(&row.mark));
+        !self.is_gone(document, item) || again.any(|row| item.is_in(&row.line))
+    }
+
     /// The operations of which `operation` takes something back.
     pub(crate) fn cuts_given_back(&self, operation: usize) -> BTreeSet<usize> {
         self.operations[operation].gives_back.iter().map(|(cut, _, _)| *cut).collect()
@@ -473,6 +619,10 @@ impl Model {
     /// Masks a text that was forgotten in what operations put somewhere.
     pub(crate) fn forget(&mut self, secret: &str) {
         for operation in &mut self.operations {
+            for row in &mut operation.again {
+                let line = Line::read(&masked(&row.line.raw, secret));
+                *row = Rc::new(Stored { mark: row.mark.clone(), line, is_source: false });
+            }
             for (_, value) in operation.edits.values_mut().flatten() {
                 // A mask may quote the text only as far as the beginning of what is purged.
                 if let Some(text) = value.as_ref().map(Value::to_string) {
@@ -488,6 +638,7 @@ impl Model {
         self.hold_lines(document, &standing, actual)?;
         self.hold_chain(document, &standing, actual)?;
         self.hold_inserted(document, &standing, actual)?;
+        self.hold_again(document, &standing, actual)?;
         if !document.is_masked {
             hold_thinking(document, actual)?;
             self.hold_loop(document, &standing, actual)?;
@@ -508,6 +659,9 @@ impl Model {
     fn hold_lines(&self, document: &Document, standing: &[usize], actual: &Actual) -> Result<(), String> {
         let mut left = document.stored.iter();
         let drops = self.drops(standing);
+        // A client leaves what it compacts in the file, where no resume sends it.
+        let is_of_client = |it: &usize| self.operations[*it].verb == CLIENT;
+        let by_client = self.drops(&standing.iter().copied().filter(is_of_client).collect::<Vec<_>>());
         for line in &actual.transcript.lines {
             let Some(mark) = mark(line) else { continue };
             if is_closing(line) && document.find(&mark).is_none() {
@@ -516,7 +670,7 @@ impl Model {
             let Some(stored) = left.find(|stored| stored.mark == mark) else {
                 return Err(format!("the line {mark} is out of order, twice there or of another branch"));
             };
-            if drops.contains(&mark) {
+            if drops.contains(&mark) && !by_client.contains(&mark) {
                 return Err(format!("the line {mark} is there, which an operation drops"));
             }
             let unaltered = |block: &&Value| !is_thinking(block) || stored.line.blocks().contains(*block);
@@ -572,8 +726,9 @@ impl Model {
         }
         let order: Vec<(Option<String>, Option<&str>)> =
             actual.live.order.iter().map(|at| &actual.transcript.lines[*at]).map(|it| (mark(it), it.uuid())).collect();
-        for &operation in standing.iter().filter(|it| !document.covered.contains(it)) {
-            let Operation { id, inserts, before, drops, .. } = &self.operations[operation];
+        let is_sent = |it: &&usize| !document.covered.contains(it) && self.operations[**it].verb != CLIENT;
+        for &operation in standing.iter().filter(is_sent) {
+            let Operation { id, inserts, border, drops, .. } = &self.operations[operation];
             // Changed since, or all that it stands for is summed up again.
             let is_changed = |later: &&usize| {
                 let other = &self.operations[**later];
@@ -584,8 +739,7 @@ impl Model {
             let Some(place) = order.iter().position(|(_, uuid)| *uuid == Some(summary.as_str())) else {
                 return Err(format!("the summary of {id} is not on the chain"));
             };
-            let Some(before) = before else { continue };
-            let Some(border) = document.active.iter().position(|mark| mark == before) else { continue };
+            let Some(border) = *border else { continue };
             for (at, (mark, _)) in order.iter().enumerate() {
                 let of_active = mark.as_ref().and_then(|mark| document.active.iter().position(|it| it == mark));
                 if of_active.is_some_and(|of_active| (of_active < border) != (at < place)) {
@@ -598,17 +752,66 @@ impl Model {
 }
 
 impl Model {
+    /// What a client wrote again is sent as it wrote it, with what was done to it since, between what was there and what it has
+    /// written since.
+    fn hold_again(&self, document: &Document, standing: &[usize], actual: &Actual) -> Result<(), String> {
+        let drops = self.drops(standing);
+        let sent: Vec<(usize, &Line)> =
+            actual.live.order.iter().map(|at| &actual.transcript.lines[*at]).enumerate().collect();
+        for &operation in standing.iter().filter(|it| !document.covered.contains(it)) {
+            let Operation { id, again, border, .. } = &self.operations[operation];
+            let mut last = None;
+            for row in again.iter().filter(|row| row.line.is_message()) {
+                let found = sent.iter().find(|(_, line)| line.uuid() == row.line.uuid());
+                let Some((place, line)) = found else {
+                    if drops.contains(&row.mark) || row.line.is_thinking_only() {
+                        continue;
+                    }
+                    return Err(format!("{} of {id} is not sent", row.mark));
+                };
+                if drops.contains(&row.mark) {
+                    return Err(format!("{} of {id} is sent, which an operation drops", row.mark));
+                }
+                if last.is_some_and(|last| last > *place) {
+                    return Err(format!("{} of {id} is out of order", row.mark));
+                }
+                last = Some(*place);
+                let (is, expected) = (values(&line.value), self.expected(standing, row));
+                if is != expected {
+                    return Err(format!("{} of {id} has {:?}", row.mark, differing(&expected, &is)));
+                }
+                for (at, other) in &sent {
+                    let of_active = mark(other).and_then(|mark| document.active.iter().position(|it| *it == mark));
+                    if of_active.zip(*border).is_some_and(|(of_active, border)| (of_active < border) != (at < place)) {
+                        return Err(format!("{:?} is on the wrong side of {} of {id}", mark(other), row.mark));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the session ends with where nothing is cut: what the client has in memory since it compacted.
+    fn memory<'a>(&'a self, document: &'a Document, standing: &[usize]) -> Vec<&'a Line> {
+        let is_of_client = |it: &&usize| self.operations[**it].verb == CLIENT && !document.covered.contains(it);
+        let last = standing.iter().rfind(is_of_client).map(|it| &self.operations[*it]);
+        let again = last.into_iter().flat_map(|it| it.again.iter().map(|row| &row.line));
+        let behind = document.active.iter().skip(last.and_then(|it| it.border).unwrap_or_default());
+        again.chain(behind.filter_map(|mark| Some(&document.find(mark)?.line))).collect()
+    }
+
     /// S-09: an open tool loop that has lost thinking is closed, and none else is.
     fn hold_loop(&self, document: &Document, standing: &[usize], actual: &Actual) -> Result<(), String> {
         let Actual { transcript, live, .. } = actual;
-        let lost = lost_in_loop(document, actual);
-        let others = document.stored.iter().map(|stored| &stored.line);
+        let lost = lost_in_loop(document, &self.memory(document, standing), actual);
+        let again = standing.iter().flat_map(|it| &self.operations[*it].again);
+        let others = document.stored.iter().chain(again).map(|stored| &stored.line);
         hold_closing(transcript, live, !lost.is_empty(), &|line| document.has(line), others)?;
         // A run takes thinking out wherever it stands, and what a client wrote was written behind another beginning.
         let may_take_all = document.is_grown() || standing.iter().any(|it| self.operations[*it].verb == "run");
         let is_bound = |(signature, seen): &(String, Option<u64>)| {
             let written = document.written.get(signature);
-            seen.is_none_or(|seen| written.is_some_and(|written| written.seen != seen))
+            seen.is_none_or(|seen| written.is_some_and(|written| written.iter().all(|it| it.seen != seen)))
         };
         if lost.is_empty() || may_take_all || lost.iter().any(is_bound) {
             return Ok(());
@@ -619,17 +822,16 @@ impl Model {
 
 /// The thinking that is not there any more of the tool loop in which the session ends, where it still ends in one; with what
 /// stands before its place, if anything of its message is there.
-fn lost_in_loop(document: &Document, actual: &Actual) -> Vec<(String, Option<u64>)> {
+fn lost_in_loop(document: &Document, active: &[&Line], actual: &Actual) -> Vec<(String, Option<u64>)> {
     let Actual { transcript, live, .. } = actual;
     let own = &live.order[..live.order.len() - n_closing_now(transcript, live, &|line| document.has(line))];
     let lines: Vec<&Line> = own.iter().map(|at| &transcript.lines[*at]).collect();
     if open_loop(&lines).is_none() {
         return Vec::new();
     }
-    let active: Vec<&Line> = document.active.iter().filter_map(|mark| Some(&document.find(mark)?.line)).collect();
     let there: HashSet<&Value> = lines.iter().flat_map(|line| line.blocks()).filter(|it| is_thinking(it)).collect();
     let mut lost = Vec::new();
-    for line in active.iter().skip(open_loop(&active).unwrap_or(active.len())) {
+    for line in active.iter().skip(open_loop(active).unwrap_or(active.len())) {
         let blocks = line.blocks().iter().filter(|block| is_thinking(block) && !there.contains(*block));
         let place =
             lines.iter().position(|other| other.message_id().is_some() && other.message_id() == line.message_id());
@@ -645,17 +847,36 @@ fn hold_thinking(document: &Document, actual: &Actual) -> Result<(), String> {
         let Some(written) = document.written.get(&signature) else {
             return Err(format!("the thinking {signature} is of nobody"));
         };
-        if before.seen != written.seen {
+        if written.iter().all(|it| it.seen != before.seen) {
             return Err(format!("the thinking {signature} stands behind a change"));
         }
-        if !written.thinking.ends_with(&before.thinking) {
+        if !written.iter().any(|it| it.seen == before.seen && it.thinking.ends_with(&before.thinking)) {
             return Err(format!(
-                "the thinking {signature} stands behind {:?}, and was written behind {:?}",
-                before.thinking, written.thinking
+                "the thinking {signature} stands behind {:?}, and was written behind {written:?}",
+                before.thinking
             ));
         }
     }
     Ok(())
+}
+
+/// An entry that a client wrote again, with its results as they were in the session `before`, and the edits that make it what it
+/// is.
+fn uncut(line: &Line, before: &Actual) -> (Line, Vec<(Path, Option<Value>)>) {
+    let mut value = line.value.clone();
+    let sent = || before.live.order.iter().map(|at| &before.transcript.lines[*at]);
+    for block in value["message"]["content"].as_array_mut().into_iter().flatten() {
+        let id = block["tool_use_id"].clone();
+        let was = sent().flat_map(Line::blocks).find(|it| it["type"] == "tool_result" && it["tool_use_id"] == id);
+        let text = |content: &Value| content.as_array().map_or_else(|| content.clone(), |it| it[0]["text"].clone());
+        if let Some(was) =
+            was.filter(|was| block["type"] == "tool_result" && text(&was["content"]) != text(&block["content"]))
+        {
+            block["content"] = was["content"].clone();
+        }
+    }
+    let edits = differing(&values(&value), &values(&line.value));
+    (Line::read(value.to_string().as_bytes()), edits)
 }
 
 /// Without any operation the lines of the source are there byte for byte, and behind them those of clients.
@@ -748,7 +969,7 @@ impl Item {
     fn is_in(&self, line: &Line) -> bool {
         match self {
             Self::Result { id, .. } => line.blocks().iter().any(|block| block["tool_use_id"] == id.as_str()),
-            Self::Text { mark: own, .. } => mark(line).as_ref() == Some(own),
+            Self::Text { mark: own, .. } => mark(line).as_ref() == Some(own) || line.value[AGAIN] == own.as_str(),
         }
     }
 
