@@ -620,6 +620,33 @@ fn l_06_a_compaction_in_the_client_is_undone_below_a_run() {
     assert_eq!(active("undone.jsonl"), active("before.jsonl"));
 }
 
+// S-09, C-03: the client kept the thinking of the turn that it compacted, and went on behind it before a hook ran: that is where
+// it was written. What an edit changes before it is named all the same.
+#[test]
+fn s_09_thinking_that_a_client_kept_in_its_turn_is_where_it_was_written() {
+    let (stage, _) = compacted_session();
+    let path = stage.path_of("shop").to_str().unwrap().to_owned();
+    let mut grown = rows(&stage);
+    grown.step(300);
+    grown.assistant(301, &json!({"type": "text", "text": "All of it is done."}));
+    let id = stage.id_of("shop");
+    for line in &mut grown.lines {
+        line[ID] = json!(id);
+        if line["message"]["role"] == "assistant" {
+            line["message"]["model"] = json!("claude-opus-5-5");
+        }
+    }
+    std::fs::write(&path, grown.bytes()).unwrap();
+    let input = hook(&stage, "Stop");
+    let stage = stage.stdin(input);
+    stage.run(["client", "repair"]).ended(0);
+    let check = |name: &str| stage.run(["check", name, "--json"]).json()["problems"].clone();
+    assert_eq!(check(&path), json!([]));
+    stage.run(["prune", &path, "--mask", "0", "--protect-steps", "0", "--keep-thinking", "-o", "kept.jsonl"]).ended(0);
+    let problems = check("kept.jsonl");
+    assert_eq!(problems[0]["kind"], "refused-thinking", "{problems}");
+}
+
 // L-06: ctxc has closed an open loop, and the client compacts it before anything was said behind that.
 #[test]
 fn l_06_a_closed_loop_that_the_client_compacts_closes_nothing_any_more() {

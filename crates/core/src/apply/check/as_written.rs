@@ -1,13 +1,14 @@
 //! A session as it was whenever something was written in it: its source, and each version that a client went on from.
 
 use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 
 use crate::apply::check::index::check;
 use crate::apply::check::problem::{Problem, new_problems};
+use crate::apply::compact::client_compaction::ClientCompaction;
 use crate::apply::error::ApplyError;
 use crate::apply::write::file::{ends_line, unnamed_file};
-use crate::version::{Appended, Known, State, Version};
+use crate::version::{Appended, Inserted, Known, State, Step, Version};
 use ctxc_store::{Archive, LineId};
 use ctxc_transcript::text::Digest;
 use ctxc_transcript::{Chain, Index};
@@ -35,9 +36,27 @@ pub fn as_written(archive: &dyn Archive, known: &Known) -> Result<Vec<File>, App
         let n_before = State::read(archive, version.state)?.lines.len() + n_closing;
         let mut file = unnamed_file()?;
         version.write(archive, None, Appended::UnderIdentity, &mut file)?;
+        let file = if is_of_client(&version) { without_gap(file)? } else { file };
         files.push(with_lines(archive, file, &lines_under(Some(key), n_before))?);
     }
     Ok(files)
+}
+
+/// Whether a client wrote entries again in `version`: ctxc itself inserts a boundary and a summary.
+fn is_of_client(version: &Version) -> bool {
+    version.steps.iter().any(|step| matches!(step, Step::Insert(Inserted::By { at: 2.., .. }, _)))
+}
+
+/// `file` as the client that compacted it had it in memory: without the gap that a resume would find there (C-03).
+fn without_gap(mut file: File) -> Result<File, ApplyError> {
+    file.rewind()?;
+    let index = Index::build(&file)?;
+    let found = ClientCompaction::find(&file, &index, |_| Ok::<_, io::Error>(true))?;
+    let line = found.map(|found| found.repair_line(&file, &index)).transpose()?.flatten();
+    file.seek(SeekFrom::End(0))
+        .and_then(|_| file.write_all(&line.unwrap_or_default()))
+        .map_err(ApplyError::WriteResult)?;
+    Ok(file)
 }
 
 /// `now`, the problems of a file that was made of a known session, with those that the session had as clients wrote it: what

@@ -31,6 +31,12 @@ pub fn check(index: &Index, chain: &Chain) -> Vec<Problem> {
 fn check_lines(index: &Index, problems: &mut Vec<Problem>) {
     let is_blank = |record: &Record| !record.flags.any(Flags::ENTRY.with(Flags::MALFORMED));
     let last = index.lines().rev().find(|&line| !index.is_dropped(line) && !is_blank(index.record(line)));
+    // A boundary once more that keeps nothing is how a client's compaction is closed (C-03).
+    let is_closed = |record: &Record| {
+        let closes = Flags::KEEPS_NOTHING;
+        record.flags.any(Flags::COMPACT_BOUNDARY)
+            && index.lines().map(|line| index.record(line)).any(|it| it.uuid == record.uuid && it.flags.any(closes))
+    };
     let mut first_superseded = None;
     let mut n_superseded = 0;
     for line in index.lines().filter(|&line| !index.is_dropped(line)) {
@@ -39,8 +45,10 @@ fn check_lines(index: &Index, problems: &mut Vec<Problem>) {
             let kind = if Some(line) == last { ProblemKind::TornLine } else { ProblemKind::MalformedLine };
             problems.push(Problem::new(kind, line, IdHash::NONE));
         } else if record.flags.any(Flags::SUPERSEDED) {
-            first_superseded = first_superseded.or(Some(line));
-            n_superseded += 1;
+            if !is_closed(record) {
+                first_superseded = first_superseded.or(Some(line));
+                n_superseded += 1;
+            }
         } else if record.kind.is_message() && record.uuid == IdHash::NONE {
             problems.push(Problem::new(ProblemKind::NoUuid, line, IdHash::NONE));
         }

@@ -1,11 +1,6 @@
-//! A compaction that the client carried out with what ctxc gave it: repaired so that a resume sends it once (C-03), and taken
-//! up into the archive as an operation (C-04).
-//!
-//! The file then has the old entries, a boundary, the view, and entries that the client wrote again. Those that it wrote by
-//! their handles hang on their old parents and have their old message ids, so that a resume would send the old entries too.
-//! The boundary once more, with a list that keeps nothing, ends that: the later line counts (C-09).
+//! A compaction in the client, taken up into the archive as an operation (C-04).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
@@ -15,9 +10,9 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::again::{EarlierMessages, Uncut};
+use super::client_compaction::ClientCompaction;
 use crate::apply::edit::own_edits::Lines;
 use crate::apply::error::ApplyError;
-use crate::apply::read::lines::each_page;
 use crate::apply::render::take_edits::measured;
 use crate::apply::write::carry_out::note_originals;
 use crate::apply::write::file::ends_line;
@@ -25,123 +20,9 @@ use crate::version;
 use crate::version::{Address, Deposited, Edit, Edits, Inserted, KeptSession, LineKey, State, Step, Sum, Version};
 use ctxc_store::{Archive, FileRef, Operation};
 use ctxc_transcript::edit::{Splice, render};
-use ctxc_transcript::scan::{Kind, Scan};
+use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::{Digest, Tokens};
-use ctxc_transcript::{Calibration, Chain, Flags, Index, LineNo, MessageIdx, Parent, Totals, Transcript, read_line};
-
-/// The last compaction of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClientCompaction {
-    /// Its boundary, as it was first written.
-    pub boundary: LineNo,
-    /// The same line once more, where there is one.
-    pub repeated: Option<LineNo>,
-    /// The first line behind what the client wrote at once: boundary, view, and entries again.
-    pub end: LineNo,
-    /// Whether a resume would send what stands before it as well.
-    pub is_open: bool,
-}
-
-impl ClientCompaction {
-    /// The last compaction in `file`, if `is_own` knows its summary by its text.
-    ///
-    /// # Errors
-    /// When the file cannot be read, and those of `is_own`.
-    pub fn find<E: From<io::Error>>(
-        file: &File,
-        index: &Index,
-        is_own: impl FnOnce(&str) -> Result<bool, E>,
-    ) -> Result<Option<Self>, E> {
-        let is_boundary = |line: &LineNo| {
-            let record = index.record(*line);
-            record.kind == Kind::System && record.flags.any(Flags::COMPACT_BOUNDARY)
-        };
-        let uuid = |line: LineNo| index.record(line).uuid;
-        let Some(last) = index.lines().rfind(is_boundary) else { return Ok(None) };
-        // A repeated line stands for the first, which need not be the last boundary.
-        let first_of = |line| index.lines().filter(is_boundary).find(|it| uuid(*it) == uuid(line)).unwrap_or(line);
-        let boundary = index.lines().filter(is_boundary).map(first_of).max().unwrap_or(last);
-        let repeated = index.lines().filter(is_boundary).rfind(|it| uuid(*it) == uuid(boundary) && *it != boundary);
-        let behind = || (boundary.0 + 1..index.n_lines()).map(LineNo);
-        let mut buffer = Vec::new();
-        let Some(view) = behind().next().filter(|line| index.record(*line).kind == Kind::User) else { return Ok(None) };
-        let bytes = read_line(file, index, view, &mut buffer)?;
-        if !is_own(&ctxc_transcript::entry::text(&Scan::of(bytes), bytes))? {
-            return Ok(None);
-        }
-        // What the client makes anew it does between the view and the boundary, which it writes first and makes last.
-        let made_from = time_of(bytes).unwrap_or_default();
-        let made_to = time_of(read_line(file, index, boundary, &mut buffer)?).unwrap_or_default();
-        let before = times(file, index, boundary)?;
-        let mut end = view.0 + 1;
-        // Attachments may stand between what was written again.
-        for line in behind().skip(1).filter(|line| index.record(*line).is_message()) {
-            let time = time_of(read_line(file, index, line, &mut buffer)?);
-            let is_made = |time: &Vec<u8>| made_from <= *time && *time <= made_to;
-            if !time.is_some_and(|time| is_made(&time) || before.contains(&time)) {
-                break;
-            }
-            end = line.0 + 1;
-        }
-        let said = read_line(file, index, repeated.unwrap_or(boundary), &mut buffer)?;
-        let says = index.record(repeated.unwrap_or(boundary)).flags.any(Flags::PRESERVES.with(Flags::KEEPS_NOTHING));
-        let is_open = !says && said.ends_with(b"\n") && hangs_on_old(index, boundary, LineNo(end));
-        Ok(Some(Self { boundary, repeated, end: LineNo(end), is_open }))
-    }
-
-    /// Whether an archive that knows the first `n_lines` of the file has it as an operation.
-    #[must_use]
-    pub fn is_known(&self, n_lines: u32) -> bool {
-        self.boundary.0 < n_lines && self.repeated.is_none_or(|repeated| repeated.0 < n_lines)
-    }
-
-    /// The boundary once more, with a list that keeps nothing, and its line end; `None` where nothing is to be repaired.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn repair_line(&self, file: &File, index: &Index) -> io::Result<Option<Vec<u8>>> {
-        if !self.is_open {
-            return Ok(None);
-        }
-        let mut buffer = Vec::new();
-        let view = read_line(file, index, LineNo(self.boundary.0 + 1), &mut buffer)?;
-        let anchor = Scan::of(view).uuid.map(|uuid| uuid.of(view).to_vec());
-        let bytes = read_line(file, index, self.boundary, &mut buffer)?;
-        let metadata = Scan::of(bytes).compact_metadata;
-        let (Some(anchor), Some(metadata)) = (anchor, metadata) else { return Ok(None) };
-        let own = [&br#"{"preservedMessages":{"anchorUuid":"#[..], &anchor, br#","uuids":[],"allUuids":[]}"#].concat();
-        let rest = metadata.of(bytes).strip_prefix(b"{").unwrap_or(b"}").trim_ascii_start();
-        let comma: &[u8] = if rest.starts_with(b"}") { b"" } else { b"," };
-        let value = [&own[..], comma, rest].concat();
-        render(bytes, &[Splice::new(metadata, value)]).map(Some).map_err(io::Error::other)
-    }
-}
-
-/// Whether an entry between `boundary` and `end` has a parent before it, or is of a message that is there too. Entries from `end`
-/// on may have such a parent for another reason: a second client has gone on with what it has in memory.
-fn hangs_on_old(index: &Index, boundary: LineNo, end: LineNo) -> bool {
-    let before = index.lines().take_while(|line| *line < boundary);
-    let messages: HashSet<MessageIdx> = before.filter_map(|line| index.record(line).message()).collect();
-    index.lines().filter(|line| boundary < *line && *line < end).any(|line| {
-        let record = index.record(line);
-        let is_boundary = record.flags.any(Flags::COMPACT_BOUNDARY);
-        !is_boundary && matches!(index.named_parent(line), Parent::At(parent) if parent < boundary)
-            || record.kind == Kind::Assistant && record.message().is_some_and(|message| messages.contains(&message))
-    })
-}
-
-/// The timestamp of the entry in `line`, as it stands there.
-fn time_of(line: &[u8]) -> Option<Vec<u8>> {
-    Scan::of(line).timestamp.map(|time| time.of(line).to_vec())
-}
-
-/// The timestamps of the messages before `end`.
-fn times(file: &File, index: &Index, end: LineNo) -> io::Result<HashSet<Vec<u8>>> {
-    let lines = index.lines().take_while(|line| *line < end).filter(|line| index.record(*line).is_message()).collect();
-    let mut times = HashSet::new();
-    each_page(file, index, &lines, |page| times.extend(page.scan.timestamp.map(|time| time.of(page.bytes).to_vec())))?;
-    Ok(times)
-}
+use ctxc_transcript::{Calibration, Chain, Index, LineNo, Totals, Transcript, read_line};
 
 /// Appends `line` to the file at `path`, which was `len` bytes long when it was read: whether it did. A file that has changed
 /// since, or whose last line is not whole, is left alone.
