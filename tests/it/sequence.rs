@@ -361,7 +361,11 @@ impl Scene {
         }
         let newest = standing.iter().rev().find(|it| self.model.operations[**it].undoes.is_empty()).copied();
         let is_newest = newest == Some(chosen);
-        let (must, may) = self.model.standing_on(&history, &[chosen]);
+        let (must, mut may) = self.model.standing_on(&history, &[chosen]);
+        if !self.model.operations[chosen].undoes.is_empty() {
+            // An undo may have inserted the result of a call, which is no entry that the model knows.
+            may.extend(standing.iter().skip_while(|it| **it != chosen).skip(1));
+        }
         let id = self.model.operations[chosen].id.clone();
         let newest_undo = standing.iter().rev().find(|it| !self.model.operations[**it].undoes.is_empty()).copied();
         let (verb, args): (&str, Vec<&str>) = match self.dice.below(3) {

@@ -288,15 +288,25 @@ impl Model {
     pub(crate) fn standing_on(&self, history: &[usize], ids: &[usize]) -> (BTreeSet<usize>, BTreeSet<usize>) {
         let close = |with: &dyn Fn(&Operation) -> BTreeSet<usize>| {
             let left = self.standing_after(history, ids);
+            let holds = self.standing(history);
+            let gone_before: BTreeSet<usize> = history.iter().copied().filter(|it| !holds.contains(it)).collect();
             let mut gone: BTreeSet<usize> =
                 self.standing(history).into_iter().filter(|it| !left.contains(it)).collect();
+            // Two compactions in clients would say the same again.
+            let is_back =
+                |it: &&usize| left.contains(it) && gone_before.contains(it) && self.operations[**it].verb == CLIENT;
+            let again: BTreeSet<&String> =
+                history.iter().filter(is_back).flat_map(|it| &self.operations[*it].drops).collect();
             for later in self.standing(history) {
+                let Operation { verb, drops, .. } = &self.operations[later];
+                if *verb == CLIENT && drops.iter().any(|line| again.contains(line)) {
+                    gone.insert(later);
+                }
                 if with(&self.operations[later]).iter().any(|on| gone.contains(on)) {
                     gone.insert(later);
                 }
             }
-            let standing = self.standing(history);
-            gone.retain(|it| !ids.contains(it) && standing.contains(it) && left.contains(it));
+            gone.retain(|it| !ids.contains(it) && holds.contains(it) && left.contains(it));
             gone
         };
         let must = close(&|operation| operation.stands_on.clone());

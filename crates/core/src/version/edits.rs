@@ -94,6 +94,19 @@ impl Edits {
         self.edits.is_empty() && self.undoes.is_empty() && self.gives_back.is_empty() && !self.removes_all_thinking
     }
 
+    /// The lines that it leaves out.
+    pub(super) fn dropped(&self) -> impl Iterator<Item = &Address> {
+        self.edits.iter().filter_map(|edit| match edit {
+            Edit::Drop(line) => Some(line),
+            Edit::Splice { .. } | Edit::Insert { .. } => None,
+        })
+    }
+
+    /// Whether it inserts more than a boundary and a summary at one place: what a client that compacts has written again.
+    pub(super) fn says_again(&self) -> bool {
+        self.edits.iter().any(|edit| matches!(edit, Edit::Insert { lines, .. } if lines.len() > 2))
+    }
+
     /// The key of the edits of an operation.
     #[must_use]
     pub fn key(operation: &str) -> Digest {

@@ -162,18 +162,24 @@ impl History {
     }
 
     /// The operations in effect that depend on `ids`, or on what an undo among these did again, directly or indirectly, oldest
-    /// first.
+    /// first. A compaction in a client depends on the undo of another one of the same messages: both would say them again.
     #[must_use]
     pub fn standing_on(&self, ids: &[String]) -> Vec<Dependency> {
         let mut gone = self.undone_with(ids);
+        let undone = self.undone();
+        let is_back = |it: &&Edits| undone.contains(it.operation.as_str()) && !gone.contains(it.operation.as_str());
+        let said_again: HashSet<&Address> =
+            self.operations.iter().filter(is_back).filter(|it| it.says_again()).flat_map(Edits::dropped).collect();
+        let is_twice = |it: &Edits| it.says_again() && it.dropped().any(|line| said_again.contains(line));
         let mut found = Vec::new();
         // Later operations stand on earlier ones alone.
         for operation in self.standing() {
             if gone.contains(operation.operation.as_str()) {
                 continue;
             }
-            let earlier = operation.edits.iter().filter_map(|edit| edit.line().inserted_by());
-            if let Some(earlier) = earlier.into_iter().find(|earlier| gone.contains(*earlier)) {
+            let mut earlier = operation.edits.iter().filter_map(|edit| edit.line().inserted_by());
+            let twice = ids.first().map(String::as_str).filter(|_| is_twice(operation));
+            if let Some(earlier) = earlier.find(|earlier| gone.contains(*earlier)).or(twice) {
                 found.push(Dependency { later: operation.operation.clone(), earlier: earlier.to_owned() });
                 gone.insert(&operation.operation);
             }
