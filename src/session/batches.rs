@@ -11,10 +11,18 @@ use crate::session::summarize::{calls, expect, summarize};
 use crate::terminal::progress::Progress;
 use ctxc_core::apply::{Chunk, Labels, NamedBatch, PriorSummary, ReadChunk, find_batches, read_chunk};
 use ctxc_core::plan::{Batch, Clip, Ledger, Room, refold, view};
-use ctxc_engine::Said;
 use ctxc_engine::run::Summarized;
+use ctxc_engine::{Prompts, Said};
 use ctxc_store::Record;
 use ctxc_transcript::text::{Stopped, Tokens, chars4};
+
+/// The built-in engine summarizes to this part of all that was read, prompts aside, and to no fewer than so many tokens.
+const SAID_PART: u64 = 66;
+const LEAST_SAID: u64 = 256;
+/// Lines that are likely to be needed have this percentage of a limit at most, and so many times the percentage that the limit is of
+/// what was read: what was decided and demanded comes first where there is little room.
+const MOST_LINES: u64 = 34;
+const LINES_OF_SHARE: u64 = 7;
 
 /// Batches, oldest first.
 pub(crate) struct Batches {
@@ -82,12 +90,12 @@ impl Batches {
         let sizes: Vec<u64> = chunks.iter().map(lines).collect();
         match how.summarizing.engine {
             // The price of all calls has to be known before the first.
-            EngineChoice::Chat(_) => self.summarize_read(work, how, read(work, chunks)?, stats)?,
+            EngineChoice::Chat(_) => self.summarize_read(work, how, read(work, how, chunks)?, stats)?,
             // One chunk at a time, so that a long session is not held in memory.
             EngineChoice::Extract => {
                 let mut progress = Progress::start(work.ui, "summarizing", sizes.iter().sum());
                 for (chunk, size) in chunks.iter().zip(sizes) {
-                    self.summarize_read(work, how, read(work, std::slice::from_ref(chunk))?, stats)?;
+                    self.summarize_read(work, how, read(work, how, std::slice::from_ref(chunk))?, stats)?;
                     progress.advance(size);
                 }
             }
@@ -107,7 +115,8 @@ impl Batches {
         let (said, batches): (Vec<Vec<Said>>, Vec<Batch>) =
             chunks.into_iter().map(|chunk| (chunk.said, chunk.batch)).unzip();
         let existing = std::mem::take(&mut self.existing);
-        let summaries = self.summarize(work, &said, &existing, &how.summarizing)?;
+        let how = Summarizing { limit: self.limit(how, &batches), ..how.summarizing.clone() };
+        let summaries = self.summarize(work, &said, &existing, &how)?;
         self.existing = summaries.last().cloned().unwrap_or(existing);
         for (batch, text) in batches.into_iter().zip(summaries) {
             self.add(Batch { text, ..batch }, Vec::new());
@@ -124,7 +133,7 @@ impl Batches {
     ) -> Result<(), CommandError> {
         if let Some(oldest) = refold(self.all.len(), clip(how)) {
             let said = earlier(self.all.get(oldest.clone()).unwrap_or_default());
-            let summary = self.summarize(work, &[said], "", &self.rest(&how.summarizing))?.pop();
+            let summary = self.summarize(work, &[said], "", &self.rest(how))?.pop();
             let later = self.all.split_off(oldest.end);
             let oldest = std::mem::take(&mut self.all);
             let names = oldest.iter().map(|named| named.name.clone()).collect();
@@ -152,10 +161,26 @@ impl Batches {
         Ok(summaries)
     }
 
+    /// The token limit of a summary. With the built-in engine, lines that are likely to be needed have a part of the room.
+    fn limit(&self, how: &Summaries, batches: &[Batch]) -> Tokens {
+        let limit = how.summarizing.limit;
+        let all = || self.all.iter().map(|named| &named.batch).chain(batches);
+        let n_read = all().map(|batch| batch.ledger.n_chars()).sum::<u64>() / 4;
+        match (&how.summarizing.engine, how.summarizing.prompts) {
+            (EngineChoice::Chat(_), _) => limit,
+            (EngineChoice::Extract, Prompts::Whole) => limit.min(Tokens((n_read / SAID_PART).max(LEAST_SAID))),
+            (EngineChoice::Extract, Prompts::Compete) => {
+                let n_lines = all().map(|batch| batch.ledger.n_line_bytes()).sum::<u64>() / 4;
+                let share = (limit.0 * LINES_OF_SHARE * 100 / n_read.max(1)).min(MOST_LINES);
+                Tokens(limit.0 - (limit.0 * share / 100).min(n_lines))
+            }
+        }
+    }
+
     /// The settings for combining the oldest summaries: no second question for consent, and the cost so far counts towards the
     /// limit.
-    fn rest(&self, how: &Summarizing) -> Summarizing {
-        let mut rest = how.clone();
+    fn rest(&self, how: &Summaries) -> Summarizing {
+        let mut rest = Summarizing { limit: self.limit(how, &[]), ..how.summarizing.clone() };
         if let EngineChoice::Chat(asking) = &mut rest.engine {
             let spent = self.summarized.spent;
             asking.consent = Consent::Given;
@@ -209,7 +234,12 @@ impl Batches {
             ledger.merge(batch.ledger.clone());
         }
         let session = (self.kept == Kept::InArchive).then_some(self.session.as_str());
-        let room = Room { limit: how.summarizing.limit, prompts: how.summarizing.prompts };
+        let limit = how.summarizing.limit;
+        let most = how.stage.max_view_tokens.map(Tokens).or_else(|| {
+            let n_shown = batches.len().min(clip(how).room()) as u64;
+            how.fills_limit().then(|| Tokens(limit.0 * n_shown))
+        });
+        let room = Room { limit, most };
         view(&batches, clip(how), &ledger, session, room)
     }
 
@@ -240,12 +270,12 @@ impl Batches {
 }
 
 /// Reads the texts of `chunks`.
-pub(crate) fn read(work: &OpenSession<'_>, chunks: &[Chunk]) -> Result<Vec<ReadChunk>, CommandError> {
+pub(crate) fn read(work: &OpenSession<'_>, how: &Summaries, chunks: &[Chunk]) -> Result<Vec<ReadChunk>, CommandError> {
     let reading = &work.reading;
     let mut read = Vec::with_capacity(chunks.len());
     for chunk in chunks {
         Stopped::check(work.ui.stop())?;
-        read.push(reading.named(read_chunk(&reading.file, &reading.index, chunk))?);
+        read.push(reading.named(read_chunk(&reading.file, &reading.index, chunk, how.most_lines()))?);
     }
     Ok(read)
 }

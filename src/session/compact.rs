@@ -83,7 +83,7 @@ pub(crate) fn compact_conversation(
     let mut summaries = Batches::open(work, scope.prior.as_ref())?;
     if work.settings.mode == Mode::Show && matches!(how.summarizing.engine, EngineChoice::Chat(_)) {
         // Nothing is requested, so only the maximum size is known.
-        summaries.expect(work, how, &read(work, &scope.chunks)?, &mut stats)?;
+        summaries.expect(work, how, &read(work, how, &scope.chunks)?, &mut stats)?;
         expect(work, &scope, chars4(&summaries.view(how)), &mut rewrite);
         return Ok((rewrite, stats));
     }

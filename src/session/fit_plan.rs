@@ -135,6 +135,7 @@ impl Figures {
             Some(Stage::Compact(CompactStage {
                 keep_recent: self.messages.len() - view.start,
                 max_summary_tokens: view.limit,
+                max_view_tokens: view.most,
                 ..how.stage.clone()
             })),
         ];

@@ -21,9 +21,12 @@ use ctxc_transcript::{Flags, LineSet, Messages, Owner, turns};
 const FRAME: u64 = 700;
 /// The minimum size of a summary, in `chars4` tokens.
 const LEAST_SUMMARY: u64 = 64;
-/// A summary of a fifth of the messages omits little; at most a fiftieth of the window is reserved for it.
-const SUMMARY_PART: u64 = 5;
-const WINDOW_PART: u64 = 50;
+/// A view of a sixth of the messages omits little, prompts aside; at most a twelfth of the window is reserved for it.
+const VIEW_PART: u64 = 6;
+const WINDOW_PART: u64 = 12;
+/// Its summary has a third of that and at most a fiftieth of the window; lines that are likely to be needed have the rest.
+const SUMMARY_PART: u64 = 3;
+const MOST_SUMMARY: u64 = 50;
 /// The maximum number of views that are made to find a size.
 const MOST_VIEWS: usize = 6;
 /// The largest prompt that a view has to quote in full, in `chars4` tokens: longer ones were pasted and are cut in the middle
@@ -108,6 +111,8 @@ pub(crate) struct View {
     pub(crate) start: usize,
     /// The token limit of its summary.
     pub(crate) limit: u64,
+    /// The token limit of the whole view: lines fill what the summary leaves.
+    pub(crate) most: Option<u64>,
     pub(crate) tokens: u64,
 }
 
@@ -141,14 +146,17 @@ impl MessageSizes {
         for _ in 0..MOST_VIEWS {
             let Some(&start) = borders.get(at) else { break };
             let Some(room) = room(start) else { return Ok(found) };
+            let most = room.min(self.good_view(work, start));
             let is_new = older.as_ref().is_none_or(|older| older.start != start);
             if is_new {
-                older = self.older(work, start)?;
+                older = self.older(work, how, start, Some(most))?;
             }
             let Some(older) = &older else { return Ok(found) };
-            // A view is often smaller than its limit because it contains repeated texts once.
-            let limit = room.saturating_sub(frame).max(if is_new { older.whole_limit() } else { LEAST_SUMMARY });
-            let (tokens, is_whole) = older.view(work, how, limit)?;
+            let prompts = self.prompts.between(0..start);
+            let limit = (most.saturating_sub(frame + prompts) / SUMMARY_PART)
+                .min(work.calibration.window.0 / MOST_SUMMARY)
+                .max(LEAST_SUMMARY);
+            let (tokens, is_whole) = older.view(work, how, limit, Some(most))?;
             if tokens > room {
                 if limit == LEAST_SUMMARY {
                     // Compacting more messages makes room.
@@ -156,8 +164,8 @@ impl MessageSizes {
                         return Ok(found);
                     }
                     at = self.next_border(&borders, at, tokens - room);
-                } else if limit <= room.saturating_sub(frame) {
-                    frame += tokens - room + 8;
+                } else {
+                    frame += (tokens - room + 8) * SUMMARY_PART;
                 }
             } else if !is_whole {
                 // Prompts must be quoted in full: compacting more messages makes room.
@@ -168,7 +176,7 @@ impl MessageSizes {
             } else {
                 let unused = room - tokens;
                 let could_stay = self.sizes.from(start).saturating_sub(self.least_sizes.from(start));
-                found = Some(View { start, limit, tokens });
+                found = Some(View { start, limit, most: Some(most), tokens });
                 let back = self.back(&borders, at, unused.saturating_sub(could_stay));
                 if back == at || unused < could_stay + (range.most - range.least) {
                     break;
@@ -188,14 +196,14 @@ impl MessageSizes {
         masked: u64,
     ) -> Result<Option<View>, CommandError> {
         let Some(&start) = self.borders().last() else { return Ok(None) };
-        let Some(older) = self.older(work, start)? else { return Ok(None) };
+        let Some(older) = self.older(work, how, start, None)? else { return Ok(None) };
         let room = masked.saturating_sub(self.least_sizes.from(start));
         let mut limit = older.whole_limit();
         let mut found: Option<View> = None;
         for _ in 0..MOST_VIEWS {
-            let (tokens, is_whole) = older.view(work, how, limit)?;
+            let (tokens, is_whole) = older.view(work, how, limit, None)?;
             if is_whole && tokens < found.as_ref().map_or(room, |view| view.tokens) {
-                found = Some(View { start, limit, tokens });
+                found = Some(View { start, limit, most: None, tokens });
                 limit = (limit * 2 / 3).max(LEAST_SUMMARY);
             } else if found.is_some() || tokens >= room {
                 break;
@@ -206,15 +214,23 @@ impl MessageSizes {
         Ok(found)
     }
 
-    /// Reads the messages before `start`.
-    fn older(&self, work: &mut OpenSession<'_>, start: usize) -> Result<Option<Older>, CommandError> {
+    /// Reads the messages before `start` for a view of `most`.
+    fn older(
+        &self,
+        work: &mut OpenSession<'_>,
+        how: &Summaries,
+        start: usize,
+        most: Option<u64>,
+    ) -> Result<Option<Older>, CommandError> {
         let keep_recent = self.len() - start;
         let Some(scope) =
             scope(work, keep_recent, Chunking { size: NonZeroUsize::MAX, bounded_before: None }, &Rewrite::default())?
         else {
             return Ok(None);
         };
-        let read = read(work, &scope.chunks)?;
+        let mut how = how.clone();
+        how.stage.max_view_tokens = most;
+        let read = read(work, &how, &scope.chunks)?;
         let said = read.iter().flat_map(|chunk| &chunk.said).filter(|said| said.speaker == "user");
         let whole = said.filter(|said| chars4(&said.text) <= WHOLE_PROMPT);
         let typed = whole.map(|said| folded(&said.text)).collect();
@@ -232,7 +248,7 @@ impl MessageSizes {
     fn good_view(&self, work: &OpenSession<'_>, start: usize) -> u64 {
         let prompts = self.prompts.between(0..start);
         let most = work.calibration.window.0 / WINDOW_PART;
-        FRAME + prompts * 5 / 4 + (self.sizes.between(0..start).saturating_sub(prompts) / SUMMARY_PART).min(most)
+        FRAME + prompts * 5 / 4 + (self.sizes.between(0..start).saturating_sub(prompts) / VIEW_PART).min(most)
     }
 
     /// The first border after `at` that compacts at least `tokens` more.
@@ -255,9 +271,16 @@ impl Older {
         self.typed.iter().map(|typed| chars4(typed).0).sum::<u64>() * 6 / 5 + LEAST_SUMMARY
     }
 
-    /// The size of the view with a summary of `limit`, and whether it contains all prompts.
-    fn view(&self, work: &mut OpenSession<'_>, how: &Summaries, limit: u64) -> Result<(u64, bool), CommandError> {
+    /// The size of the view with a summary of `limit` and lines up to `most`, and whether it contains all prompts.
+    fn view(
+        &self,
+        work: &mut OpenSession<'_>,
+        how: &Summaries,
+        limit: u64,
+        most: Option<u64>,
+    ) -> Result<(u64, bool), CommandError> {
         let mut how = how.clone();
+        how.stage.max_view_tokens = most;
         how.summarizing.limit = Tokens(limit);
         let view = view_of(work, &how, &self.scope, &self.read)?;
         let text = folded(&view);

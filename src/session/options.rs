@@ -126,6 +126,19 @@ impl Summaries {
         }
     }
 
+    /// Whether a view uses all of its limit: it was given, and the engine is free.
+    pub(crate) fn fills_limit(&self) -> bool {
+        self.summarizing.prompts == Prompts::Compete && matches!(self.summarizing.engine, EngineChoice::Extract)
+    }
+
+    /// The bytes of lines that are kept of each chunk: at least as many as a view may show.
+    pub(crate) fn most_lines(&self) -> usize {
+        const LEAST: u64 = 12_000;
+        let limit = if self.fills_limit() { self.summarizing.limit.0 } else { 0 };
+        let most = self.stage.max_view_tokens.unwrap_or(limit).saturating_mul(4).max(LEAST);
+        usize::try_from(most).unwrap_or(usize::MAX)
+    }
+
     /// The size above which the context is compacted.
     pub(crate) fn budget(&self) -> Tokens {
         Tokens(self.stage.budget_tokens.unwrap_or_default())

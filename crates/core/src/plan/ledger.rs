@@ -134,6 +134,18 @@ impl Ledger {
         self.needs.merge(needs);
     }
 
+    /// The number of characters that were read for [`Self::note_needs`].
+    #[must_use]
+    pub const fn n_chars(&self) -> u64 {
+        self.needs.n_chars()
+    }
+
+    /// The bytes of the lines that the agent may need later.
+    #[must_use]
+    pub fn n_line_bytes(&self) -> u64 {
+        self.needs.n_line_bytes()
+    }
+
     /// Notes a folder that was worked in; the first that is noted stays. Files below it are told by their paths inside.
     pub fn work_in(&mut self, folder: impl Into<String>) {
         self.folder.get_or_insert_with(|| folder.into());

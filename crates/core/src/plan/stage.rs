@@ -127,6 +127,10 @@ pub struct CompactStage {
     pub chunk_size: usize,
     /// The most that a summary may have, in `chars4` tokens.
     pub max_summary_tokens: u64,
+    /// The most that all of what takes their place may have, in `chars4` tokens: lines that are likely to be needed take what
+    /// the summaries leave. Without a number, these lines take a share of the text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_view_tokens: Option<u64>,
     /// How many of the earliest summaries are shown.
     pub clip_first: u32,
     /// How many of the latest.

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use super::{Batch, Clip, Ledger};
-use ctxc_engine::Prompts;
 use ctxc_engine::language::Statement;
 use ctxc_transcript::text::{Tokens, chars4};
 
@@ -13,8 +12,10 @@ const STATE_IS: &str = "From the tool calls, newest first.";
 /// the most tokens of it.
 const STATE: u64 = 20;
 const STATE_BETWEEN: (u64, u64) = (100, 1200);
-/// The part of what was read that lines take in a view, in thousandths: as much as what tools said took before (K-10).
-const NEEDED: u64 = 33;
+/// The part of what was read that lines take in a view, in thousandths (K-10).
+const NEEDED: u64 = 37;
+/// The heading above these lines, in tokens.
+const HEADING: u64 = 4;
 /// Where little was said and much was done: so many tokens for a hundred messages, but for this many messages at most.
 const STATE_OF_MESSAGES: u64 = 150;
 const MOST_MESSAGES: u64 = 500;
@@ -24,8 +25,8 @@ const MOST_MESSAGES: u64 = 500;
 pub struct Room {
     /// The most of each summary.
     pub limit: Tokens,
-    /// Whether prompts are within that.
-    pub prompts: Prompts,
+    /// The most of the whole view, where lines take what the rest leaves; without it they take a share of the text.
+    pub most: Option<Tokens>,
 }
 
 /// The head of a conversation whose older messages are in `batches`: the first and the last of them as `clip` says,
@@ -51,7 +52,7 @@ pub fn view(batches: &[Batch], clip: Clip, ledger: &Ledger, session: Option<&str
     }
     parts.extend(section(RECENT, recent));
     parts.extend(state(&parts, batches, ledger, room.limit));
-    parts.extend(needed(&parts, ledger, room, first.len() + last.len()));
+    parts.extend(needed(&parts, ledger, room));
     parts.join("\n\n")
 }
 
@@ -72,7 +73,7 @@ fn short_view(batches: &[Batch], ledger: &Ledger, session: Option<&str>, room: R
     let opening = format!("[Context Summary of {messages}. Originals: `ctxc archive search WORDS`]");
     let mut parts = vec![format!("{opening}\n{}\n{text}", only.mark())];
     parts.extend(state(&parts, batches, ledger, room.limit));
-    parts.extend(needed(&parts, ledger, room, 1));
+    parts.extend(needed(&parts, ledger, room));
     Some(parts.join("\n\n"))
 }
 
@@ -89,16 +90,12 @@ fn state(parts: &[String], batches: &[Batch], ledger: &Ledger, limit: Tokens) ->
 }
 
 /// The lines that the agent may need, beside what `parts` say.
-fn needed(parts: &[String], ledger: &Ledger, room: Room, n_shown: usize) -> Option<String> {
-    let most = match room.prompts {
-        // Prompts are over and above the limit.
-        Prompts::Whole => room.limit.0,
-        Prompts::Compete => {
-            let said: u64 = parts.iter().map(|part| chars4(part).0).sum();
-            (room.limit.0 * n_shown as u64).saturating_sub(said)
-        }
+fn needed(parts: &[String], ledger: &Ledger, room: Room) -> Option<String> {
+    let said: u64 = parts.iter().map(|part| chars4(part).0 + 1).sum();
+    let room = match room.most {
+        None => (ledger.n_chars() * NEEDED / 1000).min(room.limit.0 * 4),
+        Some(Tokens(most)) => most.saturating_sub(said + HEADING) * 4,
     };
-    let room = (ledger.needs.n_chars() * NEEDED / 1000).min(most.saturating_mul(4));
     let lines = ledger.needs.render(&parts.join("\n"), usize::try_from(room).unwrap_or(usize::MAX));
     (!lines.is_empty()).then(|| format!("## Facts\n\n{}", lines.trim_end()))
 }
@@ -241,7 +238,7 @@ fn omitted(between: &[Batch], session: Option<&str>) -> String {
 mod tests {
     use super::*;
 
-    const ROOM: Room = Room { limit: Tokens(4096), prompts: Prompts::Compete };
+    const ROOM: Room = Room { limit: Tokens(4096), most: None };
 
     fn batches(n_batches: u64) -> Vec<Batch> {
         (1..=n_batches).map(|n| Batch { n_messages: 20, text: format!("what {n} said"), ..Batch::default() }).collect()

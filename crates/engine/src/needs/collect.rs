@@ -44,8 +44,6 @@ const CHECKED: usize = 1024;
 const MOST_USES: usize = 1 << 17;
 /// A title is looked for among so many of the newest.
 const RECENT_TITLES: usize = 256;
-/// The bytes of lines that are kept of what was read.
-const KEPT: usize = 12_000;
 /// The shortest and the longest name, in bytes.
 const NAME: std::ops::RangeInclusive<usize> = 3..=160;
 
@@ -81,19 +79,22 @@ impl Needs {
                 }
             }
             // A line of numbers alone says of nothing what they are.
-            if let Some(title) = title.filter(|_| piece.contains(char::is_alphabetic)) {
+            if let Some(title) = title.filter(|_| piece.contains(char::is_alphabetic) && !is_signature(piece)) {
                 let title = self.title(title);
                 self.lines.push(Line { title, at, text: piece.to_owned() });
                 if self.lines.len().is_multiple_of(CHECKED) {
                     self.keep_within_bounds();
                 }
             }
+            if self.uses.len() > MOST_USES {
+                self.keep_within_bounds();
+            }
         }
     }
 
-    /// Keeps the lines that are most likely to be needed, and the uses of their facts.
-    pub fn finish(&mut self) {
-        self.trim(KEPT);
+    /// Keeps lines of `most` bytes that are most likely to be needed, and the uses of their facts.
+    pub fn finish(&mut self, most: usize) {
+        self.trim(most);
         self.drop_unused();
         // A long session has many chunks, each of which would keep the room of all that was read for it.
         self.lines.shrink_to_fit();
@@ -105,6 +106,8 @@ impl Needs {
             self.trim(HELD);
         }
         if self.uses.len() > MOST_USES {
+            // So that few of the facts are left, and it is long until the next time.
+            self.trim(HELD);
             self.drop_unused();
         }
     }
@@ -146,6 +149,12 @@ impl Needs {
         self.n_chars
     }
 
+    /// The bytes of the lines.
+    #[must_use]
+    pub fn n_line_bytes(&self) -> u64 {
+        self.lines.iter().map(|line| line.text.len() as u64).sum()
+    }
+
     fn title(&mut self, title: &str) -> u32 {
         let first = self.titles.len().saturating_sub(RECENT_TITLES);
         let recent = self.titles.get(first..).unwrap_or_default();
@@ -155,6 +164,11 @@ impl Needs {
         }
         u32::try_from(at).unwrap_or(u32::MAX)
     }
+}
+
+/// Whether the line is what clients sign commits with.
+fn is_signature(line: &str) -> bool {
+    ["Co-Authored-By: ", "🤖 Generated with "].iter().any(|start| line.starts_with(start))
 }
 
 /// [`Needs`] as they are stored. Names of facts are in lines and titles alone, so that what is masked there is nowhere else.

@@ -66,9 +66,14 @@ impl Needs {
         }
         let mut text = String::new();
         for title in titles.iter().rev() {
-            let lines = by_title.remove(title).unwrap_or_default();
+            let mut lines = by_title.remove(title).unwrap_or_default();
+            let title = self.titles.get(*title as usize).map_or("", String::as_str);
+            // A command that its title cuts is the title itself where it is shown whole.
+            let cut = title.strip_suffix('…').and_then(|title| title.split_once(' '));
+            let whole = cut.and_then(|(_, start)| lines.iter().position(|line| line.text.starts_with(start)));
+            let whole = whole.map(|at| format!("{} {}", cut.map_or("", |(tool, _)| tool), lines.remove(at).text));
             let end = if lines.is_empty() { "" } else { ":" };
-            let _ = writeln!(text, "{}{end}", self.titles.get(*title as usize).map_or("", String::as_str));
+            let _ = writeln!(text, "{}{end}", whole.as_deref().unwrap_or(title));
             for line in lines.iter().rev() {
                 let _ = writeln!(text, "  {}", line.text);
             }

@@ -74,7 +74,7 @@ fn k_10_memory_is_bounded_and_what_was_read_first_is_not_forgotten() {
         needs.read(Source::Result, Some("Bash run"), &text.join("\n"));
         needs.next_message();
     }
-    needs.finish();
+    needs.finish(12_000);
     let stored = serde_json::to_string(&needs).unwrap();
     assert!(stored.len() < 60_000, "{}", stored.len());
     assert!(needs.render("", 2000).contains("the_first_function"), "{}", needs.render("", 2000));
@@ -142,4 +142,16 @@ fn k_10_of_very_many_facts_the_newest_are_held() {
     }
     assert_eq!(news.lines(&["src/part_399/file_7.rs"], 399, 1000), ["src/part_399/file_7.rs"]);
     assert_eq!(news.lines(&["src/part_0/file_7.rs"], 0, 1000), [""; 0]);
+}
+
+// K-10
+#[test]
+fn k_10_of_very_many_numbers_few_are_held() {
+    let mut needs = Needs::default();
+    let numbers: Vec<String> = (100_000..500_000).map(|n| n.to_string()).collect();
+    needs.read(Source::Edit, Some("/p/a.rs"), "fn the_first_function()");
+    needs.next_message();
+    needs.read(Source::Result, Some("Bash seq"), &numbers.join(" "));
+    assert!(needs.uses.len() <= 1 << 17, "{}", needs.uses.len());
+    assert!(needs.render("", 100).contains("the_first_function"));
 }

@@ -132,15 +132,15 @@ pub struct ReadChunk {
     pub batch: Batch,
 }
 
-/// Reads `chunk`.
+/// Reads `chunk`, and keeps so many bytes of lines that are likely to be needed.
 ///
 /// # Errors
 /// When the source cannot be read.
-pub fn read_chunk(file: &File, index: &Index, chunk: &Chunk) -> io::Result<ReadChunk> {
+pub fn read_chunk(file: &File, index: &Index, chunk: &Chunk, most_lines: usize) -> io::Result<ReadChunk> {
     let remarks = read_said(file, index, &chunk.lines)?;
     let mut ledger = read_ledger(file, index, &chunk.lines)?;
     let mut needs = read_needs(file, index, &chunk.lines)?;
-    needs.finish();
+    needs.finish(most_lines);
     ledger.note_needs(needs);
     let times = || remarks.iter().filter_map(|remark| remark.time);
     let batch = Batch {
