@@ -145,7 +145,7 @@ impl Asked {
             ResultDetail::Answers => {
                 let answers = text.strip_prefix("User has answered your questions: ").unwrap_or(text);
                 let answers = answers.split(" You can now continue").next().unwrap_or_default();
-                said("user", answers.to_owned()).into_iter().collect()
+                said("user", without_repeated_notes(answers)).into_iter().collect()
             }
             ResultDetail::Plan(plan) => {
                 let plan = if chars4(&plan) <= PLAN { plan } else { digest(&plan, PLAN) };
@@ -153,6 +153,26 @@ impl Asked {
             }
         }
     }
+}
+
+/// `answers` without notes that only say an answer again, as the client adds them to what was typed.
+fn without_repeated_notes(answers: &str) -> String {
+    const NOTES: &str = "\" user notes: ";
+    let mut kept = String::new();
+    let mut rest = answers;
+    while let Some((before, notes)) = rest.split_once(NOTES) {
+        kept.push_str(before);
+        kept.push('"');
+        let answer = kept.trim_end_matches('"').rsplit_once("=\"").map_or("", |(_, answer)| answer).to_owned();
+        rest = match notes.strip_prefix(&*answer).filter(|_| !answer.is_empty()) {
+            Some(behind) => behind,
+            None => {
+                kept.push_str(NOTES.trim_start_matches('"'));
+                notes
+            }
+        };
+    }
+    kept + rest
 }
 
 /// What tools have printed so far, line by line: what is printed time and again tells nothing.

@@ -40,6 +40,8 @@ pub(super) enum Role {
 const PROMPT: usize = 280;
 const SHORT_PROMPT: usize = 160;
 const WHOLE_PROMPT: usize = 4000;
+/// A prompt of more units than this was pasted for the most part.
+const PASTED: usize = 1000;
 /// The fewest units of a prompt that is a goal: "go on" is none.
 const GOAL: usize = 24;
 /// The most units of an answer that says nothing without its question.
@@ -187,8 +189,10 @@ fn demote(parts: &mut Vec<Part<'_>>, at: usize, n_carried: usize) {
         part.role = Role::Loose(None);
         return parts.insert(at, part);
     }
-    let section = Section::of(&part.text, classes(&part.text), Author::Person);
-    part.role = Role::Item(if section == Section::Constraints { section } else { Section::Asked });
+    // A rule somewhere in a pasted text does not make a rule of all of it.
+    let is_rule = units(&part.text) <= PASTED
+        && Section::of(&part.text, classes(&part.text), Author::Person) == Section::Constraints;
+    part.role = Role::Item(if is_rule { Section::Constraints } else { Section::Asked });
     let carried = parts.iter().take(n_carried.saturating_sub(1));
     let last = carried.enumerate().rev().find(|(_, part)| part.role == Role::Item(Section::Asked));
     parts.insert(last.map_or(at, |(last, _)| at.max(last + 1)), part);

@@ -121,11 +121,12 @@ impl Section {
         let marks = Marks::of(text);
         match () {
             () if marks.is_open => Self::Open,
-            () if marks.succeeds => Self::Done,
+            () if marks.succeeds && !marks.requests => Self::Done,
             () if marks.decides && !marks.asks && !marks.is_option => Self::Decided,
             () if marks.opens_with_deed => Self::Done,
             () if marks.fails && !marks.is_option => Self::Failed,
             () if marks.has_done && !marks.asks && !marks.supposes => Self::Done,
+            () if marks.requests => Self::Also,
             () if marks.states || classes.has(Classes::FINDING) => Self::Found,
             () if marks.informs && !marks.is_option => Self::Found,
             () => Self::Also,
@@ -188,6 +189,8 @@ struct Marks {
     informs: bool,
     /// It is a question.
     asks: bool,
+    /// It asks the person to do something.
+    requests: bool,
     /// It stands for choice, and was not chosen.
     is_option: bool,
 }
@@ -272,7 +275,7 @@ impl Marks {
             informs: body.ends_with(['.', '。'])
                 && !["i ", "i'", "let ", "if ", "you "].iter().any(|start| body.starts_with(start))
                 && has_value(text),
-            supposes: body.starts_with("if ") || any(&[" would ", " could ", " might "]),
+            supposes: body.starts_with("if ") || any(&[" would ", " could ", " might ", "れば", "場合", "ください"]),
             is_open: (has(REMAINDER) || any(&["still to do", "still need", "not yet", "has to be", "[ ]"]))
                 && !any(&["✅", "[x]", "0 remaining", "no remaining", "nothing left"]),
             succeeds: has_done
@@ -281,8 +284,12 @@ impl Marks {
             fails: !has(HYPOTHESIS)
                 && (has(FAILURE)
                     || reports_error(text) && !text.contains('❌')
-                    || any(&["not work", "n't work", "exit code", "got an error", "エラー"])),
+                    || any(&[
+                        "not work", "n't work", "exit code", "got an error", "エラーが", "エラーで", "エラーにな",
+                    ]))
+                && !lower.contains("as expected"),
             states: any(&[" currently ", " is now ", " now ", " are now "]),
+            requests: any(&["ください", "please "]),
             asks: lower.trim_end().ends_with(['?', '？']),
             is_option: [
                 "option", "approach ", "alternative", "choice ", "if you ", "would you", "pros", "cons", "**option",

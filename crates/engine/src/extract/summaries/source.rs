@@ -118,19 +118,25 @@ fn without_replaced(candidates: &mut Vec<Candidate<'_>>) {
     let mut owners = owners.into_iter().zip(replaced).peekable();
     let mut at = 0;
     candidates.retain_mut(|candidate| {
-        let mut kept: Vec<&str> = Vec::new();
-        let mut has_lost = false;
+        let mut kept = String::new();
+        let (mut end, mut has_lost, mut says_something) = (0, false, false);
         while let Some(((_, range), is_replaced)) = owners.next_if(|((owner, _), _)| *owner == at) {
             has_lost |= is_replaced;
-            kept.extend(candidate.text.get(range).filter(|_| !is_replaced));
+            // Lines stay lines.
+            let gap = candidate.text.get(end..range.start).unwrap_or_default();
+            end = range.end;
+            let Some(piece) = candidate.text.get(range).filter(|_| !is_replaced) else { continue };
+            if !kept.is_empty() {
+                kept.push(if gap.contains('\n') { '\n' } else { ' ' });
+            }
+            kept.push_str(piece);
+            // How often something was said says nothing without it.
+            says_something |= !piece.starts_with("(x");
         }
         at += 1;
         if !has_lost {
             return true;
         }
-        // How often something was said says nothing without it.
-        let says_something = kept.iter().any(|piece| !piece.starts_with("(x"));
-        let kept = kept.join(" ");
         candidate.cost = item_units(&kept);
         candidate.text = Cow::Owned(kept);
         says_something
