@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 use std::fs;
 
 use insta::assert_snapshot;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::oracle::{Rewritten, hold};
 use crate::stage::{Stage, fixture, fixture_path};
+use crate::talk::{Talk, tool};
 
 const COMPRESS: [&str; 6] = ["compress", "in.jsonl", "--bands", "0-50:heavy", "-o", "out.jsonl"];
 
@@ -513,4 +514,42 @@ fn odd_sessions_go_through_every_verb() {
             assert!(!run.text.contains(" 1 tokens") && !run.text.contains(" 1 live entries"), "{name}: {}", run.text);
         }
     }
+}
+
+// K-10: texts without a fact, without spaces, or of nothing but facts are neither slow nor lost.
+#[test]
+fn k_10_texts_of_any_kind_are_compacted_and_fitted() {
+    let texts: [(&str, String); 8] = [
+        ("no fact", "the thing is as it was and so is all the rest of it. ".repeat(400)),
+        ("japanese", "これは日本語だけの文章です。何も特別なことはありません。\n".repeat(300)),
+        ("chinese", "这里只有中文文字，没有别的东西。\n".repeat(300)),
+        ("minified", "function a(b){return c.d.e(f_g,1234567)};".repeat(2_000)),
+        ("base64", "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo".repeat(3_000)),
+        ("numbers", (0..30_000).map(|n| n.to_string()).collect::<Vec<_>>().join(" ")),
+        ("same line", "the same line of value_7 again\n".repeat(10_000)),
+        ("long prompt", "Please look at src/part_1.rs and fix it. ".repeat(2_500)),
+    ];
+    for (name, text) in texts {
+        let of =
+            |n: usize| if name == "long prompt" && n == 1 { text.clone() } else { format!("Go on with part {n}.") };
+        let talk = (0..6).fold(Talk::default(), |talk, n| {
+            talk.prompt(&of(n))
+                .step([tool("Bash", json!({ "command": "make it" }), text.as_str())])
+                .says(&format!("Part {n} is done."))
+        });
+        let stage = Stage::new().file("in.jsonl", talk.bytes());
+        for args in [
+            "compact in.jsonl --engine extract --force -o compacted.jsonl",
+            "fit in.jsonl --to 1 --best-effort -o fitted.jsonl",
+        ] {
+            let args: Vec<&str> = args.split(' ').collect();
+            let run = stage.run(&args).ended(0);
+            let result = String::from_utf8(stage.bytes(args.last().unwrap())).unwrap();
+            assert!(result.contains("Go on with part 0."), "{name}: {}", run.text);
+            assert!(result.len() < stage.bytes("in.jsonl").len(), "{name}: {}", run.text);
+        }
+    }
+    let one = Stage::new().file("in.jsonl", Talk::default().prompt(&"word src/a_b.rs ".repeat(5_000)).bytes());
+    let run = one.run(["compact", "in.jsonl", "--force", "--engine", "extract", "-o", "out.jsonl"]);
+    assert!(!run.stderr.contains("panicked"), "{}", run.text);
 }

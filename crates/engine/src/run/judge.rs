@@ -73,8 +73,9 @@ impl Question<'_> {
         }
         let Restored { text, lost } =
             self.restore(&reply.text).map_err(|error| refused(Fault::BadReply, error.to_string()))?;
-        let whole = self.sent.texts().collect::<Vec<_>>().join("\n");
-        if let Some(n_facts) = foreign_to(&whole, &reply.text) {
+        let foreign = || foreign_to(&self.sent.texts().collect::<Vec<_>>().join("\n"), &reply.text);
+        // What no model wrote is of the messages themselves.
+        if let Some(n_facts) = self.call.as_ref().and_then(|_| foreign()) {
             let message = format!(
                 "the summary has nothing to do with its messages: none of their {n_facts} facts is in it, and hardly one of their words"
             );
