@@ -88,7 +88,7 @@ fn view_of(path: &str) -> Result<String> {
     for batch in &batches {
         ledger.merge(batch.ledger.clone());
     }
-    let view = view(&batches, clip, &ledger, Some("0f3c"), Room { limit: LIMIT, prompts: Prompts::Compete });
+    let view = view(&batches, clip, &ledger, Some("0f3c"), Room { limit: LIMIT, most: None });
     let json = serde_json::to_string(&ledger)?.len();
     Ok(format!(
         "{view}\n\n-------- {} tokens; {} messages kept; ledger {json} bytes; read in {read:?}",
