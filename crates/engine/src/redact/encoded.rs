@@ -1,7 +1,6 @@
 //! Secrets in long words: in base64 and hexadecimal digits, and tokens whose prefix is not known.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use super::known::{Finding, Known};
 use super::screen::{is_long_hex, reads_like_words};
@@ -12,25 +11,25 @@ const SHORTEST: usize = 20;
 const LONGEST: usize = 32 * 1024;
 
 /// Whether a byte is of such a word.
-static OF_WORD: LazyLock<[bool; 256]> = LazyLock::new(|| {
-    std::array::from_fn(|at| u8::try_from(at).is_ok_and(|byte| byte.is_ascii_alphanumeric() || b"+/_-".contains(&byte)))
-});
+const fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-')
+}
 
 /// The long words of `text` that hold a secret; `family` says what a decoded text holds.
 pub(super) fn find(known: &Known, text: &str, family: impl Fn(&str) -> Option<&'static str>) -> Vec<Finding> {
     let bytes = text.as_bytes();
-    let of_word = &*OF_WORD;
-    let is_of_word = |at: usize| bytes.get(at).is_some_and(|byte| of_word.get(usize::from(*byte)) == Some(&true));
     let mut found = Vec::new();
     let mut at = SHORTEST - 1;
     // Every word of this length or more covers one of these places.
-    while at < bytes.len() {
-        if !is_of_word(at) {
+    while let Some(byte) = bytes.get(at) {
+        if !is_of_word(*byte) {
             at += SHORTEST;
             continue;
         }
-        let start = (0..at).rev().take(LONGEST).take_while(|at| is_of_word(*at)).last().unwrap_or(at);
-        let end = (at..bytes.len()).find(|at| !is_of_word(*at)).unwrap_or(bytes.len());
+        let (before, rest) = bytes.split_at(at);
+        let n_before = before.iter().rev().take(LONGEST).take_while(|byte| is_of_word(**byte)).count();
+        let n_rest = rest.iter().position(|byte| !is_of_word(*byte)).unwrap_or(rest.len());
+        let (start, end) = (at - n_before, at + n_rest);
         if end - start >= SHORTEST && end - start <= LONGEST {
             found.extend(discord(text, start..end));
             found.extend(minted(known, text, start..end));
@@ -59,12 +58,17 @@ fn discord(text: &str, word: Range<usize>) -> Option<Finding> {
 
 /// A token of a provider that is not known: words that say whose it is and what for, and chance.
 fn minted(known: &Known, text: &str, word: Range<usize>) -> Option<Finding> {
-    let whole = text.get(word.clone()).filter(|whole| whole.len() <= 256 && !whole.contains(['/', '+']))?;
-    let (lead, rest) = whole.rsplit_once(['_', '-'])?;
+    let whole = text.get(word.clone()).filter(|whole| whole.len() <= 256)?;
+    // Most words are no longer looked at: parts of code and paths.
+    let n_lead = memchr::memrchr2(b'_', b'-', whole.as_bytes()).filter(|n| *n <= 24 && whole.len() - n > 20)?;
+    let (lead, rest) = (whole.get(..n_lead)?, whole.get(n_lead + 1..)?);
+    if memchr::memchr2(b'/', b'+', whole.as_bytes()).is_some() {
+        return None;
+    }
     let n = |is: fn(&u8) -> bool| rest.bytes().filter(is).count();
     let is_chance = n(u8::is_ascii_digit) > 1 && n(u8::is_ascii_lowercase) > 1 && n(u8::is_ascii_uppercase) > 1;
     let is_lower = lead.bytes().all(|byte| byte.is_ascii_lowercase() || b"_-0123456789".contains(&byte));
-    if !is_chance || !is_lower || lead.len() > 24 || reads_like_words(rest) {
+    if !is_chance || !is_lower || reads_like_words(rest) {
         return None;
     }
     let says = |part: &str| {
@@ -84,14 +88,10 @@ fn decoded(text: &str, word: Range<usize>, family: impl Fn(&str) -> Option<&'sta
     let (n_bits, is_text) =
         (if is_hex { 4 } else { 6 }, |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t'));
     // Most words are no text from their first bytes on.
-    let mut decoded = Vec::new();
-    for byte in decode(whole.as_bytes(), n_bits) {
-        if !is_text(&byte) {
-            return None;
-        }
-        decoded.push(byte);
+    if !decode(whole.as_bytes(), n_bits).all(|byte| is_text(&byte)) {
+        return None;
     }
-    let decoded = String::from_utf8(decoded).ok()?;
+    let decoded = String::from_utf8(decode(whole.as_bytes(), n_bits).collect()).ok()?;
     Some(Finding { range: word, family: family(&decoded)? })
 }
 

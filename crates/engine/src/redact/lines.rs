@@ -27,19 +27,22 @@ pub(super) fn find(known: &Known, text: &str) -> Vec<Finding> {
         let is_mark = |byte: &&u8| matches!(**byte, b' ' | b'\t' | b'>' | b'|' | b'"' | b'\'' | b'`');
         let at = start + rest.iter().take_while(is_mark).count();
         let first = text.as_bytes().get(at..end).unwrap_or_default();
-        let n_word = first.iter().take(LONGEST).position(|byte| matches!(byte, b' ' | b'\t'));
         let is_lower = |byte: &u8| byte.is_ascii_lowercase() || *byte == b' ';
-        let may_be_words = n_word.is_some_and(|n| n <= 8) && first.len() > 40 && first.iter().take(40).all(is_lower);
+        let may_be_words = first.len() > 40
+            && memchr::memchr(b' ', first.get(..9).unwrap_or_default()).is_some()
+            && first.iter().take(40).all(is_lower);
         let may_be_listed =
             matches!(first, [b'0'..=b'9', b'.' | b')', ..] | [b'0'..=b'9', b'0'..=b'9', b'.' | b')', ..]);
         // An argument or a statement is code.
-        let is_quoted = text.as_bytes().get(start..at).is_some_and(|lead| lead.ends_with(b"\""));
-        let is_code = !is_quoted && matches!(first, [.., b',' | b';' | b'(' | b'{']);
+        let is_code = || {
+            let is_quoted = text.as_bytes().get(start..at).is_some_and(|lead| lead.ends_with(b"\""));
+            !is_quoted && matches!(first, [.., b',' | b';' | b'(' | b'{'])
+        };
         let is_one = start > 0
-            && !is_code
-            && n_word.is_none()
             && (6..LONGEST).contains(&first.len())
-            && first.iter().any(u8::is_ascii_digit);
+            && memchr::memchr2(b' ', b'\t', first).is_none()
+            && first.iter().any(u8::is_ascii_digit)
+            && !is_code();
         if may_be_words || may_be_listed || is_one {
             let line = text.get(start..end).unwrap_or_default();
             let content = bare(line);

@@ -71,17 +71,18 @@ impl Names {
         if name.strip_prefix("SECRET-").is_some_and(|number| number.chars().all(|c| c.is_ascii_digit())) {
             return None;
         }
-        let parts = name_parts(name);
+        let lower = name.to_ascii_lowercase();
+        let parts = name_parts(name, &lower);
         let is_shouted = !name.bytes().any(|byte| byte.is_ascii_lowercase());
         let (at, kind) = parts.iter().enumerate().rev().find_map(|(at, part)| Some((at, self.kind(part)?)))?;
-        let sets = parts.iter().any(|part| part == "set");
-        let is_token = parts.get(at).is_some_and(|part| part == "token");
+        let sets = parts.contains(&"set");
+        let is_token = parts.get(at) == Some(&"token");
         let of = |family, weight| Some(Meaning { family, weight, is_shouted, sets, is_token, is_owned: false });
         let (before, behind) = (parts.get(..at)?, parts.get(at + 1..)?);
-        if behind.iter().any(|part| self.about.contains(part)) {
+        if behind.iter().any(|part| self.about.contains(*part)) {
             return None;
         }
-        let part = parts.get(at)?.as_str();
+        let part = *parts.get(at)?;
         // Thinking is signed so in transcripts, and that is no secret.
         if name == "signature" {
             return None;
@@ -99,12 +100,12 @@ impl Names {
         if matches!(part, "cookie" | "cookies") && (before.is_empty() || before == ["set"]) && behind.is_empty() {
             return of(family, Weight::Cookies);
         }
-        let is_harmless = before.iter().any(|part| self.harmless.contains(part));
+        let is_harmless = before.iter().any(|part| self.harmless.contains(*part));
         // Something unknown follows: the name may be about a secret and not hold it.
         let goes_on = behind.iter().any(|part| part.bytes().any(|byte| byte.is_ascii_alphabetic()) && !is_stage(part));
         let is_plural = matches!(part, "keys" | "tokens" | "secrets" | "cookies" | "credentials" | "creds");
         let owned = match part {
-            "key" => before.last().is_some_and(|owner| self.key_owners.contains(owner)) || is_shouted && at > 0,
+            "key" => before.last().is_some_and(|owner| self.key_owners.contains(*owner)) || is_shouted && at > 0,
             _ => at > 0,
         };
         if kind == Strength::Weak && is_harmless {
@@ -122,7 +123,9 @@ impl Names {
     }
 
     fn kind(&self, part: &str) -> Option<Strength> {
-        if self.strong.contains(part) || self.endings.iter().any(|ending| part.ends_with(ending.as_str())) {
+        let last = part.as_bytes().last();
+        let ends = |ending: &String| ending.as_bytes().last() == last && part.ends_with(ending.as_str());
+        if self.strong.contains(part) || self.endings.iter().any(ends) {
             Some(Strength::Strong)
         } else if self.weak.contains(part) || part == "authorization" {
             Some(Strength::Weak)
@@ -160,29 +163,32 @@ pub(super) fn name_at(text: &str, at: usize) -> Option<Range<usize>> {
     (start < end && n_before < LONGEST && n_after < LONGEST).then_some(start..end)
 }
 
-/// The words of a name in lower case, without digits at their ends: `DBPassword2` is `db` and `password`.
-fn name_parts(name: &str) -> Vec<String> {
-    let mut parts: Vec<String> = Vec::new();
-    let mut part = String::new();
-    let chars: Vec<char> = name.chars().collect();
-    for (at, c) in chars.iter().enumerate() {
-        let before = at.checked_sub(1).and_then(|at| chars.get(at));
-        let is_hump = c.is_ascii_uppercase()
-            && (before.is_some_and(char::is_ascii_lowercase)
-                || before.is_some_and(char::is_ascii_uppercase)
-                    && chars.get(at + 1).is_some_and(char::is_ascii_lowercase));
-        if !c.is_ascii_alphanumeric() || is_hump {
-            parts.push(std::mem::take(&mut part));
+/// The words of a name, which is `lower` in lower case, without digits at their ends: `DBPassword2` is `db` and `password`.
+fn name_parts<'l>(name: &str, lower: &'l str) -> Vec<&'l str> {
+    let bytes = name.as_bytes();
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let mut push = |range: Range<usize>| {
+        let part = lower.get(range).unwrap_or_default().trim_end_matches(|c: char| c.is_ascii_digit());
+        if !part.is_empty() {
+            parts.push(part);
         }
-        if c.is_ascii_alphanumeric() {
-            part.push(c.to_ascii_lowercase());
+    };
+    for (at, byte) in bytes.iter().enumerate() {
+        if !byte.is_ascii_alphanumeric() {
+            push(start..at);
+            start = at + 1;
+        } else if byte.is_ascii_uppercase() && at > 0 {
+            let before = bytes.get(at - 1);
+            let is_hump = before.is_some_and(u8::is_ascii_lowercase)
+                || before.is_some_and(u8::is_ascii_uppercase) && bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase);
+            if is_hump {
+                push(start..at);
+                start = at;
+            }
         }
     }
-    parts.push(part);
-    for part in &mut parts {
-        part.truncate(part.trim_end_matches(|c: char| c.is_ascii_digit()).len());
-    }
-    parts.retain(|part| !part.is_empty());
+    push(start..bytes.len());
     parts
 }
 

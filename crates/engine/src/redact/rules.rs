@@ -12,6 +12,9 @@ use super::usage::Usage;
 use super::{command, encoded, lines, shape, split, url, value, view};
 use crate::pattern::pattern;
 
+/// How many bytes are looked at together.
+const BLOCK: usize = 256;
+
 /// What leads to secrets, ready for use.
 #[derive(Debug)]
 struct Rules {
@@ -79,27 +82,30 @@ impl Rules {
         let (mut found, mut escapes) = (Vec::new(), Vec::new());
         let mut behind_name = 0;
         let [ascii, others] = &self.finders;
-        // Arrows, dashes and emoji begin none of the others.
-        let has_others =
-            !text.is_ascii() && text.bytes().any(|byte| byte >= 0xc3 && !matches!(byte, 0xe2 | 0xef | 0xf0));
-        let of_others = has_others.then(|| others.find(text));
-        if !text.is_ascii() {
-            escapes.extend(view::INVISIBLE.iter().flat_map(|mark| memchr::memmem::find_iter(text.as_bytes(), mark)));
+        let is_ascii = text.is_ascii();
+        // Arrows, dashes and emoji begin none of the others. Blocks are looked at whole, which takes many bytes at once.
+        let is_other = |byte: &u8| *byte >= 0xc3 && !matches!(*byte, 0xe2 | 0xef | 0xf0);
+        let has_others = !is_ascii
+            && text.as_bytes().chunks(BLOCK).any(|block| block.iter().fold(false, |any, byte| any | is_other(byte)));
+        if !is_ascii {
+            escapes.extend(view::invisible(text));
         }
-        for (at, anchor) in ascii.find(text).chain(of_others.into_iter().flatten()) {
-            match anchor {
-                Anchor::Prefix(form) => found.extend(by_form(known, text, at, form)),
-                Anchor::Shape(shape) => found.extend(shape::find(known, text, at.start, shape)),
-                Anchor::Name if at.start >= behind_name => {
-                    let Some(name) = name_at(text, at.start) else { continue };
-                    behind_name = name.end;
-                    found.extend(value::find(known, text, name));
-                }
-                Anchor::Command(command) => found.extend(command::find(known, text, at.start, command)),
-                Anchor::Url => found.extend(url::find(known, text, at)),
-                Anchor::Escape => escapes.push(at.start),
-                Anchor::Name => {}
+        let mut look_at = |(at, anchor): (Range<usize>, Anchor)| match anchor {
+            Anchor::Prefix(form) => found.extend(by_form(known, text, at, form)),
+            Anchor::Shape(shape) => found.extend(shape::find(known, text, at.start, shape)),
+            Anchor::Name if at.start >= behind_name => {
+                let Some(name) = name_at(text, at.start) else { return };
+                behind_name = name.end;
+                found.extend(value::find(known, text, name));
             }
+            Anchor::Command(command) => found.extend(command::find(known, text, at.start, command)),
+            Anchor::Url => found.extend(url::find(known, text, at)),
+            Anchor::Escape => escapes.push(at.start),
+            Anchor::Name => {}
+        };
+        ascii.find(text).for_each(&mut look_at);
+        if has_others {
+            others.find(text).for_each(look_at);
         }
         (found, escapes)
     }
@@ -118,7 +124,15 @@ impl Finder {
 
     /// The anchors of `text`, and where they are.
     fn find<'t>(&'t self, text: &'t str) -> impl Iterator<Item = (Range<usize>, Anchor)> + 't {
-        let of_hit = |hit: aho_corasick::Match| Some((hit.range(), *self.anchors.get(hit.pattern().as_usize())?));
+        let of_hit = |hit: aho_corasick::Match| {
+            let (range, anchor) = (hit.range(), *self.anchors.get(hit.pattern().as_usize())?);
+            // Anchors are found in any case, and prefixes have theirs.
+            let is_it = match anchor {
+                Anchor::Prefix(form) => is_prefix(form, text.as_bytes().get(range.clone())?),
+                _ => true,
+            };
+            is_it.then_some((range, anchor))
+        };
         self.finder.find_overlapping_iter(text).filter_map(of_hit)
     }
 }
@@ -129,7 +143,7 @@ fn by_form(known: &Known, text: &str, prefix: Range<usize>, form: &'static Form)
     let is_within = text.get(..prefix.start)?.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
     // Behind an escaped line end the letter is of the escape.
     let is_escaped = text.get(..prefix.start)?.ends_with("\\n") || text.get(..prefix.start)?.ends_with("\\t");
-    if is_within && !is_escaped || !form.prefixes.iter().any(|prefix| prefix == word) {
+    if is_within && !is_escaped {
         return None;
     }
     let pattern = form.pattern.get_or_init(|| pattern(&format!(r"\A(?-u:{})", form.rest)));
@@ -143,6 +157,11 @@ fn by_form(known: &Known, text: &str, prefix: Range<usize>, form: &'static Form)
     // Of a header, only what follows its scheme is the secret.
     let lead = if word.ends_with(' ') { word.len() } else { 0 };
     Some(Finding { range: range.start + lead..range.end, family: &form.family })
+}
+
+/// Whether `word` is a prefix of `form`, in its case.
+fn is_prefix(form: &Form, word: &[u8]) -> bool {
+    form.prefixes.iter().any(|prefix| prefix.as_bytes() == word)
 }
 
 /// Whether `text` is put together of so few characters that it stands for something else, as in `ghp_xxxxxxxx`.

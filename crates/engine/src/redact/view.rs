@@ -1,6 +1,9 @@
 //! Texts within a text: a line with escapes as it reads without them (`\u0040`, `\/`, `%3D`, `&quot;`).
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::known::Finding;
 use crate::language::floor;
@@ -8,7 +11,14 @@ use crate::language::floor;
 /// Marks of escapes.
 pub(super) const MARKS: [&str; 10] = [r"\u00", r"\x", r"\/", "%2", "%3", "%4", "&#", "&quot;", "&amp;", "&apos;"];
 /// Characters within a word that show nothing.
-pub(super) const INVISIBLE: [&str; 2] = ["\u{200b}", "\u{2060}"];
+const INVISIBLE: [&str; 2] = ["\u{200b}", "\u{2060}"];
+
+/// The places of these characters in `text`.
+pub(super) fn invisible(text: &str) -> impl Iterator<Item = usize> {
+    static FINDERS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| INVISIBLE.map(Finder::new));
+    FINDERS.iter().flat_map(|finder| finder.find_iter(text.as_bytes()))
+}
+
 /// A longer line is looked at as far as this around each mark.
 const REACH: usize = 4096;
 
