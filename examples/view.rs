@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use ctxc::apply::{read_ledger, read_said};
-use ctxc::engine::{Extract, Prompts, Said, Summarize};
+use ctxc::engine::{Extract, Said, Summarize};
 use ctxc::plan::{Batch, Clip, Ledger, Room, chunks, refold, split, view};
 use ctxc::run::summarize_at_once;
 use ctxc::text::{Tokens, chars4};

@@ -65,13 +65,12 @@ impl Packer {
     }
 
     fn compress(&mut self, line: &[u8]) -> std::io::Result<usize> {
-        let compressor = match self.compressor.take() {
-            Some(compressor) => compressor,
-            None => {
-                let mut compressor = zstd::bulk::Compressor::new(self.effort.level)?;
-                self.effort.tuned.iter().try_for_each(|parameter| compressor.set_parameter(*parameter))?;
-                compressor
-            }
+        let compressor = if let Some(compressor) = self.compressor.take() {
+            compressor
+        } else {
+            let mut compressor = zstd::bulk::Compressor::new(self.effort.level)?;
+            self.effort.tuned.iter().try_for_each(|parameter| compressor.set_parameter(*parameter))?;
+            compressor
         };
         self.buffer.clear();
         self.buffer.reserve(zstd::zstd_safe::compress_bound(line.len()));

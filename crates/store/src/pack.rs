@@ -51,7 +51,9 @@ impl OpenPack {
         let n_bytes = pack.len();
         put_varint(&mut pack, ids.len() as u64);
         put_ids(&mut pack, ids);
-        lengths.into_iter().for_each(|length| put_varint(&mut pack, length));
+        for length in lengths {
+            put_varint(&mut pack, length);
+        }
         let n_list = (pack.len() - n_bytes) as u64;
         pack.extend_from_slice(&n_list.to_le_bytes());
         let checksum = pack_checksum(&pack);

@@ -76,6 +76,7 @@ impl Chain {
 
     /// The live lines of which each hangs on the one before, whatever its link says: all but what parallel tool calls leave
     /// beside them.
+    #[must_use]
     pub fn path(&self) -> impl DoubleEndedIterator<Item = LineNo> {
         self.lines.iter().copied().filter(|line| !self.beside.contains(*line))
     }

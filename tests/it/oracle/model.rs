@@ -515,10 +515,11 @@ impl Model {
     ) -> usize {
         let standing = self.standing(&document.history);
         let (old, new) = (before.inserted(), after.inserted());
+        let dropped = self.drops(&standing);
         let mut operation = Operation {
             id: id.to_owned(),
             verb: CLIENT,
-            drops: document.active.iter().cloned().collect(),
+            drops: document.active.iter().filter(|mark| !dropped.contains(*mark)).cloned().collect(),
             border: Some(document.active.len()),
             may_stand_on: self.compactions(&standing),
             ..Operation::default()

@@ -164,12 +164,11 @@ fn without_repeated_notes(answers: &str) -> String {
         kept.push_str(before);
         kept.push('"');
         let answer = kept.trim_end_matches('"').rsplit_once("=\"").map_or("", |(_, answer)| answer).to_owned();
-        rest = match notes.strip_prefix(&*answer).filter(|_| !answer.is_empty()) {
-            Some(behind) => behind,
-            None => {
-                kept.push_str(NOTES.trim_start_matches('"'));
-                notes
-            }
+        rest = if let Some(after) = notes.strip_prefix(&*answer).filter(|_| !answer.is_empty()) {
+            after
+        } else {
+            kept.push_str(NOTES.trim_start_matches('"'));
+            notes
         };
     }
     kept + rest
