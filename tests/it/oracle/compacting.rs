@@ -60,18 +60,17 @@ impl Compaction<'_> {
             "timestamp": time(3), "uuid": uuid(1), "compactMetadata": {"trigger": "manual", "preTokens": 9_000}})];
         for (message, at) in answer.iter().zip(2..) {
             let original = self.transcript.lines.iter().find(|line| line.uuid() == message["handle"].as_str());
-            let row = match original.filter(|_| message["handle"].is_string()) {
-                Some(original) => again(original, &uuid(at - 1), &uuid(at)),
-                None => {
-                    let role = message["role"].as_str().unwrap();
-                    let mut content = json!({"role": role, "content": content(message)});
-                    if role == "assistant" {
-                        content["id"] = format!("again_{}_{at}", self.n).into();
-                        content["model"] = "<synthetic>".into();
-                    }
-                    json!({"parentUuid": uuid(at - 1), "isSidechain": false, "type": role, "message": content,
-                        "uuid": uuid(at), "timestamp": time(if role == "user" { 1 } else { 2 }), AGAIN: ""})
+            let row = if let Some(original) = original.filter(|_| message["handle"].is_string()) {
+                again(original, &uuid(at - 1), &uuid(at))
+            } else {
+                let role = message["role"].as_str().unwrap();
+                let mut content = json!({"role": role, "content": content(message)});
+                if role == "assistant" {
+                    content["id"] = format!("again_{}_{at}", self.n).into();
+                    content["model"] = "<synthetic>".into();
                 }
+                json!({"parentUuid": uuid(at - 1), "isSidechain": false, "type": role, "message": content,
+                    "uuid": uuid(at), "timestamp": time(if role == "user" { 1 } else { 2 }), AGAIN: ""})
             };
             rows.push(row);
         }
