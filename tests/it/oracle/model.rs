@@ -819,7 +819,10 @@ impl Model {
         let others = document.stored.iter().chain(again).map(|stored| &stored.line);
         hold_closing(transcript, live, !lost.is_empty(), &|line| document.has(line), others)?;
         // A run takes thinking out wherever it stands, and what a client wrote was written behind another beginning.
-        let may_take_all = document.is_grown() || standing.iter().any(|it| self.operations[*it].verb == "run");
+        let is_of_client = |it: &usize| self.operations[*it].verb == CLIENT;
+        let may_take_all = document.is_grown()
+            || standing.iter().any(|it| self.operations[*it].verb == "run")
+            || document.history.iter().any(is_of_client);
         let is_bound = |(signature, seen): &(String, Option<u64>)| {
             let written = document.written.get(signature);
             seen.is_none_or(|seen| written.is_some_and(|written| written.iter().all(|it| it.seen != seen)))
