@@ -39,7 +39,7 @@ impl Totals {
         });
     }
 
-    /// Unchanged.
+    /// Messages, thinking and signatures together.
     #[must_use]
     pub fn all(&self) -> Tokens {
         self.messages + self.thinking + self.signatures
