@@ -7,21 +7,21 @@ use super::Ledger;
 /// The summary of a chunk of messages, or of the summaries of several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// How often it was summarised again: 0 where it is made of messages, else one more than the deepest that it is made of.
+    /// The level of summarization: 0 for a summary of messages, else one more than the deepest batch that it summarizes.
     pub depth: u32,
-    /// When the first of its messages was said, where that is known.
+    /// The time of the first message, if known.
     pub start: Option<Timestamp>,
-    /// The time of the last message.
+    /// The time of the last message, if known.
     pub end: Option<Timestamp>,
-    /// How many messages it is made of, as the API counts them.
+    /// The number of messages that it covers, as the API counts them.
     pub n_messages: u64,
     /// The summary.
     pub text: String,
-    /// What those messages did, computed and not summarised.
+    /// The state ledger of those messages, computed rather than summarized.
     pub ledger: Ledger,
 }
 
-/// What stands for a time that is not known.
+/// Written for an unknown time.
 const UNKNOWN: &str = "-";
 
 impl Batch {

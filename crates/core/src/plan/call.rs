@@ -68,9 +68,9 @@ pub enum TodoKind {
 /// The lines of a file, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lines {
-    /// The first session.
+    /// The first line.
     pub start: u32,
-    /// The one behind the last; `u32::MAX` to the end of the file.
+    /// One past the last line; `u32::MAX` for the end of the file.
     pub end: u32,
 }
 

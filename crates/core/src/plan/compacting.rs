@@ -106,7 +106,7 @@ fn joined(chunks: &[Range<usize>], n_last: usize) -> Vec<Range<usize>> {
 /// two than a view has room for (F-06).
 #[must_use]
 pub const fn refold(n_batches: usize, clip: Clip) -> Option<Range<usize>> {
-    /// How many batches a view may leave out before they are made one.
+    /// The number of batches that a view may omit before they are summarized into one.
     const BUFFER: usize = 2;
     if n_batches > clip.room() + BUFFER { Some(0..n_batches - clip.last as usize) } else { None }
 }

@@ -14,9 +14,9 @@ pub struct Handle {
     digits: String,
 }
 
-/// How many digits a handle has at least.
+/// The minimum number of digits of a handle.
 const N_DIGITS: usize = 5;
-/// How many a SHA-256 has.
+/// The number of hexadecimal digits of a SHA-256.
 const ALL_DIGITS: usize = 64;
 
 /// A text that does not look like a handle.
@@ -117,7 +117,7 @@ fn digit(digest: &[u8; 32], at: usize) -> u8 {
     if at.is_multiple_of(2) { byte >> 4 } else { byte & 0xf }
 }
 
-/// How many digits both start with; none where they have not even the letter in common.
+/// The number of leading digits in common; 0 if the letters differ.
 fn n_shared(left: &Full, right: &Full) -> usize {
     if left.0 != right.0 {
         return 0;

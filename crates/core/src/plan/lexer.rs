@@ -39,14 +39,14 @@ struct Lexer<'a> {
     commands: Vec<Command>,
     command: Command,
     word: Option<Word>,
-    /// Where the next word goes, if not to the command.
+    /// The role of the next word, if it is not part of the command.
     target: Option<Target>,
     /// The ends of here-documents whose texts start on the next line.
     heredocs: Vec<String>,
     is_plain: bool,
 }
 
-/// Where the word behind a redirection goes.
+/// The role of the word after a redirection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Target {
     Output,

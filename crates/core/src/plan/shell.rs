@@ -17,7 +17,7 @@ pub struct Command {
     pub words: Vec<Word>,
     /// The files that its output goes to.
     pub outputs: Vec<Word>,
-    /// What stands behind it.
+    /// The operator after it.
     pub join: Join,
 }
 
@@ -30,17 +30,17 @@ pub struct Word {
     pub is_literal: bool,
 }
 
-/// How a command is joined to the next.
+/// The operator between a command and the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Join {
-    /// There is none.
+    /// No operator.
     #[default]
     End,
     /// `&&`: the next runs where this one succeeds.
     And,
     /// `||`: the next runs where this one fails.
     Or,
-    /// `|`: the next reads what this one says, and its status stands for both.
+    /// `|`: the next reads the output of this one, and the status of both is that of the next.
     Pipe,
     /// `;` or a new line: the next runs whatever this one's status is.
     Then,

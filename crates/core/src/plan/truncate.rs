@@ -24,9 +24,9 @@ pub enum Opening {
 /// One message: an assistant message, or one user entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// What stays or goes as one: a message and all its tool results.
+    /// The unit that is kept or removed as a whole: a message and all its tool results.
     pub group: GroupIdx,
-    /// What it is as the first of a conversation.
+    /// Its suitability as the first message of a conversation.
     pub opening: Opening,
 }
 
