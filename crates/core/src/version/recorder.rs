@@ -1,4 +1,4 @@
-//! How a file is rendered, noted while it is written.
+//! Records the rendering of a file while it is written.
 
 use super::key::Sum;
 use super::{Address, Edit, Edits, Inserted, Layout, LineKey, StandIns, Step};
@@ -6,13 +6,13 @@ use ctxc_transcript::LineNo;
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::text::Digest;
 
-/// Takes note of what becomes of each line of a [`super::Base`], in order.
+/// Records the outcome of each line of a [`super::Base`], in order.
 #[derive(Debug)]
 pub struct Recorder {
     layout: Layout,
     /// The keys of the stored lines.
     keys: Vec<LineKey>,
-    /// What was purged, which does not come back with what is rendered.
+    /// Stand-ins for purged texts, so that rendered lines do not bring them back.
     stand_ins: StandIns,
     /// The bytes of splices with purged texts, and their masked forms.
     masks: Vec<(Vec<u8>, Vec<u8>)>,
@@ -22,10 +22,10 @@ pub struct Recorder {
     changed: Vec<(LineNo, Option<Digest>)>,
 }
 
-/// The recorded version and edits.
+/// The steps, sum and changed lines of a rendered file.
 #[derive(Debug)]
 pub struct Recorded {
-    /// How the file was rendered.
+    /// The steps that render the file.
     pub steps: Vec<Step>,
     /// The sum of its lines.
     pub sum: Sum,
@@ -36,7 +36,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Masks what was purged in `edits`, of which this is the result (N-12).
+    /// Masks purged texts in the `edits` that led to this rendering (N-12).
     pub fn mask(&self, edits: &mut Edits) {
         for edit in &mut edits.edits {
             if let Edit::Splice { splice, .. } = edit {
@@ -127,7 +127,7 @@ impl Recorder {
         self.steps.push(Step::Insert(from, line));
     }
 
-    /// All that was noted.
+    /// Ends the recording.
     #[must_use]
     pub fn finish(self) -> Recorded {
         Recorded { steps: self.steps, sum: self.sum, changed: self.changed, masks: self.masks }
