@@ -1,5 +1,5 @@
 //! The context gauge: the client takes the `usage` of the last assistant message as the size of its context, and
-//! would compact at once if that still told of what is gone (S-06).
+//! would compact at once if that still counted removed content (S-06).
 
 use std::io;
 
@@ -32,19 +32,19 @@ pub fn recorded_context(transcript: Transcript<'_>) -> io::Result<Option<Tokens>
     Ok(usage.map(|usage| Tokens(Usage::recorded(usage.of(bytes)).context())))
 }
 
-/// By how much the gauge moves.
+/// The change of the context usage.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::apply) struct Change {
-    /// What was saved, in tokens of the API; below zero where text was given back.
+    /// The saving in tokens of the API; negative if text was restored.
     pub(in crate::apply) saved: i64,
     /// The estimate of what is left, in tokens of the API.
     pub(in crate::apply) left: Tokens,
-    /// Whether the recorded figure tells of a head of the conversation that no resume will send.
+    /// Whether the recorded figure includes a head of the conversation that no resume will send.
     pub(in crate::apply) lost_head: bool,
 }
 
 impl Change {
-    /// What the gauge shall show, where `before` was recorded.
+    /// The context usage to write instead of the recorded `before`.
     fn after(&self, before: Tokens) -> Tokens {
         let after = Tokens(before.0.saturating_add_signed(-self.saved));
         let after = if self.lost_head { after.min(self.left) } else { after };
@@ -53,8 +53,8 @@ impl Change {
     }
 }
 
-/// Lowers the usage of the last live assistant message, on all its lines, by what was saved, or raises it by what was
-/// given back. `None` where no usage was recorded.
+/// Lowers the usage of the last active assistant message, on all its lines, by the tokens saved, or raises it by those
+/// restored. `None` where no usage was recorded.
 ///
 /// # Errors
 /// When the source cannot be read.
