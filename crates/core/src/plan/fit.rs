@@ -12,7 +12,7 @@ use std::collections::btree_map::Entry;
 pub struct Removable {
     /// The place of its entry in the chain.
     pub place: usize,
-    /// What removing it saves.
+    /// Saved by its removal.
     pub saved: u64,
     /// Why it may go.
     pub class: RemovableClass,
@@ -41,7 +41,7 @@ pub struct Need {
 pub struct FitChoice {
     /// Those that go, in the order of the items.
     pub chosen: Vec<usize>,
-    /// What they save, thinking included.
+    /// Saved by removing them, thinking included.
     pub saved: u64,
 }
 

@@ -161,7 +161,7 @@ pub struct PlannedCut {
 pub struct PlannedText {
     /// The line of the entry.
     pub line: u32,
-    /// The position of the tool result in the entry; null for other texts.
+    /// The position of the tool result in the entry; omitted for other texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<usize>,
     /// The size that it shall come down to, in `chars4` tokens.
