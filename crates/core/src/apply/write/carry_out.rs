@@ -150,10 +150,10 @@ pub struct OperationInfo<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// The operation.
+/// The files and figures of an operation that was carried out.
 #[derive(Debug)]
 pub struct CarriedOut {
-    /// Where the result is; nothing for a stream.
+    /// The path of the result; `None` for a stream.
     pub path: Option<PathBuf>,
     /// The copy of the source that was replaced in place.
     pub backup: Option<PathBuf>,

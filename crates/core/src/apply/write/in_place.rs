@@ -22,12 +22,12 @@ pub(super) enum Point {
     AfterSwap,
 }
 
-/// The operation.
+/// A file that was replaced in place.
 #[derive(Debug)]
 pub(super) struct Replaced {
     /// The file, its links followed.
     pub(super) path: PathBuf,
-    /// The old one, under its new name.
+    /// The old file, under its new name.
     pub(super) backup: PathBuf,
     /// How many lines were taken over that a client appended to the old one in the last moment.
     pub(super) n_late: u64,
