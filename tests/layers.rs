@@ -326,7 +326,7 @@ fn writes_files_elsewhere(source: &Source) -> Vec<String> {
         // The client's settings: a file that ctxc made goes when ctxc goes.
         "cli/client/settings.rs",
         // One line at the end of a file that the client goes on writing: no result takes its place.
-        "core/apply/compact/client.rs",
+        "core/apply/compact/take_up.rs",
     ];
     if source.is_in(&may_write) { Vec::new() } else { source.lines(|line| names_any(line, &words)) }
 }

@@ -12,7 +12,7 @@ use crate::report::cost::OperationCost;
 use crate::report::deposit::DepositSize;
 use crate::report::outcome::Outcome;
 use crate::report::size::counted;
-use crate::session::archives;
+use crate::session::archives::{self, is_among_projects};
 use crate::session::options::{Keep, Output, Rewriting};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply;
@@ -282,11 +282,6 @@ pub(crate) fn command_line() -> String {
 /// Says how the new session `id` at `path` is resumed, from another folder than its `project`, where that is given.
 pub(crate) fn say_resume(id: &str, path: &Path, project: Option<&str>, ui: &Ui) {
     ui.status(format_args!("resume    {}", resume_words(id, path, project)));
-}
-
-/// Whether the client, and a search by id, finds the session at `path`.
-pub(crate) fn is_among_projects(path: &Path) -> bool {
-    path.parent().and_then(Path::parent).is_some_and(|folder| folder.ends_with("projects"))
 }
 
 /// How the new session `id` at `path` is resumed, in words: the client looks for it in the `project` alone, which is given
