@@ -85,22 +85,28 @@ fn ac1_7_f_09_without_one_summary_there_is_none() {
 // F-09: nonsense is asked for again, and refused where nothing better comes.
 #[tokio::test(start_paused = true)]
 async fn f_09_nonsense_is_asked_for_again_and_then_refused() {
+    const POEM: &str = "Waves that roll, gulls that cry: such is the sea.";
     let lines = (1..8).map(|n| format!("See src/part{n}.rs, which takes {n}20 ms in `read_{n}`."));
     let text = lines.collect::<Vec<_>>().join("\n");
     let chunks = chunks(&[&[&text], &["And thank you."]]);
     let options = RunOptions { attempts: 3, ..RunOptions::AT_ONCE };
-    let poem = "Waves that roll, gulls that cry: such is the sea.";
-    let engine = Scripted::new([Ok(poem), Ok("HACKED"), Ok("src/part7.rs is slowest."), Ok("Thanks were given.")]);
+    // Only the replies of a model are judged so.
+    let model = |replies: &'static [&'static str]| {
+        let left = RefCell::new(replies.iter());
+        Slow::new(move |_, _| (1, Ok(reply(left.borrow_mut().next().expect("a reply")))))
+    };
+    let engine = model(&[POEM, "HACKED", "src/part7.rs is slowest.", "Thanks were given."]);
     let made = Runner::new(&engine, &options).summarize(&chunks, &wanted(""), go).await.unwrap();
     assert_eq!(made.summaries, ["src/part7.rs is slowest.", "Thanks were given."]);
 
-    let engine = Scripted::new([Ok(poem), Ok(poem), Ok(poem), Ok("never asked for")]);
+    let engine = model(&[POEM, POEM, POEM, "never asked for"]);
     let failure = Runner::new(&engine, &options).summarize(&chunks, &wanted(""), go).await.unwrap_err();
     assert!(
         matches!(&failure, SummaryError::Engine(0, error) if error.message.contains("nothing to do with its messages")),
         "{failure:?}"
     );
-    assert_eq!(engine.n_left(), 1);
+    assert_eq!(engine.asked.borrow().len(), 3);
+    assert_eq!(by(&Scripted::new([Ok(POEM)]), &[chunks[0].clone()], "").unwrap().summaries, [POEM]);
 }
 
 #[test]
