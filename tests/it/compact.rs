@@ -691,7 +691,7 @@ fn every_transcript_is_compacted_as_promised() {
         let stage = Stage::new().file("in.jsonl", &source);
         let run = stage.run(compact(&["--context-window", "25000", "--force", "--json", "-q"]));
         if run.code == Some(1) {
-            assert!(run.stderr.contains("as a transcript"), "{}", run.text);
+            assert!(run.stderr.contains("as a transcript") || run.stderr.contains("in.jsonl is empty"), "{}", run.text);
             return;
         }
         holds(&stage, &source, &run.ended(0).json(), "out.jsonl", &[]);
