@@ -1,8 +1,7 @@
-//! A limit of costs: no call starts that could pass it (G-02).
+//! A cost limit: no call starts that could exceed it (G-02).
 //!
-//! What a server says that a call did cost counts more than any table: where it charges more than was put aside,
-//! as much more is put aside for the calls to come. Under a limit the first call runs alone, so that its cost is known
-//! before there are many.
+//! The cost that a server reports overrides the price table: if it is higher than the reservation, later reservations
+//! grow by the same factor. Under a limit the first call runs alone, so that its cost is known before others start.
 
 use super::Usd;
 use ctxc_transcript::text::Tokens;
@@ -13,13 +12,13 @@ pub(crate) struct Budget {
     limit: Option<Usd>,
     spent: Usd,
     reserved: Usd,
-    /// How many calls are under way.
+    /// The number of calls under way.
     n_running: usize,
-    /// Whether what a call costs has been seen.
+    /// Whether a call has been settled, so that its actual cost is known.
     is_tried: bool,
-    /// The most that a call has cost, in millionths of what was put aside for it, where that is more.
+    /// The highest ratio of actual to expected maximum cost, in millionths, if a call has exceeded its maximum.
     overrun: Option<u64>,
-    /// The most that a call has cost that was held to be free.
+    /// The highest actual cost of a call whose expected maximum was zero.
     not_free: Usd,
 }
 
@@ -27,20 +26,20 @@ pub(crate) struct Budget {
 #[derive(Debug)]
 #[must_use = "what is put aside has to be settled"]
 pub(crate) struct Reservation {
-    /// What was taken for the most that it may cost.
+    /// The maximum cost by the price table.
     most: Usd,
-    /// What was put aside, by what calls have cost so far.
+    /// The amount reserved: `most`, corrected by the actual costs so far.
     aside: Usd,
 }
 
 impl Budget {
-    /// A budget with this limit; without one it only counts.
+    /// A budget with this limit; without a limit it only adds up costs.
     pub(crate) fn new(limit: Option<Usd>) -> Self {
         Self { limit, ..Self::default() }
     }
 
-    /// Puts aside the most that a call may cost, before it starts. `None` when the sum could pass the limit, or may not be known
-    /// yet; the call must not start before another is done.
+    /// Reserves the maximum cost of a call before it starts. `None` if the sum could exceed the limit, or if no actual cost is
+    /// known yet and a call is under way; the call must then wait until another one ends.
     pub(crate) fn reserve(&mut self, most: Usd) -> Option<Reservation> {
         let aside = match self.overrun {
             _ if most == Usd::ZERO => self.not_free,
@@ -59,8 +58,8 @@ impl Budget {
         Some(Reservation { most, aside })
     }
 
-    /// Takes what a call did cost. Without a measure, as after a timeout, it is taken to have cost its most: the server may
-    /// have worked on and charge it.
+    /// Replaces a reservation by the actual cost. If that is unknown, as after a timeout, the reserved amount counts as spent,
+    /// since the server may have finished the call and may charge it.
     #[expect(clippy::needless_pass_by_value, reason = "a reservation is used up")]
     pub(crate) fn settle(&mut self, reservation: Reservation, measured: Option<Usd>) {
         let Reservation { most, aside } = reservation;
@@ -74,7 +73,7 @@ impl Budget {
         }
     }
 
-    /// Gives back what was put aside for a call that was refused before any work, as with 401 or 429.
+    /// Cancels the reservation of a call that was refused before any work, as with 401 or 429.
     #[expect(clippy::needless_pass_by_value, reason = "a reservation is used up")]
     pub(crate) fn release(&mut self, reservation: Reservation) {
         self.end(reservation.aside);
@@ -112,7 +111,7 @@ mod tests {
         assert_eq!(budget.spent, usd("0.07"));
     }
 
-    // G-02: a limit of nothing allows what is free.
+    // G-02: a limit of zero allows free calls.
     #[test]
     fn a_limit_of_zero_allows_only_what_is_free() {
         let mut budget = Budget::new(Some(Usd::ZERO));
@@ -123,7 +122,7 @@ mod tests {
         assert!(Budget::new(None).reserve(usd("1000")).is_some());
     }
 
-    // a server that charges five times what the table says, or for what was held to be free.
+    // a server that charges five times the table's price, or charges for a model listed as free.
     #[test]
     fn x_05_what_a_server_charges_counts() {
         for most in ["0.01", "0"] {
@@ -146,7 +145,7 @@ mod tests {
     }
 
     proptest! {
-        // G-02: whatever calls cost below their most, the sum stays within the limit.
+        // G-02: if no call exceeds its maximum, the sum stays within the limit.
         #[test]
         fn the_sum_never_passes_the_limit(
             limit in 0_u32..2000,

@@ -1,4 +1,4 @@
-//! Reading any bytes as what a server sends, for a property test and a fuzz target.
+//! Parses arbitrary bytes as a server's response, for a property test and a fuzz target.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::client::reply_in;
 use crate::http::refusal::refusal_in;
 use ctxc_transcript::text::printable;
 
-/// Whether `bytes` can be read as a reply and as a refusal; what comes of a reply is not blank and can be shown.
+/// Whether every refusal read from `bytes` has a message, and a reply read from them is neither blank nor unprintable.
 #[must_use]
 pub fn reads_any_reply(bytes: &[u8]) -> bool {
     let refused = [400, 401, 404, 429, 500, 503].into_iter().filter_map(|code| StatusCode::from_u16(code).ok());

@@ -1,4 +1,4 @@
-//! Sends a request, and makes a reply or a failure of what comes back.
+//! Sends a request and turns the response into a reply or an error.
 
 use std::cell::Cell;
 
@@ -17,57 +17,56 @@ use crate::run::Kept;
 use crate::{Attempt, Call, Engine, EngineError, Fault, Inquiry, Reply, Replying, Request};
 use ctxc_transcript::text::{Tokens, without_controls};
 
-/// A text of more tokens goes to the large model.
+/// Texts of more tokens are sent to the large model.
 const LARGE: Tokens = Tokens(1000);
-/// No reply that is meant is longer.
+/// The longest response that is read, in bytes; no genuine one comes near it.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 
-/// The models that are asked.
+/// The models to use, by the size of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Models {
-    /// For most texts.
+    /// The model for texts of up to 1000 tokens.
     pub small: String,
-    /// For texts of more than 1000 tokens.
+    /// The model for longer texts.
     pub large: String,
 }
 
-/// Whom to ask.
+/// The server, key and models of a [`Chat`].
 #[derive(Clone, Debug)]
 pub struct ChatSettings {
     /// The server.
     pub endpoint: Endpoint,
-    /// Its key; a server on this machine may want none.
+    /// The API key; local servers may need none.
     pub key: Option<Key>,
-    /// The models.
+    /// The models to use.
     pub models: Models,
-    /// Tells the time, for servers that name a date.
+    /// The clock, to interpret a `Retry-After` that holds a date.
     pub now: fn() -> Timestamp,
 }
 
-/// A model behind a server.
+/// An engine that uses models on an OpenAI-compatible server.
 #[derive(Debug)]
 pub struct Chat {
     http: Http,
     models: Models,
-    /// What the server has been found to take.
+    /// The request parameters that the server has not refused so far.
     dialect: Cell<Dialect>,
 }
 
 impl Chat {
-    /// An engine that asks as `settings` say. Nothing is opened before the first request.
+    /// An engine with these settings. No connection is opened before the first request.
     #[must_use]
     pub fn new(settings: ChatSettings) -> Self {
         let ChatSettings { endpoint, key, models, now } = settings;
         Self { http: Http::new(endpoint, key, now), models, dialect: Cell::default() }
     }
 
-    /// The model for a text of this size.
     fn model(&self, size: Tokens) -> &str {
         let models = &self.models;
         if size > LARGE { &models.large } else { &models.small }
     }
 
-    /// Asks with `body`, and asks once more in other words where the server does not take a parameter.
+    /// Sends `body`, and sends it again without a parameter as often as the server refuses one that can be omitted.
     async fn ask<'b>(&self, body: impl Fn(Dialect) -> Body<'b>) -> Result<Reply, EngineError> {
         loop {
             let dialect = self.dialect.get();
@@ -98,7 +97,7 @@ impl Engine for Chat {
                 return Ok(Reply { text: without_controls(&text).into_owned(), usage });
             }
             let text = text.replace('\r', "");
-            // What is escaped in the JSON would reach the transcript, and terminals from there.
+            // Control characters escaped in the JSON would reach the transcript, and from there terminals.
             if without_controls(&text).len() < text.len() {
                 let reason = Kept::ControlCharacters;
                 return Err(EngineError { usage, ..EngineError::new(Fault::Poor(reason), reason.to_string()) });
@@ -115,7 +114,7 @@ impl Engine for Chat {
     }
 }
 
-/// The reply in the body of a success, which may hold a failure all the same.
+/// Parses the body of a successful response, which may contain an error nevertheless.
 pub(super) fn reply_in(body: &[u8]) -> Result<Reply, EngineError> {
     if is_web_page(body) {
         return Err(refusal::of_web_page());
@@ -127,11 +126,11 @@ pub(super) fn reply_in(body: &[u8]) -> Result<Reply, EngineError> {
     Ok(Reply { text, usage })
 }
 
-/// What the model wrote.
+/// The text of the first choice, or the error that the response contains.
 fn text_in(response: Response) -> Result<String, EngineError> {
     let mut choice = response.choices.unwrap_or_default().into_iter().next();
     if let Some(error) = response.error.or_else(|| choice.as_mut()?.error.take()) {
-        // What ends a run as a status ends it here too; all else may pass.
+        // An error that would end the run as an HTTP status ends it here too; all others are retried.
         let status = error.status.and_then(|status| StatusCode::from_u16(status).ok());
         let refused = status.map(|status| refusal::of_status(status, &error.message, None));
         let failed = || format!("the server failed on the way: {}", excerpt(&error.message));
@@ -154,7 +153,7 @@ fn text_in(response: Response) -> Result<String, EngineError> {
     }
     let no_text = || EngineError::new(Fault::BadReply, "the model wrote no JSON object with a text");
     let text = text_of(&content).ok_or_else(no_text)?;
-    // A transcript never gets an escape sequence or a separator of lines that a model wrote.
+    // No escape sequence or line separator from a model may reach a transcript.
     let text = without_controls(&text).into_owned();
     if text.trim().is_empty() { Err(blank()) } else { Ok(text) }
 }

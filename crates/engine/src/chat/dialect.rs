@@ -1,24 +1,24 @@
-//! What servers do not have in common: parameters that one of them refuses, and that a request can do without.
+//! Differences between servers: parameters that some refuse and that a request can omit.
 
-/// How a request is put.
+/// The variant of the request that a server accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Dialect {
-    /// How a JSON object is asked for.
+    /// The `response_format`.
     pub(super) form: Form,
-    /// Whether a temperature is set.
+    /// Whether `temperature` is set.
     pub(super) temperature: bool,
-    /// Whether the limit of the reply is called `max_completion_tokens`.
+    /// Whether the reply limit is sent as `max_completion_tokens` instead of `max_tokens`.
     pub(super) completion_limit: bool,
 }
 
-/// How a server is asked for a JSON object, by `response_format`.
+/// The strictness of `response_format`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// By its schema: a small model that is only asked for some object writes an empty one.
+    /// `json_schema`; small models return an empty object if only `json_object` is requested.
     Schema,
-    /// By its kind: the prompt alone says what is in it.
+    /// `json_object`; only the prompt describes its content.
     Object,
-    /// Not at all.
+    /// No `response_format`; the prompt alone asks for an object.
     Asked,
 }
 
@@ -29,7 +29,7 @@ impl Default for Dialect {
 }
 
 impl Form {
-    /// What is asked for where a server does not take this.
+    /// The next weaker form, for a server that refuses this one.
     const fn weaker(self) -> Option<Self> {
         match self {
             Self::Schema => Some(Self::Object),
@@ -40,8 +40,7 @@ impl Form {
 }
 
 impl Dialect {
-    /// The dialect without what a server refused with `message`; `None` where the message names nothing that this one
-    /// could do without.
+    /// The dialect without the parameter that the server's error `message` names; `None` if it names none that can be omitted.
     pub(super) fn without(self, message: &str) -> Option<Self> {
         let message = message.to_lowercase();
         let names = |words: &[&str]| words.iter().any(|word| message.contains(word));

@@ -1,8 +1,7 @@
 //! The engine `chat`: a model behind an OpenAI-compatible server, OpenRouter or any other.
 //!
-//! [`prompt`] and [`summary_prompt`] make the messages, [`wire`] the request and what the server sends back, [`reply`] takes the text out of
-//! what the model wrote, [`client`] asks by way of [`crate::http`]. How often is asked, when, and how many at once is for the
-//! runner to decide.
+//! [`prompt`] and [`summary_prompt`] build the messages, [`wire`] the request; [`client`] sends it by [`crate::http`], and
+//! [`reply`] extracts the text from the response. Retries, rate and concurrency are decided by the runner.
 
 #[cfg(any(test, feature = "fuzzing"))]
 mod any;

@@ -1,7 +1,7 @@
-//! What a model is told: the rules as the system's message, the passage as the user's, fenced as data.
+//! The prompt of a request: the rules as system message, the passage as user message, fenced as data.
 //!
-//! The words stand in files of their own, by version. A change of their sense is a new version, so that results which
-//! were cached under the old one are not taken for those of the new.
+//! The texts are in files, by version. A change of meaning needs a new version, so that results cached under the old one
+//! are not reused.
 
 use crate::language::{PieceKind, segment};
 use crate::run::Kept;
@@ -20,11 +20,11 @@ const TOOL: &str = include_str!("prompts/1/tool.md");
 const AGAIN: &str = include_str!("prompts/1/again.md");
 const FORM: &str = include_str!("prompts/1/form.md");
 
-/// Up to this part of its tokens a text is compressed heavily.
+/// Targets of at most this percentage of a text's tokens use the prompt for heavy compression.
 const HEAVY_PERCENT: u64 = 20;
-/// From this part of its bytes in lines of code a text is mostly code.
+/// A text is mostly code if lines of code are at least this percentage of its bytes.
 const CODE_PERCENT: usize = 40;
-/// How many characters of a text are looked at to tell.
+/// The number of characters of a text that are examined for code.
 const SAMPLE: usize = 8 * 1024;
 
 /// The two messages of a request.
@@ -37,7 +37,7 @@ pub(super) struct Prompt {
 impl Prompt {
     /// The messages that ask for `request`, with the reason why the last reply was refused.
     pub(super) fn of(request: &Request<'_>, refused: Option<Kept>) -> Self {
-        // Named after all that is fenced, so that nothing within it closes the fence.
+        // A digest of the fenced texts, so that nothing within them can close the fence.
         let texts = request.texts().collect::<Vec<_>>().join("\0");
         let digest = Digest::of(texts.as_bytes()).to_string();
         let tag = digest.get(..16).unwrap_or(&digest);
@@ -78,11 +78,11 @@ impl Prompt {
     }
 }
 
-/// What stands for a secret.
+/// An example of the placeholders of secrets, for the rules.
 const PLACEHOLDER: &str = "[SECRET-1]";
 
-/// The most tokens that a reply to `request` may have: half as much again as the target in tokens of a model, with room
-/// for the object around it, and more of it each time that the last reply was cut off or of no use.
+/// The `max_tokens` of a reply to `request`: 150 % of the target in model tokens, 50 % more with each further attempt up to
+/// the fourth, plus 64 tokens for the JSON object around the text.
 pub(super) fn max_tokens(request: &Request<'_>, attempt: Attempt) -> u64 {
     let dense: u64 = request.texts().map(dense_tokens).sum();
     let target = request.target().0.saturating_mul(dense).div_ceil(request.size().0.max(1));
@@ -90,14 +90,14 @@ pub(super) fn max_tokens(request: &Request<'_>, attempt: Attempt) -> u64 {
     target.saturating_mul(room).div_ceil(100) + 64
 }
 
-/// About as many tokens as models see in a text: one for each four letters of the Latin alphabet and for each character
-/// of another, as `chars4` does not count them.
+/// An estimate of a text's model tokens: one for four ASCII characters and one for every other character, which `chars4`
+/// counts as a quarter.
 fn dense_tokens(text: &str) -> u64 {
     let n_ascii = text.bytes().filter(u8::is_ascii).count();
     (n_ascii.div_ceil(4) + text.chars().count() - n_ascii) as u64
 }
 
-/// Whether `text` is mostly code, by its beginning.
+/// Whether the beginning of `text` is mostly code.
 fn is_code(text: &str) -> bool {
     let sample = text.char_indices().nth(SAMPLE).and_then(|(end, _)| text.get(..end)).unwrap_or(text);
     let (mut n_code, mut n_all) = (0, 0);

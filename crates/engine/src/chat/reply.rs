@@ -1,8 +1,8 @@
-//! What a model wrote, and the text in it: a JSON object with a string `text`.
+//! Extracts the text from a model's reply, a JSON object with a string `text`.
 
 use serde::Deserialize;
 
-/// Above this many braces that open no such object, a reply is none.
+/// The number of opening braces that are tried before a reply counts as invalid.
 const MOST_TRIES: usize = 200;
 
 #[derive(Deserialize)]
@@ -10,8 +10,8 @@ struct Written {
     text: String,
 }
 
-/// The string `text` of the JSON object in `content`: the object alone, in a fenced block, or after a preamble. What
-/// stands behind the object does not count. `None` where there is no such object.
+/// The string `text` of the first such JSON object in `content`: alone, in a fenced block, or after a preamble. Anything
+/// after the object is ignored. `None` if there is no such object.
 pub(super) fn text_of(content: &str) -> Option<String> {
     let opened = content.match_indices('{').map(|(at, _)| at);
     opened.take(MOST_TRIES).find_map(|at| {

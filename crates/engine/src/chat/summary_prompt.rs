@@ -1,7 +1,7 @@
-//! What a model is told that summarizes messages: the default, or the words of the user (F-11).
+//! The prompt for summaries: the default, or the user's own (F-11).
 //!
-//! What is filled in is filled in once: a message that holds `{messages}` stays as it is. The transcript is fenced as data
-//! either way.
+//! Placeholders are replaced once: a message that contains `{messages}` stays as it is. Both prompts fence the transcript as
+//! data.
 
 use super::prompt::Prompt;
 use crate::{Said, Summarize};
@@ -10,13 +10,13 @@ const RULES: &str = include_str!("prompts/1/summary.md");
 const OWN: &str = include_str!("prompts/1/summary-own.md");
 const FORM: &str = include_str!("prompts/1/summary-form.md");
 
-/// What stands for a summary where there is none yet.
+/// The value of `{existing_summary}` if there is no summary yet.
 const NO_SUMMARY: &str = "(no prior summary)";
-/// Models write more than they are allowed, so that they are told less, in percent.
+/// The percentage of the limit that the prompt states, since models tend to exceed it.
 const ALLOWED: u64 = 85;
 
 impl Prompt {
-    /// The messages that ask for `wanted`, with fences of this name.
+    /// The messages that request `wanted`, with `tag` in the names of the fences.
     pub(super) fn of_summarize(wanted: &Summarize<'_>, tag: &str) -> Self {
         let target = (wanted.limit.0.saturating_mul(ALLOWED) / 100).max(1);
         let (size, chars) = (target.to_string(), target.saturating_mul(4).to_string());
@@ -52,7 +52,7 @@ fn said(messages: &[Said], tag: &str) -> String {
     lines.collect::<Vec<_>>().join("\n\n")
 }
 
-/// `template` with the value of each name in braces, wherever it stands. Braces around anything else stay.
+/// Replaces each name in braces in `template` by its value. Braces around anything else stay.
 fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut filled = String::with_capacity(template.len());
     let mut rest = template;

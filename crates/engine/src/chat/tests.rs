@@ -1,4 +1,4 @@
-//! The engine against a server on this machine, and the whole of what it sends.
+//! The engine against a mock server on this machine, with its complete requests.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -154,7 +154,7 @@ async fn r_09_the_transcript_is_fenced_as_data() {
     "#);
 }
 
-// R-09: code and what tools print have words of their own.
+// R-09: code and tool output have prompts of their own.
 #[test]
 fn r_09_each_kind_of_text_has_its_prompt() {
     let system = |ask: &Request<'_>| Prompt::of(ask, None).system;
@@ -183,11 +183,11 @@ fn r_09_a_passage_cannot_leave_its_fence() {
 fn r_09_max_tokens_follow_from_the_target() {
     let of = |text: &str, target, attempt| max_tokens(&ask(text, target), Attempt::nth(attempt));
     assert_eq!([of(PROSE, 20, 1), of(PROSE, 40, 1), of(PROSE, 40, 2)], [94, 124, 144]);
-    // A character of these scripts is a token, where chars4 has four of them in one.
+    // A character of these scripts is one token, but a quarter of one by chars4.
     assert_eq!(of(&"漢".repeat(400), 35, 1), 64 + 35 * 4 * 3 / 2);
 }
 
-// R-06, 004 TC-09: more than 1000 tokens go to the large model.
+// R-06, 004 TC-09: texts of more than 1000 tokens are sent to the large model.
 #[test]
 fn tc_09_r_06_long_texts_go_to_the_large_model() {
     let chat = chat("http://127.0.0.1:9/v1");
@@ -212,7 +212,7 @@ async fn r_06_the_key_goes_into_its_header_and_nowhere_else() {
     assert!(!request.url.as_str().contains("planted"));
 }
 
-// R-03, R-04, R-08: what a server may send, what comes of it and what is said.
+// R-03, R-04, R-08: responses of a server, with the resulting reply or error message.
 #[tokio::test]
 async fn r_03_whatever_a_server_sends_is_a_reply_or_a_failure_that_says_what_to_do() {
     let fine = || body(r#"{"text": "Stale cache."}"#);
@@ -312,7 +312,7 @@ async fn a_parameter_that_is_refused_is_left_out_from_then_on() {
     assert_eq!(sent(&server).await.len(), 6);
 }
 
-// R-05: a reply that nobody waits for any more is not waited for by the connection either.
+// R-05: dropping the future closes the connection.
 #[tokio::test]
 async fn r_05_a_dropped_call_closes_its_connection() {
     use tokio::io::AsyncReadExt;
@@ -332,7 +332,7 @@ async fn r_05_a_dropped_call_closes_its_connection() {
     assert!(seen.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{seen}");
 }
 
-// Nobody listens: the message says where to look, and does not name what was sent.
+// No server listens: the message names the address, and nothing of the request.
 #[tokio::test]
 async fn a_server_that_is_not_there_is_said_so() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,4 +1,4 @@
-//! The request of the chat completions API, and what comes back.
+//! The request and response of the chat completions API.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ struct Message<'a> {
     content: &'a str,
 }
 
-/// What asks for an object with one string, `text`, and nothing else, in this form.
+/// The `response_format` for an object with the string `text` and nothing else.
 fn response_format(form: Form) -> Option<Value> {
     match form {
         Form::Schema => {
@@ -68,16 +68,16 @@ impl<'a> Body<'a> {
             ],
             max_tokens: limit(!dialect.completion_limit),
             max_completion_tokens: limit(dialect.completion_limit),
-            // The same question at no temperature would get the same useless reply again.
+            // At temperature 0 a repeated request would get the same useless reply again.
             temperature: dialect.temperature.then_some(if attempt <= 1 { 0.0 } else { 0.5 }),
             response_format: response_format(dialect.form),
-            // What a call costs is said by one server alone.
+            // Only OpenRouter reports the cost of a call.
             usage: endpoint.is_openrouter().then(|| json!({"include": true})),
         }
     }
 }
 
-/// What a server sends back, as far as it is looked at. Anything may be missing.
+/// The parts of a response that are read. Any of them may be missing.
 #[derive(Debug, Deserialize)]
 pub(super) struct Response {
     pub(super) error: Option<ErrorBody>,
@@ -93,7 +93,7 @@ pub(super) struct Choice {
     pub(super) error: Option<ErrorBody>,
 }
 
-/// What a model wrote.
+/// The message of a choice.
 #[derive(Debug, Deserialize)]
 pub(super) struct Written {
     pub(super) content: Option<String>,

@@ -1,4 +1,4 @@
-//! Asks a server for vectors, in the way of OpenAI's `/embeddings`.
+//! Requests vectors from a server by OpenAI's `/embeddings`.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -18,50 +18,50 @@ use crate::{EngineError, Fault, Usage};
 use ctxc_store::Vector;
 use ctxc_store::waiting::Waiting;
 
-/// Three calls for the same texts, each of which may take a minute.
+/// Up to three attempts for the same texts, of up to a minute each.
 const TERMS: RunOptions = RunOptions {
     attempts: 3,
     timeouts: Some(Timeouts { first: Duration::from_secs(60), step: Duration::ZERO }),
     ..RunOptions::AT_ONCE
 };
-/// A server that wants to be left alone is asked again after this at the latest, unless it wants none of it for long.
+/// The longest wait for a `Retry-After`, unless that exceeds [`MOST_PATIENCE`] and ends the run.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
-/// No reply that is meant is longer.
+/// The longest response that is read, in bytes; no genuine one comes near it.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Whom to ask, and for which model.
+/// The server and model of an [`Embedder`].
 #[derive(Clone, Debug)]
 pub struct EmbeddingServer {
     /// The server.
     pub endpoint: Endpoint,
-    /// Its key, where it wants one.
+    /// The API key, if the server needs one.
     pub key: Option<Key>,
-    /// The model.
+    /// The embedding model.
     pub model: String,
-    /// Tells the time, for servers that name a date.
+    /// The clock, to interpret a `Retry-After` that holds a date.
     pub now: fn() -> Timestamp,
 }
 
-/// Why there are no vectors. The message fits after "cannot".
+/// A failed request for vectors. The message fits after "cannot".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("get vectors from {host}: {detail}")]
 pub struct EmbedError {
-    /// Who was asked.
+    /// The host of the server.
     pub host: String,
-    /// What went wrong, without the key.
+    /// The cause, with the key masked.
     pub detail: String,
 }
 
 /// The vectors that a server returned.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Embedded {
-    /// A vector for each text, in their order; `None` where it has no direction.
+    /// One vector per text, in the order of the texts; `None` for a vector without a direction.
     pub vectors: Vec<Option<Vector>>,
-    /// What it took, where the server says so.
+    /// The usage, if the server reports it.
     pub usage: Option<Usage>,
 }
 
-/// A server that gives vectors. Nothing is opened before the first request.
+/// A client for an embedding server. No connection is opened before the first request.
 pub struct Embedder {
     http: Http,
     model: String,
@@ -88,10 +88,10 @@ struct Datum {
 }
 
 impl Embedder {
-    /// One that asks `server`.
+    /// A client for `server`.
     ///
     /// # Errors
-    /// When the system gives no runtime.
+    /// If the system cannot create the asynchronous runtime.
     pub fn new(server: EmbeddingServer) -> Result<Self, EmbedError> {
         let EmbeddingServer { endpoint, key, model, now } = server;
         let waiting =
@@ -99,16 +99,16 @@ impl Embedder {
         Ok(Self { http: Http::new(endpoint, key, now), model, waiting })
     }
 
-    /// The model that is asked.
+    /// The name of the embedding model.
     #[must_use]
     pub fn model(&self) -> &str {
         &self.model
     }
 
-    /// A vector for each of `texts`, which leave the machine as they are.
+    /// Requests a vector for each of `texts`, which are sent without redaction.
     ///
     /// # Errors
-    /// When the server does not answer, refuses, or answers with something else.
+    /// If the server does not answer, refuses, or returns no vectors for some of the texts.
     pub fn embed(&self, texts: &[String]) -> Result<Embedded, EmbedError> {
         let mut result = Err(EngineError::new(Fault::Permanent, "there was no reply"));
         self.waiting.wait(window(
@@ -134,13 +134,13 @@ impl Embedder {
     }
 }
 
-/// `error` with a wait that somebody who searches puts up with; one that ends the run stays.
+/// `error` with its wait limited to [`LONGEST_WAIT`], since a user is waiting; a wait that ends the run stays.
 fn impatient(error: EngineError) -> EngineError {
     let wait = error.retry_after.map(|wait| if wait > MOST_PATIENCE { wait } else { wait.min(LONGEST_WAIT) });
     EngineError { retry_after: wait, ..error }
 }
 
-/// The vectors in a reply, in the order of the texts.
+/// Parses the vectors of a response, in the order of the texts.
 fn read(body: &[u8], n_texts: usize) -> Result<Embedded, String> {
     let response: Response =
         serde_json::from_slice(body).map_err(|_| format!("the reply holds no vectors: {}", shown(body)))?;
@@ -161,7 +161,7 @@ fn read(body: &[u8], n_texts: usize) -> Result<Embedded, String> {
     Ok(Embedded { vectors: vectors.into_iter().map(|numbers| Vector::new(numbers?)).collect(), usage })
 }
 
-/// The beginning of a body.
+/// The beginning of a body, for an error message.
 fn shown(body: &[u8]) -> String {
     let text = excerpt(&String::from_utf8_lossy(body));
     if text.is_empty() { "nothing".to_owned() } else { text }

@@ -1,4 +1,4 @@
-//! Vectors for entries that have none yet.
+//! Adds vectors to archive entries that have none.
 
 use std::ops::ControlFlow;
 
@@ -7,29 +7,29 @@ use crate::redact::Redactor;
 use ctxc_store::{Archive, ArchiveError, DocumentId, Entry, Hit, Vector};
 use ctxc_transcript::text::{Tokens, chars4};
 
-/// How many texts go into one request.
+/// The number of texts per request.
 const AT_A_TIME: usize = 64;
 
-/// How much of an entry is sent, in characters: some 1,500 tokens, which every model takes. What an entry is about stands
-/// at its beginning most often.
+/// The number of characters of an entry that are sent: some 1,500 tokens, which all models accept. The beginning of an entry
+/// usually shows its subject.
 const LONGEST: usize = 6000;
 
-/// The texts that were sent, and the result.
+/// The totals of [`embed_missing`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Entries that have a vector now.
+    /// The number of entries that were sent and saved.
     pub entries: u64,
-    /// The tokens of what was sent: those that the server counted, where it says so, else an estimate.
+    /// The tokens of the texts: as the server counted them if it reports that, else estimated.
     pub tokens: Tokens,
 }
 
-/// Why entries have no vectors.
+/// A failure to add vectors.
 #[derive(Debug, thiserror::Error)]
 pub enum MissingError {
-    /// The server gave none.
+    /// The server returned none.
     #[error(transparent)]
     Server(#[from] EmbedError),
-    /// The archive took none.
+    /// The archive could not save them.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
 }
@@ -37,16 +37,16 @@ pub enum MissingError {
 /// The part of a text that is sent: its beginning, without the secrets that `redactor` finds.
 #[must_use]
 pub fn sendable(text: &str, redactor: Option<&mut Redactor>) -> String {
-    // Secrets are looked for in all of it: one that is cut off would look like none.
+    // Redaction comes before the cut: a secret that is cut off might not be recognized.
     let text = redactor.map_or_else(|| text.to_owned(), |redactor| redactor.redact(text).text);
     text.chars().take(LONGEST).collect()
 }
 
-/// Asks for a vector of each of `entries` and keeps it, a request at a time. `progress` is told how many are done, and
-/// may end it; what was kept by then stays.
+/// Requests a vector for each of `entries` and commits after each request. `progress` receives the number of finished
+/// entries and may stop; vectors saved by then stay.
 ///
 /// # Errors
-/// When the server or the archive fails; what was kept by then stays.
+/// If the server or the archive fails; vectors saved by then stay.
 pub fn embed_missing(
     archive: &mut dyn Archive,
     embedder: &Embedder,
@@ -70,18 +70,18 @@ pub fn embed_missing(
     Ok(sent)
 }
 
-/// The vector of what is looked for; `None` where it has no direction.
+/// The vector of a search query; `None` if it has no direction.
 ///
 /// # Errors
-/// When the server fails.
+/// If the server fails.
 pub fn embed_query(embedder: &Embedder, text: String) -> Result<Option<Vector>, EmbedError> {
     Ok(embedder.embed(&[text])?.vectors.pop().flatten())
 }
 
-/// The entries as they are sent, with what names them.
+/// The texts of `entries` as they are sent, redacted and shortened, each with its id.
 #[must_use]
 pub fn prepared(entries: Vec<Hit>, mut redactor: Option<&mut Redactor>) -> Vec<(DocumentId, String)> {
-    // A secret that a rule finds in one is replaced in all.
+    // A secret found in one entry is replaced in all of them.
     if let Some(redactor) = &mut redactor {
         for entry in &entries {
             redactor.learn(&entry.document.text);

@@ -1,16 +1,16 @@
-//! What every OpenAI-compatible server may put into a reply: an error, and what the call took.
+//! Parts common to the responses of all OpenAI-compatible servers: error and usage.
 
 use serde::Deserialize;
 
 use crate::{Usage, Usd};
 use ctxc_transcript::text::Tokens;
 
-/// An error as servers put it: an object, or its message alone.
+/// An error as servers report it: an object, or its message alone.
 #[derive(Debug, Deserialize)]
 #[serde(from = "serde_json::Value")]
 pub(crate) struct ErrorBody {
     pub(crate) message: String,
-    /// A status of HTTP, where the code is one.
+    /// The error's code, if it is an HTTP status of 400 to 599.
     pub(crate) status: Option<u16>,
 }
 
@@ -25,8 +25,8 @@ impl From<serde_json::Value> for ErrorBody {
     }
 }
 
-/// `usage` of a reply: what the call took. Anything may be missing, and what is no count counts as missing: a reply that was
-/// paid for is not thrown away for it.
+/// The `usage` of a response. Missing and malformed counts are zero, so that a reply that was paid for is not discarded
+/// because of them.
 #[derive(Debug, Deserialize)]
 #[serde(from = "serde_json::Value")]
 pub(crate) struct UsageBody(pub(crate) Usage);
@@ -50,7 +50,7 @@ impl From<serde_json::Value> for UsageBody {
     }
 }
 
-/// A reply that is a failure, as far as it is looked at.
+/// The parts of an error response that are read.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Failure {
     pub(crate) error: Option<ErrorBody>,

@@ -1,4 +1,4 @@
-//! The one client for servers: sends a request, and makes bytes or a failure of what comes back.
+//! The HTTP client for all servers: sends a request and returns the body or an error.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -14,30 +14,29 @@ use super::refusal::{self, refusal_in};
 use super::retry_after::retry_after;
 use crate::{EngineError, Fault};
 
-/// How long a connection may take.
+/// The timeout for opening a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// An OpenAI-compatible server. Nothing is opened before the first request.
+/// An OpenAI-compatible server. No connection is opened before the first request.
 #[derive(Debug)]
 pub(crate) struct Http {
     pub(crate) endpoint: Endpoint,
     key: Option<Key>,
-    /// Tells the time, for servers that name a date.
+    /// The clock, to interpret a `Retry-After` that holds a date.
     now: fn() -> Timestamp,
-    /// Made for the first request: it reads the certificates of the system.
+    /// Created at the first request, since it reads the certificates of the system.
     client: OnceLock<Client>,
 }
 
 impl Http {
-    /// The server at `endpoint`.
     pub(crate) const fn new(endpoint: Endpoint, key: Option<Key>, now: fn() -> Timestamp) -> Self {
         Self { endpoint, key, now, client: OnceLock::new() }
     }
 
-    /// Sends `body` as JSON to `path` below the base URL, and returns the body of a success, of at most `most_bytes`.
+    /// Sends `body` as JSON to `path` below the base URL, and returns the body of a successful response.
     ///
     /// # Errors
-    /// When the server cannot be reached, refuses, or sends more. The key is in no message.
+    /// If the server cannot be reached, refuses, or sends more than `most_bytes`. No message contains the key.
     pub(crate) async fn post(
         &self,
         path: &str,
@@ -74,7 +73,7 @@ impl Http {
         Ok(self.client.get_or_init(|| client))
     }
 
-    /// The failure without the key, which a server may repeat.
+    /// The error with the key masked, since a server may repeat it.
     pub(crate) fn hidden(&self, error: EngineError) -> EngineError {
         match &self.key {
             Some(key) => EngineError { message: key.hide(&error.message), ..error },
@@ -91,16 +90,16 @@ fn build(endpoint: &Endpoint, key: Option<&Key>) -> reqwest::Result<Client> {
     if let Some(value) = key.and_then(Key::header) {
         headers.insert(AUTHORIZATION, value);
     }
-    // Who asks sets the limit of the whole call.
+    // The caller sets the timeout of the whole call.
     let client = Client::builder()
         .user_agent(concat!("ctxc/", env!("CARGO_PKG_VERSION")))
         .default_headers(headers)
         .connect_timeout(CONNECT)
         .tcp_keepalive(Duration::from_secs(30))
         .redirect(redirect::Policy::none());
-    // What is for this machine does not go by way of another.
+    // Requests to this machine bypass proxies.
     let client = if endpoint.is_loopback() { client.no_proxy() } else { client };
-    // Nor does it need the certificates of a system that may have none.
+    // Without TLS no system certificates are needed; some systems have none.
     let client = if endpoint.is_encrypted() { client } else { client.tls_certs_only([]) };
     client.build()
 }

@@ -1,4 +1,4 @@
-//! Where a server is.
+//! The base URL of a server.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,19 +9,19 @@ use reqwest::Url;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint(Url);
 
-/// Why a text is no base URL.
+/// The reason why a text is not a base URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnEndpoint {
-    /// It is no URL of the web.
+    /// It is not an HTTP URL without query and fragment.
     #[error("parse the base URL {0:?}: expected https://HOST/v1")]
     Form(String),
-    /// It has a user or a password in it, which is not repeated here.
+    /// It contains a user or a password, which the message must not repeat.
     #[error("use the base URL: it contains a user or a password")]
     Credentials,
 }
 
 impl Endpoint {
-    /// The server that is asked where nobody names one.
+    /// The base URL that is used if none is configured.
     pub const DEFAULT: &'static str = "https://openrouter.ai/api/v1";
 
     /// The URL of `path` below this one.
@@ -32,14 +32,14 @@ impl Endpoint {
         url
     }
 
-    /// The host, with its port where that is named.
+    /// The host, with its port if the URL names one.
     #[must_use]
     pub fn host(&self) -> String {
         let host = self.0.host_str().unwrap_or_default();
         self.0.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
     }
 
-    /// Whether it is this machine, so that nothing leaves it.
+    /// Whether the host is this machine, so that no data leaves it.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
         let host = self.0.host_str().unwrap_or_default();
@@ -59,7 +59,7 @@ impl Endpoint {
         self.0.scheme() == "https"
     }
 
-    /// Whether others on the way can read what is sent.
+    /// Whether requests cross a network unencrypted.
     #[must_use]
     pub fn is_in_the_clear(&self) -> bool {
         !self.is_encrypted() && !self.is_loopback()
@@ -69,7 +69,7 @@ impl Endpoint {
 impl FromStr for Endpoint {
     type Err = NotAnEndpoint;
 
-    /// Reads a base URL; that of the method itself is taken too.
+    /// Parses a base URL; a trailing `/chat/completions` is removed.
     fn from_str(text: &str) -> Result<Self, NotAnEndpoint> {
         let text = text.trim();
         let wrong = || NotAnEndpoint::Form(text.to_owned());

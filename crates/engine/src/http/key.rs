@@ -1,15 +1,15 @@
-//! The key of a server. It shows nowhere but in the header that carries it.
+//! The API key of a server. It appears only in the `Authorization` header.
 
 use std::fmt;
 use std::str::FromStr;
 
 use reqwest::header::HeaderValue;
 
-/// A key that prints as `[key]`.
+/// An API key. `Debug` and `Display` print `[key]`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(String);
 
-/// A key that no header can carry.
+/// The error for a key that cannot be sent in a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the API key is empty or has invalid characters")]
 pub struct NotAKey;
@@ -25,16 +25,16 @@ impl FromStr for Key {
 }
 
 impl Key {
-    /// The header `Authorization`; `None` never, for a key has been read as one.
+    /// The value of the `Authorization` header; never `None`, since parsing admits only printable ASCII.
     pub(super) fn header(&self) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(&format!("Bearer {}", self.0)).ok()?;
         value.set_sensitive(true);
         Some(value)
     }
 
-    /// `text` without the key: a server may repeat it in what it says of it.
+    /// `text` with the key masked, since a server may repeat it in an error message.
     pub(super) fn hide(&self, text: &str) -> String {
-        // A key of a few letters is one that stands for none, as local servers take it.
+        // Very short keys are dummies for local servers; masking them would garble messages.
         if self.0.len() < 6 { text.to_owned() } else { text.replace(&self.0, "[key]") }
     }
 }

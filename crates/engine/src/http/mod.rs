@@ -1,5 +1,5 @@
-//! Servers in the way of OpenAI: where they are, what a key is, how they are asked, and what a failure means. How often is
-//! asked, and how many at once, is for the callers to decide.
+//! OpenAI-compatible servers: addresses, keys, requests, and the meaning of failures. Callers decide on retries and
+//! concurrency.
 
 pub(crate) mod body;
 pub(crate) mod client;

@@ -1,4 +1,4 @@
-//! What a failure of a call means, in words for a person, whether asking again may help, and what else may.
+//! Classifies failed calls: a message for people, whether a retry may help, and the setting to check.
 
 use std::time::Duration;
 
@@ -8,16 +8,15 @@ use super::body::Failure;
 use crate::{EngineError, Fault, Remedy};
 use ctxc_transcript::text::on_one_line;
 
-/// How much of what a server says is passed on.
+/// The longest excerpt of a server's message, in characters.
 const MOST_CHARS: usize = 300;
 
-/// The failure of a reply with this status, which is none of success. `message` is what the server said, `waits`
-/// when it wants to be asked again, where it said so.
+/// The error for an unsuccessful status. `message` is the server's own, `wait` the time of its `Retry-After`.
 pub(crate) fn of_status(status: StatusCode, message: &str, wait: Option<Duration>) -> EngineError {
     let said = if message.is_empty() { String::new() } else { format!(": {}", excerpt(message)) };
     let is_bad_form = BAD_FORM.iter().any(|words| message.contains(words));
     let (fault, words, remedy) = match status.as_u16() {
-        // A redirect is not followed: the transcript goes where the user said, and nowhere else.
+        // Redirects are not followed, so that the transcript is sent only to the server that the user chose.
         300..=399 => (Fault::Fatal, "the server sends the request elsewhere", Some(Remedy::Address)),
         400 => (Fault::Permanent, "the server refuses the request", Some(Remedy::Model)),
         401 => (Fault::Fatal, "the server refuses the key", Some(Remedy::Key)),
@@ -39,18 +38,17 @@ pub(crate) fn of_status(status: StatusCode, message: &str, wait: Option<Duration
     EngineError { remedy, retry_after: wait, ..error }
 }
 
-/// What llama.cpp says, with a status of 500, of a reply that it cannot read by the schema that was asked for: most often one
-/// that was cut off.
+/// llama.cpp's messages, with status 500, for a reply that does not match the requested schema, most often because it was
+/// cut off.
 const BAD_FORM: [&str; 2] = ["does not match the expected", "Failed to parse input at pos"];
 
-/// The failure of a reply that is a web page: something on the way, such as a login or a page of maintenance, may be gone
-/// soon.
+/// The error for a response that is a web page, such as a login or maintenance page; it may be temporary.
 pub(crate) fn of_web_page() -> EngineError {
     let error = EngineError::new(Fault::Trouble, "the server answers with a web page");
     EngineError { remedy: Some(Remedy::Address), ..error }
 }
 
-/// The failure in the body of anything else.
+/// The error for an unsuccessful response with this body.
 pub(crate) fn refusal_in(status: StatusCode, wait: Option<Duration>, body: &[u8]) -> EngineError {
     let failure: Failure = serde_json::from_slice(body).unwrap_or_default();
     let text = String::from_utf8_lossy(body);
@@ -62,14 +60,14 @@ pub(crate) fn refusal_in(status: StatusCode, wait: Option<Duration>, body: &[u8]
     EngineError { usage: failure.usage.map(|usage| usage.0), ..of_status(status, message, wait) }
 }
 
-/// Whether a body is a page for a browser.
+/// Whether a body looks like HTML.
 pub(crate) fn is_web_page(body: &[u8]) -> bool {
     body.trim_ascii_start().first() == Some(&b'<')
 }
 
-/// The failure of a call that came to no reply. Its text names the causes and no part of the request.
+/// The error for a call without a response. Its message lists the causes, and nothing of the request.
 pub(crate) fn of_network(error: reqwest::Error) -> EngineError {
-    // What is in the URL is known, and may not be for everybody's eyes.
+    // The URL may be confidential, and the user knows it anyway.
     let error = error.without_url();
     let mut causes = Vec::new();
     let mut cause: Option<&dyn std::error::Error> = Some(&error);
@@ -90,7 +88,7 @@ pub(crate) fn of_network(error: reqwest::Error) -> EngineError {
     EngineError { remedy, ..EngineError::new(fault, format!("{words} ({})", excerpt(&text))) }
 }
 
-/// The beginning of what a server said, on one line.
+/// The beginning of a server's message, on one line.
 pub(crate) fn excerpt(text: &str) -> String {
     let words = on_one_line(text);
     match words.char_indices().nth(MOST_CHARS) {

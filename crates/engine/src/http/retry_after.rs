@@ -1,12 +1,12 @@
-//! `Retry-After`: how long a server wants to be left alone.
+//! The `Retry-After` header.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 
-/// The time that the header's `value` asks for at `now`: a number of seconds, or a date, for which a date that is over
-/// asks for none. `None` where it is neither.
+/// The wait that the header's `value` requests at `now`: a number of seconds, or the time until a date, zero for a past one.
+/// `None` if it is neither.
 pub(super) fn retry_after(value: &str, now: Timestamp) -> Option<Duration> {
     let value = value.trim();
     // Some servers send a fraction.

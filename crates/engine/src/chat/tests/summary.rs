@@ -1,4 +1,4 @@
-//! The whole of what is sent for a summary.
+//! The complete request for a summary.
 
 use insta::assert_snapshot;
 use wiremock::matchers::method;
