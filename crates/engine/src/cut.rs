@@ -1,10 +1,10 @@
-//! A summary brought down to its limit, whoever wrote it (H-04).
+//! Shortens a summary to its limit (H-04).
 
 use super::Summarize;
 use super::extract::{summarize, within};
 use ctxc_transcript::text::{Tokens, chars4};
 
-/// `summary` in at most `limit` tokens: as it is, or the pieces of it that say the most, in their order.
+/// `summary` in at most `limit` tokens: unchanged if it fits, else its most informative pieces, in order.
 #[must_use]
 pub fn cut(summary: &str, limit: Tokens) -> String {
     if chars4(summary) <= limit {

@@ -1,25 +1,25 @@
-//! What is kept of a tool result when it goes: the few things that a reader would miss most (P-12).
+//! Digests of removed tool results: the few things that a reader would miss most (P-12).
 //!
-//! What came of the call stands first ([`super::outcome`]). Of numbered source these are the lines and what they define, of a listing how many lines it has and the files, of
-//! all else the pieces that `extract` picks: errors, counts, paths.
+//! The outcome of the call comes first ([`super::outcome`]). It is followed by the line range and definitions of numbered
+//! source, the number of lines and the files of a listing, else by the pieces that `extract` picks: errors, counts, paths.
 
 use super::extract::within;
 use super::outcome::{is_done, once_each, outcome};
 use crate::language::without_envelopes;
 use ctxc_transcript::text::{Tokens, chars4, grouped, without_colors};
 
-/// What stands for the rest of a line.
+/// The mark for the omitted rest of a line.
 const MORE_OF_LINE: &str = "[...]";
-/// The most tokens for the outcome of a call that lines of it follow.
+/// The limit of the outcome, in tokens, if lines of the result follow.
 const MOST_OUTCOME: u64 = 40;
-/// The least room, in tokens, for the beginning of a line.
+/// The least room, in tokens, in which a line is cut instead of omitted.
 const LEAST_PART: u64 = 6;
-/// The least room, in tokens, for more than the outcome.
+/// The least room, in tokens, in which other lines follow the outcome.
 const LEAST_REST: u64 = 12;
-/// What stands for the rest of a list.
+/// The mark for the omitted rest of a list.
 const MORE: &str = ", …";
 
-/// A digest of `text` of at most `limit` tokens. Empty where nothing can be told in so few.
+/// A digest of `text` of at most `limit` tokens; empty if nothing useful fits.
 #[must_use]
 pub fn digest(text: &str, limit: Tokens) -> String {
     if limit == Tokens::ZERO {
@@ -40,8 +40,8 @@ pub fn digest(text: &str, limit: Tokens) -> String {
     if parts.is_empty() { within(&text, limit) } else { joined(&parts, &text, limit) }
 }
 
-/// A digest of `text`, a result, of at most `limit` tokens: the outcome of the call, and the lines that `kept` picks in so many
-/// characters.
+/// A digest of the tool result `text` of at most `limit` tokens: the outcome of the call, and the lines that `kept` selects
+/// from the lines and the number of characters that are left.
 #[must_use]
 pub fn digest_of_result(
     text: &str,
@@ -51,7 +51,7 @@ pub fn digest_of_result(
     let text = without_colors(&without_envelopes(text));
     let mut lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let head = if is_done(&text) {
-        // The first line says so; others show the file.
+        // The first line reports the success; the others show the file.
         lines.drain(..1);
         "ok".to_owned()
     } else if let Some(source) = Source::of(&lines) {
@@ -72,8 +72,8 @@ pub fn digest_of_result(
     digest
 }
 
-/// As many of `parts` as fit, one a line, the last of them cut at the end; then what else of `text` says most, where there
-/// is room for it.
+/// As many of `parts` as fit, one per line, the last one possibly cut; then the most informative other lines of `text` if
+/// there is room.
 fn joined(parts: &[String], text: &str, limit: Tokens) -> String {
     let mut told = String::new();
     for part in parts {
@@ -101,7 +101,7 @@ fn joined(parts: &[String], text: &str, limit: Tokens) -> String {
     if rest.is_empty() { told } else { format!("{told}\n{rest}") }
 }
 
-/// The beginning of `line` up to the last word that ends within `units` UTF-16 units.
+/// The beginning of `line` in at most `units` UTF-16 units, cut between words unless that would lose half of it.
 fn cut_at_word(line: &str, units: u64) -> &str {
     let mut left = units;
     let mut end = 0;
@@ -118,7 +118,7 @@ fn cut_at_word(line: &str, units: u64) -> &str {
     line.get(..end).unwrap_or_default()
 }
 
-/// `head` and as many of `names` as fit, a comma between them; `None` where not even the head does.
+/// `head` and as many of `names` as fit, separated by commas; `None` if not even the head fits.
 fn listed(head: &str, names: &[&str], limit: Tokens) -> Option<String> {
     let fits = |text: &str| chars4(text) <= limit;
     let mut text = head.to_owned();
@@ -134,7 +134,7 @@ fn listed(head: &str, names: &[&str], limit: Tokens) -> Option<String> {
     Some(text).filter(|text| fits(text))
 }
 
-/// Lines of a file with their numbers before them, as clients show them.
+/// Numbered lines of a file, as the client shows them.
 struct Source<'t> {
     first: &'t str,
     last: &'t str,
@@ -156,7 +156,7 @@ impl<'t> Source<'t> {
     fn digest(&self, limit: Tokens) -> String {
         let head = self.head();
         let mut names: Vec<&str> = once_each(self.lines.iter().filter_map(|line| defined(line))).collect();
-        // In source a line with a hash in front is a comment; where nothing is defined it is a heading.
+        // A line that starts with `#` is a comment in source, but a heading in a file without definitions.
         if names.is_empty() {
             names = once_each(self.lines.iter().filter_map(|line| heading(line))).collect();
         }
@@ -167,7 +167,7 @@ impl<'t> Source<'t> {
     }
 }
 
-/// The number before a line, and the line.
+/// The number that precedes a line, and the line.
 fn numbered(line: &str) -> Option<(&str, &str)> {
     let (number, rest) = line.split_once(['→', '\t'])?;
     let number = number.trim();
@@ -175,24 +175,24 @@ fn numbered(line: &str) -> Option<(&str, &str)> {
     is_number.then_some((number, rest))
 }
 
-/// What stands before the word that says what is defined.
+/// Words that may precede the keyword of a definition.
 const MODIFIERS: [&str; 16] = [
     "pub", "pub(crate)", "pub(super)", "export", "default", "async", "public", "private", "protected", "static",
     "final", "abstract", "unsafe", "const", "declare", "override",
 ];
-/// The words that say what is defined.
+/// Keywords of definitions.
 const DEFINERS: [&str; 15] = [
     "fn", "func", "function", "def", "class", "struct", "enum", "trait", "interface", "type", "module", "mod", "impl",
     "namespace", "record",
 ];
 
-/// The heading that a line is, without what follows its first words: `## Install`.
+/// The line if it is a heading, such as `## Install`, cut to 60 characters.
 fn heading(line: &str) -> Option<&str> {
     let is_heading = line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
     is_heading.then(|| line.char_indices().nth(60).map_or(line, |(at, _)| line.get(..at).unwrap_or(line)).trim_end())
 }
 
-/// What a line of source defines: `func GetByAgentType`.
+/// The definition in a line of source, such as `func GetByAgentType`.
 fn defined(line: &str) -> Option<&str> {
     let mut rest = line.trim();
     let definer = loop {
@@ -206,7 +206,7 @@ fn defined(line: &str) -> Option<&str> {
         rest = behind.trim_start();
     };
     let (word, name) = definer.split_once(' ')?;
-    // The receiver of a method stands in brackets before its name.
+    // The receiver of a Go method is in brackets before its name.
     let receiver = if name.starts_with('(') { name.find(')').map_or(0, |at| at + 1) } else { 0 };
     let is_end = |c: char| !(c.is_alphanumeric() || "_ <>:$.&'".contains(c));
     let name_len = name.get(receiver..)?.find(is_end).unwrap_or(name.len() - receiver);
@@ -215,7 +215,7 @@ fn defined(line: &str) -> Option<&str> {
     (found.len() > word.len() + 1).then_some(found)
 }
 
-/// How many lines, in how many files, and which; `None` where most lines name no file.
+/// The counts of lines and files as a heading, and the files; `None` if fewer than 80 % of the lines name a file.
 fn listing<'t>(lines: &[&'t str]) -> Option<(String, Vec<&'t str>)> {
     let mut files: Vec<&str> = Vec::new();
     let mut n_named = 0;
@@ -245,19 +245,19 @@ fn listing<'t>(lines: &[&'t str]) -> Option<(String, Vec<&'t str>)> {
     Some((head, inside))
 }
 
-/// The file that a line of a listing names: alone, or before the number and the text of a match.
+/// The file that a line of a listing names: alone, or before the line number and text of a match.
 fn named(line: &str) -> Option<&str> {
     let line = line.trim();
     let is_path = |file: &&str| {
         (file.contains('/') || file.contains('.')) && !file.contains(char::is_whitespace) && !file.starts_with("http")
     };
-    // Lines around a match have dashes where the match has colons.
+    // Context lines of a match have dashes instead of colons.
     let dash = line.match_indices('-').map(|(at, _)| at).find(|at| is_line_number(line.get(at + 1..)));
     let before = |at: Option<usize>| at.and_then(|at| line.get(..at)).filter(is_path);
     before(line.find(':')).or_else(|| before(dash)).or_else(|| Some(line).filter(is_path))
 }
 
-/// Whether both name one file, one of them perhaps from the root.
+/// Whether both paths name the same file, one of them possibly relative.
 fn are_same(left: &str, right: &str) -> bool {
     let (long, short) = if left.len() >= right.len() { (left, right) } else { (right, left) };
     long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
@@ -268,7 +268,7 @@ fn is_line_number(rest: Option<&str>) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The folder that all files lie in, with the slash behind it.
+/// The common folder of all files, with its final slash; empty if there is none.
 fn shared_folder<'t>(files: &[&'t str]) -> &'t str {
     let Some((first, rest)) = files.split_first() else { return "" };
     let mut len = first.rfind('/').map_or(0, |at| at + 1);

@@ -1,69 +1,69 @@
-//! Why an engine has no reply.
+//! Errors of engines.
 
 use std::time::Duration;
 
 use super::Usage;
 use crate::run::Kept;
 
-/// Why an engine has no reply.
+/// The reason why an engine has no reply.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct EngineError {
-    /// What kind of failure it is, by which the caller goes on.
+    /// The kind of failure, which decides on retries.
     pub fault: Fault,
-    /// What happened, for a person: a sentence without a full stop.
+    /// The message for people: a sentence without a full stop.
     pub message: String,
-    /// What a person can do about it, where that is known.
+    /// The setting to check, if known.
     pub remedy: Option<Remedy>,
-    /// How long the server wants to be left alone.
+    /// The wait that the server requested.
     pub retry_after: Option<Duration>,
-    /// What the failed call took all the same, where that was said.
+    /// The usage of the failed call, if the server reported it.
     pub usage: Option<Usage>,
 }
 
 /// Kinds of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The network or the server has trouble, which may be over soon.
+    /// The network or the server has a problem that may be temporary.
     Trouble,
-    /// The server turned the call away, for there are too many.
+    /// The server refused the call because of a rate or credit limit.
     Limited,
-    /// The connection broke after the request was sent; the server may count the call.
+    /// The connection broke after the request was sent; the server may charge the call.
     Broken,
-    /// There was no reply in time; the server may count the call.
+    /// The call timed out; the server may charge it.
     Timeout,
-    /// There was a reply, and it cannot be used; the next may be better.
+    /// The reply is unusable; another one may be better.
     BadReply,
-    /// The reply was blank; the next may not be.
+    /// The reply was blank; another one may not be.
     Blank,
-    /// There was a reply, and it is poor: asked for once more with the reason, it may be better (K-06).
+    /// The reply is poor; the request is repeated once, with the reason (K-06).
     Poor(Kept),
     /// The reply was poor twice.
     PoorTwice(Kept),
-    /// This text will not get a reply, however often it is asked for.
+    /// Retries of this request cannot succeed.
     Permanent,
-    /// No text will get one: the key, the credit or the address is wrong.
+    /// No request can succeed: the key, the credit or the address is wrong.
     Fatal,
 }
 
 /// The setting that a person can check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// The key.
+    /// The API key.
     Key,
-    /// The credit that is left.
+    /// The credit of the account.
     Credit,
-    /// What the key is allowed.
+    /// The permissions of the key.
     Permission,
     /// The name of the model.
     Model,
-    /// The address of the server, and whether it runs.
+    /// The address of the server, or whether it is running.
     Address,
-    /// The proxy on the way.
+    /// The HTTP proxy.
     Proxy,
-    /// How many calls there are.
+    /// The rate of calls.
     Rate,
-    /// How long a reply may take.
+    /// The timeout.
     Patience,
 }
 

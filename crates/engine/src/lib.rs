@@ -1,4 +1,4 @@
-//! What shrinks text. An engine gets a [`Request`] and answers with a [`Reply`]; it knows nothing of transcripts.
+//! Engines that shorten and summarize text. An engine answers a [`Request`] with a [`Reply`]; it knows nothing of transcripts.
 
 mod budget;
 pub mod chat;
@@ -34,12 +34,12 @@ pub use request::{Attempt, Origin, Prompts, Request, Said, Shorten, Summarize};
 pub use scripted::Scripted;
 pub use usd::{NotUsd, Usd};
 
-/// What an engine wrote.
+/// The reply of an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
     /// The shorter text, or the summary.
     pub text: String,
-    /// What it took, where that was said.
+    /// The usage, if the server reported it.
     pub usage: Option<Usage>,
 }
 
@@ -50,36 +50,36 @@ pub struct Usage {
     pub input: Tokens,
     /// Tokens of the reply.
     pub output: Tokens,
-    /// The cost, where the server names it.
+    /// The cost, if the server reports it.
     pub cost: Option<Usd>,
 }
 
-/// A request as it goes to a server.
+/// The call that a request would make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inquiry {
-    /// The model that would be asked.
+    /// The model that would be used.
     pub model: String,
-    /// The version of what it would be told beside the text.
+    /// The version of the prompt.
     pub prompt: &'static str,
     /// The size of the call.
     pub call: Call,
 }
 
-/// A reply that may take its time.
+/// The future of a reply.
 pub type Replying<'a> = Pin<Box<dyn Future<Output = Result<Reply, EngineError>> + 'a>>;
 
 /// An engine that shortens and summarizes.
 pub trait Engine {
-    /// The engine's name, as `--engine` takes it.
+    /// The engine's name, as `--engine` accepts it.
     fn name(&self) -> &'static str;
 
-    /// Answers `request`. Dropping the future cancels what it does.
+    /// Answers `request`. Dropping the future cancels the call.
     ///
     /// # Errors
-    /// When there is no reply; the caller keeps the texts as they were.
+    /// If there is no usable reply; the caller then leaves the texts unchanged.
     fn reply<'a>(&'a self, request: &'a Request<'a>, attempt: Attempt) -> Replying<'a>;
 
-    /// The call that `request` would be; `None` where an engine calls nobody.
+    /// The call that `request` would make; `None` if the engine makes no calls.
     fn inquiry(&self, request: &Request<'_>, attempt: Attempt) -> Option<Inquiry> {
         let _ = (request, attempt);
         None

@@ -1,5 +1,5 @@
-//! What came of a call, as its output tells it: exit status, counts of tests, the tests that failed, the last exception,
-//! errors with their places (K-04). Lines are quoted; of counts that come several times the sum is told.
+//! The outcome of a tool call, read from its output: exit status, counts of tests, failed tests, the last exception, errors
+//! with their places (K-04). Lines are quoted; repeated counts are added up.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::pattern::pattern;
 
-/// How results begin that tell of nothing but success.
+/// Beginnings of results that report success and nothing else.
 const DONE: [&str; 6] = [
     "File created successfully at: ",
     "File written successfully",
@@ -17,19 +17,19 @@ const DONE: [&str; 6] = [
     "Updated task #",
     "Applied ",
 ];
-/// How the results of edits go on: with the lines around.
+/// Marks of edit results, after which the client shows the surrounding lines.
 const EDITED: [&str; 2] = [" has been updated", " has been created"];
-/// How lines begin that sum up how many tests passed and failed.
+/// Beginnings of lines that sum up passed and failed tests.
 const SUMMARIES: [&str; 9] =
     ["test result:", "Tests:", "Tests ", "Summary", "ok | ", "FAILED | ", "pass ", "fail ", "ℹ "];
-/// Within so many lines from the beginning an exit status stands.
+/// The number of lines at the beginning that may contain an exit status.
 const EXIT_LINES: usize = 4;
-/// How many failed tests or errors are named at most.
+/// The most failed tests or errors that are listed.
 const NAMED: usize = 4;
-/// How many failed tests are counted at most.
+/// The most failed tests that are counted.
 const MOST_NAMES: usize = 200;
 
-/// Whether the result says that an edit, a write or a note of the client succeeded, and nothing else.
+/// Whether the result reports only that an edit, a write or a todo update succeeded.
 pub(super) fn is_done(text: &str) -> bool {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let is_applied = || first.strip_prefix("Applied ").is_none_or(|rest| rest.contains(" edit"));
@@ -37,7 +37,7 @@ pub(super) fn is_done(text: &str) -> bool {
     is_edited() || (DONE.iter().any(|start| first.starts_with(start)) && is_applied())
 }
 
-/// What the lines tell of the outcome, the most telling first; nothing where they tell nothing of it.
+/// The parts of the outcome, the most informative first; empty if the lines contain none.
 pub(super) fn outcome(lines: &[&str]) -> Vec<String> {
     let mut parts = Vec::new();
     let status = lines.iter().take(EXIT_LINES).find_map(|line| PATTERNS.exit.captures(line));
@@ -56,7 +56,7 @@ pub(super) fn outcome(lines: &[&str]) -> Vec<String> {
     if !has_error && (exit.is_some_and(|code| code.as_str() != "0") || failed.is_empty()) {
         let is_count = |line: &str| is_summary(line) && PATTERNS.failed.is_match(line);
         let is_final = |line: &&&str| PATTERNS.error.is_match(line) && !PATTERNS.hint.is_match(line) && !is_count(line);
-        // What a program says of its use stands behind what was wrong with it.
+        // Programs print the error before their usage.
         let usage = lines.iter().position(|line| line.trim_start().to_ascii_lowercase().starts_with("usage:"));
         let before_usage = usage.and_then(|at| lines.get(at.checked_sub(1)?));
         let any = || before_usage.or(lines.last()).filter(|_| exit.is_some());
@@ -67,7 +67,7 @@ pub(super) fn outcome(lines: &[&str]) -> Vec<String> {
     parts
 }
 
-/// The exception at line `at`; where that line only says where it was, with what it was.
+/// The exception at line `at`; a Rust panic with the message from the next line.
 fn exception_from(lines: &[&str], at: usize) -> String {
     let line = lines.get(at).map_or("", |line| line.trim()).trim_start_matches("E  ").trim_start();
     let message = lines.get(at + 1).filter(|_| line.contains("panicked at") && line.ends_with(':'));
@@ -82,7 +82,7 @@ struct Patterns {
     failed_test: Regex,
     exception: Regex,
     place: Regex,
-    /// What `ESLint` prints below the name of a file.
+    /// An error of `ESLint`, which follows a line with the name of the file.
     listed_error: Regex,
     rust_error: Regex,
     error: Regex,
@@ -131,10 +131,10 @@ static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns {
     hint: pattern(r"(?i)^\s*hint:|^\s*note:|warning|no errors?\b|0 errors?\b|0 failed"),
 });
 
-/// How many tests passed and failed, and what linters counted.
+/// The counts of passed and failed tests, and of problems that linters found.
 fn counts(lines: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
-    // A total stands for all that it sums up.
+    // A total replaces the lines that it adds up.
     let is_total = |line: &&&str| {
         let has_count = PATTERNS.passed.is_match(line) || PATTERNS.failed.is_match(line);
         has_count && line.trim_start_matches(['=', ' ', '-', '#', '*']).starts_with("Total")
@@ -177,12 +177,12 @@ fn is_summary(line: &str) -> bool {
 fn failed_test(line: &str) -> Option<&str> {
     let found = PATTERNS.failed_test.captures(line)?;
     let name = found.iter().skip(1).flatten().next()?.as_str().trim_end_matches(':');
-    // `FAIL Required test coverage`: no name of a test.
+    // `FAIL Required test coverage` names no test.
     let is_name = name.contains(['/', '.', '_', ':', '>', '›']) || line.contains("--- FAIL") || name.contains(' ');
     is_name.then_some(name)
 }
 
-/// Errors of compilers and linters with their places, the first of them; how many more there are.
+/// The first errors of compilers and linters with their places, and the number of further ones.
 fn errors(lines: &[&str]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
@@ -204,13 +204,13 @@ fn errors(lines: &[&str]) -> Vec<String> {
     found
 }
 
-/// Each of `names` where it comes first.
+/// The first occurrence of each of `names`.
 pub(super) fn once_each<'t>(names: impl Iterator<Item = &'t str>) -> impl Iterator<Item = &'t str> {
     let mut seen = HashSet::new();
     names.filter(move |name| seen.insert(*name))
 }
 
-/// The first of the names, and how many more there are.
+/// The first names, and the number of further ones.
 fn listed(head: &str, names: &[&str]) -> String {
     let (first, more) = names.split_at(names.len().min(NAMED));
     let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };

@@ -1,8 +1,8 @@
-//! Patterns that are part of the program.
+//! Compiles the program's own regular expressions.
 
 use regex::Regex;
 
-/// The pattern that `source` is, a constant.
+/// Compiles `source`, which must be a constant that a test covers.
 #[expect(clippy::expect_used, reason = "a constant, and used by tests; without it nothing may be sent")]
 pub(crate) fn pattern(source: &str) -> Regex {
     Regex::new(source).expect("it is a pattern")

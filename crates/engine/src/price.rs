@@ -1,4 +1,4 @@
-//! What models cost: a table that is built in, what the user says instead, and what a run is expected to cost (G-02, G-06).
+//! Prices of models, built in or set by the user, and the expected cost of a run (G-02, G-06).
 
 use std::collections::BTreeMap;
 
@@ -11,38 +11,38 @@ use ctxc_transcript::text::Tokens;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Dollars")]
 pub struct Price {
-    /// Of the request.
+    /// The price of the request.
     pub input: Usd,
-    /// Of the reply, its reasoning included.
+    /// The price of the reply, reasoning included.
     pub output: Usd,
 }
 
-/// The prices that are known.
+/// The known prices, by model.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prices {
     models: BTreeMap<String, Price>,
-    /// When the built-in prices were read, such as `2026-11-22`.
+    /// The date of the built-in prices, such as `2026-11-22`.
     pub as_of: String,
-    /// Where they were read.
+    /// The source of the built-in prices.
     pub source: String,
 }
 
-/// A model whose price nobody told.
+/// The error for a model without a known price.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("use --max-cost: the price of the model {0} is unknown")]
 pub struct UnknownPrice(pub String);
 
-/// The size of a call before it is made, in tokens of the model.
+/// The estimated size of a call, in tokens of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// The request: between these two by experience.
+    /// The range of the request by experience.
     input: (Tokens, Tokens),
-    /// The request at most: tokenizers have a token for every byte.
+    /// The upper bound of the request: a token has at least one byte.
     input_limit: Tokens,
-    /// The reply, at least.
+    /// The least size of the reply: a quarter of its target.
     output: Tokens,
-    /// The reply at most: the `max_tokens` of the request.
+    /// The upper bound of the reply: the `max_tokens` of the request.
     output_limit: Tokens,
 }
 
@@ -55,12 +55,12 @@ pub struct CostRange {
     pub high: Usd,
 }
 
-/// A price that is no sum of money.
+/// The error for a negative or invalid price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("prices must not be negative, in US dollars per million tokens")]
 pub struct NotAPrice;
 
-/// A price as it is written in a configuration, and in the table as a list.
+/// A price as a configuration states it, or the built-in table as a list.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table of input and output")]
 struct Dollars {
@@ -75,16 +75,15 @@ impl TryFrom<Dollars> for Price {
     }
 }
 
-/// Tokens of a model for a hundred ASCII characters, at least and at most: prose has some 20, base64 and hexadecimal up to 60.
+/// The range of model tokens per 100 ASCII characters: about 20 for prose, up to 60 for base64 and hexadecimal.
 const TOKENS_OF_ASCII: (u64, u64) = (17, 60);
-/// The same for other characters: Chinese has some 60 to 130, rare characters up to three each.
+/// The range for 100 other characters: about 60 to 130 for Chinese; rare characters may have up to three each.
 const TOKENS_OF_OTHERS: (u64, u64) = (40, 150);
-/// What wraps one message of a request, at most.
+/// The most tokens that the API adds around one message.
 const TOKENS_OF_FRAME: u64 = 16;
 
 impl Call {
-    /// A call that sends `messages` and asks for a reply of `target` tokens by `chars4`, of which the API shall not let more than
-    /// `output_limit` through.
+    /// A call that sends `messages` for a reply of `target` tokens by `chars4`, limited to `output_limit` tokens by the API.
     #[must_use]
     pub fn new(messages: &[&str], target: Tokens, output_limit: Tokens) -> Self {
         let n_bytes: u64 = messages.iter().map(|text| text.len() as u64).sum();
@@ -105,26 +104,26 @@ impl Call {
 }
 
 impl Price {
-    /// A price in dollars for a million tokens of input and of output; `None` when one is below zero or no number.
+    /// A price in US dollars per million tokens; `None` if either is negative, above a million, or not a number.
     #[must_use]
     pub fn of(input: f64, output: f64) -> Option<Self> {
         Some(Self { input: Usd::from_dollars(input)?, output: Usd::from_dollars(output)? })
     }
 
-    /// The cost of these tokens, as the API counted them.
+    /// The cost of tokens as counted by the API.
     #[must_use]
     pub fn cost(&self, input: Tokens, output: Tokens) -> Usd {
         self.input.per_million(input) + self.output.per_million(output)
     }
 
-    /// Between what and what `call` is expected to cost: from a reply of a quarter of its target to the longest that the
-    /// request allows. Calls that fail and are made again cost more.
+    /// The expected cost of `call`: from a reply of a quarter of its target to the longest that the request allows. Retries are
+    /// not included.
     #[must_use]
     pub fn expect(&self, call: &Call) -> CostRange {
         CostRange { low: self.cost(call.input.0, call.output), high: self.cost(call.input.1, call.output_limit) }
     }
 
-    /// The maximum cost of `call`, whatever its reply: the amount to reserve.
+    /// The maximum cost of `call`: the amount to reserve.
     #[must_use]
     pub fn most(&self, call: &Call) -> Usd {
         self.cost(call.input_limit, call.output_limit)
@@ -147,18 +146,18 @@ impl Prices {
         self.models.insert(model, price);
     }
 
-    /// The price of `model`. A variant such as `:nitro` may cost more than the model, so that it has none
-    /// but its own; `:free` costs nothing.
+    /// The price of `model`. Variants such as `:nitro` may cost more than the model, so they need prices of their own; `:free`
+    /// costs nothing.
     #[must_use]
     pub fn get(&self, model: &str) -> Option<Price> {
         let free = || model.ends_with(":free").then_some(Price { input: Usd::ZERO, output: Usd::ZERO });
         self.models.get(model).copied().or_else(free)
     }
 
-    /// As [`Self::get`], for a run that has a limit of costs.
+    /// The price of `model`, for a run with a cost limit.
     ///
     /// # Errors
-    /// When the price is not known: a limit cannot be kept by guessing.
+    /// If the price is unknown, since the limit could not be kept.
     pub fn require(&self, model: &str) -> Result<Price, UnknownPrice> {
         self.get(model).ok_or_else(|| UnknownPrice(model.to_owned()))
     }
@@ -182,7 +181,7 @@ mod tests {
         assert_eq!(prices.get("openai/gpt-5-mini"), Price::of(0.25, 2.0));
     }
 
-    // G-06: a table that is not whole is an error, and never an empty one.
+    // G-06: an incomplete table is an error, and never an empty table.
     #[test]
     fn a_table_that_is_not_whole_is_refused() {
         let table = |model: &str| format!("as_of = \"2026-11-22\"\nsource = \"a\"\n[models]\n{model}\n");
@@ -213,7 +212,7 @@ mod tests {
     fn a_run_is_expected_to_cost_between_two_sums() {
         let price = Price::of(1.0, 10.0).unwrap();
         let (english, chinese) = ("The lock is taken per shard. ".repeat(100), "锁是按分片获取的。".repeat(100));
-        // What tokenizers make of them: about 700 and 700 tokens.
+        // The approximate counts of real tokenizers.
         for (text, n_tokens) in [(&english, 700), (&chinese, 700), (&"9f86d081".repeat(100), 450)] {
             let call = Call::new(&["You shorten texts.", text], Tokens(200), Tokens(500));
             let CostRange { low, high } = price.expect(&call);

@@ -1,4 +1,4 @@
-//! What an engine is asked for: one text to shorten, or messages to summarize.
+//! Requests to engines: one text to shorten, or messages to summarize.
 
 use std::borrow::Cow;
 
@@ -6,12 +6,12 @@ use crate::redact::{Redacted, Redactor};
 use crate::run::Kept;
 use ctxc_transcript::text::{Tokens, chars4};
 
-/// What an engine is asked for.
+/// A request to an engine.
 #[derive(Clone, Debug)]
 pub enum Request<'a> {
-    /// A shorter text.
+    /// Shorten one text.
     Shorten(Shorten<'a>),
-    /// A summary.
+    /// Summarize messages.
     Summarize(Summarize<'a>),
 }
 
@@ -20,64 +20,64 @@ pub enum Request<'a> {
 pub struct Shorten<'a> {
     /// The text as its author wrote it.
     pub text: Cow<'a, str>,
-    /// The size to come down to, in `chars4` tokens.
+    /// The target size, in `chars4` tokens.
     pub target: Tokens,
-    /// Where the text comes from.
+    /// The origin of the text.
     pub origin: Origin,
 }
 
-/// Messages to make one summary of.
+/// Messages to summarize.
 #[derive(Clone, Debug, Default)]
 pub struct Summarize<'a> {
-    /// The summary so far, which the new one continues; empty where there is none.
+    /// The summary so far, which the new one continues; empty if there is none.
     pub existing: Cow<'a, str>,
     /// The messages, oldest first.
     pub messages: Cow<'a, [Said]>,
-    /// The most that the summary may have, in `chars4` tokens.
+    /// The limit of the summary, in `chars4` tokens.
     pub limit: Tokens,
-    /// Who summarizes, in the words of the user; may be empty. The built-in engine has no use for it.
+    /// The user's description of the summarizer; may be empty. The built-in engine ignores it.
     pub persona: &'a str,
-    /// What becomes of what the person typed.
+    /// The treatment of messages that the user typed.
     pub prompts: Prompts,
-    /// What a model is told instead of the default, with `{persona}`, `{existing_summary}` and `{messages}` (F-11).
+    /// The user's own prompt, with the placeholders `{persona}`, `{existing_summary}` and `{messages}` (F-11).
     pub prompt: Option<&'a str>,
 }
 
-/// Where a text comes from.
+/// The origin of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// A person or a model wrote it.
+    /// A message of the user or the model.
     #[default]
     Message,
-    /// A tool gave it back.
+    /// A tool result.
     Tool,
 }
 
-/// Whether a summary keeps prompts verbatim.
+/// The treatment of the user's prompts in a summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Prompts {
-    /// They compete for the room with all else.
+    /// They compete with all other content for the room.
     #[default]
     Compete,
-    /// They stand whole beside the limit; of one above 1,000 tokens the middle goes. The built-in engine alone can do so.
+    /// They are kept in addition to the limit, without their middle if above 1,000 tokens. Only the built-in engine does so.
     Whole,
 }
 
 /// A message to summarize.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Said {
-    /// Who: `user`, `assistant`, `system`, `tool`, or `summary` for an earlier summary.
+    /// The author: `user`, `assistant`, `system`, `tool`, or `summary` for an earlier summary.
     pub speaker: String,
-    /// What.
+    /// The text of the message.
     pub text: String,
 }
 
-/// Which call for a request this is.
+/// The position of a call among those for one request.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt {
     /// The number of the call, from 1.
     pub number: u32,
-    /// Why the last reply was refused, where it was and the engine is to know.
+    /// The reason why the last reply was refused, to be included in the prompt.
     pub refused: Option<Kept>,
 }
 
@@ -90,7 +90,7 @@ impl Attempt {
 }
 
 impl Request<'_> {
-    /// All texts that leave the machine for it: that of the message, or the summary so far and then the messages.
+    /// All texts that are sent: the text to shorten, or the summary so far and then the messages.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let (first, rest): (&str, &[Said]) = match self {
             Self::Shorten(shorten) => (&shorten.text, &[]),
@@ -99,13 +99,13 @@ impl Request<'_> {
         std::iter::once(first).chain(rest.iter().map(|said| said.text.as_str()))
     }
 
-    /// The tokens of its texts.
+    /// The size of all texts, in `chars4` tokens.
     #[must_use]
     pub fn size(&self) -> Tokens {
         self.texts().map(chars4).sum()
     }
 
-    /// The size that the reply is to have.
+    /// The target or limit of the reply, in `chars4` tokens.
     #[must_use]
     pub const fn target(&self) -> Tokens {
         match self {
@@ -114,7 +114,7 @@ impl Request<'_> {
         }
     }
 
-    /// The request with placeholders for its secrets, and what they stand for.
+    /// The request with placeholders instead of secrets, and the secrets.
     pub(crate) fn redacted(&self, redactor: &mut Redactor) -> (Self, Redacted) {
         match self {
             Self::Shorten(shorten) => {

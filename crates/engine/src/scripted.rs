@@ -1,18 +1,18 @@
-//! An engine that answers from a list, for tests.
+//! An engine with prepared replies, for tests.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use super::{Attempt, Engine, EngineError, Fault, Reply, Replying, Request, Said};
 
-/// Answers each job with the next of its lines: a text, or the reason why there is none.
+/// Answers each request with the next prepared text or error message.
 #[derive(Debug)]
 pub struct Scripted {
     lines: RefCell<VecDeque<Result<String, String>>>,
     summaries_asked: RefCell<Vec<SummaryAsked>>,
 }
 
-/// What it was asked to summarize.
+/// A summary that was requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SummaryAsked {
     /// The summary so far.
@@ -22,18 +22,18 @@ pub struct SummaryAsked {
 }
 
 impl Scripted {
-    /// An engine with these answers, in their order.
+    /// An engine with these replies, in order.
     pub fn new<'a>(lines: impl IntoIterator<Item = Result<&'a str, &'a str>>) -> Self {
         let lines = lines.into_iter().map(|line| line.map(str::to_owned).map_err(str::to_owned));
         Self { lines: RefCell::new(lines.collect()), summaries_asked: RefCell::default() }
     }
 
-    /// How many answers nobody has asked for.
+    /// The number of replies that are left.
     pub fn n_left(&self) -> usize {
         self.lines.borrow().len()
     }
 
-    /// What it was asked to summarize, in order.
+    /// The requested summaries, in order.
     pub fn summaries_asked(&self) -> Vec<SummaryAsked> {
         self.summaries_asked.borrow().clone()
     }

@@ -1,4 +1,4 @@
-//! Sums of money.
+//! Amounts of money.
 
 use std::fmt;
 use std::iter::Sum;
@@ -9,23 +9,23 @@ use serde::{Serialize, Serializer};
 
 use ctxc_transcript::text::Tokens;
 
-/// A sum in US dollars, exact to a millionth of a millionth: prices of a million tokens have six decimals at most.
+/// An amount in US dollars, exact to a trillionth, since prices per million tokens have up to six decimals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Usd(u64);
 
-/// Parts of a dollar that a sum is counted in.
+/// The number of units per dollar.
 const PARTS: u64 = 1_000_000_000_000;
 
-/// A text that is no sum of money.
+/// The error for a text that is not an amount of money.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not an amount in US dollars such as 0.50")]
 pub struct NotUsd(pub String);
 
 impl Usd {
-    /// Nothing.
+    /// No cost.
     pub const ZERO: Self = Self(0);
 
-    /// The sum of `dollars`; `None` when it is below zero, no number, or above a million.
+    /// The amount of `dollars`; `None` if it is negative, above a million, or not a number.
     #[must_use]
     pub fn from_dollars(dollars: f64) -> Option<Self> {
         #[expect(
@@ -38,7 +38,7 @@ impl Usd {
         (0.0..=1e6).contains(&dollars).then(|| Self(parts(dollars)))
     }
 
-    /// The sum in dollars.
+    /// The amount in dollars.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "for reports: 15 digits are enough")]
     pub fn dollars(self) -> f64 {
@@ -52,14 +52,14 @@ impl Usd {
         Self(u64::try_from(parts).unwrap_or(u64::MAX))
     }
 
-    /// How many millionths of `other` it is, rounded up; nothing where `other` is none.
+    /// The ratio to `other` in millionths, rounded up; `None` if `other` is zero.
     #[must_use]
     pub fn millionths_of(self, other: Self) -> Option<u64> {
         let parts = (u128::from(self.0) * 1_000_000).div_ceil(u128::from(std::num::NonZeroU64::new(other.0)?.get()));
         Some(u64::try_from(parts).unwrap_or(u64::MAX))
     }
 
-    /// The remainder after `other`, at least zero.
+    /// The difference to `other`, at least zero.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -85,7 +85,7 @@ impl Sum for Usd {
     }
 }
 
-/// With four decimals, rounded up, so that no cost is told too low; `0 USD` is nothing at all.
+/// Prints four decimals, rounded up so that no cost is understated; `0 USD` is exactly zero.
 impl fmt::Display for Usd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Self::ZERO {
