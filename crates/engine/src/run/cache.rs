@@ -1,4 +1,4 @@
-//! Results that were paid for, kept in the archive so that they are not paid for twice.
+//! Replies of servers, cached in the archive so that they are not paid for twice.
 
 use jiff::Timestamp;
 
@@ -6,17 +6,17 @@ use crate::{Inquiry, Request};
 use ctxc_store::{Archive, ArchiveError, Document, Kind, Record};
 use ctxc_transcript::text::Digest;
 
-/// A store of results, each under a digest of everything that it depends on.
+/// A cache of replies, each under a digest of everything that it depends on.
 pub struct Cache<'a> {
     archive: &'a mut dyn Archive,
-    /// Noted with each result.
+    /// The session id that is saved with each reply.
     session: Option<String>,
-    /// When this run began.
+    /// The start of this run.
     time: Timestamp,
 }
 
-/// The key of the reply of `engine` to `inquiry`, which `request` is as it leaves the machine, so that no digest of a
-/// secret is kept.
+/// The cache key of the reply of `engine` to `inquiry`. `request` is the redacted one, so that no digest of a secret is
+/// saved.
 pub(super) fn key(engine: &str, inquiry: &Inquiry, request: &Request<'_>) -> Digest {
     let target = request.target().0.to_string();
     let parts = match request {
@@ -28,23 +28,23 @@ pub(super) fn key(engine: &str, inquiry: &Inquiry, request: &Request<'_>) -> Dig
             head.into_iter().chain(messages).collect()
         }
     };
-    // With their lengths, so that no two lists of parts are one.
+    // Lengths make the encoding of each list of parts unique.
     let joined = parts.iter().map(|part| format!("{}:{part}", part.len())).collect::<Vec<_>>().concat();
     Digest::of(joined.as_bytes())
 }
 
 impl<'a> Cache<'a> {
-    /// The results in `archive`. New ones are noted as of `session` and `time`.
+    /// The cache in `archive`. New replies are saved with `session` and `time`.
     pub fn new(archive: &'a mut dyn Archive, session: Option<String>, time: Timestamp) -> Self {
         Self { archive, session, time }
     }
 
-    /// The reply with this key.
+    /// The cached reply with this key.
     pub(super) fn find(&self, key: Digest) -> Result<Option<String>, ArchiveError> {
         Ok(self.archive.record(Kind::Result, key)?.map(|record| record.document.text))
     }
 
-    /// Notes `text` as the reply to `inquiry`, under `key`, and makes it durable at once: a run may be killed at any moment.
+    /// Saves `text` as the reply to `inquiry` under `key`, and commits at once, since a run may be killed at any moment.
     pub(super) fn put(&mut self, key: Digest, inquiry: &Inquiry, text: &str) -> Result<(), ArchiveError> {
         self.archive.put_record(&Record {
             key,

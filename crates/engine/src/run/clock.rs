@@ -1,10 +1,10 @@
-//! The clock of a run: how long things take, and when the next is due. Tests stop it.
+//! The clock of a run, for durations and due times. Tests pause it.
 //!
-//! No result of a run depends on it, only the figures that are told of it.
+//! Results do not depend on it, only the reported durations.
 
 use tokio::time::Instant;
 
-/// Now.
+/// The current time.
 pub(super) fn now() -> Instant {
     Instant::now()
 }

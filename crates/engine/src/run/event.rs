@@ -1,37 +1,37 @@
-//! Events of a run, for whoever shows its progress.
+//! Events of a run, to show its progress.
 
 use super::outcome::Outcome;
 use super::spent::Spent;
 use crate::EngineError;
 use ctxc_store::ArchiveError;
 
-/// Events of a run.
+/// An event of a run.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A task or a chunk is done.
     Finished {
-        /// Its place, from 0.
+        /// Its index, from 0.
         at: usize,
         /// The outcome of a task.
         outcome: Option<&'a Outcome>,
-        /// What a task took; nothing for what was there already.
+        /// The usage of a task; zero for a cached reply.
         spent: Spent,
     },
-    /// A call failed for this reason, and is made again.
+    /// A call failed for this reason, and is retried.
     Again(&'a EngineError),
-    /// A chunk failed for this reason, and is summarized in halves.
+    /// A chunk failed for this reason, and is split in halves.
     Halved(&'a EngineError),
-    /// Nothing has happened for a moment.
+    /// No call has ended for a moment; breaking interrupts the run.
     Waiting,
-    /// A reply could not be kept: should the run be broken off, it is asked for again.
+    /// The cache failed and is not used any more: an interrupted run would pay again for the replies.
     NotCached(&'a ArchiveError),
 }
 
-/// An event of a run through items.
+/// An event of a window.
 #[derive(Debug)]
 pub(crate) enum Step<'a, T> {
-    /// An item is done: it has a reply, or none for good.
+    /// An item is finished, with a reply or its final error.
     Done(usize, Result<T, EngineError>, Spent),
-    /// Anything else.
+    /// Any other event.
     Event(Event<'a>),
 }

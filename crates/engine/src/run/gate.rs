@@ -1,4 +1,4 @@
-//! What a shorter text has to keep of the original to take its place (G-03, G-04).
+//! The facts that a shorter text must keep of the original to replace it (G-03, G-04).
 
 use std::str::FromStr;
 
@@ -6,18 +6,18 @@ use super::{Kept, Outcome};
 use crate::language::FactsKept;
 use crate::run::Task;
 
-/// The share of its facts that a text has to keep, between 0 and 1.
+/// The minimum share of facts that a shorter text must keep, from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MinKept(f64);
 
-/// A text that is no share.
+/// The error for a text that is not a number from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a number from 0 to 1, such as 0.8")]
 pub struct NotAShare;
 
 impl MinKept {
-    /// `outcome` as it is, or the reason why its text is refused: too few facts of the original are left, or it has some that
-    /// the original does not have.
+    /// `outcome` unchanged, or refused because its text keeps too few facts of the original or has facts that the original
+    /// lacks.
     #[must_use]
     pub fn judge(self, task: &Task, outcome: Outcome) -> Outcome {
         let Outcome::Compressed { text, .. } = &outcome else { return outcome };

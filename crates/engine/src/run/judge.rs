@@ -1,4 +1,4 @@
-//! What a reply is worth, and whether the engine is asked for a better one. Each reply is judged once, as it comes in.
+//! Judges each reply once, as it arrives: its outcome, and whether to request a better one.
 
 use std::cell::Cell;
 
@@ -9,23 +9,22 @@ use crate::redact::{Placeholder, Restored};
 use crate::{EngineError, Fault, Prompts, Reply, Request, Shorten, Summarize, cut};
 use ctxc_transcript::text::chars4;
 
-/// Above this part of its limit, in percent, a summary is asked for again before it is cut.
+/// A summary above this percentage of its limit is requested again before it is cut.
 const MOST_OVER: u64 = 125;
 
 /// A reply that was judged.
 #[derive(Debug)]
 pub(super) struct Answer {
-    /// As the engine gave it.
+    /// The reply as the engine returned it.
     pub(super) reply: Reply,
-    /// What comes of it, with the secrets restored.
+    /// The outcome, with the secrets restored.
     pub(super) outcome: Outcome,
-    /// The placeholders that it has lost.
+    /// The placeholders that the reply lacks.
     pub(super) lost: Vec<Placeholder>,
 }
 
 impl Question<'_> {
-    /// What comes of `reply`. A reply that is no summary at all is an error; one that is no shorter text has an outcome
-    /// that says so.
+    /// Judges `reply`. An unusable summary is an error; an unusable shorter text is an outcome with the reason.
     pub(super) fn judge(&self, reply: Reply) -> Result<Answer, EngineError> {
         match &self.given {
             Request::Shorten(given) => Ok(self.judge_shortened(given, reply)),
@@ -33,8 +32,8 @@ impl Question<'_> {
         }
     }
 
-    /// As [`judge`](Self::judge); a reply that shall be better is an error, by which the engine is asked again. `refused` is
-    /// why the last one was refused, `n_left` how many calls for the same request may follow.
+    /// Like [`judge`](Self::judge), but a reply that may be improved is an error that causes another attempt. `refused` is the
+    /// reason why the last reply was refused, `n_left` the number of attempts that are left.
     pub(super) fn take(
         &self,
         reply: Result<Reply, EngineError>,
@@ -55,7 +54,7 @@ impl Question<'_> {
         };
         let outcome = Outcome::of_reply(&given.text, text);
         let reason = match &outcome {
-            // What no model wrote is of the text itself.
+            // The built-in engine only extracts from the text itself.
             Outcome::Compressed { text, .. } if self.call.is_some() => unlike(given, text),
             _ => None,
         };
@@ -74,7 +73,7 @@ impl Question<'_> {
         let Restored { text, lost } =
             self.restore(&reply.text).map_err(|error| refused(Fault::BadReply, error.to_string()))?;
         let foreign = || foreign_to(&self.sent.texts().collect::<Vec<_>>().join("\n"), &reply.text);
-        // What no model wrote is of the messages themselves.
+        // The built-in engine only extracts from the messages themselves.
         if let Some(n_facts) = self.call.as_ref().and_then(|_| foreign()) {
             let message = format!(
                 "the summary has nothing to do with its messages: none of their {n_facts} facts is in it, and hardly one of their words"
@@ -87,7 +86,7 @@ impl Question<'_> {
     }
 }
 
-/// `summary` within its limit, if it has to be.
+/// `summary` cut to its limit, unless prompts are kept in addition to it.
 pub(super) fn within_limit(given: &Summarize<'_>, summary: &str) -> String {
     match given.prompts {
         Prompts::Compete => cut(summary, given.limit),
@@ -95,7 +94,7 @@ pub(super) fn within_limit(given: &Summarize<'_>, summary: &str) -> String {
     }
 }
 
-/// A poor shorter text is asked for once more, with the reason (K-06).
+/// Turns the first poor shorter text into an error, so that it is requested once more, with the reason (K-06).
 fn once_more(answer: Result<Answer, EngineError>, refused: &Cell<Option<Kept>>) -> Result<Answer, EngineError> {
     let reason = match &answer {
         Ok(Answer { outcome: Outcome::Kept(reason), .. })
@@ -111,13 +110,13 @@ fn once_more(answer: Result<Answer, EngineError>, refused: &Cell<Option<Kept>>) 
             Err(EngineError { usage: reply.usage, ..EngineError::new(Fault::Poor(reason), reason.to_string()) })
         }
         (None, Err(error)) => Err(EngineError { fault: Fault::Poor(reason), ..error }),
-        // What was paid for is kept, and refused again.
+        // The second poor reply is cached, since it was paid for, and refused again.
         (Some(_), Ok(answer)) => Ok(answer),
         (Some(_), Err(error)) => Err(EngineError { fault: Fault::PoorTwice(reason), ..error }),
     }
 }
 
-/// A summary far over its limit is asked for again before it is cut.
+/// Turns a summary far over its limit into an error, so that it is requested again before it is cut.
 fn short_enough(given: &Summarize<'_>, answer: Answer) -> Result<Answer, EngineError> {
     let size = chars4(&answer.reply.text);
     if given.prompts == Prompts::Whole || size.0 * 100 <= given.limit.0 * MOST_OVER {

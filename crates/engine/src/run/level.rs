@@ -1,22 +1,22 @@
-//! How far a text is compressed.
+//! Levels of compression.
 
 use std::fmt;
 
 use ctxc_transcript::text::Tokens;
 
-/// How far the messages of a band are compressed.
+/// The level of compression of a band's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// To 35 % of the tokens.
     Compress,
     /// To 10 %.
     Heavy,
-    /// To so many percent, 1 to 99.
+    /// To this percentage, 1 to 99.
     Percent(u8),
 }
 
 impl Level {
-    /// The part of the tokens that shall be left, in percent.
+    /// The target, in percent of the tokens.
     #[must_use]
     pub const fn percent(self) -> u8 {
         match self {
@@ -38,7 +38,7 @@ impl fmt::Display for Level {
 }
 
 impl Level {
-    /// The level of this name; `None` where there is none.
+    /// Parses a level: `compress`, `heavy`, `heavy-compress`, or `1%` to `99%`.
     #[must_use]
     pub fn named(text: &str) -> Option<Self> {
         match text {
@@ -53,7 +53,7 @@ impl Level {
     }
 }
 
-/// The size that a text of `tokens` shall come down to: never below 15 tokens (B-01), and rounded to the nearest.
+/// The target size of a text of `tokens`, rounded to the nearest; at least 15 tokens (B-01).
 #[must_use]
 pub fn target(tokens: Tokens, level: Level) -> Tokens {
     let part = (tokens.0 * u64::from(level.percent()) + 50) / 100;

@@ -1,7 +1,6 @@
-//! Whether what a model wrote is a shorter form of the text that it was given, and not something else: an answer to it, an
-//! obeyed instruction of it, a refusal, or nonsense; and the same of a summary and its messages. Judged by words alone, with bounds that no honest shortening
-//! comes near to; what is said in the right words and is not so passes. A shorter form has to be as good as that of the
-//! built-in engine, too (K-06, [`super::poor`]).
+//! Detects replies that do not shorten or summarize the text: answers to it, obeyed instructions in it, refusals and
+//! nonsense. The test compares words only, with bounds that honest replies do not come near; false statements in the right
+//! words pass. A shorter text must also be as good as that of the built-in engine (K-06, [`super::poor`]).
 
 use std::collections::HashSet;
 
@@ -11,19 +10,19 @@ use crate::language::{FactsKept, facts};
 use crate::{Origin, Shorten};
 use ctxc_transcript::text::is_ideograph;
 
-/// Of the words of a reply at least one in so many stands in the original. Honest ones share two in three.
+/// At least one in this many words of a reply must be in the original. Honest replies share two in three.
 const SHARED: usize = 3;
-/// Messages with so many facts or more leave one in their summary, or some of their words.
+/// Messages with at least this many facts must share a fact or some words with their summary.
 const FACTS_OF_MANY: u64 = 12;
-/// Of the longer words of a summary at least one in so many stands in its messages; much of it is told in other words.
+/// At least one in this many longer words of a summary must be in its messages. Summaries may rephrase most of them.
 const RETOLD: usize = 5;
-/// How many characters of a word tell it from others, whatever its ending.
+/// The number of characters by which words are compared, to ignore endings.
 const STEM: usize = 5;
-/// Shorter words are in every text.
+/// The least length of a telling word; shorter words are in every text.
 const SHORT: usize = 4;
 
-/// Why `reply` is no shorter form of the text that was given; `None` where it may well be. What a tool printed may be told in
-/// words of one's own, so that little is asked of that.
+/// The reason why `reply` is not a shorter form of the text; `None` if it may be one. Tool output may be rephrased, so that a
+/// single shared word is enough for it.
 pub(super) fn unlike(Shorten { text, target, origin }: &Shorten<'_>, reply: &str) -> Option<Kept> {
     if reply.contains(char::REPLACEMENT_CHARACTER) && !text.contains(char::REPLACEMENT_CHARACTER) {
         return Some(Kept::Garbled);
@@ -42,11 +41,11 @@ pub(super) fn unlike(Shorten { text, target, origin }: &Shorten<'_>, reply: &str
     poor(text, *target, *origin, reply)
 }
 
-/// How many facts `source` has, where `summary` has nothing to do with it: it keeps none of them, and hardly one of its
-/// longer words stands there. A summary in another language keeps a path or a number, and one without any shares words,
-/// so that neither is taken for nonsense; nor is anything of a source with few facts. A refusal in common words passes.
+/// The number of facts in `source`, if `summary` is unrelated to it: it keeps none of the facts and hardly any longer word.
+/// Summaries in another language pass, since they keep a path or a number, as do all summaries of a source with few facts. A
+/// refusal in common words passes too.
 pub(super) fn foreign_to(source: &str, summary: &str) -> Option<u64> {
-    // An honest one is known by its first fact, so that long sources need not be gone through.
+    // Most honest summaries pass by their first facts, so that long sources need not be analysed.
     if facts(summary).iter().any(|fact| source.contains(fact.text)) {
         return None;
     }
@@ -61,7 +60,7 @@ pub(super) fn foreign_to(source: &str, summary: &str) -> Option<u64> {
     (n_shared == 0 || n_shared * RETOLD < telling.len()).then_some(facts.total)
 }
 
-/// The words of `text` by their beginnings, in lower case; characters of scripts without spaces one by one.
+/// The beginnings of the words of `text` in lower case; single characters of scripts without spaces.
 fn stems(text: &str) -> impl Iterator<Item = String> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.flat_map(|word| {
@@ -73,7 +72,7 @@ fn stems(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Whether a word tells one text from another.
+/// Whether a word is long enough to distinguish texts.
 fn is_telling(word: &str) -> bool {
     word.contains(is_ideograph) || word.chars().count() >= SHORT
 }

@@ -1,8 +1,8 @@
-//! When the next call may start: not while the server wants to be left alone, and not above a rate.
+//! Limits the start of calls: none during a pause that the server requested, and none above the rate.
 //!
-//! There is one for all calls, so that one `429` pauses every worker. After it half as many calls run at once: all of
-//! them would come back together, and be turned away together. Each reply lets one more in, up to where a call was
-//! turned away; from there on it takes many replies to try one more.
+//! One limit applies to all calls, so that one `429` pauses every worker. Afterwards half as many calls run at once, since
+//! all of them would retry and be refused together. Each reply allows one more, up to the number at which a call was
+//! refused; beyond it many replies are needed for each further one.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::clock;
 
-/// Above where a call was turned away, one more is tried after so many rounds of replies.
+/// The rounds of replies before one more call is allowed than the number at which a call was refused.
 const TRIAL: usize = 8;
 
 /// The gate that all calls go through.
@@ -22,30 +22,30 @@ const TRIAL: usize = 8;
 pub(super) struct Limit {
     most_at_once: usize,
     allowed_at_once: usize,
-    /// With so many at once one was turned away.
+    /// The number of concurrent calls at which one was refused.
     most_known: usize,
-    /// Replies since one more was let in.
+    /// Replies since `allowed_at_once` last changed.
     n_replies: usize,
-    /// Since when fewer are allowed.
+    /// The time of the last reduction of `allowed_at_once`.
     narrowed: Option<Instant>,
     paused_until: Option<Instant>,
     rate: Option<RateLimiter<NotKeyed, InMemoryState, RunClock>>,
 }
 
-/// What a call waits for.
+/// The reason why no call may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// This time.
+    /// The next call may start at this time.
     Until(Instant),
-    /// The end of another one.
+    /// The next call may start when another one ends.
     ForAnother,
 }
 
 impl Limit {
-    /// At most `most_at_once` calls at a time, and `rpm` in a minute.
+    /// A limit of `most_at_once` concurrent calls and `rpm` calls per minute.
     pub(super) fn new(most_at_once: usize, rpm: Option<NonZeroU32>) -> Self {
         let most_at_once = most_at_once.max(1);
-        // The default would let a whole minute's calls go at once, and as many again within that minute.
+        // The default burst would allow all calls of a minute at once, and as many again within that minute.
         let quota = |rpm| Quota::per_minute(rpm).allow_burst(NonZeroU32::MIN);
         Self {
             most_at_once,
@@ -58,7 +58,7 @@ impl Limit {
         }
     }
 
-    /// Counts a call that starts at `now`, with `n_running` under way, or says what it waits for.
+    /// Counts a call that starts at `now`, with `n_running` under way, or returns the reason to wait.
     pub(super) fn start(&mut self, now: Instant, n_running: usize) -> Result<(), Wait> {
         if n_running >= self.allowed_at_once {
             return Err(Wait::ForAnother);
@@ -72,7 +72,7 @@ impl Limit {
         }
     }
 
-    /// A call got a reply.
+    /// Records a reply, which may raise the number of concurrent calls.
     pub(super) fn replied(&mut self) {
         self.n_replies += 1;
         let is_known = self.allowed_at_once < self.most_known;
@@ -82,9 +82,9 @@ impl Limit {
         }
     }
 
-    /// A call that began at `started` was turned away at `now`, and the server wants no call for `wait`, where it said so.
+    /// Records that a call that began at `started` was refused at `now`, and pauses for `wait` if the server requested that.
     pub(super) fn turned_away(&mut self, started: Instant, now: Instant, n_running: usize, wait: Option<Duration>) {
-        // Those that were under way when one was turned away tell nothing new.
+        // Refusals of calls that were already under way at the last reduction reduce no further.
         if self.narrowed.is_none_or(|narrowed| started > narrowed) {
             self.most_known = self.allowed_at_once.min(n_running);
             self.allowed_at_once = (self.most_known.div_ceil(2)).max(1);
@@ -97,7 +97,7 @@ impl Limit {
     }
 }
 
-/// The clock of the run for the rate.
+/// The clock of the run for the rate limiter.
 #[derive(Clone, Debug)]
 struct RunClock;
 

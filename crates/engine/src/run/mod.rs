@@ -1,9 +1,9 @@
-//! Requests through an engine: what came of each.
+//! Runs of requests through an engine.
 //!
-//! A [`Runner`] takes a request through one way, whatever its kind: [`question`] is the request as it leaves the machine, [`cache`]
-//! holds what was paid for, [`window`] keeps calls under way, [`queue`] and [`limit`] say which is next and when, [`retry`] what follows
-//! from a failure. [`judge`] says what a reply is worth, a shorter text by [`likeness`] and [`poor`]. [`shorten`] turns tasks into
-//! questions and outcomes, [`summarize`] chunks of messages into summaries.
+//! A [`Runner`] handles all kinds of request in the same way: [`question`] is the request as it is sent, [`cache`] holds
+//! earlier replies, [`window`] runs calls concurrently, [`queue`] and [`limit`] choose the next one and its time, [`retry`]
+//! decides after failures. [`judge`] judges replies, shorter texts also by [`likeness`] and [`poor`]. [`shorten`] turns
+//! tasks into questions and outcomes, [`summarize`] chunks of messages into summaries.
 
 mod cache;
 mod clock;

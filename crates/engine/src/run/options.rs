@@ -1,53 +1,53 @@
-//! How a run goes about its calls, and how it ends.
+//! Options of a run, and the ways in which it ends.
 
 use std::num::NonZeroU32;
 
 use super::retry::Timeouts;
 use crate::{EngineError, Usd};
 
-/// How a run goes about its calls.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// The most calls under way at a time.
+    /// The maximum number of concurrent calls.
     pub concurrency: usize,
-    /// The most calls for one text.
+    /// The maximum number of calls for one text.
     pub attempts: u32,
-    /// How long a call may take; without them as long as it likes.
+    /// The timeouts of calls; unlimited if absent.
     pub timeouts: Option<Timeouts>,
-    /// The most calls in a minute.
+    /// The maximum number of calls per minute.
     pub rpm: Option<NonZeroU32>,
-    /// The most that all calls together may cost.
+    /// The maximum cost of all calls together.
     pub max_cost: Option<Usd>,
-    /// Which text is asked for first.
+    /// The order of the calls.
     pub order: Order,
 }
 
-/// Which text is asked for first. The order of the results does not depend on it.
+/// The order of the calls. The order of the results does not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The first session.
+    /// The order in which the texts are given.
     AsGiven,
-    /// The longest, so that no long call is left over at the end.
+    /// The longest first, so that the run does not end with a long call.
     LongestFirst,
 }
 
 impl RunOptions {
-    /// For an engine that answers at once: one after the other, each once.
+    /// Options for an engine that answers at once: one call at a time, without retries.
     pub const AT_ONCE: Self =
         Self { concurrency: 1, attempts: 1, timeouts: None, rpm: None, max_cost: None, order: Order::AsGiven };
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
-    /// Every task has its outcome.
+    /// Every task has an outcome.
     Done,
-    /// No call could be made that would not have passed the cap on the cost.
+    /// Every further call could have exceeded the cost limit.
     OverBudget,
-    /// The server wants nothing of it, for this reason: the key, the credit, the address.
+    /// The server refuses all calls for this reason, such as the key, the credit or the address.
     Refused(EngineError),
-    /// Too many texts in a row had no reply, the last for this reason.
+    /// Too many texts in a row had no reply, the last one for this reason.
     GaveUp(EngineError),
-    /// Somebody broke it off.
+    /// The user interrupted the run.
     Interrupted,
 }

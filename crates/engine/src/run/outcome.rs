@@ -1,4 +1,4 @@
-//! What came of a task.
+//! The outcome of a task.
 
 use std::fmt;
 
@@ -8,31 +8,31 @@ use ctxc_transcript::text::{Tokens, chars4};
 /// The outcome of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The text has a shorter one.
+    /// The text was shortened.
     Compressed {
-        /// The text that takes its place.
+        /// The shorter text.
         text: String,
         /// Its size, in `chars4` tokens.
         tokens: Tokens,
-        /// Who wrote it.
+        /// The author of the shorter text.
         by: Author,
     },
-    /// There was a reply, and it was refused: the entry keeps its text.
+    /// The reply was refused, so the entry keeps its text.
     Kept(Kept),
-    /// There was no reply: the entry keeps its text.
+    /// There was no reply for this reason, so the entry keeps its text.
     Failed(String),
 }
 
-/// Who wrote a shorter text.
+/// The author of a shorter text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Author {
-    /// The engine that was asked.
+    /// The engine of the run.
     Engine,
-    /// The built-in engine, for the reply of a model was refused twice for this reason (K-06).
+    /// The built-in engine, after the model's replies were refused, the last one for this reason (K-06).
     Extract(Kept),
 }
 
-/// Why a reply is refused (B-08, G-01, G-03, G-04, K-06).
+/// The reason why a reply is refused (B-08, G-01, G-03, G-04, K-06).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kept {
     /// It was blank.
@@ -43,33 +43,33 @@ pub enum Kept {
     ErrorText,
     /// It had a placeholder of a secret that it was not given.
     ForeignPlaceholder,
-    /// It had characters that stand for broken ones, and the original has none.
+    /// It had U+FFFD replacement characters, and the original has none.
     Garbled,
     /// Its words are not those of the original: it answers, refuses or obeys the text instead of shortening it.
     Foreign,
-    /// It was less than half as long as it was asked to be.
+    /// It was less than half as long as its target.
     TooLittle,
-    /// It breaks off: in a word, in a sentence, behind an open bracket, or at its limit.
+    /// It breaks off: in a word, in a sentence, after an open bracket, or at its limit.
     BrokenOff,
-    /// It says the same again and again.
+    /// It repeats itself.
     Repeats,
-    /// It speaks of the passage that it was to shorten, as the instructions do.
+    /// It mentions "the passage", as the instructions do.
     OfItsTask,
     /// It had control characters.
     ControlCharacters,
-    /// It kept so many of the facts, and the built-in engine keeps more in as many tokens.
+    /// It kept this many facts, and the built-in engine keeps more in as many tokens.
     FewerFacts(FactCount),
-    /// It kept so many of the facts, which is less than was asked for, or none of many.
+    /// It kept this many facts, which is less than required.
     TooFewFacts(FactCount),
-    /// It had so many facts that the original does not have.
+    /// It had this many facts that the original lacks.
     Invented(usize),
-    /// There was none: the run ended before it was asked for.
+    /// There is none, because the run ended before its call.
     NotAsked,
 }
 
 impl Kept {
-    /// Whether the model is asked once more, with the reason, and the built-in engine shortens the text where that does not
-    /// help (K-06). A reply that is no shorter form of the text at all leaves the text as it is (B-08, R-09).
+    /// Whether the request is repeated once, with the reason, and given to the built-in engine if that fails (K-06). After other
+    /// reasons the text stays as it is (B-08, R-09).
     #[must_use]
     pub const fn is_poor(self) -> bool {
         matches!(
@@ -114,20 +114,20 @@ impl fmt::Display for Kept {
     }
 }
 
-/// How the error texts of providers and proxies begin, in lower case.
+/// Beginnings of error texts of providers and proxies, in lower case.
 const ERROR_TEXTS: [&str; 8] = [
     "api error", "{\"error\"", "{\"type\":\"error\"", "<!doctype html", "<html", "error: ", "internal server error",
     "rate limit",
 ];
 
 impl Outcome {
-    /// Whether the run ended before the task was asked for.
+    /// Whether the run ended before the call for the task.
     #[must_use]
     pub fn is_not_asked(&self) -> bool {
         *self == Self::Kept(Kept::NotAsked)
     }
 
-    /// Takes `reply` in the place of `text`, or says why not.
+    /// The outcome of `reply` as a shorter form of `text`.
     pub(super) fn of_reply(text: &str, reply: String) -> Self {
         let tokens = chars4(&reply);
         if reply.trim().is_empty() {
@@ -142,7 +142,7 @@ impl Outcome {
     }
 }
 
-/// Whether `reply` starts as an error text does and `original` has no such line.
+/// Whether `reply` begins like an error text and its first line is not in `original`.
 pub(super) fn is_error_text(reply: &str, original: &str) -> bool {
     let Some(first_line) = reply.trim_start().lines().next() else { return false };
     let lower = first_line.to_lowercase();

@@ -1,5 +1,5 @@
-//! Whether a reply is worse than what the built-in engine makes of the same text (K-06): far too short, broken off,
-//! repeating itself or its instructions, with facts that the text does not have, or with fewer of its facts.
+//! Detects replies that are worse than the built-in engine's (K-06): far too short, broken off, repeating themselves or
+//! their instructions, with facts that the text lacks, or with fewer of its facts.
 
 use std::collections::HashMap;
 
@@ -8,23 +8,23 @@ use crate::language::{Fact, FactCount, FactKind, FactsKept, words};
 use crate::{Extract, Origin};
 use ctxc_transcript::text::{Tokens, chars4};
 
-/// A reply has at least one token in so many of those that it was asked for.
+/// A reply must have at least one token in this many of its target.
 const LEAST: u64 = 2;
-/// One fact in so many may be lost against the built-in engine: a text in other words need not keep the same ones.
+/// Of this many facts that the built-in engine keeps a reply may lack one, since rephrasing changes some.
 const SLACK: u64 = 8;
-/// So many words in the same order are a statement, which is made once.
+/// The number of words in sequence that count as a statement.
 const STATEMENT: usize = 6;
-/// A bracket that is open at the end of a reply stands in its last so many characters: notes may leave one open elsewhere.
+/// The number of characters at the end in which an unclosed bracket shows a cut; elsewhere notes may leave one open.
 const TAIL: usize = 80;
-/// Words that no sentence ends in, in the languages that transcripts are mostly in.
+/// Words that end no sentence, in the most common languages of transcripts.
 const OPEN_WORDS: &str = " a an the and or but of to in into for from with without by at on as than that which because if when \
     is are was were be der die das ein eine und oder aber von zu mit weil dass wenn le la les un une des et ou mais de du avec \
     parce el los las una y o pero con porque ";
 
-/// Why `reply`, a shorter form of `text` that was to have `target` tokens, is poor; `None` where it is not.
+/// The reason why `reply`, a shorter form of `text` with a target of `target` tokens, is poor; `None` if it is not.
 pub(super) fn poor(text: &str, target: Tokens, origin: Origin, reply: &str) -> Option<Kept> {
     let reply = reply.trim();
-    // A text that says little in many words has a short extract too, and what a tool printed may be told in a few words.
+    // A verbose text has a short extract too, and tool output may be summed up in a few words.
     let extract = |target| Extract.shrink(text, target);
     let is_short = |of: Tokens| chars4(reply).0 * LEAST < of.0;
     if origin == Origin::Message && is_short(target) && is_short(chars4(&extract(target))) {
@@ -40,7 +40,7 @@ pub(super) fn poor(text: &str, target: Tokens, origin: Origin, reply: &str) -> O
         return Some(Kept::Repeats);
     }
     let FactsKept { counts, invented, .. } = FactsKept::of(text, reply);
-    // Of what a tool printed a model is to say how much it was.
+    // For tool output the prompt asks for counts, which the output need not contain.
     let is_counted = |fact: &&Fact<'_>| origin == Origin::Message || fact.kind != FactKind::Number;
     let n_invented = invented.iter().filter(is_counted).count();
     if n_invented > 0 {
@@ -81,20 +81,20 @@ fn breaks_off(text: &str, reply: &str) -> bool {
     if OPEN_WORDS.contains(&format!(" {} ", word.to_lowercase())) && !text.trim_end().ends_with(word) {
         return true;
     }
-    // The beginning of words of the text, and itself none of them.
+    // A truncated word: a prefix of words of the text, but not one of them.
     let is_ascii = word.is_ascii() && word.len() > 1;
     let mut longer = text.split(|c: char| !c.is_alphanumeric()).filter(|of| of.starts_with(word)).peekable();
     is_ascii && longer.peek().is_some() && longer.all(|of| of.len() > word.len() + 1)
 }
 
-/// Whether `reply` speaks of a passage, which is what the instructions call `text`. Small models begin with "The shortened
-/// passage has", and go on with what the text says of something else.
+/// Whether `reply`, but not `text`, mentions a "passage", as the instructions call it. Small models begin with "The shortened
+/// passage has", followed by statements that the text makes about something else.
 fn speaks_of_its_task(text: &str, reply: &str) -> bool {
     let is_named = |text: &str| text.to_lowercase().contains("passage");
     is_named(reply) && !is_named(text)
 }
 
-/// Whether `reply` makes a statement more often than `text`.
+/// Whether `reply` repeats a statement, and more often than `text` repeats any.
 fn repeats(text: &str, reply: &str) -> bool {
     let most = |text: &str| {
         let lower = text.to_lowercase();

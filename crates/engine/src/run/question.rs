@@ -1,52 +1,52 @@
-//! A request as it leaves the machine, and what is known of it before it is asked.
+//! A request as it is sent, with its planned call and cached reply.
 
 use super::spent::Spent;
 use crate::redact::{ForeignPlaceholder, Redacted, Restored};
 use crate::{CostRange, Inquiry, Price, Request, Usd};
 use ctxc_transcript::text::{Digest, Tokens};
 
-/// A request as it leaves the machine.
+/// A request with its redacted form and planned call.
 pub(super) struct Question<'a> {
     /// The request with its secrets.
     pub(super) given: Request<'a>,
-    /// The request as it leaves.
+    /// The request as it is sent.
     pub(super) sent: Request<'a>,
-    /// What its placeholders stand for, where secrets were replaced.
+    /// The secrets of its placeholders, if redaction is on.
     pub(super) secrets: Option<Redacted>,
-    /// The call that it would be; `None` where the engine calls nobody.
+    /// The call that it would make; `None` if the engine makes no calls.
     pub(super) call: Option<Planned>,
-    /// The reply, where it was paid for before.
+    /// The cached reply.
     pub(super) cached: Option<String>,
 }
 
-/// A call that a request would be.
+/// The call that a request would make.
 pub(super) struct Planned {
     pub(super) inquiry: Inquiry,
-    /// Under which its reply is cached.
+    /// The key of its reply in the cache.
     pub(super) key: Digest,
-    /// The price of its model, where it is known.
+    /// The price of its model, if known.
     pub(super) price: Option<Price>,
-    /// What it may cost at most.
+    /// Its maximum cost.
     pub(super) most: Usd,
 }
 
-/// One request that was made, or would be.
+/// A request that was or would be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// The model.
     pub model: String,
-    /// Tokens of its texts.
+    /// The size of its texts, in `chars4` tokens.
     pub size: Tokens,
-    /// Whether the reply was there already.
+    /// Whether the reply was cached.
     pub is_cached: bool,
-    /// What one call for it is expected to cost; `None` where the price is not known.
+    /// The expected cost of one call; `None` if the price is unknown.
     pub expected: Option<CostRange>,
-    /// The calls that it took.
+    /// The usage of its calls so far.
     pub spent: Spent,
 }
 
 impl Question<'_> {
-    /// The request as it would be made; `None` where the engine calls nobody.
+    /// The planned request; `None` if the engine makes no calls.
     pub(super) fn asked(&self) -> Option<Asked> {
         let Planned { inquiry, price, .. } = self.call.as_ref()?;
         Some(Asked {
@@ -58,7 +58,7 @@ impl Question<'_> {
         })
     }
 
-    /// `reply` with the secrets in the place of their placeholders.
+    /// `reply` with its placeholders replaced by the secrets.
     pub(super) fn restore(&self, reply: &str) -> Result<Restored, ForeignPlaceholder> {
         match &self.secrets {
             Some(secrets) => secrets.restore(reply),

@@ -1,15 +1,15 @@
-//! What is still to be asked, in which order: a pure structure over times that it is told.
+//! The queue of open items: a pure structure over times that callers pass.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use tokio::time::Instant;
 
-/// Numbers that wait for their turn, some of them not before a time.
+/// A queue of item indices, some of which are due only later.
 #[derive(Debug)]
 pub(super) struct Queue {
     ready: VecDeque<usize>,
-    /// Those that wait, the earliest first, and of the same time in the order in which they came.
+    /// Items that are due later, by time and then by order of insertion.
     later: BinaryHeap<Reverse<(Instant, u64, usize)>>,
     n_put_back: u64,
 }
@@ -20,13 +20,13 @@ impl Queue {
         Self { ready: items.into_iter().collect(), later: BinaryHeap::new(), n_put_back: 0 }
     }
 
-    /// Puts one back, behind all that are ready by `due`.
+    /// Puts an item back, after all that are ready by `due`.
     pub(super) fn put_back(&mut self, item: usize, due: Instant) {
         self.later.push(Reverse((due, self.n_put_back, item)));
         self.n_put_back += 1;
     }
 
-    /// The next that may go at `now`; it stays until it is taken.
+    /// The next item that is due at `now`, without removing it.
     pub(super) fn peek(&mut self, now: Instant) -> Option<usize> {
         while let Some(Reverse((due, _, item))) = self.later.peek().copied()
             && due <= now
@@ -37,12 +37,12 @@ impl Queue {
         self.ready.front().copied()
     }
 
-    /// Takes out what [`peek`](Self::peek) gave.
+    /// Removes the item that [`peek`](Self::peek) returned.
     pub(super) fn take(&mut self) {
         self.ready.pop_front();
     }
 
-    /// When the first of those that wait is due.
+    /// The earliest time at which a later item is due.
     pub(super) fn due(&self) -> Option<Instant> {
         self.later.peek().map(|Reverse((due, _, _))| *due)
     }

@@ -1,42 +1,42 @@
-//! What follows from a failed call: a pure policy. It names times and does not wait.
+//! The retry policy: a pure function of failed calls. It returns times and does not wait.
 
 use std::time::Duration;
 
 use crate::{EngineError, Fault};
 use ctxc_transcript::text::Tokens;
 
-/// How long a call may take.
+/// The timeouts of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// The first call for a text.
+    /// The timeout of the first call for a text.
     pub first: Duration,
-    /// By how much more each of the next two; those after them have as long as the third.
+    /// The increase for each of the next two calls; later ones have the timeout of the third.
     pub step: Duration,
 }
 
-/// Up to this many tokens a text has the plain time.
+/// Texts of up to this size have the plain timeout; it grows in proportion for longer ones.
 const PLAIN: Tokens = Tokens(1000);
-/// A text has at most so many times that.
+/// The maximum factor of the plain timeout.
 const MOST_TIMES: u32 = 12;
-/// The wait after the first failure, and the longest.
+/// The wait after the first failure, and the maximum.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
-/// A server that wants to be left alone for longer ends the run.
+/// A `Retry-After` longer than this ends the run.
 pub(crate) const MOST_PATIENCE: Duration = Duration::from_secs(600);
 
-/// What to do after a failure.
+/// The decision after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Ask again, not before this long from now.
+    /// Retry after this time.
     Again(Duration),
-    /// The text gets no reply.
+    /// Give up on this text.
     GiveUp,
-    /// No text does.
+    /// End the run.
     EndRun,
 }
 
-/// What to do after the `attempt`-th call for a text failed with `error`, of at most `most_attempts`. `salt` makes texts
-/// that failed together come back apart.
+/// The decision after attempt `attempt` of `most_attempts` for a text failed with `error`. `salt` spreads the retries of
+/// texts that failed together.
 pub(super) fn next(error: &EngineError, attempt: u32, most_attempts: u32, salt: u64) -> Next {
     if error.fault == Fault::Fatal || error.retry_after.is_some_and(|wait| wait > MOST_PATIENCE) {
         return Next::EndRun;
@@ -50,15 +50,15 @@ pub(super) fn next(error: &EngineError, attempt: u32, most_attempts: u32, salt: 
     })
 }
 
-/// How long the `attempt`-th call for a text of so many tokens may take.
+/// The timeout of attempt `attempt` for a text of `tokens`.
 pub(super) fn limit(timeouts: Timeouts, attempt: u32, tokens: Tokens) -> Duration {
     let plain = timeouts.first + timeouts.step * attempt.saturating_sub(1).min(2);
     let times = tokens.0.clamp(PLAIN.0, PLAIN.0 * u64::from(MOST_TIMES));
-    // In thousandths, as the bound is.
+    // `times` is in thousandths, since `PLAIN` is 1000 tokens.
     plain * u32::try_from(times).unwrap_or(u32::MAX) / 1000
 }
 
-/// Twice as long after each failure, and up to half of that less by `salt`.
+/// An exponential backoff, reduced by up to a half depending on `salt`.
 fn backoff(attempt: u32, salt: u64) -> Duration {
     let full = FIRST_WAIT.saturating_mul(1 << attempt.saturating_sub(1).min(16)).min(LONGEST_WAIT);
     let mixed = (salt ^ u64::from(attempt)).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -1,5 +1,5 @@
-//! Takes requests to an engine: each leaves without its secrets, what is there already is taken, the rest is asked for
-//! within the limits, and each reply is judged, gets its secrets again and is kept.
+//! Runs requests through an engine: redacts secrets, uses cached replies, makes the other calls within the limits, judges
+//! each reply, restores its secrets and caches it.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -15,39 +15,39 @@ use crate::redact::Redactor;
 use crate::{Attempt, Engine, EngineError, Fault, Prices, Reply, Request, Usd};
 use ctxc_store::ArchiveError;
 
-/// What takes requests to an engine.
+/// Runs requests through an engine.
 pub struct Runner<'a> {
-    /// Who is asked.
+    /// The engine.
     pub engine: &'a dyn Engine,
-    /// How calls are made.
+    /// The limits and order of calls.
     pub options: &'a RunOptions,
-    /// Puts placeholders in the place of secrets (G-01).
+    /// Replaces secrets by placeholders (G-01).
     pub redactor: Option<Redactor>,
-    /// Holds what was paid for.
+    /// The cache of replies.
     pub cache: Option<Cache<'a>>,
-    /// What models cost.
+    /// The prices of models.
     pub prices: Option<&'a Prices>,
 }
 
 impl<'a> Runner<'a> {
-    /// One that asks `engine`; without redaction, cache and prices.
+    /// A runner without redaction, cache and prices.
     #[must_use]
     pub fn new(engine: &'a dyn Engine, options: &'a RunOptions) -> Self {
         Self { engine, options, redactor: None, cache: None, prices: None }
     }
 
-    /// Learns the secrets of all texts, for what one of them shows to be one is one everywhere.
+    /// Collects the secrets of all texts first, since a secret found in one of them is redacted in all.
     pub(super) fn learn<'t>(&mut self, texts: impl IntoIterator<Item = &'t str>) {
         let Some(redactor) = &mut self.redactor else { return };
         texts.into_iter().for_each(|text| redactor.learn(text));
     }
 
-    /// How many different secrets have a placeholder.
+    /// The number of different secrets with a placeholder.
     pub(super) fn n_secrets(&self) -> usize {
         self.redactor.as_ref().map_or(0, Redactor::n_secrets)
     }
 
-    /// `given` as it leaves the machine.
+    /// Redacts `given` and plans its call.
     pub(super) fn question<'r>(&mut self, given: Request<'r>) -> Question<'r> {
         let redacted = self.redactor.as_mut().map(|redactor| given.redacted(redactor));
         let (sent, secrets) = redacted.unzip();
@@ -59,13 +59,13 @@ impl<'a> Runner<'a> {
     fn planned(&self, sent: &Request<'_>) -> Option<Planned> {
         let inquiry = self.engine.inquiry(sent, Attempt::nth(1))?;
         let price = self.prices.and_then(|prices| prices.get(&inquiry.model));
-        // A later attempt may have a longer reply.
+        // Later attempts may have longer replies.
         let last = self.engine.inquiry(sent, Attempt::nth(u32::MAX));
         let most = price.zip(last).map_or(Usd::ZERO, |(price, last)| price.most(&last.call));
         Some(Planned { key: cache::key(self.engine.name(), &inquiry, sent), inquiry, price, most })
     }
 
-    /// The reply to `question`, where it was paid for before.
+    /// The cached reply to `question`.
     pub(super) fn find(&self, question: &Question<'_>) -> Result<Option<String>, ArchiveError> {
         match (&self.cache, &question.call) {
             (Some(cache), Some(call)) => cache.find(call.key),
@@ -73,7 +73,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Keeps `reply` to `question`, and goes on without a cache that fails.
+    /// Caches `reply` to `question`; if that fails, reports it and drops the cache.
     pub(super) fn keep(
         &mut self,
         question: &Question<'_>,
@@ -86,8 +86,8 @@ impl<'a> Runner<'a> {
         tell(Event::NotCached(&error))
     }
 
-    /// Answers `questions`: first those whose reply is there, then the others as their calls are done. When `on` breaks off,
-    /// so does the run, and calls under way are cancelled.
+    /// Answers `questions`: first those with a cached reply, then the others as their calls end. When `on` breaks, the run ends
+    /// and calls under way are cancelled.
     pub(super) async fn ask(
         &mut self,
         questions: &[Question<'_>],
@@ -96,7 +96,7 @@ impl<'a> Runner<'a> {
     ) -> End {
         let mut open = Vec::new();
         for (at, question) in questions.iter().enumerate() {
-            // What somebody else put there is judged as well.
+            // The archive may have been changed by others, so cached replies are judged too.
             let cached = question.cached.as_ref().map(|text| question.judge(Reply { text: text.clone(), usage: None }));
             let Some(Ok(answer)) = cached else {
                 open.push((at, question, Cell::default()));

@@ -1,4 +1,4 @@
-//! Tasks through an engine: each text is asked for once, and what comes of it is the outcome of every task that has it.
+//! Shortens the texts of tasks. Each different text is requested once, and all its tasks share the outcome.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -18,39 +18,39 @@ use crate::{Engine, EngineError, Extract, Fault, Origin, Request, Shorten};
 use ctxc_store::ArchiveError;
 use ctxc_transcript::text::Digest;
 
-/// All that is asked for some tasks.
+/// The questions for some tasks.
 pub struct Questions<'t> {
     tasks: &'t [Task],
     all: Vec<Question<'t>>,
-    /// For each question the places of its tasks, in order.
+    /// The indices of the tasks of each question, in order.
     tasks_of: Vec<Vec<usize>>,
-    /// How many different secrets have a placeholder.
+    /// The number of different secrets with a placeholder.
     pub n_secrets: usize,
 }
 
 /// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Ran {
-    /// What came of each task, in their order.
+    /// The outcome of each task, in order.
     pub outcomes: Vec<Outcome>,
-    /// What each task took, in their order. Of equal tasks the first bears it.
+    /// The usage of each task, in order. The first of equal tasks has the usage of all.
     pub spent: Vec<Spent>,
-    /// For each task the placeholders of secrets that its reply has lost.
+    /// The placeholders of secrets that the reply of each task lacks.
     pub lost: Vec<Vec<Placeholder>>,
-    /// How the run ended.
+    /// The end of the run.
     pub end: End,
-    /// Why the last of those that have no reply has none.
+    /// The error of the last task without a reply.
     pub last_error: Option<EngineError>,
 }
 
 impl Questions<'_> {
-    /// What is asked, each text once.
+    /// The requests, one for each different text.
     #[must_use]
     pub fn asked(&self) -> Vec<Asked> {
         self.all.iter().filter_map(Question::asked).collect()
     }
 
-    /// What is asked for each task.
+    /// The request of each task.
     #[must_use]
     pub fn asked_of_tasks(&self) -> Vec<Option<Asked>> {
         let mut asked = vec![None; self.tasks.len()];
@@ -66,10 +66,10 @@ impl Questions<'_> {
 }
 
 impl Runner<'_> {
-    /// What is to be asked for `tasks`, and what is there already.
+    /// The questions for `tasks`, with cached replies.
     ///
     /// # Errors
-    /// When the cache cannot be read.
+    /// If the cache cannot be read.
     pub fn questions<'t>(&mut self, tasks: &'t [Task]) -> Result<Questions<'t>, ArchiveError> {
         let mut questions = self.open_questions(tasks);
         for question in &mut questions.all {
@@ -98,9 +98,8 @@ impl Runner<'_> {
         found
     }
 
-    /// Asks `questions` and returns what came of each task, in their order, whatever the order in which replies come
-    /// . A task that fails does not stop the others (B-08). When `tell` breaks off, so does the run, and the rest
-    /// is kept as it was.
+    /// Runs `questions` and returns the outcomes in the order of the tasks, whatever the order of the replies. A failed
+    /// task does not stop the others (B-08). When `tell` breaks, the run ends and the remaining texts stay unchanged.
     pub async fn shorten(
         &mut self,
         questions: &Questions<'_>,
@@ -129,7 +128,7 @@ impl Runner<'_> {
     }
 }
 
-/// [`Runner::shorten`] for an engine that answers at once, in the order of the tasks, each asked for once.
+/// [`Runner::shorten`] for an engine that answers at once, in the order of the tasks and without retries.
 pub fn shorten_at_once(tasks: &[Task], engine: &dyn Engine, tell: impl FnMut(Event<'_>) -> ControlFlow<()>) -> Ran {
     let mut runner = Runner::new(engine, &RunOptions::AT_ONCE);
     let questions = runner.open_questions(tasks);
@@ -138,7 +137,7 @@ pub fn shorten_at_once(tasks: &[Task], engine: &dyn Engine, tell: impl FnMut(Eve
 }
 
 impl Task {
-    /// What an engine is asked for.
+    /// The request for this task.
     pub(super) fn request(&self) -> Shorten<'_> {
         let origin = match self.part {
             TaskPart::Text => Origin::Message,
@@ -159,7 +158,7 @@ impl Ran {
         }
     }
 
-    /// Notes the outcome of the tasks at these places, of which the first bears what it took.
+    /// Records the outcome of the tasks at these indices; the first one gets the usage.
     fn finish(
         &mut self,
         tasks: &[usize],
@@ -188,7 +187,7 @@ impl Ran {
     }
 }
 
-/// What an error leaves a text with.
+/// The outcome of a text whose request failed.
 fn outcome_of(error: &EngineError) -> Outcome {
     match error.fault {
         Fault::Blank => Outcome::Kept(Kept::Blank),
@@ -197,7 +196,7 @@ fn outcome_of(error: &EngineError) -> Outcome {
     }
 }
 
-/// `outcome`, or what the built-in engine makes of a text whose replies were poor (K-06).
+/// `outcome`, or that of the built-in engine if the replies were poor (K-06).
 fn or_extracted(outcome: Outcome, given: &Request<'_>) -> Outcome {
     let (Outcome::Kept(reason), Request::Shorten(given)) = (&outcome, given) else { return outcome };
     if !reason.is_poor() {

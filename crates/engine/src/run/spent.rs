@@ -1,4 +1,4 @@
-//! What a task has taken so far: calls, time, tokens and money.
+//! Usage of tasks: calls, time, tokens and cost.
 
 use std::iter::Sum;
 use std::ops::AddAssign;
@@ -7,39 +7,39 @@ use std::time::Duration;
 use crate::{EngineError, Fault, Price, Usage, Usd};
 use ctxc_transcript::text::Tokens;
 
-/// The tokens, time and cost of a task, as far as the server reported them.
+/// The calls, time, tokens and cost of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// The number of calls.
     pub calls: u32,
-    /// How long they took together.
+    /// The total time of the calls.
     pub time: Duration,
-    /// Tokens that the model read.
+    /// Tokens of the requests, as far as the server reported them.
     pub input: Tokens,
-    /// Tokens that it wrote.
+    /// Tokens of the replies, as far as the server reported them.
     pub output: Tokens,
-    /// What that cost.
+    /// The cost of the reported tokens.
     pub cost: Usd,
-    /// What calls without a measure may have cost beside it, at most.
+    /// The maximum additional cost of calls without reported usage.
     pub may_cost: Usd,
-    /// Calls that cost something nobody can say how much.
+    /// Calls whose cost is unknown because the model has no known price.
     pub unpriced_calls: u32,
 }
 
-/// What a call takes from a budget.
+/// The charge of a call to the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Charge {
-    /// So much.
+    /// This amount.
     Measured(Usd),
-    /// Nobody can say how much.
+    /// An unknown amount.
     Unknown,
-    /// Nothing: it was refused before any work.
+    /// No charge: the call was refused before any work.
     Nothing,
 }
 
 impl Spent {
-    /// Adds a call that took `time` and may have cost `most`, of a model with this price: what its reply says that it took,
-    /// or why there is none.
+    /// Adds a call that took `time` and cost at most `most`, of a model with this price. `result` is the reported usage or the
+    /// error of the call.
     pub(super) fn add_call(
         &mut self,
         result: Result<Option<Usage>, &EngineError>,

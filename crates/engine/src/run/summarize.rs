@@ -1,7 +1,6 @@
-//! Messages to summaries, chunk by chunk: each goes into a request with the summary so far (F-04).
+//! Summarizes messages chunk by chunk, each together with the summary so far (F-04).
 //!
-//! One call is under way at a time, for each waits for what the one before gave. A chunk that is too much for the server is
-//! halved (F-09).
+//! Calls run one at a time, since each needs the previous summary. A chunk that is too large for the server is halved (F-09).
 
 use std::ops::ControlFlow;
 
@@ -18,39 +17,39 @@ use super::window::RunLimits;
 use crate::{Attempt, Engine, EngineError, Fault, Request, Said, Summarize, cut};
 use ctxc_store::ArchiveError;
 
-/// Summaries.
+/// The summaries of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summarized {
-    /// One for each chunk.
+    /// One summary per chunk.
     pub summaries: Vec<String>,
-    /// What they took.
+    /// The usage of all calls.
     pub spent: Spent,
-    /// What was asked for them, where a server was.
+    /// The requests, if the engine made calls.
     pub asked: Vec<Asked>,
-    /// How many different secrets were replaced.
+    /// The number of different secrets that were redacted.
     pub n_secrets: usize,
 }
 
-/// Why there are no summaries: without one of them there is none.
+/// The reason why there are no summaries; one failed chunk fails all of them.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SummaryError {
-    /// The chunk of this place, from 0, has none.
+    /// The chunk with this index, from 0, failed.
     #[error("summarize part {place}", place = .0 + 1)]
     Engine(usize, #[source] EngineError),
-    /// Somebody broke it off.
+    /// The user interrupted the run.
     #[error("interrupted")]
     Interrupted,
 }
 
-/// The summary of messages without a word.
+/// The summary of messages without text.
 pub const NOTHING_SAID: &str = "(nothing was said)";
 
 impl Runner<'_> {
-    /// Summarizes each of `chunks` as `wanted`, each with the summary so far; the first gets that of `wanted` (F-04). No
-    /// summary is blank or over the limit, whatever the engine says (H-04).
+    /// Summarizes each of `chunks` with the summary so far, the first one with that of `wanted` (F-04). No summary is blank or
+    /// over the limit, whatever the engine returns (H-04).
     ///
     /// # Errors
-    /// When one of them has no summary; then there is none at all (F-09).
+    /// If one of the chunks fails (F-09).
     pub async fn summarize(
         &mut self,
         chunks: &[Vec<Said>],
@@ -69,12 +68,11 @@ impl Runner<'_> {
         Ok(Summarized { n_secrets: run.runner.n_secrets(), ..run.done })
     }
 
-    /// What [`summarize`](Self::summarize) would ask for, each call made once, and how many different secrets would be
-    /// replaced. The summary so far is not known before the chunk before has its own: it is taken to be between nothing
-    /// and all that it may be.
+    /// The requests that [`summarize`](Self::summarize) would make, without retries, and the number of different secrets that
+    /// would be redacted. An unknown summary so far is assumed to be between empty and as long as its limit.
     ///
     /// # Errors
-    /// When the cache cannot be read.
+    /// If the cache cannot be read.
     pub fn expect_summaries(
         &mut self,
         chunks: &[Vec<Said>],
@@ -111,7 +109,7 @@ impl Runner<'_> {
 /// [`Runner::summarize`] for an engine that answers at once.
 ///
 /// # Errors
-/// As [`Runner::summarize`], and when the engine does not answer at once.
+/// Those of [`Runner::summarize`], and if the engine does not answer at once.
 pub fn summarize_at_once(
     chunks: &[Vec<Said>],
     wanted: &Summarize<'_>,
@@ -128,12 +126,12 @@ fn with<'r>(wanted: &Summarize<'r>, existing: &'r str, messages: &'r [Said]) -> 
     Request::Summarize(Summarize { existing: existing.into(), messages: messages.into(), ..*wanted })
 }
 
-/// Whether there is a word in `messages`.
+/// Whether a message is not blank.
 fn says_something(messages: &[Said]) -> bool {
     messages.iter().any(|said| !said.text.trim().is_empty())
 }
 
-/// Summaries under way.
+/// The state of a run of summaries.
 struct Run<'r, 'a, 'w, T> {
     runner: &'r mut Runner<'a>,
     wanted: &'r Summarize<'w>,
@@ -143,7 +141,7 @@ struct Run<'r, 'a, 'w, T> {
 }
 
 impl<'w, T: FnMut(Event<'_>) -> ControlFlow<()>> Run<'_, '_, 'w, T> {
-    /// The summary of `messages` and that so far, by halves where it has to be.
+    /// The summary of `messages` and of the summary so far, in halves if necessary.
     async fn chunk(&mut self, messages: &[Said], mut so_far: String) -> Result<String, SummaryError> {
         if !says_something(messages) {
             let is_blank = so_far.trim().is_empty();
@@ -167,7 +165,7 @@ impl<'w, T: FnMut(Event<'_>) -> ControlFlow<()>> Run<'_, '_, 'w, T> {
             open.extend([late, early].into_iter().filter(|half| says_something(half)));
         }
         if is_halved {
-            // The next run need not find out that the whole is too much.
+            // Caches the result for the whole chunk, so that the next run does not try it again.
             let whole = self.question(messages, &first);
             let summary = self.question(&[], &so_far).sent;
             let redacted = summary.texts().next().unwrap_or_default();
@@ -176,7 +174,7 @@ impl<'w, T: FnMut(Event<'_>) -> ControlFlow<()>> Run<'_, '_, 'w, T> {
         Ok(so_far)
     }
 
-    /// The summary of `messages`, by one question.
+    /// The summary of `messages` and of the summary so far, by one request.
     async fn part(&mut self, messages: &[Said], so_far: &str) -> Result<String, SummaryError> {
         let mut question = self.question(messages, so_far);
         match self.runner.find(&question) {
@@ -231,7 +229,7 @@ fn over_budget(options: &RunOptions) -> EngineError {
     EngineError::new(Fault::Permanent, format!("another call could take the cost{cap}"))
 }
 
-/// Whether a smaller part might do: there was no reply in time, or the text is longer than the model reads.
+/// Whether a smaller part may succeed: the call timed out, or the text exceeds the model's context.
 fn is_too_much(error: &EngineError) -> bool {
     let message = error.message.to_lowercase();
     let is_too_long = || {

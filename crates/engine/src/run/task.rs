@@ -1,15 +1,15 @@
-//! Tasks: the texts that are to be compressed.
+//! Tasks: texts to compress.
 
 use super::Level;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{LineNo, TurnIdx};
 
-/// Which text of an entry a task is about.
+/// The part of an entry that a task compresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TaskPart {
     /// The text of the message.
     Text,
-    /// The tool result at this place among the blocks of its scan.
+    /// The tool result with this index among the blocks of its scan.
     ToolResult(usize),
 }
 
@@ -18,16 +18,16 @@ pub enum TaskPart {
 pub struct Task {
     /// The entry that holds the text.
     pub line: LineNo,
-    /// Which of its texts it is.
+    /// The part of the entry.
     pub part: TaskPart,
     /// The turn of the entry.
     pub turn: TurnIdx,
-    /// How far the text is compressed.
+    /// The level of compression.
     pub level: Level,
     /// The text.
     pub text: String,
     /// Its size, in `chars4` tokens.
     pub tokens: Tokens,
-    /// The target, in tokens.
+    /// The target size, in `chars4` tokens.
     pub target: Tokens,
 }

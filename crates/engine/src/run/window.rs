@@ -1,7 +1,7 @@
-//! A sliding window over calls: as many under way as may be, and one more as soon as one is done.
+//! A sliding window over calls: as many as allowed are under way, and another one starts as soon as one ends.
 //!
-//! It knows nothing of what is asked, only how large each item is and what it may cost. An engine that answers at once
-//! never makes it wait, so that it needs no runtime then.
+//! It knows the size and the maximum cost of each item, and nothing of its content. With an engine that answers at once it
+//! needs no asynchronous runtime, since it never waits.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -22,21 +22,21 @@ use crate::budget::{Budget, Reservation};
 use crate::{EngineError, Fault, Price, Usage, Usd};
 use ctxc_transcript::text::Tokens;
 
-/// How often somebody who waits is asked whether to go on.
+/// The interval of [`Event::Waiting`], at which a run can be interrupted.
 const TICK: Duration = Duration::from_millis(50);
 
-/// One item.
+/// An item to call for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Item {
     /// The size of its text.
     pub(super) tokens: Tokens,
-    /// What a call for it may cost at most.
+    /// The maximum cost of a call.
     pub(super) most: Usd,
-    /// The price of its model, where that is known.
+    /// The price of its model, if known.
     pub(super) price: Option<Price>,
 }
 
-/// What windows of one run have in common: when the next call may start, and what is left of the budget.
+/// The rate limit and budget that all windows of a run share.
 #[derive(Debug)]
 pub(crate) struct RunLimits {
     limit: Limit,
@@ -44,13 +44,13 @@ pub(crate) struct RunLimits {
 }
 
 impl RunLimits {
-    /// The beginning of a run by `options`.
+    /// The limits at the beginning of a run.
     pub(crate) fn new(options: &RunOptions) -> Self {
         Self { limit: Limit::new(options.concurrency, options.rpm), budget: Budget::new(options.max_cost) }
     }
 }
 
-/// Everything about a run that changes.
+/// The state of a window.
 struct Window<'a, 'c, F> {
     items: &'a [Item],
     options: &'a RunOptions,
@@ -58,12 +58,12 @@ struct Window<'a, 'c, F> {
     queue: Queue,
     limits: &'c mut RunLimits,
     spent: Vec<Spent>,
-    /// How many items in a row have failed for good.
+    /// The number of successive items that failed finally.
     n_failed_in_a_row: usize,
     over_budget: bool,
 }
 
-/// What came of a call.
+/// A call that has ended.
 struct Called<T> {
     item: usize,
     reservation: Reservation,
@@ -71,8 +71,8 @@ struct Called<T> {
     result: Result<T, EngineError>,
 }
 
-/// Asks for each item by `ask`, which gets its number and which call for it this is, until all are done or the run
-/// ends. Calls that are under way then are cancelled. `usage` is what a reply says that it took.
+/// Calls `ask` with the index of each item and the number of the attempt, until all items are finished or the run ends;
+/// calls still under way are then cancelled. `usage` extracts the usage that a reply reports.
 pub(crate) async fn window<T, C: Future<Output = Result<T, EngineError>>>(
     limits: &mut RunLimits,
     items: &[Item],
@@ -94,7 +94,7 @@ pub(crate) async fn window<T, C: Future<Output = Result<T, EngineError>>>(
         if running.is_empty() && due.is_none() {
             return if window.over_budget { End::OverBudget } else { End::Done };
         }
-        // One that is done already is taken without a look at the timers, which need a runtime.
+        // A call that has already ended is taken without the timers, which need a runtime.
         let called = if let Some(called) = running.next().now_or_never().flatten() {
             called
         } else {
@@ -134,7 +134,7 @@ impl<'a, 'c, F> Window<'a, 'c, F> {
         }
     }
 
-    /// The item to call for next, and what was put aside for the call; or what that waits for.
+    /// The next item and the reservation for its call, or the reason to wait.
     fn next(&mut self, n_running: usize) -> Result<(usize, Reservation), Wait> {
         let now = clock::now();
         if self.over_budget {
@@ -145,7 +145,7 @@ impl<'a, 'c, F> Window<'a, 'c, F> {
             return Err(due.map_or(Wait::ForAnother, Wait::Until));
         };
         let Some(reservation) = self.limits.budget.reserve(self.item(item).most) else {
-            // Those that are under way may cost less than they might.
+            // Calls under way may turn out cheaper than reserved.
             self.over_budget = n_running == 0;
             return Err(Wait::ForAnother);
         };
@@ -179,7 +179,7 @@ impl<'a, 'c, F> Window<'a, 'c, F> {
         async move {
             let started = clock::now();
             let result = match limit {
-                // A reply that is late is not waited for: dropping it cancels the request.
+                // On timeout the future is dropped, which cancels the request.
                 Some(limit) => {
                     tokio::time::timeout(limit, reply).await.unwrap_or_else(|_| Err(EngineError::timeout(limit)))
                 }
@@ -189,7 +189,7 @@ impl<'a, 'c, F> Window<'a, 'c, F> {
         }
     }
 
-    /// Takes what came of a call; breaks with the end of the run where it is one.
+    /// Handles a call that has ended; breaks if it ends the run.
     fn take<T>(
         &mut self,
         called: Called<T>,
@@ -227,7 +227,7 @@ impl<'a, 'c, F> Window<'a, 'c, F> {
                 or_interrupted(tell(Step::Event(Event::Again(&error))))
             }
             Next::GiveUp => {
-                // A poor reply is one: the server works.
+                // A poor reply counts as a reply, since the server works.
                 let is_reply = matches!(error.fault, Fault::Poor(_) | Fault::PoorTwice(_));
                 self.n_failed_in_a_row = if is_reply { 0 } else { self.n_failed_in_a_row + 1 };
                 let too_many = (self.n_failed_in_a_row > self.options.concurrency).then(|| error.clone());

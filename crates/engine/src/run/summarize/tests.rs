@@ -1,5 +1,4 @@
-//! Summaries by engines that are scripted or slow, under a clock that is stopped and moves by itself, and through a server
-//! on this machine.
+//! Summaries by scripted and slow engines under a paused clock, and through a mock server on this machine.
 
 use std::cell::RefCell;
 use std::num::NonZeroU32;
@@ -31,7 +30,7 @@ fn chunks(texts: &[&[&str]]) -> Vec<Vec<Said>> {
     texts.iter().map(|texts| texts.iter().map(|text| said("user", text)).collect()).collect()
 }
 
-/// What is wanted, with this summary so far.
+/// The request, with this summary so far.
 fn wanted(existing: &str) -> Summarize<'_> {
     Summarize { existing: existing.into(), limit: LIMIT, ..Summarize::default() }
 }
@@ -69,7 +68,7 @@ fn ac1_3_ac1_8_f_04_each_summary_carries_the_one_before_it_on() {
     assert_eq!(by(&Scripted::new([]), &[], "x").unwrap(), Summarized::default());
 }
 
-// 000 AC1.7, F-09: one that fails leaves none at all.
+// 000 AC1.7, F-09: one failed chunk fails all of them.
 #[test]
 fn ac1_7_f_09_without_one_summary_there_is_none() {
     let engine = Scripted::new([Ok("First."), Err("the model is gone"), Ok("never asked for")]);
@@ -82,7 +81,7 @@ fn ac1_7_f_09_without_one_summary_there_is_none() {
     }
 }
 
-// F-09: nonsense is asked for again, and refused where nothing better comes.
+// F-09: nonsense is requested again, and refused if no reply is better.
 #[tokio::test(start_paused = true)]
 async fn f_09_nonsense_is_asked_for_again_and_then_refused() {
     const POEM: &str = "Waves that roll, gulls that cry: such is the sea.";
@@ -117,13 +116,13 @@ fn a_summary_is_never_blank_and_silence_asks_nobody() {
     assert_eq!(engine.summaries_asked()[0].existing, NOTHING_SAID);
 }
 
-// H-04: whatever comes back is within the limit.
+// H-04: every summary is within the limit, whatever the engine returns.
 #[test]
 fn h_04_what_is_too_long_is_cut_to_the_limit() {
     let long = "The lock is taken per shard in src/lock.rs. It failed with 14 errors. ".repeat(40);
     let made = by(&Scripted::new([Ok(long.as_str())]), &chunks(&[&["one"]]), "").unwrap();
     assert!(chars4(&made.summaries[0]) <= LIMIT && made.summaries[0].contains("src/lock.rs"));
-    // A summary of other make that is over it too.
+    // A summary from elsewhere that exceeds the limit too.
     let made = by(&Scripted::new([]), &chunks(&[&[""]]), &long).unwrap();
     assert!(chars4(&made.summaries[0]) <= LIMIT && !made.summaries[0].is_empty());
 }
@@ -137,7 +136,7 @@ fn who_breaks_off_gets_no_summaries() {
     assert_eq!(engine.n_left(), 1);
 }
 
-/// An engine that takes as long as it takes, and notes how many messages it was asked for, and when.
+/// An engine with a given delay that records the number of messages and the time of each request.
 struct Slow<F> {
     answer: F,
     asked: RefCell<Vec<(usize, u32, u64)>>,
@@ -179,7 +178,7 @@ fn reply(text: &str) -> Reply {
     Reply { text: text.to_owned(), usage: None }
 }
 
-// F-09: timeouts halve the chunk, down to one message; there is one summary for it all the same.
+// F-09: timeouts halve the chunk, down to one message; the chunk still has one summary.
 #[tokio::test(start_paused = true)]
 async fn f_09_timeouts_halve_the_chunk() {
     let chunks = chunks(&[&["one", "two", "three", "four", "five"], &["six"]]);
@@ -203,7 +202,7 @@ async fn f_09_timeouts_halve_the_chunk() {
         assert_eq!(made.summaries, ["one two three four five", "one two three four five six"]);
     }
     let sizes: Vec<(usize, u32)> = engine.asked.borrow().iter().map(|(size, attempt, _)| (*size, *attempt)).collect();
-    // Five, four times; two; three, four times; one and two; then the next chunk. The second run asks for nothing.
+    // Five, four times; two; three, four times; one and two; then the next chunk. The second run makes no request.
     let fours = |size| (1..=4).map(move |attempt| (size, attempt));
     let expected: Vec<(usize, u32)> =
         fours(5).chain([(2, 1)]).chain(fours(3)).chain([(1, 1), (2, 1), (1, 1)]).collect();
@@ -216,7 +215,7 @@ async fn f_09_timeouts_halve_the_chunk() {
     assert_eq!(never.asked.borrow().last().map(|(size, ..)| *size), Some(1));
 }
 
-// across chunks too, calls wait for the server and for the rate.
+// calls of different chunks also respect `Retry-After` and the rate.
 #[tokio::test(start_paused = true)]
 async fn r_04_r_05_the_server_is_left_alone_and_the_rate_holds_over_all_chunks() {
     let chunks = chunks(&[&["one"], &["two"], &["three"]]);
@@ -231,7 +230,7 @@ async fn r_04_r_05_the_server_is_left_alone_and_the_rate_holds_over_all_chunks()
     assert_eq!(times, [0, 10, 40, 50]);
 }
 
-// G-02: no call starts that could pass the cap, whatever was spent on the chunks before.
+// G-02: no call starts that could exceed the limit together with the cost of earlier chunks.
 #[tokio::test(start_paused = true)]
 async fn g_02_the_budget_is_one_for_all_chunks() {
     let chunks = chunks(&[&["one"], &["two"], &["three"]]);
@@ -241,7 +240,7 @@ async fn g_02_the_budget_is_one_for_all_chunks() {
     let options = RunOptions { max_cost: Usd::from_dollars(0.1), ..options() };
     let mut runner = Runner { prices: Some(&prices), ..Runner::new(&engine, &options) };
     let failure = runner.summarize(&chunks, &wanted(""), go).await.unwrap_err();
-    // Each may cost 0.064 USD, and nobody says what it did cost.
+    // Each may cost 0.064 USD, and no actual cost is reported.
     assert!(
         matches!(&failure, SummaryError::Engine(1, error) if error.message == "another call could take the cost over 0.1000 USD"),
         "{failure:?}"
@@ -249,7 +248,7 @@ async fn g_02_the_budget_is_one_for_all_chunks() {
     assert_eq!(engine.asked.borrow().len(), 1);
 }
 
-// unlike a shorter text, which is asked for once more, a summary that breaks off is asked for until attempts end.
+// a summary that breaks off is requested until attempts end, a shorter text only once more.
 #[tokio::test(start_paused = true)]
 async fn r_03_a_summary_that_breaks_off_is_asked_for_while_attempts_are_left() {
     let broken = || Err(EngineError::new(Fault::Poor(Kept::BrokenOff), "the reply was cut off at its limit"));
@@ -264,7 +263,7 @@ async fn r_03_a_summary_that_breaks_off_is_asked_for_while_attempts_are_left() {
     assert_eq!(engine.asked.borrow().len(), 4);
 }
 
-// somebody who waits is asked every 50 ms whether to go on.
+// a run can be interrupted every 50 ms.
 #[tokio::test(start_paused = true)]
 async fn r_10_an_interrupt_ends_it_within_50_ms() {
     let engine = Slow::new(|_, _| (4, Ok(reply("late"))));
@@ -280,7 +279,7 @@ async fn r_10_an_interrupt_ends_it_within_50_ms() {
     assert!(crate::run::clock::now() - start <= Duration::from_millis(60));
 }
 
-/// A model that repeats the fence it was given, and fails three times of ten.
+/// A model that repeats the fence of its prompt, and fails three times in ten.
 struct Flaky {
     n_requests: AtomicUsize,
 }
@@ -318,8 +317,8 @@ fn chat(server: &MockServer) -> Chat {
     })
 }
 
-// F-04, G-01, R-03, R-10, R-11: through a server that fails three times of ten, nothing is lost, no secret leaves, a
-// second run pays for nothing and gives the same.
+// F-04, G-01, R-03, R-10, R-11: with a server that fails three times in ten, nothing is lost and no secret is sent; a second
+// run costs nothing and returns the same.
 #[tokio::test]
 async fn g_01_r_03_r_10_a_flaky_server_gives_all_summaries_and_sees_no_secret() {
     const SECRET: &str = "ghp_aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5";
@@ -352,12 +351,12 @@ async fn g_01_r_03_r_10_a_flaky_server_gives_all_summaries_and_sees_no_secret() 
         let body = String::from_utf8(request.body.clone()).unwrap();
         assert!(!body.contains(SECRET) && !body.contains("planted-key") && body.contains("[SECRET-1]"));
     }
-    // What is kept has no secret either.
+    // The cache contains no secret either.
     let kept = archive.records(&RecordFilter { kind: Some(Kind::Result), ..RecordFilter::default() }).unwrap();
     assert!(!kept.is_empty() && kept.iter().all(|record| !record.document.text.contains(SECRET)));
 }
 
-// G-01: a placeholder that was not given is refused.
+// G-01: a reply with an unknown placeholder is refused.
 #[test]
 fn g_01_a_placeholder_that_was_not_given_is_refused() {
     let engine = Scripted::new([Ok("The token is [SECRET-7].")]);

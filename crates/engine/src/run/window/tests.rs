@@ -1,4 +1,4 @@
-//! The window with calls that take a time of their own, under a clock that is stopped and moves by itself.
+//! The window with calls of given durations, under a paused clock.
 
 use std::cell::{Cell, RefCell};
 use std::num::NonZeroU32;
@@ -10,7 +10,7 @@ use crate::{Reply, Replying, Usage};
 type Given = Result<Reply, EngineError>;
 type Answer<'a> = dyn Fn(usize, u32) -> (f64, Given) + 'a;
 
-/// Calls that are under way, and what has been asked so far.
+/// The calls under way, and all calls so far.
 #[derive(Default)]
 struct Server {
     n_running: Cell<usize>,
@@ -20,7 +20,7 @@ struct Server {
     n_cancelled: Cell<usize>,
 }
 
-/// One call under way; a drop before the end is noted.
+/// A call under way; dropping it before its end is recorded.
 struct Running<'s>(&'s Server, bool);
 
 impl Drop for Running<'_> {
@@ -33,7 +33,7 @@ impl Drop for Running<'_> {
 }
 
 impl Server {
-    /// A call that takes as long and gives what `answer` says when it comes in.
+    /// A call with the duration and result that `answer` returns when it starts.
     fn call<'a>(&'a self, item: usize, attempt: u32, start: Instant, answer: &'a Answer<'a>) -> Replying<'a> {
         Box::pin(async move {
             self.calls.borrow_mut().push((item, attempt, (clock::now() - start).as_secs_f64()));
@@ -52,16 +52,16 @@ impl Server {
     }
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 struct Outcome {
     end: End,
-    /// The items in the order in which they were done.
+    /// The items in the order in which they finished.
     done: Vec<(usize, Result<String, String>, Spent)>,
     seconds: f64,
 }
 
-/// Runs items of these sizes; `answer` says how long a call takes and what it gives.
+/// Runs items of these sizes; `answer` returns the duration and the result of a call.
 async fn run(
     server: &Server,
     items: &[Item],
@@ -159,7 +159,7 @@ async fn tc_06_what_always_fails_is_asked_for_four_times() {
     assert_eq!((run.end, server.n_calls()), (End::Done, 3));
 }
 
-// a failed task goes to the back of the queue.
+// a failed task moves to the end of the queue.
 #[tokio::test(start_paused = true)]
 async fn r_02_a_failed_task_lets_the_others_go_first() {
     let server = Server::default();
@@ -183,7 +183,7 @@ async fn r_04_retry_after_pauses_every_worker() {
     assert!(!starts.iter().any(|at| *at > 0.51 && *at < 30.49), "{starts:?}");
 }
 
-// a server that takes three at a time turns the others away; the run adapts and nothing is lost.
+// a server that accepts three concurrent calls refuses the others; the run adapts and nothing is lost.
 #[tokio::test(start_paused = true)]
 async fn r_04_a_server_that_takes_three_at_a_time_is_not_overrun() {
     let server = Server::default();
@@ -197,14 +197,14 @@ async fn r_04_a_server_that_takes_three_at_a_time_is_not_overrun() {
     assert_eq!((run.end, run.done.len(), n_failed), (End::Done, 200, 0));
 }
 
-// what is late is cancelled, and so is what runs when the run ends.
+// late calls are cancelled, and so are those under way at the end of the run.
 #[tokio::test(start_paused = true)]
 async fn r_05_r_10_calls_are_cancelled() {
     let server = Server::default();
     let run = run(&server, &items(30), &options(10), |item, _| (2.0, fine(item)), |n_done| n_done < 12).await;
     assert_eq!((run.end, run.done.len(), server.n_calls()), (End::Interrupted, 12, 20));
     assert_eq!((server.n_running.get(), server.n_cancelled.get()), (0, 8));
-    // Somebody who waits is heard within a moment.
+    // An interrupt takes effect within a moment.
     let server = Server::default();
     let mut n_asked = 0;
     let go_on = |_| {
@@ -233,7 +233,7 @@ async fn r_12_too_many_failures_in_a_row_end_the_run() {
     let run = run(&server, &items(100), &options(10), |_, _| (1.0, fails(Fault::Permanent)), |_| true).await;
     assert_eq!(run.end, End::GaveUp(EngineError::new(Fault::Permanent, "it failed")));
     assert_eq!(run.done.len(), 11);
-    // A success in between begins the count again.
+    // A success in between resets the count.
     let server = Server::default();
     let answer = |item: usize, _| (1.0, if item % 10 == 9 { fine(item) } else { fails(Fault::Permanent) });
     let run = self::run(&server, &items(100), &options(10), answer, |_| true).await;
@@ -281,20 +281,20 @@ async fn g_02_the_cap_is_never_passed() {
     let server = Server::default();
     let run = run(&server, &vec![item; 100], &options, |item, _| (1.0, paid(item)), |_| true).await;
     let spent: Spent = run.done.iter().map(|(.., spent)| *spent).sum();
-    // Another one, which may cost 0.01, has no room beside twelve at 0.008.
+    // Another call of up to 0.01 would exceed the limit after twelve at 0.008.
     assert_eq!((run.end, run.done.len(), spent.cost), (End::OverBudget, 12, "0.096".parse().unwrap()));
-    // What may have been paid without a reply counts as paid.
+    // Possible charges without a reply count as spent.
     let server = Server::default();
     let run = self::run(&server, &vec![item; 100], &options, |_, _| (1000.0, paid(0)), |_| true).await;
     assert_eq!((run.end, server.n_calls()), (End::OverBudget, 10));
-    // A cap of nothing lets nothing start.
+    // A limit of zero lets no call start.
     let server = Server::default();
     let nothing = RunOptions { max_cost: Some(Usd::ZERO), ..options.clone() };
     let run = self::run(&server, &[item; 3], &nothing, |_, _| (1.0, paid(0)), |_| true).await;
     assert_eq!((run.end, run.done.len(), server.n_calls()), (End::OverBudget, 0, 0));
 }
 
-// Q-03, with the clock stopped: the order of calls is as good as it can be. The bench has the time that passes.
+// Q-03, under a paused clock: the order of calls is optimal. The benchmark measures real time.
 #[tokio::test(start_paused = true)]
 async fn q_03_the_makespan_is_near_its_lower_bound() {
     for concurrency in [10, 50] {
