@@ -1,7 +1,7 @@
-//! What a sentence or line is for: the kinds that a reader would miss.
+//! Classes of sentences and lines that a reader would miss.
 //!
-//! Judged by words, in English, Chinese, Japanese and Korean; the last three by pairs of characters, since
-//! no space parts their words. It is a guess that serves ranking, not an understanding.
+//! A sentence is classified by its words, in English, Chinese, Japanese and Korean; in the last three by pairs of characters,
+//! since spaces do not separate their words. It is a heuristic for ranking.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -25,7 +25,7 @@ impl Classes {
     pub const ERROR: Self = Self(1);
     /// Something was decided, chosen or advised.
     pub const DECISION: Self = Self(1 << 1);
-    /// Something must, may not or has to be done: a rule to keep to.
+    /// Something must or must not be done: a rule.
     pub const RULE: Self = Self(1 << 2);
     /// Something was found out: a cause, a confirmation, a result.
     pub const FINDING: Self = Self(1 << 3);
@@ -80,16 +80,16 @@ const DENIES: &str = "remove removed removes delete deleted drop dropped don't d
 const FLUFF: &str = "great perfect excellent awesome absolutely thanks thank sorry wonderful fantastic amazing \
     certainly glad happy congratulations exactly nice hello hi welcome";
 
-/// The class of a word beside its shape.
+/// The meaning of a word, apart from its shape.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Entry {
-    /// The classes that the word speaks for.
+    /// The classes that the word indicates.
     pub classes: Classes,
-    /// Whether the word carries nothing by itself.
+    /// Whether the word carries no information by itself.
     pub is_stop: bool,
     /// Whether the word is mere courtesy.
     pub is_fluff: bool,
-    /// Whether the word turns what is said around, so that half of the sentence says something else.
+    /// Whether the word negates, so that a part of the sentence would have another meaning.
     pub denies: bool,
 }
 
@@ -109,10 +109,10 @@ impl Hasher for Hashed {
     }
 }
 
-/// A map whose keys are hashes. For looking up only: the order of its entries means nothing.
+/// A map whose keys are hashes. It is for lookups only, since the order of its entries is arbitrary.
 pub type HashedMap<V> = HashMap<u64, V, BuildHasherDefault<Hashed>>;
 
-/// All words with a meaning of their own, by [`fold_hash`].
+/// All words with a known meaning, by [`fold_hash`].
 #[must_use]
 pub fn vocabulary() -> &'static HashedMap<Entry> {
     static VOCABULARY: OnceLock<HashedMap<Entry>> = OnceLock::new();
@@ -135,7 +135,7 @@ pub fn vocabulary() -> &'static HashedMap<Entry> {
     })
 }
 
-/// Whether two neighbouring words lay down a rule that neither does alone: "do not", or a word in capitals.
+/// Whether `word` marks a rule: `NOT` or `ONLY` in capitals, or "not" after a verb such as "do" or "must".
 #[must_use]
 pub fn lays_down(before: &str, word: &str) -> bool {
     let is_verb = || ["do", "must", "may", "should", "shall"].iter().any(|verb| before.eq_ignore_ascii_case(verb));
@@ -156,7 +156,7 @@ pub fn classes(piece: &str) -> Classes {
     })
 }
 
-/// The tokens that stand for a word: itself, or the pairs of its characters.
+/// The tokens of a word: the word itself, or the pairs of its characters if it consists of ideographs.
 pub(crate) fn tokens<'t>(word: Word<'t>, mut each: impl FnMut(&'t str)) {
     if word.shape == Shape::Ideographs {
         pairs(word.text).for_each(each);
@@ -165,7 +165,7 @@ pub(crate) fn tokens<'t>(word: Word<'t>, mut each: impl FnMut(&'t str)) {
     }
 }
 
-/// All pairs of neighbouring characters in a run of ideographs; the one character, if it is alone.
+/// All pairs of adjacent characters in a run of ideographs; a single character by itself.
 pub fn pairs(run: &str) -> impl Iterator<Item = &str> {
     let ends = run.char_indices().skip(2).map(|(at, _)| at).chain(std::iter::once(run.len()));
     run.char_indices().zip(ends).enumerate().filter_map(move |(n, ((start, c), end))| {
@@ -174,7 +174,7 @@ pub fn pairs(run: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether the line reports a failure in the form that programs use, or marks one: `error: ...`, `FAILED`, a traceback.
+/// Whether the line reports or marks a failure as programs do: `error: ...`, `FAILED`, a traceback.
 #[must_use]
 pub fn reports_error(line: &str) -> bool {
     // Literals alone: the regex searches for all of them at once.

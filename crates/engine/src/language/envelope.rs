@@ -1,11 +1,11 @@
-//! Notes that the client puts beside a text for the model, which are no part of it.
+//! Notes that the client adds to a text for the model, such as `<system-reminder>`.
 
 use std::borrow::Cow;
 
-/// The tags of such notes.
+/// The tags of the notes.
 const TAGS: [&str; 3] = ["system-reminder", "usage", "local-command-caveat"];
 
-/// `text` without the notes that start a line of it, each whole. One that is never closed stays.
+/// `text` without the notes that begin at the start of a line. An unclosed note stays.
 #[must_use]
 pub fn without_envelopes(text: &str) -> Cow<'_, str> {
     let mut kept = String::new();
@@ -21,7 +21,7 @@ pub fn without_envelopes(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// Where the next note starts and ends.
+/// The start and end of the next note, in bytes.
 fn next(text: &str) -> Option<(usize, usize)> {
     let starts_line = |at: usize| {
         text.get(..at).is_some_and(|head| head.trim_end_matches([' ', '\t']).ends_with('\n') || head.trim().is_empty())

@@ -1,5 +1,5 @@
-//! What a reader would miss if it were gone: paths, addresses, identifiers, numbers, versions, hashes, error
-//! lines and quoted strings. Listed from one text and looked for in another.
+//! Facts, which a reader would miss: paths, addresses, identifiers, numbers, versions, hashes, error lines and quoted
+//! strings. They are collected from one text and looked up in another.
 
 use std::collections::HashSet;
 
@@ -58,7 +58,7 @@ impl FactKind {
         }
     }
 
-    /// The kind that the shape of a word stands for; none for ordinary words.
+    /// The kind that the shape of a word indicates; `None` for ordinary words.
     #[must_use]
     pub const fn of(shape: Shape) -> Option<Self> {
         match shape {
@@ -78,7 +78,7 @@ impl FactKind {
 pub struct Fact<'t> {
     /// The kind.
     pub kind: FactKind,
-    /// The fact as it stands in the text.
+    /// The fact as the text has it.
     pub text: &'t str,
 }
 
@@ -99,7 +99,7 @@ pub(super) fn named(text: &str) -> impl Iterator<Item = Fact<'_>> {
     words(text).filter_map(|word| Some(Fact { kind: FactKind::of(word.shape)?, text: word.text }))
 }
 
-/// The facts of one text, to look others up in.
+/// An index of the facts of a text, for lookups.
 #[derive(Debug)]
 pub struct Carried<'t> {
     text: &'t str,
@@ -113,8 +113,7 @@ impl<'t> Carried<'t> {
         Self { text, words: named(text).map(|fact| fact.text).collect() }
     }
 
-    /// Whether the text carries `fact`: as a word of its own, or, for lines, strings, paths and addresses, as
-    /// a part.
+    /// Whether the text contains `fact`: as a word, or anywhere for lines, strings, paths and addresses.
     #[must_use]
     pub fn has(&self, fact: &Fact<'_>) -> bool {
         if self.words.contains(fact.text) {
@@ -127,7 +126,7 @@ impl<'t> Carried<'t> {
     }
 }
 
-/// The strings of more than one word that stand in quotes or back-quotes on one line, without the quotes.
+/// The strings of more than one word in quotes or back-quotes on a line, without the quotes.
 pub fn quoted(line: &str) -> impl Iterator<Item = Fact<'_>> {
     let mut rest = line;
     std::iter::from_fn(move || {

@@ -1,7 +1,6 @@
-//! Which facts of a text a shorter one keeps, and which it invents (G-03, G-04).
+//! Compares the facts of a text with those of a shorter one: kept, lost and invented (G-03, G-04).
 //!
-//! Judged by their letters, not by what they say: an error line that is told in other words counts as lost, and a number
-//! that is right but has another unit as kept.
+//! The comparison is literal: a rephrased error line counts as lost, and a number with another unit as kept.
 
 use std::collections::HashSet;
 
@@ -10,29 +9,29 @@ use super::facts::{Carried, Fact, FactKind, facts, named};
 /// The facts of a text that a shorter one keeps, loses or invents.
 #[derive(Clone, Debug, Default)]
 pub struct FactsKept<'t> {
-    /// How many there are, and how many are kept.
+    /// The numbers of all facts and of those kept.
     pub counts: FactCounts,
-    /// Those that are lost, as the text has them.
+    /// The lost facts, as the text has them.
     pub lost: Vec<Fact<'t>>,
-    /// Paths, addresses, identifiers, numbers, versions and hashes that the text does not have.
+    /// Paths, addresses, identifiers, numbers, versions and hashes that the text lacks.
     pub invented: Vec<Fact<'t>>,
 }
 
-/// Facts kept of those that there are, by kind.
+/// The numbers of kept and of all facts, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FactCounts([FactCount; FactKind::ALL.len()]);
 
-/// Facts kept of those that there are.
+/// The numbers of kept and of all facts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct FactCount {
-    /// Those that are kept.
+    /// The number of kept facts.
     pub kept: u64,
-    /// All of them.
+    /// The number of all facts.
     pub total: u64,
 }
 
 impl<'t> FactsKept<'t> {
-    /// Looks for the facts of `original` in `result`, and for those of `result` in `original`.
+    /// Looks up the facts of `original` in `result`, and those of `result` in `original`.
     #[must_use]
     pub fn of(original: &'t str, result: &'t str) -> Self {
         let mut kept = Self::default();
@@ -53,12 +52,12 @@ impl<'t> FactsKept<'t> {
 }
 
 impl FactCounts {
-    /// The kinds of which there are any, in the order of reports.
+    /// The kinds with at least one fact, in the order of reports.
     pub fn by_kind(&self) -> impl Iterator<Item = (FactKind, FactCount)> {
         FactKind::ALL.into_iter().zip(self.0).filter(|(_, count)| count.total > 0)
     }
 
-    /// All kinds together.
+    /// The sum of all kinds.
     #[must_use]
     pub fn all(&self) -> FactCount {
         self.0.iter().fold(FactCount::default(), |sum, count| sum.with(*count))
@@ -84,8 +83,8 @@ impl FactCount {
     }
 }
 
-/// Whether what `fact` says stands in `text`, in a form of its own: `1024` for `1,024 tokens`, `parse` for `parse()`,
-/// `src/a.rs` for `./src/a.rs`, a commit in full for a short one.
+/// Whether `text` contains `fact` in another form: `1024` for `1,024 tokens`, `parse` for `parse()`, `src/a.rs` for
+/// `./src/a.rs`, a full commit hash for a short one.
 fn stands_in(fact: &Fact<'_>, text: &str) -> bool {
     match fact.kind {
         FactKind::Number => number_stands_in(fact.text, text),
@@ -101,7 +100,7 @@ fn stands_in(fact: &Fact<'_>, text: &str) -> bool {
         FactKind::Url => text.contains(fact.text.trim_end_matches('/')),
         FactKind::Identifier => {
             let name = fact.text.trim_end_matches("()").trim_start_matches(['-', '$', '@', '#']);
-            // `Store::open` of a text that has `impl Store` and `fn open`.
+            // `Store::open` is in a text that has `impl Store` and `fn open`.
             is_word_of(name, text)
                 || name.split("::").flat_map(|part| part.split('.')).all(|part| is_word_of(part, text))
         }
@@ -120,8 +119,8 @@ fn number_stands_in(number: &str, text: &str) -> bool {
     is_word_of(figures, text) || figures.len() >= 4 && is_word_of(&ungrouped(figures), &ungrouped(text))
 }
 
-/// Whether `word` stands in `text` with no letter or digit at either end. A unit may follow a number, and a point may
-/// not make a part of a longer number of it.
+/// Whether `word` is in `text` without adjacent letters or digits. A unit may follow a number, but a number must not be part
+/// of a longer decimal.
 fn is_word_of(word: &str, text: &str) -> bool {
     if word.is_empty() {
         return false;

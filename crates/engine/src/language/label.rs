@@ -1,12 +1,12 @@
 //! Labels in capitals before a statement: `NOTE: ...`.
 
-/// The words of labels that say what kind of statement follows, and nothing of what it is about.
+/// Words of labels that name the kind of the statement, but not its subject.
 const KINDS: &str = "ATTENTION CONSTRAINT CONTEXT CRITICAL DECISION FACT FYI GOAL HARD IMPORTANT INFO NB NOTE PREFERENCE \
     REMEMBER REMINDER REQUIREMENT RULE SAFETY SOFT STATE STATUS TASK UPDATE USER WARNING";
-/// Labels that mark what is still to do, and say so wherever they stand.
+/// Labels of open tasks, which carry meaning themselves.
 const OPEN: [&str; 2] = ["TODO", "FIXME"];
 
-/// The label in capitals that `text` starts with, and what follows it. Not one of what is still to do.
+/// The label in capitals at the start of `text`, except those of open tasks, and the rest of the text.
 #[must_use]
 pub fn label(text: &str) -> Option<(&str, &str)> {
     let (label, rest) = text.split_once(": ")?;
@@ -16,14 +16,14 @@ pub fn label(text: &str) -> Option<(&str, &str)> {
     is_label.then_some((label, rest))
 }
 
-/// `text` without a label that says no more than what kind of statement it is: what it says is the same.
+/// `text` without a label that names only the kind of the statement, which does not change its meaning.
 #[must_use]
 pub fn without_label(text: &str) -> &str {
     let is_kind = |word: &str| KINDS.split(' ').any(|kind| kind == word);
     label(text).filter(|(label, _)| label.split(' ').all(is_kind)).map_or(text, |(_, rest)| rest.trim_start())
 }
 
-/// Whether the label says that the statement is what is worked for.
+/// Whether the label marks the statement as the goal of the work.
 #[must_use]
 pub fn is_goal(text: &str) -> bool {
     label(text).is_some_and(|(label, _)| label.split(' ').any(|word| matches!(word, "GOAL" | "TASK")))

@@ -1,8 +1,8 @@
-//! What a line is by its looks alone: Markdown marks, indentation, time stamps.
+//! Classifies lines by appearance alone: Markdown marks, indentation, time stamps.
 
 use super::piece::PieceKind;
 
-/// What a line looks like.
+/// The appearance of a line.
 #[derive(Clone, Copy)]
 pub(super) enum Looks {
     Blank,
@@ -17,8 +17,8 @@ const CODE_STARTS: [&str; 21] = [
     "#include", "export ", "async ", "package ", "$ ", "<", "//", "/*", "at ",
 ];
 
-/// What a line looks like that starts with `body` after `indent` columns; none are to be given for a line after prose, which
-/// an indented one belongs to, where elsewhere it is code.
+/// Classifies a line with `body` after `indent` columns. Callers pass 0 columns after prose, since an indented line continues
+/// it there, but is code elsewhere.
 pub(super) fn look(body: &str, indent: usize) -> Looks {
     let Some(first) = body.chars().next() else { return Looks::Blank };
     if body.starts_with("```") || body.starts_with("~~~") {
@@ -49,7 +49,7 @@ pub(super) fn look(body: &str, indent: usize) -> Looks {
     Looks::Prose
 }
 
-/// The length of a list marker with its space, or 0.
+/// The length of a list marker with its space, in bytes, or 0.
 fn marker(body: &str) -> usize {
     let digits = body.bytes().take_while(u8::is_ascii_digit).count();
     let bytes = body.as_bytes();
@@ -80,7 +80,7 @@ fn is_log(body: &str) -> bool {
     stamped || has_level(head)
 }
 
-/// Whether a level such as `WARN` stands near the start.
+/// Whether a level such as `WARN` is near the start.
 fn has_level(head: &[u8]) -> bool {
     const LEVELS: [&str; 9] = ["INFO", "WARN", "ERROR", "DEBUG", "TRACE", "FATAL", "[info]", "[error]", "[warn]"];
     let starts = head
@@ -101,7 +101,7 @@ fn is_code(body: &str) -> bool {
     last_is_code && CODE_STARTS.iter().any(|start| body.starts_with(start)) && !reads_as_prose(body)
 }
 
-/// What follows the line number in a line of a listed file: `12→code`.
+/// The text after the line number in a line of a listed file, such as `12→code`.
 fn numbered(body: &str) -> Option<&str> {
     let digits = body.bytes().take(7).take_while(u8::is_ascii_digit).count();
     body.get(digits..).filter(|_| digits > 0)?.strip_prefix('→')

@@ -1,4 +1,4 @@
-//! What words, sentences and lines of a text are, and which facts it holds; knows nothing of transcripts.
+//! Analysis of text: words, sentences, lines and facts. It knows nothing of transcripts.
 
 mod class;
 mod envelope;

@@ -1,9 +1,9 @@
-//! A piece of a text: what a person would quote whole.
+//! Pieces of a text: units that a person would quote as a whole.
 
 /// The kind of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PieceKind {
-    /// A heading, or a line that is nothing but a bold title.
+    /// A heading, or a line with only a bold title.
     Heading,
     /// The first sentence of a list item, with its marker.
     Item,
@@ -23,34 +23,34 @@ pub enum PieceKind {
     Ornament,
 }
 
-/// How a piece hangs on the one before.
+/// The relation of a piece to the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Join {
     /// It starts a line.
     Line,
     /// It is the next sentence of the same paragraph.
     Sentence,
-    /// It goes on within an overlong sentence or line.
+    /// It continues an overlong sentence or line.
     Fragment,
 }
 
 /// A piece of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece<'t> {
-    /// The piece as it stands in the text, without line ends.
+    /// The piece as the text has it, without line ends.
     pub text: &'t str,
     /// The byte at which it starts.
     pub at: usize,
-    /// What it is.
+    /// The kind of the piece.
     pub kind: PieceKind,
-    /// How it hangs on the one before.
+    /// Its relation to the previous piece.
     pub join: Join,
-    /// The columns that its line is indented by.
+    /// The indentation of its line, in columns.
     pub indent: usize,
 }
 
 impl Piece<'_> {
-    /// Whether it ends in a colon, so that it says what follows.
+    /// Whether it ends in a colon and thus introduces what follows.
     #[must_use]
     pub fn introduces(&self) -> bool {
         self.text.trim_end_matches('*').ends_with([':', '：'])

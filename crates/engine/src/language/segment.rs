@@ -1,7 +1,7 @@
-//! A text as the pieces that a person would quote whole: sentences, list items, log and code lines.
+//! Splits a text into pieces that a person would quote as a whole: sentences, list items, log and code lines.
 //!
-//! Pieces are slices of the text, in order and without overlap; between them lies only white space. What
-//! kind of line it is shows in its looks alone: Markdown marks, indentation, time stamps.
+//! Pieces are slices of the text, in order and without overlap, separated only by white space. The kind of a line is
+//! recognized by appearance alone: Markdown marks, indentation, time stamps.
 
 use super::looks::{Looks, look, reads_as_prose};
 use super::piece::{Join, Piece, PieceKind};
@@ -72,7 +72,7 @@ impl<'t> Line<'t> {
         Prose { start, end: self.body_at + self.body.len(), kind, indent: self.indent }
     }
 
-    /// Pushes the line as one piece, or as fragments when it is overlong. Indentation counts as code does.
+    /// Pushes the line as one piece, or as fragments if it is overlong. Indentation is part of the piece.
     fn push(&self, pieces: &mut Vec<Piece<'t>>, kind: PieceKind) {
         if self.body.is_empty() {
             return;
@@ -89,7 +89,7 @@ impl<'t> Line<'t> {
     }
 }
 
-/// Lines of prose that are being put together.
+/// A paragraph under construction.
 struct Prose {
     start: usize,
     end: usize,
@@ -98,7 +98,7 @@ struct Prose {
 }
 
 impl Prose {
-    /// Whether `body` is the rest of a sentence that was wrapped at the end of the line before.
+    /// Whether `body` continues a sentence that was wrapped at the end of the previous line.
     fn goes_on_in(&self, text: &str, body: &str) -> bool {
         let so_far = text.get(self.start..self.end).unwrap_or_default();
         let tail_from = so_far.len().saturating_sub(200);

@@ -1,18 +1,18 @@
-//! Where a sentence ends, and where an overlong one may be parted.
+//! Splits paragraphs into sentences, and overlong pieces into fragments.
 
-/// The longest piece, in bytes; what is longer is parted into fragments.
+/// The longest piece, in bytes; longer ones are split into fragments.
 const LONGEST: usize = 480;
-/// The size that fragments aim at, in bytes.
+/// The target size of fragments, in bytes.
 const FRAGMENT: usize = 200;
 
-/// The sentences of a paragraph, each with its offset, without the white space between them. Knows the end
-/// marks of Latin and CJK scripts; a stop inside a number, a code span or a common abbreviation ends nothing.
+/// The sentences of a paragraph with their offsets, without the white space between them. Recognizes the end marks of Latin
+/// and CJK scripts; a stop in a number, a code span or a common abbreviation ends no sentence.
 pub(super) fn sentences(paragraph: &str) -> impl Iterator<Item = (usize, &str)> {
     parts(paragraph, sentence_end)
 }
 
-/// The parts of `text`, each as long as `len` says of what is left, with their offsets. The white space between parts
-/// belongs to none.
+/// Splits `text` into parts with their offsets; `len` returns the length of the first part of the rest. White space between
+/// parts belongs to none.
 fn parts(text: &str, len: fn(&str) -> usize) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -40,7 +40,7 @@ fn sentence_end(text: &str) -> usize {
                     return end;
                 }
             }
-            // The first bytes of the marks below; all others are passed over cheaply.
+            // The first bytes of the marks below; all other bytes are skipped cheaply.
             0xe3 | 0xef if !in_span => {
                 let rest = text.get(at..).unwrap_or_default();
                 if let Some(mark) = ["。", "！", "？", "．"].iter().find(|mark| rest.starts_with(**mark)) {
@@ -57,10 +57,10 @@ fn sentence_end(text: &str) -> usize {
     text.len()
 }
 
-/// How far behind a stop a bracket or a bold mark may be closed that is open there, in bytes.
+/// The distance from a stop, in bytes, within which an open bracket or bold mark must be closed.
 const REACH: usize = 240;
 
-/// Whether a bracket or a bold mark is open at `end` and closed soon: the stop stands within a remark.
+/// Whether a bracket or a bold mark is open at `end` and closed soon after, so that the stop is within a remark.
 fn is_torn(text: &str, end: usize) -> bool {
     let from = floor(text, end.saturating_sub(2 * REACH));
     let (Some(head), Some(tail)) = (text.get(from..end), text.get(end..floor(text, end + REACH))) else { return false };
@@ -76,7 +76,7 @@ fn is_torn(text: &str, end: usize) -> bool {
     !line.is_empty() && ([('(', ')'), ('[', ']')].into_iter().any(is_open) || is_bold())
 }
 
-/// The end of the sentence that the stop at `at` closes, or `None` when it closes none.
+/// The end of the sentence that the stop at `at` ends, or `None` if it ends none.
 fn latin_end(text: &str, at: usize) -> Option<usize> {
     let rest = text.get(at..)?;
     let marks = rest.trim_start_matches(['.', '!', '?']);
@@ -91,7 +91,7 @@ fn latin_end(text: &str, at: usize) -> Option<usize> {
     }
     let after = tail.trim_start();
     if after.len() <= 16 && !after.contains(char::is_alphanumeric) {
-        // What is left, an emoji for one, is no sentence of its own.
+        // The rest, such as an emoji, is not a sentence by itself.
         return Some(text.len());
     }
     let head = text.get(..at).unwrap_or_default();
@@ -99,20 +99,20 @@ fn latin_end(text: &str, at: usize) -> Option<usize> {
     let word = window.rsplit([' ', '\n', '(']).next().unwrap_or_default();
     let is_abbreviation =
         ["e.g", "i.e", "vs", "cf", "Mr", "Dr", "St", "approx", "No", "etc", "resp", "incl"].contains(&word);
-    // Many people write without capitals. What follows in lower case is a sentence if a plain word came before.
+    // Many people write without capitals: lower case after a plain word begins a sentence.
     let is_word = word.len() >= 3 && word.chars().all(char::is_alphabetic);
     if after.starts_with(char::is_lowercase) && (!is_word || rest.starts_with("..")) {
         return None;
     }
     let digits = word.trim_start_matches(['*', '_', '#']);
-    // "1." opens an item, also behind a bold mark or a sign; far into a line it ends a sentence.
+    // "1." opens an item, also after a bold mark or a sign; far into a line it ends a sentence.
     let is_marker =
         head.trim_start().len() <= 12 && digits.len() <= 3 && digits.bytes().all(|byte| byte.is_ascii_digit());
     if rest.starts_with('.') && (is_abbreviation || is_marker) { None } else { Some(end) }
 }
 
-/// `piece` parted at clauses, else at spaces, else between characters, so that no part is overlong. Each part
-/// comes with its offset; the white space between parts belongs to none.
+/// Splits `piece` at clauses, else at spaces, else between characters, so that no part is overlong. Each part has its offset;
+/// white space between parts belongs to none.
 pub(super) fn fragments(piece: &str) -> impl Iterator<Item = (usize, &str)> {
     parts(piece, |rest| if rest.len() <= LONGEST { rest.len() } else { parting(rest) })
 }
@@ -134,7 +134,7 @@ fn parting(rest: &str) -> usize {
         .unwrap_or_else(|| whole_characters(rest, FRAGMENT))
 }
 
-/// The last border of `text` at or before `at` that parts no character.
+/// The last character boundary of `text` at or before `at`.
 pub(crate) fn floor(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
@@ -143,7 +143,7 @@ pub(crate) fn floor(text: &str, at: usize) -> usize {
     at
 }
 
-/// A border near `at` that parts no character as people see it, an emoji with its modifiers for one.
+/// A boundary near `at` that splits no grapheme cluster, such as an emoji with its modifiers.
 fn whole_characters(text: &str, at: usize) -> usize {
     use unicode_segmentation::UnicodeSegmentation;
     let from = floor(text, at);

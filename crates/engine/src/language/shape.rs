@@ -1,6 +1,6 @@
-//! What the shape of a word says: whether it is a path, an identifier, a number, and so on.
+//! Shapes of words: path, identifier, number and others.
 
-/// The kind of a word, judged by its shape alone.
+/// The kind of a word, recognized by its characters alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Shape {
     /// An ordinary word.
@@ -41,7 +41,7 @@ const UNITS: &[&str] = &[
 pub(super) fn of(word: &str) -> Shape {
     let bytes = word.as_bytes();
     if bytes.iter().all(u8::is_ascii_lowercase) {
-        // A run of a to f alone may be a hash, but is far more often a word.
+        // Lower-case letters from a to f may be a hash, but are far more often a word.
         return Shape::Plain;
     }
     let has_digit = bytes.iter().any(u8::is_ascii_digit);
@@ -62,7 +62,7 @@ pub(super) fn of(word: &str) -> Shape {
     if is_identifier(bytes) || has_digit && is_code(word) { Shape::Identifier } else { Shape::Plain }
 }
 
-/// How many of the first `n_led` bytes of `run`, all joiners, are to be cut off as punctuation.
+/// The number of bytes to trim as punctuation from the first `n_led` bytes of `run`, which are all joiners.
 pub(super) fn prefix(run: &str, n_led: usize) -> usize {
     let led = run.get(..n_led).unwrap_or_default();
     let kept = if led.contains('/') {
@@ -76,7 +76,7 @@ pub(super) fn prefix(run: &str, n_led: usize) -> usize {
     n_led - kept
 }
 
-/// The length of a unit, with the space before it, at the start of what follows a number.
+/// The length of a unit with its leading space at the start of `rest`, which follows a number.
 pub(super) fn unit_after(rest: &str) -> Option<usize> {
     let spaced = rest.strip_prefix(' ')?;
     let len = spaced.bytes().take_while(|byte| byte.is_ascii_alphabetic() || *byte == b'/').count();
@@ -101,7 +101,7 @@ fn is_hash(bytes: &[u8]) -> bool {
     hex && letters > 0 && ((dashes == 0 && (7..=128).contains(&bytes.len())) || (dashes == 4 && bytes.len() == 36))
 }
 
-/// `Number` for a number, `Plain` for one digit that says too little to be a fact, `None` for no number.
+/// `Number` for a number, `Plain` for a single digit, which is too common to be a fact, `Identifier` for `#12`, else `None`.
 fn number(word: &str) -> Option<Shape> {
     if word.strip_prefix('#').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit())) {
         return Some(Shape::Identifier);
@@ -135,13 +135,13 @@ fn is_path(word: &str, bytes: &[u8]) -> bool {
 
 fn has_known_extension(word: &str) -> bool {
     let Some((stem, extension)) = word.rsplit_once('.') else { return false };
-    // "Node.js" and its kin are names of things, not files.
+    // "Node.js" and the like are names of products, not files.
     let is_framework = extension == "js" && stem.starts_with(|c: char| c.is_ascii_uppercase());
     let known = || EXTENSIONS.binary_search(&extension.to_ascii_lowercase().as_str()).is_ok();
     !is_framework && extension.len() <= 6 && stem.len() + extension.len() > 2 && known()
 }
 
-/// Whether the word is a code: letters, then a number behind a dash, such as `ABC-123` or `eu-west-1`.
+/// Whether the word is a code: letters, a dash and a number, such as `ABC-123` or `eu-west-1`.
 fn is_code(word: &str) -> bool {
     let Some((letters, number)) = word.rsplit_once('-') else { return false };
     let is_number = (1..=8).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());

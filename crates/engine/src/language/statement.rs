@@ -1,19 +1,19 @@
-//! Statements about the same thing: which of them a later one replaces (K-05).
+//! Finds statements that a later statement about the same subject replaces (K-05).
 
 use super::class::{HashedMap, pairs, vocabulary};
 use super::label::without_label;
 use super::shape::Shape;
 use super::words::{Word, fold_hash, words};
 
-/// The words that a statement is about, and the values that it gives.
+/// The subject words and the values of a statement.
 #[derive(Clone, Debug, Default)]
 pub struct Statement {
-    /// Hashes of all its words that mean something, each with what it is, sorted.
+    /// Hashes of all its meaningful words with their kinds, sorted.
     tokens: Vec<(u64, Token)>,
     denies: bool,
 }
 
-/// What a word is to a statement.
+/// The role of a word in a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Token {
     Word,
@@ -25,15 +25,15 @@ enum Token {
     Place,
 }
 
-/// A longer one says too much to be replaced by one other.
+/// Longer statements say too much to be replaced by one other.
 const MOST_TOKENS: usize = 40;
-/// So much of what the shorter of two statements is about, in percent, has to be in the other one.
+/// The percentage of the shorter statement's subject that must be in the longer one.
 const ALIKE: usize = 75;
-/// And so much of the longer one in the shorter.
+/// The percentage of the longer statement's subject that must be in the shorter one.
 const ALIKE_BACK: usize = 50;
 
 impl Statement {
-    /// What `text` says.
+    /// Analyses `text`.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let mut statement = Self::default();
@@ -56,7 +56,7 @@ impl Statement {
         statement
     }
 
-    /// Whether `newer`, said later, holds instead of this: it is about the same with other values, says the same, or denies it.
+    /// Whether the later statement `newer` replaces this one: it has the same subject and other values, repeats it, or denies it.
     #[must_use]
     pub fn is_replaced_by(&self, newer: &Self) -> bool {
         let (old, new) = (&self.tokens, &newer.tokens);
@@ -64,7 +64,7 @@ impl Statement {
             return false;
         }
         let n_common = n_common(old, new);
-        // Nearly all pairs end here, before anything is collected.
+        // Nearly all pairs end here, before anything is allocated.
         if n_common < 2 && n_common < old.len() {
             return false;
         }
@@ -79,12 +79,12 @@ impl Statement {
         if ![Token::Number, Token::Code, Token::Place, Token::Name].into_iter().any(changed) {
             return false;
         }
-        // A value that none takes the place of would be lost.
+        // A value without a new one in its place would be lost.
         let values = |only: &[&(u64, Token)]| only.iter().filter(|token| token.1 >= Token::Number).count();
         if values(&only_old) > values(&only_new) {
             return false;
         }
-        // What differs in its value alone is no part of what both are about.
+        // Words that differ in value only are not part of the common subject.
         let subject =
             |all: usize, only: &[&(u64, Token)]| all - only.iter().filter(|token| token.1 != Token::Word).count();
         let (of_old, of_new) = (subject(old.len(), &only_old), subject(new.len(), &only_new));
@@ -93,7 +93,7 @@ impl Statement {
     }
 }
 
-/// How many hashes are in both, each of which is sorted by them.
+/// The number of hashes in both lists, which must be sorted by hash.
 fn n_common(old: &[(u64, Token)], new: &[(u64, Token)]) -> usize {
     let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
     let mut n_common = 0;
@@ -110,7 +110,7 @@ fn n_common(old: &[(u64, Token)], new: &[(u64, Token)]) -> usize {
     n_common
 }
 
-/// The word without the mark of the plural: "times" and "time" name the same.
+/// The word without a plural "s", so that "times" equals "time".
 fn singular(word: Word<'_>) -> &str {
     let is_plural = word.shape == Shape::Plain && word.text.len() > 3 && !word.text.ends_with("ss");
     word.text.strip_suffix('s').filter(|_| is_plural).unwrap_or(word.text)
@@ -129,7 +129,7 @@ fn kind_of(word: Word<'_>) -> Token {
     }
 }
 
-/// Which of `statements`, oldest first, a later one replaces.
+/// For each of `statements`, oldest first, whether a later one replaces it.
 #[must_use]
 pub fn replaced(statements: &[Statement]) -> Vec<bool> {
     let mut by_word: HashedMap<Vec<usize>> = HashedMap::default();
@@ -141,9 +141,9 @@ pub fn replaced(statements: &[Statement]) -> Vec<bool> {
         let mut shared: Vec<usize> = Vec::new();
         for (hash, _) in &newer.tokens {
             let known = by_word.entry(*hash).or_default();
-            // One that is too long replaces nothing.
+            // Statements that are too long replace nothing.
             shared.extend(known.iter().copied().filter(|_| !is_long(newer)));
-            // A word of very many statements tells none of them from the others.
+            // A word of very many statements does not distinguish them.
             if known.len() < MOST_OF_A_WORD {
                 known.push(new_idx);
             }

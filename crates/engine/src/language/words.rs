@@ -1,8 +1,8 @@
-//! Words of a text, each with the kind of fact that its shape gives away.
+//! Splits a text into words with their shapes.
 //!
-//! One pass over the bytes, no allocation: this is the inner loop of the built-in engine. A word is a run of
-//! letters and digits with the joiners that hold a path, an identifier or a number together; Chinese,
-//! Japanese and Korean characters come in runs of their own, since no space parts their words.
+//! It makes one pass over the bytes without allocation, since it is the inner loop of the built-in engine. A word is a run of
+//! letters and digits with the joiners of a path, an identifier or a number; Chinese, Japanese and Korean characters form
+//! runs of their own, since spaces do not separate their words.
 
 use super::shape::{self, Shape};
 use ctxc_transcript::text::is_ideograph;
@@ -10,20 +10,20 @@ use ctxc_transcript::text::is_ideograph;
 /// One word of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word<'t> {
-    /// The word as it stands in the text.
+    /// The word as the text has it.
     pub text: &'t str,
     /// The byte at which it starts.
     pub at: usize,
-    /// What its shape says.
+    /// The kind of the word by its shape.
     pub shape: Shape,
 }
 
-/// The words of `text` in order. Between them lie only spaces and punctuation.
+/// The words of `text` in order, separated only by spaces and punctuation.
 pub fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
     Words { text, pos: 0 }
 }
 
-/// A hash of `word` that is the same for all cases of ASCII letters; stable over runs and machines.
+/// A hash of `word` that ignores the case of ASCII letters and is the same on all machines.
 #[must_use]
 pub fn fold_hash(word: &str) -> u64 {
     let hash = word.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -37,16 +37,16 @@ struct Words<'t> {
     pos: usize,
 }
 
-/// What a byte is to a word.
+/// The role of a byte in a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     /// Never part of a word.
     Gap,
     Letter,
     Digit,
-    /// May open a word and go on in it: `/ . ~ $ @ # _ - \ +`.
+    /// May start or continue a word: `/ . ~ $ @ # _ - \ +`.
     Joiner,
-    /// Goes on in a word only under conditions: `: ' , %`.
+    /// Continues a word only under conditions: `: ' , %`.
     Inner,
     Wide,
 }
@@ -107,7 +107,7 @@ impl<'t> Words<'t> {
         Word { text: rest.get(..len).unwrap_or_default(), at, shape: Shape::Ideographs }
     }
 
-    /// The run that starts here, or `None` when it holds nothing but joiners. Moves past it either way.
+    /// The run that starts here, or `None` if it consists of joiners only. Moves past it in both cases.
     fn word(&mut self) -> Option<Word<'t>> {
         let bytes = self.text.as_bytes();
         let start = self.pos;
@@ -186,7 +186,7 @@ impl<'t> Words<'t> {
     }
 }
 
-/// Whether the byte at `at` (`:`, `'`, `,` or `%`) holds two halves of one word together.
+/// Whether the byte at `at` (`:`, `'`, `,` or `%`) joins two parts of one word.
 fn goes_on(bytes: &[u8], at: usize) -> bool {
     let before = at.checked_sub(1).map_or(Class::Gap, |before| class_at(bytes, before));
     let after = class_at(bytes, at + 1);
@@ -202,8 +202,7 @@ fn goes_on(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// Whether the number only counts lines: first on its line, followed by `. ` or `) ` as in a list, or by `→` as in a
-/// listed file.
+/// Whether the number is a list or line number: first on its line, followed by `. ` or `) `, or by `→` as in a listed file.
 fn is_list_number(bytes: &[u8], at: usize, after: usize) -> bool {
     let first = bytes.get(..at).is_some_and(|head| {
         head.iter().rev().find(|byte| !matches!(byte, b' ' | b'\t')).is_none_or(|byte| *byte == b'\n')
