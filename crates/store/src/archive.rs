@@ -1,6 +1,6 @@
-//! What an archive can do.
+//! The interface of an archive.
 //!
-//! Few operations, which every database has to have; what follows from them is in `shorthand`.
+//! It has few operations, which every database implements; those derived from them are in `shorthand`.
 
 use std::ops::{ControlFlow, RangeInclusive};
 use std::path::Path;
@@ -13,110 +13,109 @@ use ctxc_transcript::text::Digest;
 
 /// A store of lines, objects, records and operations.
 ///
-/// Puts form a deposit: it can be read, from anywhere, once it is committed and not before, and
-/// all of it or nothing. Dropping an archive forgets what was not committed. When a put fails, the deposit
-/// is lost as a whole: until [`rollback`](Archive::rollback), every further put and commit fails too.
+/// Puts form a deposit, which becomes readable as a whole when it is committed. Dropping an archive discards uncommitted
+/// puts. If a put fails, the whole deposit is lost: until [`rollback`](Archive::rollback), every further put and commit
+/// fails too.
 pub trait Archive: Send {
-    /// Opens the deposit, and keeps all other writers out until it is committed or rolled back. What is read meanwhile
-    /// is what stands there when it is committed, so that something may be read, changed and put back.
+    /// Opens the deposit and locks out all other writers until it is committed or rolled back. Data read meanwhile cannot change
+    /// before the commit, so that it may be modified and put back.
     ///
     /// # Errors
-    /// When another writer does not let go for too long, or a put has failed.
+    /// When another writer holds the lock for too long, or a put has failed.
     fn claim(&mut self) -> Result<(), ArchiveError>;
 
     /// Makes everything put since the last commit durable, synced to the disk, and visible at once.
     ///
     /// # Errors
-    /// When the store cannot be written, or a put has failed; nothing of the deposit is kept then.
+    /// When the store cannot be written, or a put has failed; the deposit is then lost.
     fn commit(&mut self) -> Result<(), ArchiveError>;
 
-    /// Forgets everything put since the last commit.
+    /// Discards everything put since the last commit.
     ///
     /// # Errors
-    /// When the store itself fails; what was put is not kept in that case either.
+    /// When the store itself fails; the puts are discarded nevertheless.
     fn rollback(&mut self) -> Result<(), ArchiveError>;
 
-    /// Adds an entry to the deposit, in the place of an older one of its name.
+    /// Adds an entry to the deposit, replacing an older one with the same name.
     ///
     /// # Errors
-    /// [`ArchiveError::NoSuchLine`] when an object refers to a line that is not there, or one that is to be masked is not,
-    /// [`ArchiveError::DuplicateOperation`] when another operation has this id, [`ArchiveError::OtherDimension`] when the
-    /// vectors of this model have another number of numbers; or when the store cannot be written. Nothing of the deposit is
-    /// kept then.
+    /// [`ArchiveError::NoSuchLine`] when an object refers to a missing line or a line to mask is missing,
+    /// [`ArchiveError::DuplicateOperation`] when another operation has this id, [`ArchiveError::OtherDimension`] when existing
+    /// vectors of this model have another dimension; or when the store cannot be written. The deposit is then lost.
     fn put(&mut self, entry: Entry<'_>) -> Result<(), ArchiveError>;
 
-    /// Adds whole lines to the deposit, of which each ends in `\n`, and returns their ids in their order. A line that the
-    /// archive has already is not stored a second time. The digests are those of the lines.
+    /// Adds whole lines, which end in `\n`, with their digests to the deposit, and returns their ids in order. A line that the
+    /// archive already has is not stored again.
     ///
-    /// A line stays for as long as an object or an original refers to it; one to which nothing refers goes with the next
-    /// [`sweep`](Archive::sweep) by anybody. So what is committed in portions names its lines in an object in each.
+    /// A line stays as long as an object or an original refers to it; the next [`sweep`](Archive::sweep) by any process drops
+    /// unreferenced lines. Callers that commit in portions must therefore put an object with the lines of each portion.
     ///
     /// # Errors
-    /// When the store cannot be written; nothing of the deposit is kept then.
+    /// When the store cannot be written; the deposit is then lost.
     fn put_lines(&mut self, lines: &[(Digest, &[u8])]) -> Result<Vec<LineId>, ArchiveError>;
 
-    /// Drops what has this name, as a part of the deposit. Where there is none, nothing happens.
+    /// Drops the entry with this name as a part of the deposit, if it exists.
     ///
     /// # Errors
-    /// When the store cannot be written; nothing of the deposit is kept then.
+    /// When the store cannot be written; the deposit is then lost.
     fn remove(&mut self, name: Name<'_>) -> Result<(), ArchiveError>;
 
-    /// The lines that have any of `digests`, as far as they are there, without what they say.
+    /// The ids of the lines with any of `digests`, without those that the archive lacks.
     ///
     /// # Errors
     /// When the store cannot be read.
     fn line_ids(&self, digests: Digests<'_>) -> Result<Vec<(Digest, LineId)>, ArchiveError>;
 
-    /// Calls `each` with the lines of these ids, in their order. Lines that were put one after the other are read in one
-    /// go. Meanwhile this archive cannot be asked for anything else.
+    /// Calls `each` with the lines of these ids, in order. Lines that were put in succession are read together. `each` must not
+    /// use this archive.
     ///
     /// # Errors
-    /// [`ArchiveError::NoSuchLine`] when one of them is not there; when the store cannot be read, or what it holds is
-    /// damaged; or that of `each`, which ends it.
+    /// [`ArchiveError::NoSuchLine`] when one of them is missing; when the store cannot be read or is damaged; or the error of
+    /// `each`, which stops the iteration.
     fn each_line(&self, ids: &[LineId], each: &mut EachLine<'_>) -> Result<(), ArchiveError>;
 
-    /// Calls `each` with the digests and lengths of the lines of these ids, in their order, each once the line was read
-    /// back: a pack that this archive wrote itself by the digest of its compressed bytes, any other by unpacking it.
+    /// Calls `each` with the digests and lengths of the lines of these ids, in order, after verifying each line: packs that this
+    /// archive wrote itself by the digest of their compressed bytes, all others by unpacking them.
     ///
     /// # Errors
     /// As [`each_line`](Archive::each_line).
     fn each_digest(&self, ids: &[LineId], each: &mut EachDigest<'_>) -> Result<(), ArchiveError>;
 
-    /// The object of this kind with this key; `None` where there is none.
+    /// The object of this kind with this key; `None` if there is none.
     ///
     /// # Errors
-    /// When the store cannot be read, or what it holds is damaged.
+    /// When the store cannot be read or is damaged.
     fn object(&self, kind: ObjectKind, key: Digest) -> Result<Option<Object>, ArchiveError>;
 
-    /// The keys and heads of the objects of this kind, of this group alone where one is given, oldest first.
+    /// The keys and heads of the objects of this kind, and of this group if one is given, oldest first.
     ///
     /// # Errors
-    /// When the store cannot be read, or what it holds is damaged.
+    /// When the store cannot be read or is damaged.
     fn objects(&self, kind: ObjectKind, group: Option<Digest>) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError>;
 
-    /// A mark of the objects of this kind, which is another one once any of them was put or dropped. Two rows are read for
-    /// it: a search asks at every call.
+    /// A mark of the objects of this kind, which changes when any of them is put or dropped. It reads only two rows, since every
+    /// search calls it.
     ///
     /// # Errors
     /// When the store cannot be read.
     fn objects_mark(&self, kind: ObjectKind) -> Result<String, ArchiveError>;
 
-    /// Calls `each` with the records that are asked for. Meanwhile this archive cannot be asked for anything else.
+    /// Calls `each` with the requested records. `each` must not use this archive.
     ///
     /// # Errors
-    /// When the store cannot be read, or what it holds is damaged; or that of `each`, which ends it.
+    /// When the store cannot be read or is damaged; or the error of `each`, which stops the iteration.
     fn each_record(&self, wanted: Records<'_>, each: &mut EachRecord<'_>) -> Result<(), ArchiveError>;
 
-    /// The originals that are asked for.
+    /// The requested originals.
     ///
     /// # Errors
     /// When the store cannot be read.
     fn originals(&self, wanted: Originals<'_>) -> Result<Vec<StoredOriginal>, ArchiveError>;
 
-    /// The operations that are asked for.
+    /// The requested operations.
     ///
     /// # Errors
-    /// When the store cannot be read, or what it holds is damaged.
+    /// When the store cannot be read or is damaged.
     fn operations(&self, wanted: Operations<'_>) -> Result<Vec<Operation>, ArchiveError>;
 
     /// The ids of all operations, oldest first.
@@ -125,8 +124,8 @@ pub trait Archive: Send {
     /// When the store cannot be read.
     fn operation_ids(&self) -> Result<Vec<String>, ArchiveError>;
 
-    /// Brings the index up to date by which [`find`](Archive::find) goes. `read` says what a line means.
-    /// `progress` is told how many of how many entries are done, and may end it: what was indexed by then stays so.
+    /// Updates the index of [`find`](Archive::find). `read` interprets lines. `progress` receives the numbers of indexed and of
+    /// all new entries, and may stop; entries indexed by then stay indexed.
     ///
     /// # Errors
     /// When the store cannot be read or written.
@@ -136,65 +135,63 @@ pub trait Archive: Send {
         progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Result<(), ArchiveError>;
 
-    /// The entries that are looked for, among those that are indexed.
+    /// The indexed entries that match `search`.
     ///
     /// # Errors
-    /// When the store cannot be read, or what it holds is damaged.
+    /// When the store cannot be read or is damaged.
     fn find(&self, search: &Search<'_>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError>;
 
-    /// How much the archive holds.
+    /// The counts and sizes of the archive's content.
     ///
     /// # Errors
     /// When the store cannot be read.
     fn contents(&self) -> Result<Contents, ArchiveError>;
 
-    /// Calls `each` with every line, its length, and what it takes up in the archive in bytes: of a pack its share by length.
+    /// Calls `each` with every line, its length, and its stored size in bytes: for a packed line its share of the pack.
     ///
     /// # Errors
-    /// When the store cannot be read, or what it holds is damaged.
+    /// When the store cannot be read or is damaged.
     fn each_size(&self, each: &mut dyn FnMut(LineId, u64, u64)) -> Result<(), ArchiveError>;
 
-    /// Drops what `cleanup` names and what nothing refers to any more, all of it or nothing; or counts it. Small packs are
-    /// merged where it drops.
+    /// Drops or counts, as `sweep` says, the records that `cleanup` selects and all unreferenced lines, in one transaction. Also
+    /// merges small packs when it drops.
     ///
     /// # Errors
-    /// When the store cannot be written. Where only the space could not be given back, what went is gone.
+    /// When the store cannot be written. If only the release of space fails, the entries are dropped nevertheless.
     fn sweep(&mut self, cleanup: &Cleanup, sweep: Sweep) -> Result<Dropped, ArchiveError>;
 
-    /// Writes a part of the store anew, or all of it, which changes nothing of what is read. Returns how many packs there
-    /// are fewer.
+    /// Rewrites a part of the store or all of it, without changing its content. Returns the decrease in the number of packs.
     ///
     /// # Errors
-    /// [`ArchiveError::Locked`] where another process reads what is to go; when a deposit is open, the store cannot be
-    /// written, or what it holds is damaged. What was committed stays so.
+    /// [`ArchiveError::Locked`] when another process is reading data to be removed; when a deposit is open, or the store cannot
+    /// be written or is damaged. Committed steps stay.
     fn rewrite(&mut self, what: Rewrite<'_>) -> Result<u64, ArchiveError>;
 }
 
-/// A callback that takes the requested records, one after the other.
+/// A callback for each requested record.
 pub type EachRecord<'a> = dyn FnMut(Record) -> Result<ControlFlow<()>, ArchiveError> + 'a;
 
 /// An entry to put into an archive.
 #[derive(Clone, Copy, Debug)]
 pub enum Entry<'a> {
-    /// An object, in the place of an older one of its kind and key; it then counts as the newest.
+    /// An object, which replaces an older one of its kind and key and then counts as the newest.
     Object(&'a Object),
-    /// A record, in the place of an older one of its key and kind.
+    /// A record, which replaces an older one of its kind and key.
     Record(&'a Record),
-    /// An operation. The originals that were put since the last operation, or since the deposit began, are its own. One
-    /// that the archive already has, equal in everything, is left as it is.
+    /// An operation. Originals put since the previous operation, or since the beginning of the deposit, belong to it. An equal
+    /// operation that the archive already has stays as it is.
     Operation(&'a Operation),
-    /// An original line and its digest. A line that the archive already has is not stored a second time; that it was
-    /// removed once more is noted.
+    /// An original line and its digest. If the archive already has the line, only its removal is recorded.
     Original(Digest, &'a Original<'a>),
-    /// That a line which the archive has, or which was put in this deposit, was removed: the uuid of its entry, and the digest
-    /// of the line that replaced it.
+    /// The removal of a line that is in the archive or this deposit: the uuid of its entry, and the digest of the line that
+    /// replaced it.
     Removed(LineId, Option<&'a str>, Option<Digest>),
-    /// Other bytes for lines, under their ids. What was indexed of them goes, and the next search indexes what they are now.
+    /// New content for the lines with these ids. Their index entries are dropped and made again by the next search.
     MaskedLines(&'a [(LineId, Vec<u8>)]),
-    /// Another command, report, and cuts, and other digests, for the operation with this id.
+    /// A new command, report, cuts and digests for the operation with this id.
     MaskedOperation(&'a Operation),
-    /// The vectors of a model for entries that are indexed; `None` for an entry that has none and is not to be asked for
-    /// again. What is no longer there is passed over. Vectors of other models stay.
+    /// The vectors of a model for indexed entries; `None` marks an entry without a vector, for which none is requested again.
+    /// Missing entries are skipped. Vectors of other models stay.
     Vectors(&'a str, &'a [(DocumentId, Option<Vector>)]),
 }
 
@@ -205,78 +202,78 @@ pub enum Name<'a> {
     Object(ObjectKind, Digest),
     /// The record of this kind with this key.
     Record(Kind, Digest),
-    /// The originals that the operation with this id took out.
+    /// The originals that the operation with this id removed.
     Originals(&'a str),
 }
 
-/// Which lines are asked for, by their digests.
+/// A selection of lines by their digests.
 #[derive(Clone, Debug)]
 pub enum Digests<'a> {
-    /// Those with these, in any order.
+    /// Lines with these digests, in any order.
     Listed(&'a [Digest]),
-    /// The first few from one to another, both included, in their order.
+    /// The first few lines with a digest in this range, by digest.
     Between(RangeInclusive<Digest>),
 }
 
-/// Which records are asked for.
+/// A selection of records.
 #[derive(Clone, Debug)]
 pub enum Records<'a> {
-    /// Those that this filter admits, oldest first.
+    /// Records that this filter admits, oldest first.
     Matching(&'a RecordFilter<'a>),
-    /// Those of these kinds with these keys, as far as they are there, in any order.
+    /// Existing records of these kinds with these keys, in any order.
     Named(&'a [(Kind, Digest)]),
-    /// The first few with a key from one to another, both included, in the order of their keys.
+    /// The first few records with a key in this range, by key.
     Between(RangeInclusive<Digest>),
 }
 
-/// Which originals are asked for.
+/// A selection of originals.
 #[derive(Clone, Copy, Debug)]
 pub enum Originals<'a> {
-    /// Those whose entry had this uuid, newest first: one for each time that it was removed.
+    /// Originals whose entry had this uuid, newest first: one per removal.
     Uuid(&'a str),
-    /// Those that are this line, newest first: one for each time that it was removed.
+    /// Originals of this line, newest first: one per removal.
     Line(Digest),
-    /// The newest that the line with this digest replaced.
+    /// The newest original that the line with this digest replaced.
     ReplacedBy(Digest),
-    /// Those that the operation with this id took out, in the order in which they were put.
+    /// Originals that the operation with this id removed, in the order in which they were put.
     Operation(&'a str),
-    /// Those of which it is not known which operation took them out, oldest first.
+    /// Originals without a known operation, oldest first.
     Nobodys,
 }
 
-/// Which operations are asked for.
+/// A selection of operations.
 #[derive(Clone, Copy, Debug)]
 pub enum Operations<'a> {
-    /// All of them, oldest first.
+    /// All operations, oldest first.
     All,
-    /// The first few whose id begins so, in the order of their ids.
+    /// The first few operations whose id begins with this text, by id.
     Named(&'a str),
-    /// Those recorded for this session, oldest first.
+    /// Operations of this session, oldest first.
     Of(&'a str),
-    /// Those whose output was written to this path, oldest first.
+    /// Operations whose output was written to this path, oldest first.
     At(&'a Path),
 }
 
-/// What of a store is written anew.
+/// The part of a store to rewrite.
 pub enum Rewrite<'a> {
-    /// The small packs of lines that many small deposits leave behind, merged so that they take less space. The callback is
-    /// asked after each pack whether to write another; each is durable by then.
+    /// Merges the small packs of many small deposits to save space. The callback decides after each pack, which is then durable,
+    /// whether to go on.
     SmallPacks(&'a mut dyn FnMut() -> ControlFlow<()>),
-    /// All of it, so that no byte is left of what was masked or dropped.
+    /// Rewrites everything, so that no byte of masked or dropped data is left.
     Everything,
 }
 
-/// Which entries are looked for.
+/// A search for entries.
 #[derive(Clone, Copy, Debug)]
 pub enum Search<'a> {
-    /// Those that a query finds, best first.
+    /// Entries that match a query, best first.
     Words(&'a Query<'a>),
-    /// Those that a query admits, whatever they say, those first that were indexed last.
+    /// Entries that match the filters of a query, whatever its words, in reverse order of indexing.
     Newest(&'a Query<'a>),
-    /// Those that a query admits, whatever its words are, whose vectors of a model are most like this one, the most alike
-    /// first. Those that have nothing in common with it are left out.
+    /// Entries that match the filters of a query, whatever its words, by the similarity of their vectors of a model to this one,
+    /// if it is above zero.
     Nearest(&'a str, &'a Vector, &'a Query<'a>),
-    /// Those that have no vector of a model and are of a kind of [`EMBEDDED`](super::EMBEDDED): the first so many of them,
-    /// those first that were indexed last.
+    /// Up to this number of entries of the kinds in [`EMBEDDED`](super::EMBEDDED) without a vector of a model, in reverse order
+    /// of indexing.
     WithoutVector(&'a str, u32),
 }

@@ -1,29 +1,29 @@
-//! A line as a database keeps it: compressed where that makes it smaller.
+//! Lines as a database stores them: compressed if that makes them smaller.
 
 use super::ArchiveError;
 use ctxc_transcript::Fingerprinter;
 use ctxc_transcript::text::Digest;
 use zstd::zstd_safe::CParameter::{self, HashLog, MinMatch, WindowLog};
 
-/// The line as it is.
+/// The codec of an uncompressed line.
 pub(super) const PLAIN: i64 = 0;
-/// The line as one zstd frame.
+/// The codec of a line as one zstd frame.
 pub(super) const ZSTD: i64 = 1;
-/// The place of the line: in a pack.
+/// The codec of a line in a pack; the row contains the pack's number.
 pub(super) const PACKED: i64 = 2;
 
-/// For what a deposit waits for: zstd's first level with the window of a whole pack, matches of seven bytes and more, and the
-/// table for these that fits the first cache of a processor. Packs take four fifths of the time of level 3, and 3 to 5 % more
-/// space; at level 1 as it is, a sixth more.
+/// The effort for packs of deposits, which wait for them: zstd's level 1 with the window of a whole pack, matches of at least
+/// seven bytes, and a hash table that fits the L1 cache. Packs take 80 % of the time of level 3, and 3 to 5 % more space;
+/// plain level 1 takes a sixth more.
 pub(super) const FAST: Effort = Effort { level: 1, tuned: &[WindowLog(21), HashLog(15), MinMatch(7)] };
 
-/// For what is compressed by itself: zstd's own balance of speed and size.
+/// The effort for single items: zstd's default level.
 pub(super) const USUAL: Effort = Effort { level: 3, tuned: &[] };
 
-/// Small packs are merged beside the work, a few at a time, so that it pays to look further: 8 % less space than at level 3.
+/// The effort for merged packs, a few at a time in the background: they take 8 % less space than at level 3.
 pub(super) const THOROUGH: Effort = Effort { level: 7, tuned: &[] };
 
-/// How much is done to compress.
+/// The effort of compression.
 #[derive(Clone, Copy)]
 pub(super) struct Effort {
     level: i32,
@@ -33,20 +33,19 @@ pub(super) struct Effort {
 /// The length of a checksum in bytes.
 const CHECKSUM: usize = 8;
 
-/// What a pack is known by again, as [`Unpacker::unpack_pack`] compares it. Each of its lines has a digest.
+/// The checksum of a pack for [`Unpacker::unpack_pack`]. A fast one is enough, since each line has a digest.
 pub(super) fn pack_checksum(pack: &[u8]) -> Vec<u8> {
     let mut fingerprinter = Fingerprinter::default();
     fingerprinter.update(pack);
     fingerprinter.finish().checksum.to_le_bytes().to_vec()
 }
 
-/// What bytes are known by again, as [`Unpacker::unpack`] compares it.
+/// The checksum of bytes for [`Unpacker::unpack`]: the beginning of their digest.
 pub(super) fn checksum(bytes: &[u8]) -> Vec<u8> {
     Digest::of(bytes).as_bytes().iter().take(CHECKSUM).copied().collect()
 }
 
-/// Compresses line after line with one compressor, made when the first line comes, and one buffer, which grow to the longest
-/// line.
+/// Compresses lines with one compressor, created for the first line, and one buffer, which grow to the longest line.
 pub(super) struct Packer {
     effort: Effort,
     compressor: Option<zstd::bulk::Compressor<'static>>,
@@ -58,7 +57,7 @@ impl Packer {
         Self { effort, compressor: None, buffer: Vec::new() }
     }
 
-    /// The codec and the bytes that keep `line`.
+    /// The codec and the stored bytes of `line`.
     pub(super) fn pack<'a>(&'a mut self, line: &'a [u8]) -> Result<(i64, &'a [u8]), ArchiveError> {
         let len = self.compress(line).map_err(|source| ArchiveError::Compress { bytes: line.len(), source })?;
         Ok(if len < line.len() { (ZSTD, &self.buffer) } else { (PLAIN, line) })
@@ -78,21 +77,21 @@ impl Packer {
     }
 }
 
-/// Unpacks line after line with one decompressor, made when the first compressed line comes.
+/// Unpacks lines with one decompressor, created for the first compressed line.
 #[derive(Default)]
 pub(super) struct Unpacker {
     decompressor: Option<zstd::bulk::Decompressor<'static>>,
 }
 
 impl Unpacker {
-    /// The bytes that `content` keeps; `None` unless they are of this length and their digest begins with `checksum`.
+    /// The bytes stored in `content`; `None` unless they have this length and their digest begins with `checksum`.
     pub(super) fn unpack(&mut self, codec: i64, content: Vec<u8>, bytes: u64, checksum: &[u8]) -> Option<Vec<u8>> {
         let unpacked = self.plain(codec, content, bytes)?;
-        // One that was cut short by damage proves nothing.
+        // A checksum that damage has shortened proves nothing.
         (checksum.len() >= CHECKSUM && Digest::of(&unpacked).as_bytes().starts_with(checksum)).then_some(unpacked)
     }
 
-    /// The pack that `content` keeps; `None` unless it is of this length and `checksum` is that of [`pack_checksum`].
+    /// The pack stored in `content`; `None` unless it has this length and `checksum` is its [`pack_checksum`].
     pub(super) fn unpack_pack(&mut self, codec: i64, content: Vec<u8>, bytes: u64, checksum: &[u8]) -> Option<Vec<u8>> {
         let unpacked = self.plain(codec, content, bytes)?;
         (pack_checksum(&unpacked) == checksum).then_some(unpacked)
@@ -107,7 +106,7 @@ impl Unpacker {
     }
 
     fn decompress(&mut self, content: &[u8], bytes: u64) -> Option<Vec<u8>> {
-        // Two places have to agree on the length before that much memory is taken.
+        // The frame and the row must agree on the length before that much memory is allocated.
         if zstd::zstd_safe::get_frame_content_size(content).ok()? != Some(bytes) {
             return None;
         }

@@ -1,25 +1,25 @@
-//! What may be dropped from an archive.
+//! The policy for dropping data from an archive.
 
 use jiff::{SignedDuration, Timestamp};
 
-/// For how long a cached result is kept, in days. It saves a call when the same text is compressed again in the same
-/// way, which happens soon after or never.
+/// The lifetime of a cached result, in days. It saves a call when the same text is compressed again in the same way, which
+/// happens soon or never.
 pub const RESULT_DAYS: u32 = 30;
 
-/// The records to drop. Originals are kept unless they are selected.
+/// The age limits of data to drop.
 #[derive(Clone, Copy, Debug)]
 pub struct Cleanup {
-    /// Records that expired before this time go.
+    /// Records that expired before this time are dropped.
     pub now: Timestamp,
-    /// Cached results from before this time go.
+    /// Cached results from before this time are dropped.
     pub results_before: Timestamp,
-    /// Originals that operations from before this time removed go too.
+    /// Originals of operations from before this time are dropped; none without it.
     pub originals_before: Option<Timestamp>,
 }
 
 impl Cleanup {
-    /// The policy at the time `now`: results of more than [`RESULT_DAYS`] days and what has expired. With
-    /// `original_age` also the originals of operations that are older than that.
+    /// The policy at the time `now`: results older than [`RESULT_DAYS`] days and expired records, with `original_age` also the
+    /// originals of operations older than that.
     #[must_use]
     pub fn at(now: Timestamp, original_age: Option<SignedDuration>) -> Self {
         Self {
@@ -34,12 +34,12 @@ fn before(now: Timestamp, age: SignedDuration) -> Timestamp {
     now.checked_sub(age).unwrap_or(Timestamp::MIN)
 }
 
-/// Whether what may go goes, or is only counted.
+/// The mode of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sweep {
-    /// It goes, and the space it took is given back.
+    /// Drop the data and release its space.
     Drop,
-    /// It is counted.
+    /// Only count the data.
     Count,
 }
 
@@ -50,13 +50,13 @@ pub struct Dropped {
     pub results: u64,
     /// Other records.
     pub expired: u64,
-    /// Notes of lines that were removed.
+    /// Removals of lines.
     pub originals: u64,
-    /// Operations whose originals they were, which can no longer be undone.
+    /// Operations of the dropped originals, which can no longer be undone.
     pub operations: u64,
     /// Lines that nothing refers to any more.
     pub lines: u64,
-    /// What lines and records took up in the archive, in bytes.
+    /// The stored size of the dropped lines and records, in bytes.
     pub bytes: u64,
 }
 
@@ -65,7 +65,7 @@ pub struct Dropped {
 pub struct Contents {
     /// Operations.
     pub operations: u64,
-    /// Notes of lines that were removed.
+    /// Removals of lines.
     pub originals: u64,
     /// Different lines.
     pub lines: u64,

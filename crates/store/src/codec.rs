@@ -1,4 +1,4 @@
-//! Numbers in as few bytes as they need: seven bits a byte, the lowest first, the high bit set while more follow.
+//! Variable-length numbers: seven bits per byte, the lowest first, the high bit set if more bytes follow.
 
 /// Appends `number` to `bytes`.
 pub fn put_varint(bytes: &mut Vec<u8>, mut number: u64) {
@@ -12,7 +12,7 @@ pub fn put_varint(bytes: &mut Vec<u8>, mut number: u64) {
     }
 }
 
-/// Takes a number off the front of `bytes`; `None` where they end within it or it has more than 64 bits.
+/// Removes a number from the front of `bytes`; `None` if they end within it or it has more than 64 bits.
 pub fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;
     for shift in (0..64).step_by(7) {
@@ -30,7 +30,7 @@ pub fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Takes `N` bytes off the front of `bytes`; `None` where there are fewer.
+/// Removes `N` bytes from the front of `bytes`; `None` if there are fewer.
 pub fn take_array<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     let (array, rest) = bytes.split_first_chunk::<N>()?;
     *bytes = rest;

@@ -1,4 +1,4 @@
-//! One archive into another.
+//! Copies one archive into another.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -9,40 +9,40 @@ use super::{
 };
 use ctxc_transcript::text::Digest;
 
-/// How many lines or records are read at a time, and how many records are committed.
+/// The number of originals or records that are read and committed at a time.
 const AT_A_TIME: usize = 256;
 
-/// How many bytes of lines are put at a time.
+/// The size of lines that are put at a time, in bytes.
 const PORTION_BYTES: usize = 4 << 20;
 
-/// The number of records copied, and of those that existed already.
+/// The counts of a copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copied {
-    /// Operations that were copied, with the lines that they took out.
+    /// Operations that were copied, with the lines that they removed.
     pub operations: u64,
-    /// Notes of lines that were copied, with their lines.
+    /// Removals that were copied, with their lines.
     pub originals: u64,
     /// Records that were copied.
     pub records: u64,
     /// Objects that were copied, with the lines that they refer to.
     pub objects: u64,
-    /// Operations, records and objects that were there already, or newer ones.
+    /// Operations, records and objects of which the target already had the same or a newer one.
     pub present: u64,
 }
 
 impl Copied {
-    /// How many operations, records and objects were looked at.
+    /// The number of operations, records and objects that are done.
     const fn n_done(&self) -> u64 {
         self.operations + self.records + self.objects + self.present
     }
 }
 
-/// Copies everything that `from` holds and `to` does not; of two records of one key and kind the newer one stays, of two
-/// objects the one that is there. What is committed stays when it is stopped or fails, and is not copied again. `progress`
-/// is told how many of how many operations, records and objects are done, and may end it.
+/// Copies everything that `to` lacks from `from`. Of two records with the same kind and key the newer one is kept, of two
+/// objects that of `to`. If it stops or fails, committed data stays and is not copied again. `progress` receives the numbers
+/// of finished and of all operations, records and objects, and may stop.
 ///
 /// # Errors
-/// When one cannot be read or the other cannot be written; or when both have different operations of one id.
+/// When `from` cannot be read or `to` cannot be written; or when they have different operations with the same id.
 pub fn copy(
     from: &dyn Archive,
     to: &mut dyn Archive,
@@ -89,7 +89,7 @@ pub fn copy(
     Ok(copied)
 }
 
-/// Copies one object with its lines, unless it is there.
+/// Copies one object with its lines, unless `to` has it.
 fn object(
     from: &dyn Archive,
     to: &mut dyn Archive,
@@ -106,11 +106,11 @@ fn object(
     Ok(())
 }
 
-/// Puts the object of `from` with this kind and key into `to`, as a part of a deposit, with the lines that it refers to, and
-/// in the place of one that is there. Whether there was one to be put.
+/// Puts the object of `from` with this kind and key, and its lines, into the deposit of `to`, where it replaces an older one.
+/// Returns whether `from` has the object.
 ///
 /// # Errors
-/// When one cannot be read or the other cannot be written.
+/// When `from` cannot be read or `to` cannot be written.
 pub fn copy_object(
     from: &dyn Archive,
     to: &mut dyn Archive,
@@ -130,7 +130,7 @@ pub fn copy_object(
     Ok(true)
 }
 
-/// Lines that are put together, with their digests, and their length.
+/// Lines that are put together, with their digests, and their total length.
 #[derive(Default)]
 struct Portion(Vec<(Digest, Vec<u8>)>, usize);
 
@@ -143,7 +143,7 @@ impl Portion {
     }
 }
 
-/// Lines of `originals`, as those of which it is not known who took them out.
+/// Copies the missing ones of `originals` without their operation.
 fn loose(
     from: &dyn Archive,
     to: &mut dyn Archive,
@@ -173,7 +173,7 @@ fn put_operation(
     let originals = from.originals(Originals::Operation(id))?;
     if to.operation(id)?.is_some_and(|known| known == *operation) {
         copied.present += 1;
-        // Its lines may have been dropped there since. They come back as nobody's, by which it can be undone again.
+        // `to` may have dropped its lines. They are put without an operation, which suffices to undo it.
         if to.originals(Originals::Operation(id))?.len() < originals.len() {
             loose(from, to, originals, copied)?;
         }
@@ -183,7 +183,7 @@ fn put_operation(
         put_originals(from, to, portion, copied)?;
     }
     to.put_operation(operation)?;
-    // One at a time, so that an operation and its lines stay together.
+    // Each operation has its own commit, so that it and its lines stay together.
     to.commit()?;
     copied.operations += 1;
     Ok(())
@@ -204,14 +204,14 @@ fn put_originals(
     Ok(())
 }
 
-/// Records, all of a portion at once: a server that is asked for one after the other is waited for each time.
+/// Copies a portion of records. Existing ones are read together, to avoid a round trip to the server for each.
 fn put_records(to: &mut dyn Archive, portion: Vec<Record>, copied: &mut Copied) -> Result<(), ArchiveError> {
     let name = |record: &Record| (record.document.kind, record.key);
     let names: Vec<(Kind, Digest)> = portion.iter().map(name).collect();
     let theirs = to.records_named(&names)?.into_iter().map(|record| (name(&record), record));
     let theirs: HashMap<(Kind, Digest), Record> = theirs.collect();
     for record in portion {
-        // One that has been changed there since is not set back.
+        // A newer record is not overwritten.
         let is_newer = |known: &Record| known.document.time > record.document.time;
         if theirs.get(&name(&record)).is_some_and(|known| *known == record || is_newer(known)) {
             copied.present += 1;

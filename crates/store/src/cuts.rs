@@ -1,13 +1,13 @@
-//! The cuts of an operation as a database keeps them: JSON, compressed, for they repeat much.
+//! The cuts of an operation as a database stores them: JSON, compressed because it is repetitive.
 
 use std::io;
 
 use super::Cut;
 
-/// They are read back as often as not, so that a higher level does not pay.
+/// Cuts are read about as often as written, so a higher level does not pay.
 const ZSTD_LEVEL: i32 = 3;
 
-/// The cuts as [`unpack`] reads them; `None` for none.
+/// The cuts as compressed JSON; `None` if there are none.
 pub(super) fn pack(cuts: &[Cut]) -> io::Result<Option<Vec<u8>>> {
     if cuts.is_empty() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! What an entry of the archive says, apart from how it is stored: what a search looks through and a person reads.
+//! Documents: entries of the archive as searches and people read them, independent of storage.
 
 use jiff::Timestamp;
 
@@ -8,15 +8,15 @@ use ctxc_transcript::text::Digest;
 /// An entry as a person reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Document {
-    /// What kind of entry it is.
+    /// The kind of the entry.
     pub kind: Kind,
-    /// The session in which it was said, where that is known.
+    /// The session id, if known.
     pub session: Option<String>,
-    /// Who said it, such as `user`, `assistant` or `tool`.
+    /// The author, such as `user`, `assistant` or `tool`.
     pub speaker: Option<String>,
     /// The time of the entry.
     pub time: Option<Timestamp>,
-    /// What was said.
+    /// The text of the entry.
     pub text: String,
 }
 
@@ -25,15 +25,15 @@ named! {
     enum Kind: "the kinds of entries are" or
     /// Text that names no kind of entry.
     NotAKind;
-    /// What a person typed, and what the client said in their name.
+    /// A message that the user typed or the client sent on the user's behalf.
     Prompt = "prompt",
-    /// Answers.
+    /// An answer of the model.
     Answer = "answer",
-    /// Thinking.
+    /// The model's thinking.
     Thinking = "thinking",
-    /// A tool call, with what it was given.
+    /// A tool call with its input.
     Call = "call",
-    /// What a tool gave back.
+    /// The result of a tool call.
     ToolResult = "tool-result",
     /// Any other entry with a text.
     Other = "other",
@@ -41,9 +41,9 @@ named! {
     Result = "result",
     /// A summary of old messages of a session.
     Batch = "batch",
-    /// What somebody said in a buffer.
+    /// A message in a buffer.
     Utterance = "utterance",
-    /// The summary of what has left a buffer.
+    /// The summary of the messages that a buffer has dropped.
     Summary = "summary",
 }
 

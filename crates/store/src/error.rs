@@ -1,10 +1,10 @@
-//! What can go wrong with an archive, and what to do about it.
+//! Errors of archives, with advice.
 
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-/// Why an archive could not be used. Each message fits after "cannot" and ends with what to do.
+/// An error of an archive. Each message fits after "cannot" and ends with advice.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// Text without a scheme, such as a path.
@@ -13,7 +13,7 @@ pub enum ArchiveError {
         /// The text.
         given: String,
     },
-    /// A kind of store that this version does not have. Only its name is kept: the rest may hold a password.
+    /// A kind of store that this version lacks. Only its name is stored, since the rest may contain a password.
     #[error(
         "use a `{scheme}:` archive: this version has only `sqlite:PATH`, `postgres://USER:PASSWORD@HOST/DATABASE` where it was built with it, and `memory:`"
     )]
@@ -21,15 +21,15 @@ pub enum ArchiveError {
         /// The text before the colon.
         scheme: String,
     },
-    /// A known kind of store with a place that makes no sense.
+    /// A known kind of store with an invalid place.
     #[error("use `{given}` as an archive: {hint}")]
     BadPlace {
         /// The text.
         given: String,
-        /// What is expected instead.
+        /// The expected form.
         hint: &'static str,
     },
-    /// The folder or the file of the archive could not be made, or is not what it must be.
+    /// The folder or the file of the archive could not be created, or has the wrong type.
     #[error("make the archive {}; check the folder's permissions and free space, or choose another file with `sqlite:PATH`", path.display())]
     Create {
         /// The folder or file.
@@ -37,7 +37,7 @@ pub enum ArchiveError {
         /// The system's reason.
         source: io::Error,
     },
-    /// A file that is there but is no archive.
+    /// An existing file that is not an archive.
     #[error("use {} as an archive: it is a database of another program; choose another file with `sqlite:PATH`", path.display())]
     Foreign {
         /// The file.
@@ -53,12 +53,12 @@ pub enum ArchiveError {
         /// The number of this version's schema.
         known: i64,
     },
-    /// The file is no database, or a broken one.
+    /// The file is not a database, or a damaged one.
     #[error("read the archive {}: it is damaged or not a database ({detail}); run `ctxc archive check --repair`, or choose another file with `sqlite:PATH`", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What was found.
+        /// The damage that was found.
         detail: String,
     },
     /// Another process held the archive for too long.
@@ -95,7 +95,7 @@ pub enum ArchiveError {
         /// What the network says.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// A server that lets nobody in with this user, password and database.
+    /// A server that refuses this user, password or database.
     #[error(
         "open the archive {place}: the server refuses it ({detail}); check the user, the password and the database"
     )]
@@ -110,18 +110,18 @@ pub enum ArchiveError {
     Unprotected {
         /// The URL without its password.
         place: String,
-        /// What is wrong, and what to do.
+        /// The problem and its remedy.
         detail: String,
     },
-    /// A database in which no archive can be made.
+    /// A database in which no archive can be created.
     #[error("make the archive {place}: {detail}")]
     Unprepared {
         /// The URL without its password.
         place: String,
-        /// What is missing, and what to do.
+        /// The missing condition and its remedy.
         detail: String,
     },
-    /// A schema that is there but is no archive.
+    /// An existing schema that is not an archive.
     #[error("use {place} as an archive: its schema has tables of another program; choose another with `?schema=NAME`")]
     ForeignSchema {
         /// The URL without its password.
@@ -139,14 +139,14 @@ pub enum ArchiveError {
         /// The number of this version's schema.
         known: i32,
     },
-    /// What a server holds is not what was stored.
+    /// Data on a server differs from the stored data.
     #[error(
         "read the archive {place}: it is damaged ({detail}); restore it from a backup of the database, or choose another archive"
     )]
     DamagedOnServer {
         /// The URL without its password.
         place: String,
-        /// What was found.
+        /// The damage that was found.
         detail: String,
     },
     /// Another process held an archive on a server for too long.
@@ -156,10 +156,10 @@ pub enum ArchiveError {
     LockedOnServer {
         /// The URL without its password.
         place: String,
-        /// How long was waited.
+        /// The duration of the wait, in seconds.
         seconds: u64,
     },
-    /// A connection that broke in the middle.
+    /// A connection that was lost during an operation.
     #[error(
         "go on with the archive {place}: the connection to the server was lost; nothing of what was being stored is kept; run the command again"
     )]
@@ -177,16 +177,16 @@ pub enum ArchiveError {
         /// What the server says.
         detail: String,
     },
-    /// Vectors of one model that do not have as many numbers as those that are there.
+    /// Vectors with another dimension than those of the same model in the archive.
     #[error(
         "keep vectors of {model}: they have {found} numbers, and those in the archive have {known}; give another name to the model that you ask now"
     )]
     OtherDimension {
         /// The model.
         model: String,
-        /// How many the new ones have.
+        /// The dimension of the new vectors.
         found: usize,
-        /// How many those have that are there.
+        /// The dimension of the existing vectors.
         known: usize,
     },
     /// A line that could not be compressed.
@@ -209,30 +209,30 @@ pub enum ArchiveError {
         /// The number of the line.
         id: u64,
     },
-    /// What the archive gave could not be passed on.
+    /// Data from the archive could not be written to its destination.
     #[error("write the contents of the archive")]
     Give {
-        /// Why.
+        /// The system's reason.
         source: io::Error,
     },
-    /// A beginning that several operations share.
+    /// A prefix of the ids of several operations.
     #[error("identify the operation `{given}`: {} start with it; use a longer prefix", ids.join(", "))]
     AmbiguousOperation {
-        /// What was asked for.
+        /// The prefix.
         given: String,
         /// The ids of the first few.
         ids: Vec<String>,
     },
-    /// A deposit that went on after one of its puts had failed.
+    /// A put or commit in a deposit of which an earlier put has failed.
     #[error("store the session: a part could not be stored, so nothing was; run the command again")]
     BrokenDeposit,
-    /// Something that cannot wait for a deposit that is still open.
+    /// An operation that is not possible while a deposit is open.
     #[error("index or clean up the archive during a write")]
     OpenDeposit,
 }
 
 impl ArchiveError {
-    /// Whether the disk cannot be written, so that reading may still work.
+    /// Whether only writing failed, so that reading may still work.
     #[must_use]
     pub const fn is_of_writing(&self) -> bool {
         matches!(self, Self::NotWritable { .. } | Self::DiskFull { .. } | Self::Create { .. })

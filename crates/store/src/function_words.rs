@@ -1,12 +1,12 @@
-//! Words that hold a question together and say nothing of what it is about. In a search they are found everywhere.
+//! Function words, such as articles and pronouns, which a search would find everywhere.
 
-/// Those of English, which are left out of any query. `not` and `must` stay: they are what a rule is about.
+/// English function words, which are removed from all queries. `not` and `must` stay, since rules consist of them.
 const ENGLISH: &str = "a about an and any are as at be been being but by can could did do does for from had has have he her \
     here him his how i if in into is it its just many me much my of on or our she should so some than that the their them then there \
     these they this those to us was we were what when where which who whom whose why will with would you your";
 
-/// Those of other languages, which are also words of English and of programs (`die`, `on`, `del`): they are left out where a
-/// query has at least [`ENOUGH`] of one language.
+/// Function words of other languages, some of which are also words of English and of programs (`die`, `on`, `del`). They are
+/// removed if a query has at least [`ENOUGH`] of one language.
 const OTHERS: &[&str] = &[
     // German
     "aber als am an auf aus bei bin bist da das dass dem den der des die dir du ein eine einem einen einer er es für hat \
@@ -30,24 +30,24 @@ const OTHERS: &[&str] = &[
      of om ons onze op over te tot uit van voor waar waarom was wat we welk welke wie wij worden ze zich zijn",
 ];
 
-/// How many of its function words make a query one of a language.
+/// The number of function words that identifies the language of a query.
 const ENOUGH: usize = 2;
 
-/// Which words of a query are function words.
+/// The function words that apply to a query.
 pub(super) struct FunctionWords {
-    /// Those of the language that the query is in, where it is another one than English.
+    /// The function words of the query's language, if it is not English.
     language: Option<&'static str>,
 }
 
 impl FunctionWords {
-    /// Those of a query that has the single words `words`, in lower case.
+    /// The function words for a query with the single words `words`, in lower case.
     pub(super) fn of(words: &[&str]) -> Self {
         let count = |list: &str| words.iter().filter(|word| has(list, word)).count();
         let language = OTHERS.iter().map(|list| (count(list), *list)).max_by_key(|(n, _)| *n);
         Self { language: language.filter(|(n, _)| *n >= ENOUGH).map(|(_, list)| list) }
     }
 
-    /// Whether `word` is one.
+    /// Whether `word` is a function word.
     pub(super) fn has(&self, word: &str) -> bool {
         has(ENGLISH, word) || self.language.is_some_and(|list| has(list, word))
     }

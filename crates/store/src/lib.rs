@@ -1,11 +1,10 @@
-//! The archive: the store of sessions, of what was done with them, and of what is kept beside them.
+//! The archive: a store of sessions, of the operations on them, and of related records.
 //!
-//! Whole lines come in, each named by its [`Digest`](ctxc_transcript::text::Digest), [`Object`]s that refer to them, and the
-//! [`Operation`]s that made one transcript out of another. What belongs together becomes durable together, at
-//! [`Archive::commit`], which the caller waits for before a file that lacks some of those lines takes its place.
-//! The archive does not know what a line means, and it never reads the environment or the clock.
-//! `docs/decisions/0029-version-store.md` says why it is made so, `docs/decisions/0034-archive-operations.md` which operations
-//! it has.
+//! It stores whole lines, each identified by its [`Digest`](ctxc_transcript::text::Digest), [`Object`]s that refer to them,
+//! and the [`Operation`]s that turned one transcript into another. [`Archive::commit`] makes related data durable together;
+//! callers wait for it before they replace a file by one that lacks some of the lines. The archive does not interpret lines
+//! by itself, and never reads the environment or the clock. `docs/decisions/0029-version-store.md` explains its design,
+//! `docs/decisions/0034-archive-operations.md` its interface.
 
 mod archive;
 mod body;

@@ -1,7 +1,6 @@
-//! Enums of which each value has a name, as it is stored and typed.
+//! A macro for enums whose values have names.
 
-/// Makes an enum whose values are named, and the error for a text that names none. `ALL` has them in the order in which they
-/// stand here.
+/// Defines an enum with named values, and the error for an unknown name. `ALL` has the order of the definition.
 macro_rules! named {
     (
         $(#[$doc:meta])* enum $Named:ident: $odd:literal or $(#[$odd_doc:meta])* $Odd:ident;
@@ -14,10 +13,10 @@ macro_rules! named {
         }
 
         impl $Named {
-            /// All of them, in their order.
+            /// All values, in the order of their definition.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$Value),*];
 
-            /// Its name, as it is stored and typed.
+            /// The name, as it is stored and typed.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {

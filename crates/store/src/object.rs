@@ -1,4 +1,4 @@
-//! Objects: what the archive holds by key besides lines, and how a database keeps one.
+//! Objects: data other than lines that the archive stores by kind and key, and their form in a database.
 
 use super::ArchiveError;
 use super::body::{Packer, Unpacker};
@@ -9,23 +9,22 @@ use ctxc_transcript::text::Digest;
 /// The length of each of the two checksums of an object in bytes.
 const CHECKSUM: usize = 8;
 
-/// The number of a line in one archive. It never changes, is never given to another line, and means nothing in another
-/// archive.
+/// The number of a line in one archive. It never changes, is never reused, and means nothing in another archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineId(pub u64);
 
-/// A callback that takes the requested lines, one after the other.
+/// A callback for each requested line.
 pub type EachLine<'a> = dyn FnMut(LineId, &[u8]) -> Result<(), ArchiveError> + 'a;
 
-/// A callback that takes the digests and the lengths of the requested lines, one after the other.
+/// A callback for the digest and the length of each requested line.
 pub type EachDigest<'a> = dyn FnMut(Digest, u64) -> Result<(), ArchiveError> + 'a;
 
 named! {
-    /// The kinds of objects, those first that others refer to.
+    /// The kinds of objects, in an order in which each refers only to earlier ones.
     enum ObjectKind: "the kinds of objects are" or
-    /// Text that names no kind of object.
+    /// The error for a text that names no kind of object.
     NotAnObjectKind;
-    /// A line of which something was purged: what stands in its place for good.
+    /// The permanent replacement of a line from which text was purged.
     Forgotten = "forgotten",
     /// A file beside a session, such as the output of a tool.
     File = "file",
@@ -35,34 +34,34 @@ named! {
     Edits = "edits",
     /// A version of a session: a state with operations applied.
     Version = "version",
-    /// A session: where it was, and its newest state.
+    /// A session: its place and its newest state.
     Session = "session",
 }
 
 /// An object of the archive, by its kind and key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// What it is.
+    /// The kind.
     pub kind: ObjectKind,
-    /// Its key among those of its kind.
+    /// The key, unique among the objects of its kind.
     pub key: Digest,
-    /// What it is looked up by together with others, such as the digest of the first line of a state.
+    /// The key of a group of objects for lookups, such as the digest of the first line of a state.
     pub group: Option<Digest>,
-    /// A few bytes that are read with the group, uncompressed.
+    /// A few uncompressed bytes that are read together with the keys.
     pub head: Vec<u8>,
-    /// The lines that it refers to, in order. The archive keeps them for as long as it keeps the object.
+    /// The lines that it refers to, in order. The archive keeps them as long as the object.
     pub lines: Vec<LineId>,
-    /// All else that it says.
+    /// The content, in a format that depends on the kind.
     pub content: Vec<u8>,
 }
 
-/// What an object is known by, and its head: what is read of it without its content.
+/// The part of an object that is read without its content.
 pub(super) struct Label {
     pub(super) kind: ObjectKind,
     pub(super) key: Digest,
     pub(super) group: Option<Digest>,
     pub(super) head: Vec<u8>,
-    /// That of the label, then that of lines and content.
+    /// The checksum of the label, followed by that of lines and content.
     pub(super) checksum: Vec<u8>,
 }
 
@@ -84,7 +83,7 @@ impl Label {
         Digest::of(&bytes)
     }
 
-    /// Whether it is what was stored.
+    /// Whether it matches its checksum.
     pub(super) fn is_sound(&self) -> bool {
         self.checksum.len() == 2 * CHECKSUM
             && self.checksum.get(..CHECKSUM).is_some_and(|checksum| self.digest().as_bytes().starts_with(checksum))
@@ -94,7 +93,7 @@ impl Label {
 /// An object as a row of a database: lines and content packed together.
 pub(super) struct PackedObject {
     pub(super) label: Label,
-    /// How the payload is packed.
+    /// The codec of the payload.
     pub(super) codec: i64,
     /// The length of the payload.
     pub(super) bytes: u64,
@@ -113,7 +112,7 @@ impl PackedObject {
         Ok(Self { label, codec, bytes: payload.len() as u64, content: content.to_vec() })
     }
 
-    /// The object; `None` where it is not what was stored.
+    /// The object; `None` if it does not match its checksums.
     pub(super) fn unpack(self, unpacker: &mut Unpacker) -> Option<Object> {
         let Self { label, codec, bytes, content } = self;
         if !label.is_sound() {
@@ -128,20 +127,20 @@ impl PackedObject {
     }
 }
 
-/// Appends the differences between each of `ids` and the one before.
+/// Appends the differences between successive ids.
 pub(super) fn put_ids(bytes: &mut Vec<u8>, ids: impl IntoIterator<Item = LineId>) {
     let mut last = 0_u64;
     for LineId(id) in ids {
         let difference = id.wrapping_sub(last).cast_signed();
-        // Small ones of either sign take one byte.
+        // Small differences of either sign take one byte.
         put_varint(bytes, ((difference << 1) ^ (difference >> 63)).cast_unsigned());
         last = id;
     }
 }
 
-/// Takes the ids that [`put_ids`] appended off the front of `bytes`; `None` where they end before.
+/// Removes ids that [`put_ids`] appended from the front of `bytes`; `None` if there are fewer.
 pub(super) fn take_ids(bytes: &mut &[u8], n_ids: u64) -> Option<Vec<LineId>> {
-    // Each takes a byte at least, so that a wrong count takes no memory.
+    // Each id takes at least one byte, which limits the allocation for a wrong count.
     let mut ids = Vec::with_capacity(usize::try_from(n_ids).ok().filter(|n_ids| *n_ids <= bytes.len())?);
     let mut last = 0_u64;
     for _ in 0..n_ids {

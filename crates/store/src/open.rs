@@ -6,21 +6,21 @@ use std::time::Duration;
 use super::postgres;
 use super::{Archive, ArchiveError, ArchiveUrl, sqlite};
 
-/// How long a statement waits for another process to let go of a file, where nothing else is asked for.
+/// The default time that a statement waits for another process to release a file.
 pub(crate) const WAIT: Duration = Duration::from_secs(30);
 
-/// The archive at `url`, made where there is none yet.
+/// Opens the archive at `url`, and creates it if there is none.
 ///
 /// # Errors
-/// When it cannot be made or opened, or is no archive of this version.
+/// When it cannot be created or opened, or is not an archive of this version.
 pub fn open(url: &ArchiveUrl) -> Result<Box<dyn Archive>, ArchiveError> {
     open_within(url, WAIT)
 }
 
-/// The same, for those who cannot wait: a statement on an archive in a file waits for `wait` for another process to let go.
+/// Like [`open`], but a statement on an archive in a file waits at most `wait` for another process to release it.
 ///
 /// # Errors
-/// When it cannot be made or opened, or is no archive of this version.
+/// Those of [`open`].
 pub fn open_within(url: &ArchiveUrl, wait: Duration) -> Result<Box<dyn Archive>, ArchiveError> {
     match url {
         ArchiveUrl::Memory => Ok(Box::new(sqlite::in_memory()?)),
@@ -32,10 +32,10 @@ pub fn open_within(url: &ArchiveUrl, wait: Duration) -> Result<Box<dyn Archive>,
     }
 }
 
-/// The archive at `url`; `None` where there is none yet, and none is made.
+/// Opens the archive at `url`; `None` if there is none.
 ///
 /// # Errors
-/// When it cannot be looked for or opened, or is no archive of this version.
+/// When it cannot be looked up or opened, or is not an archive of this version.
 pub fn open_existing(url: &ArchiveUrl) -> Result<Option<Box<dyn Archive>>, ArchiveError> {
     let is_there = match url {
         ArchiveUrl::Memory => true,
@@ -48,11 +48,11 @@ pub fn open_existing(url: &ArchiveUrl) -> Result<Option<Box<dyn Archive>>, Archi
     if is_there { open(url).map(Some) } else { Ok(None) }
 }
 
-/// How many bytes the archive at `url` takes up: its file, or its tables on a server; `None` in memory, and where there is
-/// none.
+/// The size of the archive at `url` in bytes: of its file, or of its tables on a server; `None` for an archive in memory or a
+/// missing one.
 ///
 /// # Errors
-/// When a server cannot be reached, or does not say.
+/// When a server cannot be reached or refuses.
 pub fn stored_bytes(url: &ArchiveUrl) -> Result<Option<u64>, ArchiveError> {
     match url {
         ArchiveUrl::Sqlite(path) => Ok(path.metadata().ok().map(|metadata| metadata.len())),

@@ -1,4 +1,4 @@
-//! Operations: which transcript was made out of which, by what, and what was cut on the way.
+//! Operations: runs of verbs that turned one transcript into another, with their cuts.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,46 +8,46 @@ use serde::{Deserialize, Serialize};
 
 use ctxc_transcript::text::{Digest, Tokens};
 
-/// One transcript as it was when an operation read or wrote it.
+/// The identity of a transcript at the time when an operation read or wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRef {
-    /// Where it lay; `None` for a standard stream.
+    /// The path; `None` for a standard stream.
     pub path: Option<PathBuf>,
-    /// The digest of all its bytes.
+    /// The digest of the whole file.
     pub digest: Digest,
     /// Its length in bytes.
     pub bytes: u64,
 }
 
-/// One run of a verb that made a transcript out of another.
+/// One run of a verb that turned one transcript into another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// A short unique name, as [`operation_id`] makes it.
+    /// The unique id, by [`operation_id`].
     pub id: String,
     /// The verb, such as `compress`.
     pub verb: String,
-    /// The command as it was given.
+    /// The command line.
     pub command: String,
     /// The session under which the operation is listed.
     pub session: String,
-    /// When it was.
+    /// The time of the run.
     pub time: Timestamp,
-    /// What was read.
+    /// The transcript that was read.
     pub source: FileRef,
-    /// What was written.
+    /// The transcript that was written.
     pub output: FileRef,
-    /// The session ids of the source that the output's own took the place of.
+    /// The session ids of the source that the session id of the output replaced.
     pub session_ids: Vec<String>,
-    /// What was cut, item by item, in the order of the transcript.
+    /// The cut items, in the order of the transcript.
     pub cuts: Vec<Cut>,
-    /// The `chars4` tokens of the live chain before and after, where they were counted.
+    /// The `chars4` tokens of the active chain before and after, if they were counted.
     pub tokens: Option<(Tokens, Tokens)>,
     /// The report of the run, as JSON.
     pub report: Option<String>,
 }
 
 impl Operation {
-    /// Whether its output is another transcript than its source, and no mere copy.
+    /// Whether its output differs from its source.
     #[must_use]
     pub fn changes(&self) -> bool {
         self.source.digest != self.output.digest
@@ -78,18 +78,18 @@ impl Cut {
     /// with the same uuid and call.
     pub const RESTORE: &str = "restore";
 
-    /// Its saving in `chars4` tokens; negative where it added some.
+    /// The saved `chars4` tokens; negative if the cut added some.
     #[must_use]
     pub fn saved(&self) -> i64 {
         self.before.0.cast_signed() - self.after.0.cast_signed()
     }
 }
 
-/// The digits of an id: those of Crockford's base 32, which sort as they count and hold no look-alikes.
+/// The digits of an id: those of Crockford's base 32, which sort by value and have no look-alikes.
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
-/// An id for an operation: 9 characters that sort by time (milliseconds) and 4 drawn from what it did and where to, so
-/// that two runs in the same millisecond differ, also where they come to the same.
+/// The id of an operation: 9 characters of its time in milliseconds, by which ids sort, and 4 of a hash of session, output
+/// and place, so that runs in the same millisecond differ.
 #[must_use]
 pub fn operation_id(time: Timestamp, session: &str, output: Digest, place: Option<&Path>) -> String {
     let millis = u64::try_from(time.as_millisecond()).unwrap_or(0);
@@ -106,7 +106,7 @@ fn base32(number: u64, n_digits: u32) -> String {
     (0..n_digits).rev().map(digit).collect()
 }
 
-/// `sessions` and those that they were made out of, by `operations`, oldest first.
+/// `sessions` and the session ids that they were derived from by `operations`, which are oldest first; sorted by id.
 #[must_use]
 pub fn ancestors(sessions: &[String], operations: &[Operation]) -> Vec<String> {
     let mut known: BTreeSet<&str> = sessions.iter().map(String::as_str).collect();

@@ -1,15 +1,15 @@
-//! Originals: lines as they were before an operation took them out.
+//! Originals: lines as they were before an operation removed them.
 
 use ctxc_transcript::text::Digest;
 
-/// One line on its way into the archive.
+/// A removed line to store.
 #[derive(Clone, Copy, Debug)]
 pub struct Original<'a> {
-    /// The whole line as the source has it, its terminator included.
+    /// The whole line of the source, with its terminator.
     pub line: &'a [u8],
-    /// The uuid of the entry, where it has one.
+    /// The uuid of the entry, if it has one.
     pub uuid: Option<&'a str>,
-    /// The digest of the line that took its place; `None` when nothing did.
+    /// The digest of the line that replaced it, if any.
     pub replaced_by: Option<Digest>,
 }
 
@@ -20,16 +20,16 @@ pub struct StoredOriginal {
     pub digest: Digest,
     /// The length of the whole line in bytes.
     pub bytes: u64,
-    /// The uuid of the entry, where it had one.
+    /// The uuid of the entry, if it had one.
     pub uuid: Option<String>,
-    /// The digest of the line that took its place; `None` when nothing did.
+    /// The digest of the line that replaced it, if any.
     pub replaced_by: Option<Digest>,
-    /// The id of the operation that took it out; `None` where that was not noted, as in archives of the first schema.
+    /// The id of the operation that removed it; `None` if it was put without one.
     pub operation: Option<String>,
 }
 
 impl StoredOriginal {
-    /// Whether both are notes of the same line in the same place, whoever took it out.
+    /// Whether both are removals of the same line with the same uuid and replacement, by any operation.
     pub(super) fn is_same_line(&self, other: &Self) -> bool {
         (self.digest, &self.uuid, self.replaced_by) == (other.digest, &other.uuid, other.replaced_by)
     }

@@ -1,7 +1,7 @@
-//! Packs: many lines compressed together, which takes less than half of what they take one by one.
+//! Packs: many lines compressed together, which take less than half of the space of single lines.
 //!
-//! A pack ends with the ids and lengths of its lines and the length of that list, so that a line is found in it by its id
-//! alone: a row that was damaged so that it names another pack or another line is noticed.
+//! A pack ends with the ids and lengths of its lines and the length of that list, so that lines are found in it by id alone
+//! and a damaged row that refers to another pack or line is detected.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use super::body::pack_checksum;
 use super::codec::{put_varint, take_varint};
 use super::object::{put_ids, take_ids};
 
-/// At how many bytes of lines a pack is full. Half of it takes 3 % more space in all.
+/// The size of a full pack, in bytes of lines. Packs of half the size take 3 % more space in total.
 pub(super) const FULL: usize = 2 << 20;
 
-/// How many packs a reader holds.
+/// The number of packs that a reader caches.
 const MOST_HELD: usize = 4;
 
-/// Lines on their way into a pack.
+/// A pack under construction.
 #[derive(Default)]
 pub(super) struct OpenPack {
     ids: Vec<LineId>,
@@ -40,7 +40,7 @@ impl OpenPack {
         &self.ids
     }
 
-    /// Whether with a line of this length it is no longer than a pack ought to be. A longer line has one of its own.
+    /// Whether a line of this length still fits. A line longer than a full pack has a pack of its own.
     pub(super) const fn has_room_for(&self, length: usize) -> bool {
         self.bytes.is_empty() || self.bytes.len() + length <= FULL
     }
@@ -61,15 +61,15 @@ impl OpenPack {
     }
 }
 
-/// A pack that was read.
+/// A pack that has been read.
 pub(super) struct Pack {
-    /// The lines by their ids.
+    /// The positions of the lines, sorted by id.
     lines: Vec<(LineId, Range<usize>)>,
     bytes: Vec<u8>,
 }
 
 impl Pack {
-    /// The pack that [`OpenPack::close`] made; `None` for anything else.
+    /// Parses a pack of [`OpenPack::close`]; `None` if it is invalid.
     pub(super) fn read(bytes: Vec<u8>) -> Option<Self> {
         let (rest, n_list) = bytes.split_last_chunk()?;
         let n_list = usize::try_from(u64::from_le_bytes(*n_list)).ok()?;
@@ -89,19 +89,19 @@ impl Pack {
         Some(Self { lines, bytes })
     }
 
-    /// The line with this id; `None` where it is in another pack.
+    /// The line with this id; `None` if the pack lacks it.
     pub(super) fn line(&self, id: LineId) -> Option<&[u8]> {
         let idx = self.lines.binary_search_by_key(&id, |(id, _)| *id).ok()?;
         self.bytes.get(self.lines.get(idx)?.1.clone())
     }
 
-    /// All its lines, by their ids.
+    /// All lines, sorted by id.
     pub(super) fn lines(&self) -> impl Iterator<Item = (LineId, &[u8])> {
         self.lines.iter().filter_map(|(id, range)| Some((*id, self.bytes.get(range.clone())?)))
     }
 }
 
-/// The packs that were read last, so that lines which lie together are unpacked together.
+/// A cache of the most recently used packs, so that a pack is not unpacked again for each of its lines.
 #[derive(Default)]
 pub(super) struct HeldPacks(Vec<(u64, Arc<Pack>)>);
 
@@ -122,21 +122,21 @@ impl HeldPacks {
     }
 }
 
-/// What the row of a line in a pack holds instead of the line: the number of the pack.
+/// The content of the row of a packed line: the number of the pack.
 pub(super) fn place(pack: u64) -> Vec<u8> {
     let mut place = Vec::new();
     put_varint(&mut place, pack);
     place
 }
 
-/// The number that [`place`] put down; `None` for anything else.
+/// The number of a pack in a row of [`place`]; `None` if it is invalid.
 pub(super) fn pack_at(mut place: &[u8]) -> Option<u64> {
     take_varint(&mut place).filter(|_| place.is_empty())
 }
 
-/// Which of the small packs to merge next, of the numbers and lengths of all small ones in their order: those that
-/// together are as long as a pack ought to be, unless the longest of them would be written again for the sake of next to
-/// nothing. `None` where nothing is worth it.
+/// The packs to merge next among `small`, the numbers and lengths of all small packs in order: successive ones that together
+/// fill at most one pack, if all but the longest have at least a quarter of its length, so that rewriting it pays. `None` if
+/// no merge does.
 pub(super) fn to_merge(small: &[(u64, usize)]) -> Option<&[(u64, usize)]> {
     let mut rest = small;
     while !rest.is_empty() {

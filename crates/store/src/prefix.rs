@@ -1,15 +1,14 @@
-//! Beginnings of ids and digests, as people type them.
+//! Prefixes of ids and digests, as people type them.
 
 use std::ops::RangeInclusive;
 
 use super::{ArchiveError, Operation};
 use ctxc_transcript::text::Digest;
 
-/// How many of those that begin alike are looked for.
+/// The maximum number of matches of a prefix.
 pub(super) const AT_MOST: usize = 8;
 
-/// The first and the last digest that begin with the hexadecimal digits `prefix`; `None` unless it is made of 1 to 64
-/// of them.
+/// The range of digests that begin with the hexadecimal digits `prefix`; `None` unless it has 1 to 64 of them.
 pub(super) fn range(prefix: &str) -> Option<RangeInclusive<Digest>> {
     let is_hex = prefix.bytes().all(|byte| byte.is_ascii_hexdigit());
     if prefix.is_empty() || !is_hex {
@@ -22,7 +21,7 @@ pub(super) fn range(prefix: &str) -> Option<RangeInclusive<Digest>> {
     Some(filled("0")?..=filled("f")?)
 }
 
-/// The one of `found` that `given` means: the first where it is its whole id, or the only one.
+/// The operation of `found` that `given` denotes: the first one if `given` is its full id, else the only one.
 pub(super) fn only(given: &str, mut found: Vec<Operation>) -> Result<Option<Operation>, ArchiveError> {
     if found.len() > 1 && found.first().is_some_and(|first| first.id != given) {
         let ids = found.into_iter().map(|operation| operation.id).collect();

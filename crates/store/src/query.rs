@@ -1,45 +1,44 @@
-//! What is looked for in an archive, and what is found.
+//! Queries to an archive and their hits.
 
 use super::{Document, DocumentId, Kind, terms};
 
-/// What is looked for. Whatever is typed is text: there is no syntax that could go wrong.
+/// A query. All of it is plain text without a syntax.
 ///
-/// Entries that have all its words come first, the best first; a word may also be part of a longer one. Only where no
-/// entry has them all, those that have some. Characters of Chinese, Japanese and Korean are words of their own, and
-/// those that stand together in the query have to stand together in the text.
+/// Entries with all words are found, the best first; a word may also be part of a longer one. If no entry has all words,
+/// those with some of them are found. Characters of Chinese, Japanese and Korean are single words, and adjacent ones must be
+/// adjacent in the text.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
-    /// The words. Without any letter or digit nothing is found.
+    /// The words. A text without letters and digits finds nothing.
     pub text: &'a str,
-    /// In entries of this kind alone.
+    /// Only entries of this kind.
     pub kind: Option<Kind>,
-    /// In entries of this speaker alone.
+    /// Only entries of this speaker.
     pub speaker: Option<&'a str>,
-    /// In entries of these sessions alone; of all where there are none.
+    /// Only entries of these sessions; of all if empty.
     pub sessions: &'a [String],
-    /// How many entries are wanted.
+    /// The maximum number of hits.
     pub limit: u32,
 }
 
 impl Query<'_> {
-    /// Whether there is anything to look for.
+    /// Whether the text has at least one word.
     #[must_use]
     pub fn has_words(&self) -> bool {
         terms::words(self.text).next().is_some()
     }
 }
 
-/// An entry that was found.
+/// A found entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// What names it.
+    /// The id of the entry.
     pub id: DocumentId,
     /// The entry.
     pub document: Document,
-    /// The id of the newest operation that took it out, for a line.
+    /// The id of the newest operation that removed it, for a line.
     pub operation: Option<String>,
 }
 
-/// Reads an original line: what it says, or `None` where it has no text. The archive itself does not know what a line
-/// means.
+/// A function that interprets an original line, for the archive does not; it returns `None` for a line without text.
 pub type Reader<'a> = dyn Fn(&[u8]) -> Option<Document> + 'a;

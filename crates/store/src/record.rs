@@ -1,32 +1,32 @@
-//! Records: what the archive keeps beside the lines of transcripts, each under a key of its own.
+//! Records: entries of the archive other than lines of transcripts, each with a key.
 
 use jiff::Timestamp;
 
 use super::{Document, Kind};
 use ctxc_transcript::text::Digest;
 
-/// An entry that is no line of a transcript, such as a cached result.
+/// An entry that is not a line of a transcript, such as a cached result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The key, which is unique among the records of its kind.
+    /// The key, unique among the records of its kind.
     pub key: Digest,
-    /// What it says, and of which kind it is.
+    /// The content and its kind.
     pub document: Document,
-    /// More about it, as JSON.
+    /// Metadata, as JSON.
     pub meta: Option<String>,
-    /// When it may be dropped; `None` where never unasked.
+    /// The time from which a sweep may drop it; `None` for never.
     pub expires: Option<Timestamp>,
 }
 
-/// Which records are wanted.
+/// A filter for records.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RecordFilter<'a> {
-    /// Of this kind alone.
+    /// Only records of this kind.
     pub kind: Option<Kind>,
-    /// Of this session alone.
+    /// Only records of this session.
     pub session: Option<&'a str>,
-    /// Of this speaker alone.
+    /// Only records of this speaker.
     pub speaker: Option<&'a str>,
-    /// Only the newest so many.
+    /// Only this number of the newest records.
     pub last: Option<u32>,
 }

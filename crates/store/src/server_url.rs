@@ -1,7 +1,7 @@
-//! Where a PostgreSQL server is, and how it is talked to, as a URL says it.
+//! URLs of archives on PostgreSQL servers.
 //!
-//! `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=...&sslrootcert=...&schema=...`. The password goes to the server
-//! and nowhere else: what is printed of such a URL, in errors too, is the URL without it.
+//! `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=...&sslrootcert=...&schema=...`. The password is sent only to the
+//! server; output and errors show the URL without it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,22 +10,22 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, percent_decode
 
 use super::ArchiveError;
 
-/// The beginnings of such URLs.
+/// The schemes of such URLs.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
-/// The schema in which an archive lies where nobody names one.
+/// The default schema of an archive.
 const SCHEMA: &str = "ctxc";
 
-/// What is written as `%XX`: all but letters, digits and what RFC 3986 calls unreserved.
+/// Characters that are percent-encoded: all but those that RFC 3986 calls unreserved.
 const NOT_PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The same behind `?`, where a slash is nothing special.
+/// The same for parameters, where a slash needs no encoding.
 const NOT_PLAIN_IN_PATH: &AsciiSet = &NOT_PLAIN.remove(b'/');
 
-/// The port of PostgreSQL.
+/// The default port of PostgreSQL.
 const PORT: u16 = 5432;
 
-/// An archive on a PostgreSQL server. It prints as its URL without the password.
+/// The URL of an archive on a PostgreSQL server. `Display` and `Debug` omit the password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerUrl {
     /// The name or address of the host, or the folder of its socket, which begins with `/`.
@@ -34,28 +34,28 @@ pub struct ServerUrl {
     pub(super) user: String,
     pub(super) password: Option<String>,
     pub(super) database: String,
-    /// How the connection is protected.
+    /// The protection of the connection.
     pub(super) encryption: Encryption,
-    /// A file with the certificates of the authorities that are trusted, instead of those of the system.
+    /// A file with certificates of trusted authorities, instead of those of the system.
     pub(super) root_certificates: Option<PathBuf>,
-    /// The schema of the database in which the archive lies.
+    /// The schema of the archive in the database.
     pub(super) schema: String,
 }
 
-/// How a connection is protected: the words of `sslmode`.
+/// The protection of a connection, as `sslmode` names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encryption {
-    /// Not at all: `disable`.
+    /// No encryption: `disable`.
     Off,
-    /// Where the server offers it: `prefer`. Only for a server on this machine.
+    /// Encryption if the server offers it: `prefer`. Only allowed for servers on this machine.
     IfOffered,
-    /// Always, whoever the server is: `require`.
+    /// Encryption without verification of the server: `require`.
     Unverified,
-    /// Always, and the server has to prove its name: `verify-full`.
+    /// Encryption, and the server must prove its name: `verify-full`.
     Verified,
 }
 
-/// What `sslmode` may say.
+/// The values of `sslmode`.
 const SSL_MODES: [(&str, Encryption); 4] = [
     ("disable", Encryption::Off),
     ("prefer", Encryption::IfOffered),
@@ -64,33 +64,33 @@ const SSL_MODES: [(&str, Encryption); 4] = [
 ];
 
 impl ServerUrl {
-    /// Whether `given` is meant as one.
+    /// Whether `given` begins with a scheme of such URLs.
     pub(super) fn is_meant_by(given: &str) -> bool {
         SCHEMES.iter().any(|scheme| given.starts_with(scheme))
     }
 
-    /// Reads a URL.
+    /// Parses a URL.
     ///
     /// # Errors
-    /// [`ArchiveError::BadPlace`] with what is expected instead, and without the password.
+    /// [`ArchiveError::BadPlace`] with the expected form, and without the password.
     pub(super) fn parse(given: &str) -> Result<Self, ArchiveError> {
         read(given).map_err(|hint| ArchiveError::BadPlace { given: hide_password(given), hint })
     }
 
-    /// Whether both are one archive, whoever asks for it and however it is protected.
+    /// Whether both URLs denote the same archive, regardless of user and protection.
     #[must_use]
     pub fn is_same_place(&self, other: &Self) -> bool {
         (&self.host, self.port, &self.database, &self.schema)
             == (&other.host, other.port, &other.database, &other.schema)
     }
 
-    /// Whether it has a password in it.
+    /// Whether the URL contains a password.
     #[must_use]
     pub const fn has_password(&self) -> bool {
         self.password.is_some()
     }
 
-    /// The whole URL with this password, for [`super::ArchiveUrl`] to read again.
+    /// The full URL with this password, which [`super::ArchiveUrl`] can parse.
     #[must_use]
     pub fn with_password(&self, password: &str) -> String {
         self.written(Some(password))
@@ -136,8 +136,8 @@ impl fmt::Debug for ServerUrl {
     }
 }
 
-/// `text`, such as an argument of a command, with the user and the password hidden of a URL that is or ends it. It hides
-/// too much rather than too little: a password may hold anything, also what ends one.
+/// `text`, such as a command-line argument, with the password of a URL at its end hidden. If the URL is invalid, everything
+/// up to the last `@` is hidden, since a password may contain any character.
 #[must_use]
 pub fn hide_password(text: &str) -> String {
     let Some((at, scheme)) = SCHEMES.iter().filter_map(|scheme| Some((text.find(scheme)?, *scheme))).min() else {
@@ -215,14 +215,14 @@ fn read(given: &str) -> Result<ServerUrl, &'static str> {
 fn is_schema(value: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit();
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
-    // Those that begin with `pg_` are the server's own.
+    // Names that begin with `pg_` are reserved by the server.
     value.bytes().all(|byte| is_letter(byte) || is_digit(byte))
         && value.bytes().next().is_some_and(is_letter)
         && value.len() <= 63
         && !value.starts_with("pg_")
 }
 
-/// `text` with its `%XX` read.
+/// `text` with `%XX` decoded.
 fn decoded(text: &str) -> Result<String, &'static str> {
     const ODD: &str = "a `%` is followed by two hexadecimal digits; write `%25` for the sign itself";
     let is_byte = |piece: &str| piece.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;

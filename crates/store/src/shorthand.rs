@@ -1,4 +1,4 @@
-//! What follows from the operations of an archive, under names of its own.
+//! Convenience methods derived from the operations of an archive.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -9,7 +9,7 @@ use super::{
 };
 use ctxc_transcript::text::Digest;
 
-/// Each fails as the operation does that it stands for.
+/// Each method fails like the operation that it calls.
 #[expect(clippy::missing_errors_doc, reason = "said once for all of them")]
 impl dyn Archive + '_ {
     /// Adds one original line to the deposit and returns its digest.
@@ -18,7 +18,7 @@ impl dyn Archive + '_ {
         self.put(Entry::Original(digest, original)).map(|()| digest)
     }
 
-    /// Notes in the deposit that the line with this id was removed.
+    /// Adds the removal of the line with this id to the deposit.
     pub fn put_removed(
         &mut self,
         line: LineId,
@@ -53,12 +53,12 @@ impl dyn Archive + '_ {
         self.remove(Name::Object(kind, key))
     }
 
-    /// The line with this digest, its terminator included; `None` where there is none.
+    /// The line with this digest, with its terminator; `None` if there is none.
     pub fn line(&self, digest: Digest) -> Result<Option<Vec<u8>>, ArchiveError> {
         Ok(self.lines(&[digest])?.pop().flatten())
     }
 
-    /// The lines with these digests, in their order; `None` for those that are not there.
+    /// The lines with these digests, in order; `None` for missing ones.
     pub fn lines(&self, digests: &[Digest]) -> Result<Vec<Option<Vec<u8>>>, ArchiveError> {
         let mut known = self.line_ids(Digests::Listed(digests))?;
         loop {
@@ -69,7 +69,7 @@ impl dyn Archive + '_ {
                 Ok(())
             });
             match read {
-                // It has gone since.
+                // It has been dropped meanwhile.
                 Err(ArchiveError::NoSuchLine { id }) => known.retain(|(_, known)| known.0 != id),
                 read => {
                     read?;
@@ -81,13 +81,13 @@ impl dyn Archive + '_ {
         }
     }
 
-    /// The id of the line with this digest; `None` where there is none.
+    /// The id of the line with this digest; `None` if there is none.
     pub fn line_id(&self, digest: Digest) -> Result<Option<LineId>, ArchiveError> {
         Ok(self.line_ids(Digests::Listed(&[digest]))?.pop().map(|(_, id)| id))
     }
 
-    /// The lines whose digest begins with the hexadecimal digits `prefix`, then the records whose key does, the first few of
-    /// each in their order; none where `prefix` has no digits or something else than digits.
+    /// The first few lines whose digest begins with the hexadecimal digits `prefix`, then the first few such records by key; none
+    /// if `prefix` is empty or has other characters.
     pub fn begins_with(&self, prefix: &str) -> Result<Vec<DocumentId>, ArchiveError> {
         let Some(range) = prefix::range(prefix) else { return Ok(Vec::new()) };
         let lines = self.line_ids(Digests::Between(range.clone()))?;
@@ -114,7 +114,7 @@ impl dyn Archive + '_ {
         self.all_records(Records::Matching(filter))
     }
 
-    /// The records of these kinds with these keys, as far as they are there, in any order.
+    /// The existing records of these kinds with these keys, in any order.
     pub fn records_named(&self, names: &[(Kind, Digest)]) -> Result<Vec<Record>, ArchiveError> {
         self.all_records(Records::Named(names))
     }
@@ -128,7 +128,7 @@ impl dyn Archive + '_ {
         Ok(records)
     }
 
-    /// The record of this kind with this key; `None` where there is none.
+    /// The record of this kind with this key; `None` if there is none.
     pub fn record(&self, kind: Kind, key: Digest) -> Result<Option<Record>, ArchiveError> {
         Ok(self.records_named(&[(kind, key)])?.pop())
     }
@@ -143,15 +143,15 @@ impl dyn Archive + '_ {
         Ok(self.originals(Originals::ReplacedBy(line))?.pop())
     }
 
-    /// The operation with this id, or the only one whose id begins so; `None` where there is none.
+    /// The operation with this id or unambiguous prefix of an id; `None` if there is none.
     ///
     /// # Errors
-    /// [`ArchiveError::AmbiguousOperation`] when several begin so.
+    /// [`ArchiveError::AmbiguousOperation`] when several ids have this prefix.
     pub fn operation(&self, id: &str) -> Result<Option<Operation>, ArchiveError> {
         prefix::only(id, self.operations(Operations::Named(id))?)
     }
 
-    /// The entries that `query` finds among those that are indexed, best first.
+    /// The indexed entries that match `query`, best first.
     pub fn search(&self, query: &Query<'_>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError> {
         self.find(&Search::Words(query), read)
     }

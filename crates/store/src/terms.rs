@@ -1,8 +1,7 @@
-//! Words as the index has them.
+//! Words as the search index has them.
 //!
-//! A word is a run of letters and digits, in lower case; each ideograph is one of its own, for nothing stands between
-//! them. So `src/main.rs` is three words that follow each other. An index of all sequences of three characters would
-//! find the same, but it takes seven times the room and the time
+//! A word is a run of letters and digits, in lower case; each ideograph is a word by itself, since no spaces separate them.
+//! `src/main.rs` is three successive words. A trigram index would find the same, but takes seven times the space and time
 //! (`docs/decisions/0013-search.md`).
 
 use std::borrow::Cow;
@@ -15,7 +14,7 @@ use ctxc_transcript::text::is_ideograph;
 
 use super::function_words::FunctionWords;
 
-/// The length to which a word is indexed, in characters: enough for a digest in hexadecimal. What is longer is no word.
+/// The length, in characters, to which words are cut for the index; enough for a hexadecimal digest.
 const LONGEST: usize = 80;
 
 /// The words of `text`, in order.
@@ -27,32 +26,31 @@ fn raw_words(text: &str) -> impl Iterator<Item = &str> {
     successors(next_word(text), |(_, rest)| next_word(rest)).map(|(word, _)| word)
 }
 
-/// Where in `text`, in bytes, that is which a search for `query` found it by: the place of a term, as whole words, near
-/// which most of the terms are; else the first place of the longest term as part of longer words, or of the next longest.
-/// `None` where it has none of the terms.
+/// The match of `query` in `text`, in bytes: the place of a term, as whole words, near which most other terms are; else the
+/// first place of the longest term within longer words, then of an inflected form of a term. `None` if there is no match.
 #[must_use]
 pub fn find(query: &str, text: &str) -> Option<Range<usize>> {
     let mut terms = terms(query);
     terms.extend(pieces(&terms).into_iter().filter(|piece| piece.len() == 2));
     terms.sort_by_key(|term| Reverse(term.iter().map(String::len).sum::<usize>()));
-    // A word is a part of the text, so the distance of both starts is its place.
+    // A word is a slice of the text, so the difference of both addresses is its offset.
     let places: Vec<Place<'_>> =
         raw_words(text).map(|word| Place { start: word.as_ptr() as usize - text.as_ptr() as usize, word }).collect();
     let place = densest(&terms, &places).or_else(|| first_place(&terms, &places, is_part));
     place.or_else(|| first_place(&terms, &places, is_inflected))
 }
 
-/// A word and where it starts.
+/// A word and its offset.
 struct Place<'t> {
     start: usize,
     word: &'t str,
 }
 
-/// The place of a term, as whole words, near which most of the terms are; of equal ones that of the longest term.
+/// The place of a term, as whole words, near which most of the terms are; of equal places that of the longest term.
 fn densest(terms: &[Vec<String>], places: &[Place<'_>]) -> Option<Range<usize>> {
-    /// Within how many words others are near.
+    /// The distance, in words, within which terms are near.
     const NEAR: usize = 12;
-    /// Of how many places the best is chosen.
+    /// The number of places among which the best is chosen.
     const MOST: usize = 2_000;
     let mut found: Vec<(usize, usize)> = Vec::new();
     for start in 0..places.len() {
@@ -80,7 +78,7 @@ fn first_place(
     terms.iter().find_map(|term| extent(places.windows(term.len()).find(|window| fits(term, window))?))
 }
 
-/// From the first of these words to the end of the last.
+/// The range from the first of these words to the end of the last.
 fn extent(words: &[Place<'_>]) -> Option<Range<usize>> {
     let (first, last) = (words.first()?, words.last()?);
     Some(first.start..last.start + last.word.len())
@@ -101,9 +99,9 @@ fn is_part(term: &[String], window: &[Place<'_>]) -> bool {
     }
 }
 
-/// Whether both are most likely forms of one word, such as `ports` and `port`, `deployed` and `deploying`.
+/// Whether both are probably forms of one word, such as `ports` and `port`, `deployed` and `deploying`.
 fn is_inflected(term: &[String], window: &[Place<'_>]) -> bool {
-    /// What endings come to at most, and what a stem has at least.
+    /// The maximum length of endings and the minimum length of stems, in characters.
     const ENDING: usize = 3;
     const STEM: usize = 4;
     let ([word], [found]) = (term, window) else { return false };
@@ -112,7 +110,7 @@ fn is_inflected(term: &[String], window: &[Place<'_>]) -> bool {
     n_shared >= STEM && word.chars().count().max(found.chars().count()) <= n_shared + ENDING
 }
 
-/// `text` as it is given to the index: its words with single spaces between them.
+/// The words of `text` separated by single spaces, for the index.
 pub(super) fn indexed(text: &str) -> String {
     let mut indexed = String::with_capacity(text.len() + text.len() / 8);
     for word in words(text) {
@@ -124,8 +122,8 @@ pub(super) fn indexed(text: &str) -> String {
     indexed
 }
 
-/// The terms of a query: what is separated by white space, each as the words that have to follow each other. Function
-/// words count only where there is nothing else.
+/// The terms of a query, which white space separates, each as a sequence of words. Function words count only if there are no
+/// others.
 pub(super) fn terms(query: &str) -> Vec<Vec<String>> {
     let all = all_terms(query);
     let singles: Vec<&str> = all.iter().filter_map(|term| single(term)).collect();
@@ -147,8 +145,8 @@ fn single(term: &[String]) -> Option<&str> {
     }
 }
 
-/// What `terms` come to where no text has them as they are: of a run of ideographs, in which a whole question may stand
-/// without a space, each two that stand side by side.
+/// `terms` with runs of ideographs split into pairs of adjacent ones, since a run may be a whole question without spaces; for
+/// queries that no text matches as they are.
 pub(super) fn pieces(terms: &[Vec<String>]) -> Vec<Vec<String>> {
     let is_run = |term: &[String]| {
         term.len() > 2 && term.iter().filter(|word| word.chars().all(is_ideograph)).count() * 2 > term.len()
@@ -164,7 +162,7 @@ pub(super) fn pieces(terms: &[Vec<String>]) -> Vec<Vec<String>> {
     pieces
 }
 
-/// The first word of `text` and what comes behind it.
+/// The first word of `text` and the rest.
 fn next_word(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start_matches(|c: char| !c.is_alphanumeric());
     let mut chars = text.chars();

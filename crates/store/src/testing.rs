@@ -1,11 +1,11 @@
-//! What tests of the archive share with tests of what uses it.
+//! Helpers for tests of the archive and of its users.
 
 #![expect(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on has failed")]
 #![cfg_attr(feature = "postgres", expect(clippy::print_stderr, reason = "a test that is left out says so"))]
 
 use super::{Archive, ArchiveUrl, open};
 
-/// Runs `check` on an empty archive of each backend; on PostgreSQL where a server is named.
+/// Runs `check` on an empty archive of each backend; on PostgreSQL only if `CTXC_TEST_POSTGRES` names a server.
 pub fn on_each_backend(check: fn(&mut dyn Archive)) {
     check(open(&ArchiveUrl::Memory).unwrap().as_mut());
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Where an archive is.
+//! URLs of archives.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::str::FromStr;
 
 use super::{ArchiveError, ServerUrl};
 
-/// The place of an archive, as `--archive` takes it: `memory:`, `sqlite:PATH` or `postgres://USER:PASSWORD@HOST/DATABASE`.
-/// It prints without the password.
+/// The URL of an archive, as `--archive` accepts it: `memory:`, `sqlite:PATH` or `postgres://USER:PASSWORD@HOST/DATABASE`.
+/// `Display` omits the password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArchiveUrl {
-    /// In memory, gone when it is dropped.
+    /// An archive in memory, which is lost when it is dropped.
     Memory,
     /// A `SQLite` database in this file.
     Sqlite(PathBuf),
@@ -28,7 +28,7 @@ impl fmt::Display for ArchiveUrl {
     }
 }
 
-/// The archive's file within the user's data folder `data_dir` (such as `~/.local/share`).
+/// The default file of the archive in the user's data folder `data_dir`, such as `~/.local/share`.
 #[must_use]
 pub fn default_path(data_dir: &Path) -> PathBuf {
     data_dir.join("ctxc").join("archive.sqlite")
@@ -51,7 +51,7 @@ impl FromStr for ArchiveUrl {
             "sqlite" if rest.is_empty() => bad_place("write the path of its file behind `sqlite:`"),
             "sqlite" if rest.starts_with("~/") => bad_place("write the home folder out instead of `~`"),
             "sqlite" => match rest.strip_prefix("//") {
-                // `sqlite:///abs` is how other programs write it; `sqlite://name` would name a host.
+                // Other programs write `sqlite:///abs`; `sqlite://name` would name a host.
                 Some(path) if path.starts_with('/') => Ok(Self::Sqlite(path.into())),
                 Some(_) => bad_place("a SQLite archive has no host; write `sqlite:PATH`"),
                 None => Ok(Self::Sqlite(rest.into())),
@@ -61,7 +61,7 @@ impl FromStr for ArchiveUrl {
     }
 }
 
-/// The scheme and what follows its colon. A single letter is a drive of Windows, not a scheme.
+/// The scheme and the rest after its colon. A single letter is a Windows drive, not a scheme.
 fn split_scheme(given: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = given.split_once(':')?;
     let is_scheme =

@@ -1,28 +1,28 @@
-//! Waiting for what a runtime of our own does, also where the caller is within another.
+//! Runs futures to completion on a runtime of its own, even if the caller is within another runtime.
 
 use std::future::Future;
 use std::{io, thread};
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
-/// A runtime that runs while somebody waits.
+/// A runtime that runs only while a caller waits.
 pub struct Waiting {
     runtime: Option<Runtime>,
 }
 
 impl Waiting {
-    /// A runtime of one thread.
+    /// Creates a single-threaded runtime.
     ///
     /// # Errors
-    /// When the system has none to give.
+    /// When the system cannot provide one.
     pub fn new() -> io::Result<Self> {
         Ok(Self { runtime: Some(Builder::new_current_thread().enable_all().build()?) })
     }
 
-    /// Drives `future` until it is done. A runtime cannot wait within another, so that it then runs on a thread beside it.
+    /// Runs `future` to completion. Within another runtime it runs on a separate thread, since runtimes cannot be nested.
     ///
     /// # Panics
-    /// When `future` does.
+    /// When `future` panics.
     #[expect(clippy::expect_used, reason = "the runtime is only taken when this is dropped")]
     pub fn wait<T: Send>(&self, future: impl Future<Output = T> + Send) -> T {
         let runtime = self.runtime.as_ref().expect("the runtime is there until this is dropped");
@@ -38,7 +38,7 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        // To wait for its end is not allowed within another.
+        // Waiting for its end is not allowed within another runtime.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }

@@ -1,15 +1,15 @@
-//! Two ranks made one.
+//! Merges two rankings.
 
 use std::collections::HashMap;
 
 use crate::{DocumentId, Hit};
 
-/// How much less the first places count: the value that Cormack, Clarke and Büttcher found to serve ("Reciprocal Rank
-/// Fusion outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009).
+/// The constant that dampens the first ranks, as Cormack, Clarke and Büttcher chose it ("Reciprocal Rank Fusion outperforms
+/// Condorcet and individual Rank Learning Methods", SIGIR 2009).
 const K: f64 = 60.0;
 
-/// The entries of both lists, each best first, by the sum of 1 / (60 + place); at most `limit`. Of equal ones, those found
-/// by their words come first.
+/// Up to `limit` entries of both lists, each best first, by the sum of 1 / (60 + rank). Of equal ones, those of `words` come
+/// first.
 #[must_use]
 pub fn fuse(words: Vec<Hit>, meaning: Vec<Hit>, limit: u32) -> Vec<Hit> {
     let mut scores: HashMap<DocumentId, f64> = HashMap::new();

@@ -1,11 +1,11 @@
-//! A direction in the space of a model.
+//! Vectors of texts in the space of a model.
 
-/// Numbers of which the squares add up to one, so that the product of two is the cosine of their angle.
+/// A vector of length one, so that the dot product of two is the cosine of their angle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vector(Vec<f32>);
 
 impl Vector {
-    /// The direction of `numbers`; `None` where they have none, or are no numbers.
+    /// Normalizes `numbers`; `None` if all are zero or one is not finite.
     #[must_use]
     pub fn new(mut numbers: Vec<f32>) -> Option<Self> {
         let length = numbers.iter().map(|number| number * number).sum::<f32>().sqrt();
@@ -18,33 +18,33 @@ impl Vector {
         Some(Self(numbers))
     }
 
-    /// How many numbers it has.
+    /// The number of components.
     #[must_use]
     pub const fn dimension(&self) -> usize {
         self.0.len()
     }
 
-    /// Its numbers.
+    /// The components.
     #[must_use]
     pub fn numbers(&self) -> &[f32] {
         &self.0
     }
 
-    /// Its bytes: four for each number, the lowest first.
+    /// The components as little-endian bytes, four each.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.0.iter().flat_map(|number| number.to_le_bytes()).collect()
     }
 
-    /// How alike this one and the one of these bytes are: 1 for the same direction, 0 for none in common; `None` where they
-    /// have not as many numbers.
+    /// The cosine similarity to the vector with these bytes: 1 for the same direction, 0 for orthogonal ones; `None` if the
+    /// dimensions differ.
     #[must_use]
     pub fn likeness_of_bytes(&self, bytes: &[u8]) -> Option<f32> {
         let (numbers, rest) = bytes.as_chunks::<4>();
         if numbers.len() != self.0.len() || !rest.is_empty() {
             return None;
         }
-        // In eight sums, which a CPU adds up at a time.
+        // Eight partial sums allow SIMD additions.
         let mut sums = [0.0_f32; 8];
         for ((left, right), at) in self.0.iter().zip(numbers).zip((0..8).cycle()) {
             if let Some(sum) = sums.get_mut(at) {
