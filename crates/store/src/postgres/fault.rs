@@ -1,4 +1,4 @@
-//! A server's errors as those of an archive.
+//! Converts a server's errors to those of an archive.
 
 use std::error::Error;
 
@@ -6,12 +6,12 @@ use tokio_postgres::error::SqlState;
 
 use crate::{ArchiveError, Encryption};
 
-/// How long a statement waits for other processes to let go.
+/// The time that a statement waits for locks of other processes, in seconds.
 pub(super) const LOCK_SECONDS: u64 = 30;
 
-/// A result of the server's that can tell which archive it is about.
+/// Conversion of a server's results to those of an archive.
 pub(super) trait Fault<T> {
-    /// The same result, its error made one about the archive at `place`.
+    /// The result with its error converted to one of the archive at `place`.
     fn fault(self, place: &str) -> Result<T, ArchiveError>;
 }
 
@@ -21,20 +21,20 @@ impl<T> Fault<T> for Result<T, tokio_postgres::Error> {
     }
 }
 
-/// Whether the connection is what failed.
+/// Whether the connection was lost.
 pub(super) fn is_loss(error: &tokio_postgres::Error) -> bool {
     let is_io = error.source().is_some_and(<dyn Error>::is::<std::io::Error>);
-    // The server says so before it ends a connection: it is told to, or it goes down.
+    // The codes with which the server announces the end of a connection: on command, or when it shuts down.
     let ends = [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW];
     error.is_closed() || is_io || error.code().is_some_and(|code| ends.contains(code) || code.code().starts_with("08"))
 }
 
-/// The error of a network that cannot be reached.
+/// The error for an unreachable server.
 pub(super) fn unreachable(place: &str, source: impl Error + Send + Sync + 'static) -> ArchiveError {
     ArchiveError::Unreachable { place: place.to_owned(), source: Box::new(source) }
 }
 
-/// What failed while a connection was made.
+/// The error for a failed attempt to connect.
 pub(super) fn connecting(place: &str, encryption: Encryption, error: tokio_postgres::Error) -> ArchiveError {
     let place = place.to_owned();
     let chain = chain(&error);
@@ -60,7 +60,7 @@ pub(super) fn connecting(place: &str, encryption: Encryption, error: tokio_postg
     }
 }
 
-/// What an error and its causes say, each once.
+/// The messages of an error and its causes, without repetitions.
 fn chain(error: &tokio_postgres::Error) -> String {
     let mut said: Vec<String> = Vec::new();
     let mut next: Option<&dyn Error> = Some(error);
@@ -80,7 +80,7 @@ fn archive_error(place: &str, error: tokio_postgres::Error) -> ArchiveError {
         return ArchiveError::Lost { place, source: Box::new(error) };
     }
     let Some(said) = error.as_db_error() else {
-        // What is left is a value of another type than the one that was stored.
+        // The remaining case is a value of another type than the stored one.
         return ArchiveError::DamagedOnServer { place, detail: chain(&error) };
     };
     if [SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_DEADLOCK_DETECTED].contains(said.code()) {

@@ -1,5 +1,4 @@
-//! A connection to the server as the store needs it: made when it is needed, and made anew when it was lost between
-//! transactions.
+//! The store's connection to the server, opened when it is needed, and again if it was lost between transactions.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -14,25 +13,25 @@ use crate::store::link::{Dialect, Hold, Insert, Link};
 use crate::store::value::{Damage, Row, Value, values};
 use ctxc_transcript::text::Digest;
 
-/// A connection.
+/// A connection to the server.
 pub(super) struct PostgresLink {
     pub(super) server: Arc<Server>,
     session: RefCell<Option<Session>>,
     is_in_transaction: Cell<bool>,
 }
 
-/// How a lock is taken, up to the end of the transaction.
+/// The functions that take an exclusive or a shared lock until the end of the transaction.
 const ALONE: &str = "pg_advisory_xact_lock";
 const SHARED: &str = "pg_advisory_xact_lock_shared";
 
-/// What an archive is locked for.
+/// The purposes of locks.
 #[derive(Clone, Copy)]
 enum Lock {
-    /// Its tables change.
+    /// Changes of tables.
     Tables = 1,
-    /// Deposits, of which many go on at a time, against what drops.
+    /// Changes of content: deposits share it, sweeps and claims hold it exclusively.
     Content = 2,
-    /// Its index is brought up to date.
+    /// Updates of the search index.
     Index = 3,
 }
 
@@ -41,12 +40,12 @@ impl PostgresLink {
         Self { server: Arc::clone(server), session: RefCell::default(), is_in_transaction: Cell::new(false) }
     }
 
-    /// Carries out `work`, anew on another connection where this one is gone and nothing is lost with it.
+    /// Runs `work`, and repeats it on a new connection if this one was lost outside a transaction.
     pub(super) fn run<T>(&self, work: impl Fn(&Server, &mut Session) -> Result<T, Error>) -> Result<T, ArchiveError> {
         self.attempt(work)?.fault(&self.server.place)
     }
 
-    /// As [`run`](Self::run), with what the server says where it refuses.
+    /// Like [`run`](Self::run), but returns the server's own errors unconverted.
     pub(super) fn attempt<T>(
         &self,
         work: impl Fn(&Server, &mut Session) -> Result<T, Error>,
@@ -67,14 +66,14 @@ impl PostgresLink {
         Ok(done)
     }
 
-    /// The statement that takes a lock, which the server knows by two numbers: of the archive's schema, and of the lock.
+    /// The SQL call that takes a lock. The server identifies it by two numbers: a hash of the archive's schema, and the lock.
     fn lock(&self, how: &str, lock: Lock) -> String {
         let digest = Digest::of(self.server.url.schema.as_bytes());
         let [a, b, c, d, ..] = *digest.as_bytes();
         format!("{how}({}, {})", i32::from_be_bytes([a, b, c, d]), lock as i32)
     }
 
-    /// Whether the transaction of this number was kept. The server may not have noticed yet that its connection is gone.
+    /// Whether the transaction with this number was committed. Waits until the server has noticed the loss of its connection.
     pub(super) fn was_kept(&self, id: i64) -> Result<bool, ArchiveError> {
         const STATUS: &str = "SELECT coalesce(txid_status($1), '') FROM pg_sleep(0.1)";
         let db: &dyn Link = self;
@@ -113,7 +112,7 @@ impl Link for PostgresLink {
         self.run(|server, session| server.execute(session, sql, &parameters(values)))
     }
 
-    /// All rows at once, column by column.
+    /// Inserts all rows by one statement, with an array per column.
     fn insert(&self, insert: &Insert<'_>, rows: Vec<Vec<Value>>) -> Result<u64, ArchiveError> {
         let types = insert.columns().map(|(_, of)| of);
         let arrays: Vec<String> = (1..).zip(types).map(|(at, of)| format!("${at}::{of}[]")).collect();
@@ -143,7 +142,7 @@ impl Link for PostgresLink {
         };
         let begun = self.batch(&format!("BEGIN; SELECT {locks}"));
         if begun.is_err() {
-            // A lock that was not given leaves a transaction that has failed.
+            // A lock that was refused leaves a failed transaction.
             self.session.take();
         }
         self.is_in_transaction.set(begun.is_ok());
@@ -154,8 +153,8 @@ impl Link for PostgresLink {
         self.batch(&format!("SELECT {}", self.lock(ALONE, Lock::Content)))
     }
 
-    /// Where the connection breaks before the server has answered, the server is asked what has become of the transaction:
-    /// it is kept, or it is not.
+    /// If the connection is lost before the server has confirmed the commit, a new connection queries the outcome of the
+    /// transaction.
     fn commit(&self) -> Result<(), ArchiveError> {
         let db: &dyn Link = self;
         let id = db.number("SELECT txid_current()", &[])?;
@@ -175,7 +174,7 @@ impl Link for PostgresLink {
     fn rollback(&self) -> Result<(), ArchiveError> {
         if self.is_in_transaction.replace(false) {
             let mut session = self.session.borrow_mut();
-            // The end of a connection is that of its transaction.
+            // Closing the connection ends its transaction too.
             *session = session.take().and_then(|mut known| {
                 let is_free = !known.is_lost() && self.server.batch(&mut known, "ROLLBACK").is_ok();
                 is_free.then_some(known)

@@ -1,8 +1,7 @@
-//! The archive in a PostgreSQL database that a team shares: one schema, two connections for each process.
+//! The archive in a PostgreSQL database that a team shares: one schema, two connections per process.
 //!
-//! Deposits of several processes go on at the same time. What may not happen beside them, to make or change the tables
-//! and to drop what has served its time, takes a lock of the whole archive. `docs/archive.md` tells what a team needs to
-//! know, `docs/decisions/0024-postgres.md` why it is made so.
+//! Deposits of several processes run concurrently. Creating tables and sweeping lock the whole archive. `docs/archive.md` is
+//! the guide for teams, `docs/decisions/0024-postgres.md` explains the design.
 
 mod fault;
 mod link;

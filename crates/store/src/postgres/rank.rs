@@ -1,31 +1,31 @@
-//! BM25 over what the server has picked out: which terms an entry has, how often, and how long it is.
+//! BM25 ranking of the entries that the server has preselected, by the frequency of terms and the length of entries.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::store::expression::{Last, Phrase};
 
-/// How soon a word that is there more often adds nothing, and how much the length of an entry counts: as in FTS5.
+/// BM25's saturation of term frequency and weight of length, with the values of FTS5.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
-/// A piece of an entry, as far as it was asked for.
+/// The requested part of a piece of an entry.
 #[derive(Debug, Default)]
 pub(super) struct Piece {
-    /// How many words it has.
+    /// The number of its words.
     pub(super) length: u32,
-    /// The places of those words that were asked for.
+    /// The positions of the requested words.
     pub(super) places: HashMap<String, Vec<i16>>,
 }
 
-/// What is known of all that is indexed.
+/// Statistics of the whole index.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Corpus {
     pub(super) n_pieces: f64,
     pub(super) average_length: f64,
 }
 
-/// The entries by their rank, the best first, of equal ones the newest; `n_with` has for each term how many pieces have it.
+/// The entries by rank, the best first, of equal ones the newest; `n_with` has the number of pieces with each term.
 pub(super) fn ranked(pieces: &[(i64, Piece)], terms: &[Vec<Phrase>], n_with: &[f64], corpus: Corpus) -> Vec<i64> {
     let weights: Vec<f64> =
         n_with.iter().map(|n_with| ((corpus.n_pieces - n_with + 0.5) / (n_with + 0.5)).ln().max(1e-6)).collect();
@@ -52,7 +52,7 @@ pub(super) fn ranked(pieces: &[(i64, Piece)], terms: &[Vec<Phrase>], n_with: &[f
 }
 
 impl Piece {
-    /// How often the phrase is in it.
+    /// The number of occurrences of the phrase.
     fn count(&self, phrase: &Phrase) -> f64 {
         let Some((last, before)) = phrase.words.split_last() else { return 0.0 };
         let ends: Vec<&Vec<i16>> = match phrase.last {

@@ -1,7 +1,7 @@
-//! A query carried out on the index.
+//! Queries on the index.
 //!
-//! The server finds the pieces that have the words and picks out the likeliest; how they rank is counted here, from the
-//! places of the words, for the server's own ranks know nothing of how rare a word is.
+//! The server preselects the pieces that match; they are ranked here from the positions of the words, since the server's own
+//! ranking ignores how rare a word is.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -13,16 +13,16 @@ use crate::store::link::{Dialect, Link};
 use crate::store::value::{Damage, Row, Value};
 use crate::{ArchiveError, Query};
 
-/// How many pieces are ranked here. Of more, the server chooses by its own rank.
+/// The maximum number of pieces that are ranked here. If there are more, the server selects by its own ranking.
 const MOST_PIECES: i64 = 2000;
 
-/// Up to how many pieces are counted of those that have a term.
+/// The maximum count of pieces with a term.
 const MOST_COUNTED: i64 = 10_000;
 
-/// From how many pieces the average length is taken.
+/// The number of pieces from which the average length is estimated.
 const SAMPLE: i64 = 1000;
 
-/// The numbers of the documents that have the terms, each as one of several phrases; best first.
+/// The numbers of the documents that match the terms, each of which is a set of alternative phrases; best first.
 pub(crate) fn run(
     db: &dyn Link,
     query: &Query<'_>,
@@ -43,14 +43,14 @@ pub(crate) fn run(
     if pieces.is_empty() {
         return Ok(Vec::new());
     }
-    // Of one term alone the weight is the same for all.
+    // A single term has the same weight for all entries.
     let counted = if expressions.len() == 1 { &[] } else { expressions.as_slice() };
     let (corpus, mut n_with) = corpus(db, counted)?;
     n_with.resize(expressions.len(), 1.0);
     Ok(ranked(&pieces, terms, &n_with, corpus))
 }
 
-/// The pieces that match `all`, and those of the entries `long` that match `any`, with the places of the words.
+/// The pieces that match `all`, and those of the entries `long` that match `any`, with the positions of the words.
 fn pieces(
     db: &dyn Link,
     query: &Query<'_>,
@@ -95,7 +95,7 @@ fn piece(row: &mut Row) -> Result<(i64, Piece), Damage> {
     Ok((document, piece))
 }
 
-/// Of the entries that are indexed in several pieces those that have all terms, each in whichever piece.
+/// The entries in several pieces that have all terms, in any of their pieces.
 fn long_entries(db: &dyn Link, expressions: &[String]) -> Result<Vec<i64>, ArchiveError> {
     let each: Vec<String> = (1..=expressions.len())
         .map(|n| format!("SELECT document FROM words WHERE is_part AND terms @@ ${n}::text::tsquery"))
@@ -104,8 +104,8 @@ fn long_entries(db: &dyn Link, expressions: &[String]) -> Result<Vec<i64>, Archi
     db.all(&each.join(" INTERSECT "), &values, Row::get)
 }
 
-/// What is known of all that is indexed: how many pieces there are, by what the server knows, and how long they are, by a
-/// sample; and how many pieces have each term.
+/// Statistics of the index: the number of pieces, as the server estimates it, their average length in a sample, and the
+/// number of pieces with each term.
 fn corpus(db: &dyn Link, expressions: &[String]) -> Result<(Corpus, Vec<f64>), ArchiveError> {
     let counts = (1..=expressions.len()).map(|n| {
         format!(
@@ -127,7 +127,7 @@ fn corpus(db: &dyn Link, expressions: &[String]) -> Result<(Corpus, Vec<f64>), A
     known.ok_or_else(|| db.damaged("the server counts nothing".to_owned()))
 }
 
-/// A term as the server reads it. Words are letters and digits, but the server's marks are quoted all the same.
+/// A term as a `tsquery`. Words consist of letters and digits, but are quoted nevertheless.
 fn expression(term: &[Phrase]) -> String {
     let phrases: Vec<String> = term
         .iter()

@@ -1,8 +1,7 @@
-//! A connection to the server, and what drives it.
+//! Connections to the server, and the runtime that drives them.
 //!
-//! The archive's trait waits; the connection does not. So each archive has a runtime of its own that runs while somebody
-//! waits for a reply, on a thread beside it where the caller is within a runtime itself, as the runner and the server for
-//! agents are.
+//! The archive's interface is synchronous, the connection asynchronous. Each archive therefore has its own runtime, which
+//! runs while a caller waits for a reply, on a separate thread if the caller is within another runtime.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -16,27 +15,27 @@ use super::tls;
 use crate::waiting::Waiting;
 use crate::{ArchiveError, Encryption, ServerUrl};
 
-/// How long a connection may take to be made.
+/// The timeout for opening a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// After how long without an answer a connection counts as lost.
+/// The time without an answer after which a connection counts as lost.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// Values of a statement.
+/// The parameters of a statement.
 pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// A server, and what makes and drives connections to it.
+/// A server, with the runtime of its connections.
 pub(super) struct Server {
     pub(super) url: ServerUrl,
-    /// What is said of it.
+    /// The URL without the password, for messages.
     pub(super) place: String,
     waiting: Waiting,
 }
 
-/// One connection.
+/// One connection to the server.
 pub(super) struct Session {
     client: Client,
-    /// Statements that the server has read already.
+    /// The prepared statements.
     statements: HashMap<String, Statement>,
 }
 
@@ -47,7 +46,7 @@ impl Server {
         Ok(Self { url: url.clone(), place, waiting })
     }
 
-    /// Makes a connection that sees the schema of the archive.
+    /// Opens a connection with the schema of the archive in its search path.
     pub(super) fn connect(&self) -> Result<Session, ArchiveError> {
         let config = config(&self.url);
         let tls = tls::connector(&self.url, &self.place)?;
@@ -62,7 +61,7 @@ impl Server {
         Ok(session)
     }
 
-    /// The rows that a statement gives.
+    /// The rows that a statement returns.
     pub(super) fn rows(
         &self,
         session: &mut Session,
@@ -75,7 +74,7 @@ impl Server {
         })
     }
 
-    /// How many rows a statement changes.
+    /// Runs a statement and returns the number of changed rows.
     pub(super) fn execute(
         &self,
         session: &mut Session,
@@ -88,7 +87,7 @@ impl Server {
         })
     }
 
-    /// Carries out statements without values, each as it stands.
+    /// Runs statements without parameters.
     pub(super) fn batch(&self, session: &mut Session, sql: &str) -> Result<(), tokio_postgres::Error> {
         self.waiting.wait(session.client.batch_execute(sql))
     }
@@ -136,9 +135,9 @@ fn config(url: &ServerUrl) -> Config {
     config
 }
 
-/// What holds for a connection as long as it lasts. The types of pgvector may lie in any schema. Its index gives up to 200
-/// neighbours, and goes on where a query narrows them down to too few. A plan that was made while the tables were empty would
-/// look through all of them for the whole of a deposit, so each statement is planned for the tables as they are.
+/// The settings of a connection. The types of pgvector may be in any schema. Its index returns up to 200 neighbours, and
+/// continues if a query's filters leave too few. Plans are not cached, since one made for empty tables would scan them
+/// sequentially during a whole deposit.
 fn settings(schema: &str) -> String {
     format!(
         "SET client_min_messages = error; SET lock_timeout = '{LOCK_SECONDS}s'; SET bytea_output = hex;

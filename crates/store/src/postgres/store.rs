@@ -1,4 +1,4 @@
-//! Opening the store on a server.
+//! Opens the store on a server.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::store::Store;
 use crate::store::link::Link;
 use crate::{ArchiveError, ServerUrl};
 
-/// The archive at `url`, made where there is none yet.
+/// Opens the archive at `url`, and creates it if there is none.
 ///
 /// # Errors
-/// When the server cannot be reached or lets nobody in, or what is there is no archive of this version.
+/// When the server cannot be reached or refuses, or the schema is not an archive of this version.
 pub(crate) fn open(url: &ServerUrl) -> Result<Store, ArchiveError> {
     let server = Arc::new(Server::new(url)?);
     let reader = PostgresLink::new(&server);
@@ -23,15 +23,15 @@ pub(crate) fn open(url: &ServerUrl) -> Result<Store, ArchiveError> {
 /// Whether there is an archive at `url`.
 ///
 /// # Errors
-/// When the server cannot be reached or lets nobody in.
+/// When the server cannot be reached or refuses.
 pub(crate) fn is_there(url: &ServerUrl) -> Result<bool, ArchiveError> {
     tables::is_there(&PostgresLink::new(&Arc::new(Server::new(url)?)))
 }
 
-/// How many bytes the tables at `url` take up.
+/// The size of the tables at `url`, in bytes.
 ///
 /// # Errors
-/// When the server cannot be reached or lets nobody in.
+/// When the server cannot be reached or refuses.
 pub(crate) fn stored_bytes(url: &ServerUrl) -> Result<u64, ArchiveError> {
     const SIZE: &str = "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
         WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'";

@@ -6,19 +6,19 @@ use crate::store::link::{Hold, Link};
 use crate::store::transaction::alone;
 use crate::store::value::{Row, values};
 
-/// The number of the schema. An archive of any other is refused.
+/// The version of the schema. Archives of other versions are refused.
 const SCHEMA: i32 = 3;
 
-/// The oldest server that has all that is asked for, as it numbers itself.
+/// The oldest supported version of the server, as `server_version_num`.
 const OLDEST_SERVER: i64 = 120_000;
 
 /// The content of a schema.
 enum SchemaState {
-    /// Nothing, or it is not there.
+    /// An empty or missing schema.
     Empty,
     /// The tables of another program.
     Foreign,
-    /// An archive, with the number of its schema.
+    /// An archive, with the version of its schema.
     Schema(i32),
 }
 
@@ -27,8 +27,8 @@ pub(super) fn is_there(db: &PostgresLink) -> Result<bool, ArchiveError> {
     Ok(matches!(age(db)?, SchemaState::Schema(_)))
 }
 
-/// Makes the tables of an archive if the schema is empty. When another process does so at the same time, this waits and then
-/// finds nothing left to do.
+/// Creates the tables of an archive if the schema is empty. If another process does so at the same time, this waits for it
+/// and then does nothing.
 ///
 /// # Errors
 /// When the schema holds an archive of another version, or tables of another program.
@@ -36,7 +36,7 @@ pub(super) fn prepare(db: &PostgresLink) -> Result<(), ArchiveError> {
     if has_tables(db)? { Ok(()) } else { alone(db, Hold::Tables, true, || create_tables(db)) }
 }
 
-/// Whether there is an archive of this version; `false` if there is nothing.
+/// Whether there is an archive of this version; `false` for an empty schema.
 fn has_tables(db: &PostgresLink) -> Result<bool, ArchiveError> {
     let place = db.server.place.clone();
     match age(db)? {
@@ -52,7 +52,7 @@ fn create_tables(db: &PostgresLink) -> Result<(), ArchiveError> {
         return Ok(());
     }
     let schema = &db.server.url.schema;
-    // A user who may not make a schema may still fill one.
+    // A user without the right to create a schema may use an existing one.
     let make =
         format!("DO $$ BEGIN IF to_regnamespace('{schema}') IS NULL THEN CREATE SCHEMA {schema}; END IF; END $$");
     db.attempt(|server, session| server.batch(session, &make))?.map_err(|error| {

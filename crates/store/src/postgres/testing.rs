@@ -1,4 +1,4 @@
-//! A schema of its own for a test, on the server that `CTXC_TEST_POSTGRES` names.
+//! A separate schema for each test, on the server that `CTXC_TEST_POSTGRES` names.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::session::{Server, Session};
 use crate::ServerUrl;
 
-/// Runs `check` on the URL of an archive that is not there yet, on the server for tests.
+/// Runs `check` on the URL of a new archive on the server for tests.
 pub(crate) fn on_a_server(check: impl FnOnce(&ServerUrl)) {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let url = std::env::var("CTXC_TEST_POSTGRES").expect("CTXC_TEST_POSTGRES names a server");
@@ -17,7 +17,7 @@ pub(crate) fn on_a_server(check: impl FnOnce(&ServerUrl)) {
     check(&url);
 }
 
-/// Goes when the test is over, however it ended.
+/// A schema that is dropped at the end of the test, even if it fails.
 struct Schema(ServerUrl);
 
 impl Drop for Schema {
@@ -26,7 +26,7 @@ impl Drop for Schema {
     }
 }
 
-/// Carries out `sql` on a connection of its own.
+/// Runs `sql` on a separate connection.
 pub(super) fn on_the_side(url: &ServerUrl, sql: &str) {
     let server = Server::new(url).unwrap();
     let mut session: Session = server.connect().unwrap();

@@ -1,4 +1,4 @@
-//! The protection of a connection: rustls, with the certificates that the system trusts or those of a file.
+//! TLS for connections by rustls, with the certificates of the system or those of a file.
 
 use std::fs;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::{ArchiveError, Encryption, ServerUrl};
 
-/// What protects connections to the server of `url` as that says. Without encryption it is not used.
+/// The TLS connector for the `sslmode` of `url`. It is not used for connections without encryption.
 pub(super) fn connector(url: &ServerUrl, place: &str) -> Result<MakeRustlsConnect, ArchiveError> {
     let wrong = |detail: String| ArchiveError::Unprotected { place: place.to_owned(), detail };
     let provider = Arc::new(aws_lc_rs::default_provider());
@@ -47,7 +47,7 @@ pub(super) fn connector(url: &ServerUrl, place: &str) -> Result<MakeRustlsConnec
     Ok(MakeRustlsConnect::new(config))
 }
 
-/// Takes any certificate, as `sslmode=require` means it; that the server has the key of it is checked.
+/// Accepts any certificate, as `sslmode=require` does, but verifies that the server has its key.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

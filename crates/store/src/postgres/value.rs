@@ -1,7 +1,7 @@
-//! Values as the server takes and gives them.
+//! Conversion of values to and from the server's types.
 //!
-//! The server takes no NUL in a text, and a transcript may hold one anywhere. So in what it gets, U+0001 stands before a
-//! digit: `0` for NUL, `1` for itself.
+//! The server refuses NUL in texts, but transcripts may contain it. It is therefore escaped by U+0001, which is followed by
+//! `0` for NUL and by `1` for itself.
 
 use std::error::Error;
 
@@ -14,12 +14,12 @@ type Odd = Box<dyn Error + Sync + Send>;
 
 const ESCAPE: char = '\u{1}';
 
-/// `text` as the server takes it.
+/// `text` with NUL escaped.
 fn text_value(text: &str) -> String {
     text.replace(ESCAPE, "\u{1}1").replace('\0', "\u{1}0")
 }
 
-/// The text that [`text_value`] made.
+/// The inverse of [`text_value`].
 fn text_from(value: &str) -> String {
     let mut text = String::with_capacity(value.len());
     let mut chars = value.chars();

@@ -1,4 +1,4 @@
-//! Vectors as a type of pgvector, which has an index, where it is there.
+//! Vectors in pgvector's types, which can be indexed, if the extension is available.
 
 use std::fmt::Write;
 
@@ -8,20 +8,20 @@ use crate::store::space::{Form, Space, space};
 use crate::store::value::values;
 use crate::{ArchiveError, Query, Vector};
 
-/// How many numbers a vector may have that an index of pgvector takes, as `vector` and as `halfvec`, of half the precision.
+/// The maximum dimensions for an index of pgvector, as `vector` and as `halfvec`, which has half the precision.
 const MOST_INDEXED: usize = 2000;
 const MOST_HALVED: usize = 4000;
 
-/// How many numbers a `vector` may have.
+/// The maximum dimension of a `vector`.
 const MOST_NUMBERS: usize = 16_000;
 
 pub(crate) const INSERT: &str = "INSERT INTO vector_typed (space, document, value)
     SELECT space, document, value::vector FROM {put}
     ON CONFLICT (space, document) DO UPDATE SET value = EXCLUDED.value";
 
-/// Notes a model that there are no vectors of yet, and makes an index for them where that can be.
+/// Registers a model without vectors so far, and creates an index for them if possible.
 pub(crate) fn make(db: &dyn Link, model: &str, dimension: usize) -> Result<(), ArchiveError> {
-    // One process at a time: an index that is made holds its table up to the commit, and two of them would wait for each other.
+    // One process at a time: creating an index locks its table until the commit, so two processes would deadlock.
     db.batch("SELECT pg_advisory_xact_lock(hashtext('ctxc'), hashtext('vector_typed'))")?;
     let form = if dimension <= MOST_NUMBERS && has_vectors(db)? { "vector" } else { "bytes" };
     let insert = "INSERT INTO space (model, dimension, form) VALUES ($1, $2, $3) ON CONFLICT (model) DO NOTHING";
@@ -29,7 +29,7 @@ pub(crate) fn make(db: &dyn Link, model: &str, dimension: usize) -> Result<(), A
     if let Some(Space { id, form: Form::Typed, dimension }) = space(db, model)?
         && dimension <= MOST_HALVED
     {
-        // Another process may make it just now, and who may not make one searches without.
+        // Another process may be creating it, and users without the right to create one search without it.
         let (of_type, operators) = typed(dimension);
         let index = format!(
             "CREATE INDEX IF NOT EXISTS vector_typed_near_{id} ON vector_typed
@@ -40,7 +40,7 @@ pub(crate) fn make(db: &dyn Link, model: &str, dimension: usize) -> Result<(), A
     Ok(())
 }
 
-/// The numbers of the documents that `query` admits whose vectors are most like `vector`, the most alike first.
+/// The numbers of the documents that `query` admits with the vectors most similar to `vector`, the most similar first.
 pub(crate) fn by_index(
     db: &dyn Link,
     space: Space,
@@ -62,7 +62,7 @@ pub(crate) fn by_index(
     Ok(found.into_iter().filter(|(_, likeness)| *likeness > 0.0).map(|(id, _)| id).collect())
 }
 
-/// The type of pgvector that its index takes for so many numbers, and how the index compares them.
+/// The type of pgvector that an index supports for this dimension, and the operator class of the index.
 fn typed(dimension: usize) -> (String, &'static str) {
     if dimension <= MOST_INDEXED {
         (format!("vector({dimension})"), "vector_ip_ops")
@@ -71,9 +71,9 @@ fn typed(dimension: usize) -> (String, &'static str) {
     }
 }
 
-/// Whether there is a table for vectors of pgvector, which is made where it can be.
+/// Whether there is a table for vectors of pgvector, which is created if possible.
 fn has_vectors(db: &dyn Link) -> Result<bool, ArchiveError> {
-    // Not into our own schema, with which it would go.
+    // Not in the archive's schema, since dropping that would drop the extension too.
     let make = "CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;
         CREATE TABLE IF NOT EXISTS vector_typed (
             space INTEGER NOT NULL REFERENCES space (id),
@@ -83,11 +83,12 @@ fn has_vectors(db: &dyn Link) -> Result<bool, ArchiveError> {
         );
         CREATE INDEX IF NOT EXISTS vector_typed_by_document ON vector_typed (document)";
     let is_there = || Ok(db.number("SELECT to_regclass('vector_typed') IS NOT NULL", &[])? != 0);
-    // Without the extension, or without the rights to make it, bytes will do. Of two that make it at once, one fails.
+    // Without the extension, or the right to create it, vectors are stored as bytes. Of two concurrent attempts one fails, so
+    // it is repeated.
     Ok(is_there()? || is_done(db, make)? || is_done(db, make)? || is_there()?)
 }
 
-/// Whether `statements` are done, within a transaction that goes on where they fail.
+/// Whether `statements` succeed; the enclosing transaction continues if they fail.
 fn is_done(db: &dyn Link, statements: &str) -> Result<bool, ArchiveError> {
     db.batch("SAVEPOINT statements")?;
     let is_done = db.batch(statements).is_ok();
@@ -95,7 +96,7 @@ fn is_done(db: &dyn Link, statements: &str) -> Result<bool, ArchiveError> {
     Ok(is_done)
 }
 
-/// A vector as pgvector reads it.
+/// A vector as a literal of pgvector.
 pub(crate) fn literal(vector: &Vector) -> String {
     let mut text = String::from("[");
     for number in vector.numbers() {

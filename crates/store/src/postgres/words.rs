@@ -1,4 +1,4 @@
-//! What is indexed of an entry on a server: its words with their places.
+//! The index of an entry on a server: its words with their positions.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,8 +6,8 @@ use std::fmt::Write;
 use crate::store::link::Insert;
 use crate::store::value::{Value, values};
 
-/// How many words of an entry are indexed as one piece, and how many of these again in the next, so that a phrase is
-/// found that lies across. A `tsvector` holds 255 places of a word and 16,383 in all.
+/// The number of words per piece of an entry, and the overlap of successive pieces, so that phrases across their border are
+/// found. A `tsvector` holds 255 positions per word, up to 16,383.
 const PIECE: usize = 4000;
 const OVERLAP: usize = 20;
 const MOST_PLACES: usize = 255;
@@ -23,7 +23,7 @@ pub(crate) const INSERT: Insert<'_> = Insert {
     ),
 };
 
-/// Adds the pieces of the words that `text` has between single spaces, as rows of [`INSERT`].
+/// Adds the pieces of `text`, whose words are separated by single spaces, as rows for [`INSERT`].
 pub(crate) fn add(pieces: &mut Vec<Vec<Value>>, document: i64, text: &str) {
     let words: Vec<&str> = text.split(' ').filter(|word| !word.is_empty()).collect();
     let starts: Vec<usize> = (0..words.len().saturating_sub(OVERLAP).max(1)).step_by(PIECE - OVERLAP).collect();
@@ -34,7 +34,7 @@ pub(crate) fn add(pieces: &mut Vec<Vec<Value>>, document: i64, text: &str) {
     }
 }
 
-/// Words with their places, as the server reads them.
+/// Words with their positions, in the syntax of a `tsvector`.
 fn with_places(words: &[&str]) -> String {
     let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (word, place) in words.iter().zip(1..) {
@@ -51,7 +51,7 @@ fn with_places(words: &[&str]) -> String {
     text
 }
 
-/// A word as it stands in a query or in a list of words.
+/// A word quoted for a `tsquery` or `tsvector`.
 pub(super) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\\', "\\\\").replace('\'', "''"))
 }

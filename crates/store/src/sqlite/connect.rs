@@ -1,4 +1,4 @@
-//! A connection to the database of an archive, which is made or brought up to date first.
+//! Connections to the database of an archive, which is created if necessary.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,21 +13,21 @@ use super::schema::{APPLICATION_ID, SCHEMA, SchemaState, age, create as create_t
 use crate::ArchiveError;
 use crate::open::WAIT;
 
-/// How many statements are held.
+/// The number of cached statements.
 const MOST_STATEMENTS: usize = 64;
 
-/// How a database in memory is named, before its number.
+/// The prefix of names of databases in memory.
 const IN_MEMORY: &str = "file:/ctxc-";
 
-/// Makes the database where there is none, checks that it is an archive that this version knows, and brings
-/// it up to date. On a disk that cannot be written it is opened to be read. `path` is absolute.
+/// Opens the database, creates it if there is none, and checks that it is an archive of this version. On a read-only disk it
+/// is opened for reading. `path` is absolute.
 pub(super) fn open(path: &Path) -> Result<Connection, ArchiveError> {
     open_within(path, WAIT)
 }
 
-/// The same, with a connection whose statements wait for `wait` for another process to let go.
+/// Like [`open`], but statements wait at most `wait` for another process to release the file.
 pub(super) fn open_within(path: &Path, wait: Duration) -> Result<Connection, ArchiveError> {
-    // `symlink_metadata`: a db that leads nowhere is for SQLite to complain of.
+    // `symlink_metadata`, so that SQLite reports a dangling symlink.
     if path.symlink_metadata().is_err() {
         create(path)?;
     }
@@ -39,8 +39,8 @@ pub(super) fn open_within(path: &Path, wait: Duration) -> Result<Connection, Arc
     })
 }
 
-/// The connection that `open` makes; where the database cannot be written, one that only reads. An empty database, which
-/// has to be written to be read, keeps the error.
+/// The connection of `open`, or a read-only one if the database cannot be written. An empty database keeps the error, since
+/// its tables must be created first.
 fn or_read_only(
     path: &Path,
     open: impl FnOnce() -> Result<Connection, ArchiveError>,
@@ -63,8 +63,8 @@ fn or_read_only(
     }
 }
 
-/// Makes an archive in memory, which lasts as long as a connection to it; what other connections find it by, and the first
-/// connection.
+/// Creates an archive in memory, which lasts as long as a connection to it. Returns its name, for further connections, and
+/// the first connection.
 pub(super) fn open_in_memory() -> Result<(PathBuf, Connection), ArchiveError> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let path = PathBuf::from(format!("{IN_MEMORY}{}?vfs=memdb", NEXT.fetch_add(1, Ordering::Relaxed)));
@@ -73,28 +73,28 @@ pub(super) fn open_in_memory() -> Result<(PathBuf, Connection), ArchiveError> {
     Ok((path, connection))
 }
 
-/// Whether an archive lies in memory. Files have absolute paths, which do not begin so.
+/// Whether an archive is in memory. Files have absolute paths, which lack this prefix.
 pub(super) fn is_in_memory(path: &Path) -> bool {
     path.to_str().is_some_and(|path| path.starts_with(IN_MEMORY))
 }
 
-/// Makes the whole database under another name first, so that no process ever finds half of one.
+/// Creates the database under a temporary name first, so that no other process ever sees an incomplete one.
 fn create(path: &Path) -> Result<(), ArchiveError> {
     place::create_folder(path)?;
     let new = place::NewFile::create(path)?;
     let connection = connect(&new.path())?;
     prepare(&connection, path)?;
-    // Closing carries the write-ahead log over into the file and removes it.
+    // Closing transfers the write-ahead log into the file and removes it.
     connection.close().map_err(|(_, error)| error).fault(path)?;
     new.settle(path)
 }
 
-/// A connection with the settings that last as long as it does.
+/// A connection with its session settings.
 pub(super) fn connect(path: &Path) -> Result<Connection, ArchiveError> {
     connect_within(path, WAIT)
 }
 
-/// The same, whose statements wait for `wait` for another process to let go.
+/// Like [`connect`], but statements wait at most `wait` for another process to release the file.
 pub(super) fn connect_within(path: &Path, wait: Duration) -> Result<Connection, ArchiveError> {
     // No CREATE flag: SQLite would make the file readable by others.
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -108,21 +108,21 @@ pub(super) fn connect_within(path: &Path, wait: Duration) -> Result<Connection, 
         connection.pragma_update(None, "foreign_keys", true)?;
         // In WAL mode only FULL syncs the log at each commit.
         connection.pragma_update(None, "synchronous", "FULL")?;
-        // Pages that change with every commit of a large deposit are carried over from the log once for several of them.
+        // Pages that change with every commit of a large deposit are transferred from the log once for several commits.
         connection.pragma_update(None, "wal_autocheckpoint", 8192)?;
-        // A large deposit leaves a large log behind; this gives the space back.
+        // Releases the space of the large log that a large deposit leaves.
         connection.pragma_update(None, "journal_size_limit", 16 << 20)?;
-        // In memory a writer that runs out of cache could not go on, for somebody reads.
+        // In memory a writer that spills its cache would be blocked by readers.
         if is_in_memory(path) { connection.pragma_update(None, "cache_spill", false) } else { Ok(()) }
     };
     settings().fault(path)?;
     Ok(connection)
 }
 
-/// A connection that only reads, to a database in a place where no lock can be taken and no file made beside it.
+/// A read-only connection to a database in a place without locks, where no further file can be created.
 ///
-/// `immutable` leaves the write-ahead log aside. Where one was left, by a process that was killed, it is read without
-/// locks, and its index lies in memory instead of a file.
+/// `immutable` ignores the write-ahead log. If a killed process has left one, it is read without locks, with its index in
+/// memory instead of a file.
 pub(super) fn connect_read_only(path: &Path) -> Result<Connection, ArchiveError> {
     const NO_LOCKS: &str = if cfg!(windows) { "vfs=win32-none" } else { "vfs=unix-none" };
     let [_, log, _] = place::files(path);
@@ -142,8 +142,8 @@ fn prepare(connection: &Connection, path: &Path) -> Result<(), ArchiveError> {
     if has_tables(connection, path)? {
         return Ok(());
     }
-    // Both last. Lines lie in packs, each of which leaves half a page empty, and each of some forty trees takes one
-    // page at least.
+    // Both are permanent. Small pages waste less space: each pack leaves half a page empty, and each of about forty B-trees
+    // takes at least one page.
     connection.pragma_update(None, "page_size", 4096).fault(path)?;
     connection.pragma_update(None, "journal_mode", "WAL").fault(path)?;
     create_tables(connection).fault(path)

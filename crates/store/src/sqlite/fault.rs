@@ -1,4 +1,4 @@
-//! `SQLite`'s errors as those of an archive.
+//! Converts `SQLite`'s errors to those of an archive.
 
 use std::path::Path;
 
@@ -6,9 +6,9 @@ use rusqlite::ffi;
 
 use crate::ArchiveError;
 
-/// A result of `SQLite`'s that can tell which archive it is about.
+/// Conversion of `SQLite`'s results to those of an archive.
 pub(super) trait Fault<T> {
-    /// The same result, its error made one about the archive at `path`.
+    /// The result with its error converted to one of the archive at `path`.
     fn fault(self, path: &Path) -> Result<T, ArchiveError>;
 }
 
@@ -28,7 +28,7 @@ fn archive_error(path: std::path::PathBuf, error: rusqlite::Error) -> ArchiveErr
             (ffi::SQLITE_NOTADB | ffi::SQLITE_CORRUPT, _) => ArchiveError::Damaged { path, detail: error.to_string() },
             (ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED, _) => ArchiveError::Locked { path },
             (ffi::SQLITE_READONLY | ffi::SQLITE_CANTOPEN | ffi::SQLITE_PERM, _) => ArchiveError::NotWritable { path },
-            // The second: the memory that the processes share lies in a file too, and cannot grow.
+            // IOERR_SHMSIZE: the shared memory of the processes is a file too, which cannot grow.
             (ffi::SQLITE_FULL, _) | (_, ffi::SQLITE_IOERR_SHMSIZE) => ArchiveError::DiskFull { path },
             _ => ArchiveError::Sqlite { path, source: error },
         },

@@ -1,8 +1,8 @@
-//! The index of `ctxc find`: what is said in every session of this machine, in a `SQLite` file of its own (W-06).
+//! The index of `ctxc find`: the texts of all sessions of this machine, in a separate `SQLite` file (W-06).
 //!
-//! A source is a session: a file, or what the archive keeps of one. A text that stands in several sources of a project, as
-//! in copies, is indexed once and has a place in each. The index holds words and places, and no texts; it can be made again
-//! at any time, so that one of another version is simply replaced.
+//! A source is a session: a file, or a session in the archive. A text in several sources of a project, such as copies, is
+//! indexed once and has a place in each. The index contains words and places, but no texts. It can be rebuilt at any time,
+//! so one of another version is simply replaced.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::{ArchiveError, terms};
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"ctxf");
 const VERSION: i64 = 2;
 
-/// What of a text is indexed, in bytes: a longer one is the output of a program.
+/// The number of bytes of a text that are indexed; longer texts are outputs of programs.
 const LONGEST: usize = 1 << 20;
 
 const TABLES: &str = include_str!("find_index.sql");
@@ -36,34 +36,34 @@ pub struct FindIndex {
     new_words: NewWords,
 }
 
-/// A session that is indexed.
+/// An indexed session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FindSource {
-    /// What names it: where it is.
+    /// The key: the place of the session.
     pub key: String,
     /// The folder of its project.
     pub project: String,
-    /// Its id.
+    /// The session id.
     pub session: String,
-    /// The name of the stage.
+    /// The title of the session.
     pub title: String,
-    /// By what one look tells that it is as it was when it was indexed; empty while that is under way.
+    /// A stamp that shows whether the session has changed since it was indexed; empty during indexing.
     pub stamp: String,
-    /// How many whole lines are indexed.
+    /// The number of whole lines that are indexed.
     pub n_lines: u64,
-    /// How long they are in bytes.
+    /// The length of these lines, in bytes.
     pub n_bytes: u64,
-    /// Their checksum.
+    /// The checksum of these lines.
     pub checksum: u64,
-    /// Which lines are active, as whoever indexes writes it down.
+    /// The active lines, in a format of the caller.
     pub active: Vec<u8>,
 }
 
 impl FindIndex {
-    /// Deletes the index at `path`, which the next search makes again.
+    /// Deletes the index at `path`, which the next search creates again.
     ///
     /// # Errors
-    /// When a file of it cannot be deleted.
+    /// When one of its files cannot be deleted.
     pub fn delete(path: &Path) -> std::io::Result<()> {
         for file in place::files(path) {
             match std::fs::remove_file(file) {
@@ -74,10 +74,10 @@ impl FindIndex {
         Ok(())
     }
 
-    /// The index in the file at `path`, which is absolute; made where there is none, or one of another version.
+    /// Opens the index in the file at the absolute path `path`, and creates it if there is none or one of another version.
     ///
     /// # Errors
-    /// When it cannot be made or opened, or is a database of another program.
+    /// When it cannot be created or opened, or is a database of another program.
     pub fn open(path: &Path) -> Result<Self, ArchiveError> {
         if path.symlink_metadata().is_err() {
             place::create_folder(path)?;
@@ -91,7 +91,7 @@ impl FindIndex {
         Ok(Self { link: SqliteLink::new(path, Some(connection)), new_words: NewWords::default() })
     }
 
-    /// An index in memory, which is gone when it is dropped.
+    /// An index in memory, which is lost when it is dropped.
     ///
     /// # Errors
     /// When there is not enough memory.
@@ -106,7 +106,7 @@ impl FindIndex {
         &self.link
     }
 
-    /// All sources by their keys, with their numbers.
+    /// All sources with their numbers, by key.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -115,7 +115,7 @@ impl FindIndex {
         Ok(sources.into_iter().map(|(id, source)| (source.key.clone(), (id, source))).collect())
     }
 
-    /// Starts to write, once no other process does: all until [`commit`](Self::commit) or nothing.
+    /// Begins a transaction that writes, once no other process writes; it ends with [`commit`](Self::commit).
     ///
     /// # Errors
     /// When another process writes for too long.
@@ -123,7 +123,7 @@ impl FindIndex {
         self.link.begin(Hold::All)
     }
 
-    /// Ends what was begun.
+    /// Commits the transaction.
     ///
     /// # Errors
     /// When the index cannot be written.
@@ -132,14 +132,14 @@ impl FindIndex {
         self.link.commit()
     }
 
-    /// Undoes what was begun, where something was.
+    /// Rolls back the transaction, if there is one.
     pub fn rollback(&mut self) {
         self.new_words.clear();
-        // What fails here fails again at the next write, which says so.
+        // A failure here recurs at the next write, which reports it.
         drop(self.link.rollback());
     }
 
-    /// The source called `key`, with its number.
+    /// The source with this key, with its number.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -147,7 +147,7 @@ impl FindIndex {
         self.db().one(&format!("SELECT {COLUMNS} FROM source WHERE key = $1"), &values![key], source)
     }
 
-    /// Notes `source` in the place of what was noted under its key; its number.
+    /// Saves `source`, replacing an older one with the same key. Returns its number.
     ///
     /// # Errors
     /// When the index cannot be written.
@@ -165,7 +165,7 @@ impl FindIndex {
         self.db().number(PUT, &values)
     }
 
-    /// Whether what the archive keeps of `project`, or of all, was taken up when the archive had this mark.
+    /// Whether the archive's sessions of `project`, or of all projects, were indexed when the archive had this mark.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -174,7 +174,7 @@ impl FindIndex {
         Ok(self.db().number(FIND, &values![project.unwrap_or_default(), mark])? > 0)
     }
 
-    /// Notes that what the archive keeps of `project`, or of all, is taken up as of this mark.
+    /// Records that the archive's sessions of `project`, or of all projects, are indexed as of this mark.
     ///
     /// # Errors
     /// When the index cannot be written.
@@ -183,7 +183,7 @@ impl FindIndex {
         self.link.execute(PUT, &values![project.unwrap_or_default(), mark]).map(|_| ())
     }
 
-    /// Forgets the texts of the source with this number; those of no other source go.
+    /// Drops the places of the source with this number, and the texts that no other source has.
     ///
     /// # Errors
     /// When the index cannot be written.
@@ -195,7 +195,7 @@ impl FindIndex {
         self.link.execute(DROP, &[Value::list(documents)]).map(|_| ())
     }
 
-    /// Forgets the source with this number, and its texts.
+    /// Drops the source with this number, and its texts.
     ///
     /// # Errors
     /// When the index cannot be written.
@@ -204,7 +204,7 @@ impl FindIndex {
         self.link.execute("DELETE FROM source WHERE id = $1", &values![source]).map(|_| ())
     }
 
-    /// Indexes `text`, which stands at `place` in `project`.
+    /// Indexes `text`, which is at `place` in `project`.
     ///
     /// # Errors
     /// When the index cannot be written.
@@ -235,9 +235,9 @@ impl FindIndex {
     }
 }
 
-/// Makes the tables where they are not those of this version; false for a database of another program.
+/// Creates the tables if they are not those of this version; false for a database of another program.
 fn prepare(connection: &Connection) -> rusqlite::Result<bool> {
-    // What is lost with the power is indexed again.
+    // Data lost in a power failure is indexed again.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", -65_536)?;
     match age(connection, APPLICATION_ID)? {
@@ -260,7 +260,7 @@ fn prepare(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(true)
 }
 
-/// The tables, without those that belong to others.
+/// The tables, without the internal ones of SQLite and of the full-text index.
 fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut tables = connection.prepare(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'words_*' AND name NOT GLOB 'sqlite_*'",
@@ -268,7 +268,7 @@ fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     tables.query_map([], |row| row.get(0))?.collect()
 }
 
-/// Rows for [`source`].
+/// The columns that [`source`] reads.
 const COLUMNS: &str = "id, key, project, session, title, stamp, n_lines, n_bytes, checksum, active";
 
 fn source(row: &mut Row) -> Result<(i64, FindSource), Damage> {

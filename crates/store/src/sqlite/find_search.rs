@@ -1,4 +1,4 @@
-//! A query carried out on the index of `ctxc find`.
+//! Queries on the index of `ctxc find`.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -14,29 +14,29 @@ use crate::store::link::Link;
 use crate::store::value::values;
 use crate::{ArchiveError, terms};
 
-/// How many longer words one word of a query may stand for at a time.
+/// The maximum number of longer words for one word of a query in one search.
 const MOST_LONGER: usize = 200;
 
-/// How many longer words the only word of a query may stand for by turns.
+/// The maximum number of longer words for the only word of a query in successive searches.
 const MOST_BY_TURNS: usize = 2_000;
 
-/// How many texts that match are ranked, of those that people and the model said and of all: the newest. Words that more
-/// have tell little, and to rank 200,000 takes a quarter of a second.
+/// The number of newest matches that are ranked, both of all texts and of messages of people and the model. Words with more
+/// matches are not distinctive, and ranking 200,000 takes a quarter of a second.
 const MOST_RANKED: u32 = 5_000;
 
-/// A search of more periods than these is narrowed by the times of the texts alone.
+/// The maximum number of periods by which the full-text search is narrowed; beyond it only times are compared.
 const MOST_PERIODS: i64 = 24;
 
-/// A shorter word begins too many.
+/// The minimum length, in characters, of a word that may be the beginning of a longer one.
 const SHORTEST_BEGINNING: usize = 3;
 
-/// A shorter word, in bytes, is not shortened further.
+/// The minimum length, in bytes, of a stem without its last character.
 const SHORTEST_STEM: usize = 4;
 
-/// How many texts with all words are enough, so that those with some of them are left out.
+/// The number of matches from which texts with only some of the words are left out.
 const ENOUGH: usize = 3;
 
-/// What people said counts more than what tools gave back, as far as words tell.
+/// Finds and ranks matches. Messages weigh more than tool results, since they are more relevant.
 const MATCHING: &str = "WITH found AS MATERIALIZED (
         SELECT words.rowid AS id, words.rank AS score, document.kind, document.time
         FROM words CROSS JOIN document ON document.id = words.rowid
@@ -49,34 +49,34 @@ const NAMED: &str = "SELECT kind, speaker, tool, time FROM document WHERE id = $
 
 const PLACES: &str = "SELECT source, line, at, start FROM place WHERE document = $1 ORDER BY source DESC, line DESC";
 
-/// A search query. All of it is text, as for [`crate::Query`].
+/// A search query. All of it is plain text, as for [`crate::Query`].
 #[derive(Clone, Copy, Debug)]
 pub struct FindQuery<'a> {
     /// The words.
     pub text: &'a str,
-    /// In this project alone.
+    /// Only texts of this project.
     pub project: Option<&'a str>,
-    /// Said by this speaker alone.
+    /// Only texts of this speaker.
     pub speaker: Option<&'a str>,
-    /// Calls and results of this tool alone, in any case.
+    /// Only calls and results of this tool, whose case is ignored.
     pub tool: Option<&'a str>,
-    /// Not before a time.
+    /// Only texts from this time on.
     pub since: Option<Since>,
-    /// How many are wanted.
+    /// The maximum number of hits.
     pub limit: u32,
 }
 
-/// From when on texts are looked for.
+/// The time from which on texts are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Since {
     /// The first moment.
     pub from: Timestamp,
-    /// The time by now.
+    /// The current time.
     pub now: Timestamp,
 }
 
 impl Since {
-    /// The periods of which texts can be, and one more, for clocks differ; `None` where these are many.
+    /// The periods of matching texts, and the next one, since clocks differ; `None` if there are many.
     fn periods(self) -> Option<RangeInclusive<i64>> {
         let (first, last) = (period(self.from), period(self.now) + 1);
         (last - first < MOST_PERIODS).then_some(first..=last)
@@ -84,7 +84,7 @@ impl Since {
 }
 
 impl FindQuery<'_> {
-    /// `expression`, of texts that this query admits.
+    /// `expression`, limited to texts that match the filters of this query.
     fn narrowed(&self, expression: &str) -> String {
         let mut about = Vec::new();
         about.extend(self.project.map(of_project));
@@ -99,31 +99,32 @@ impl FindQuery<'_> {
         conditions.join(" AND ")
     }
 
-    /// Whether there is anything to look for.
+    /// Whether the text has at least one word.
     #[must_use]
     pub fn has_words(&self) -> bool {
         terms::words(self.text).next().is_some()
     }
 }
 
-/// A text that was found.
+/// A found text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FindHit {
-    /// What kind of text it is.
+    /// The kind of the text.
     pub kind: String,
-    /// Who said it.
+    /// The speaker.
     pub speaker: String,
-    /// The tool that was called, or that gave it back.
+    /// The tool of a call or result.
     pub tool: Option<String>,
     /// The time of the entry.
     pub time: Option<Timestamp>,
-    /// Where it stands; at least one place.
+    /// The places of the text.
     pub places: Vec<FindPlace>,
 }
 
 impl FindIndex {
-    /// What `query` finds, best first: texts with the words as they were typed, those with all words or forms of them, then those with words that begin so; where
-    /// these are few, those with some of the words; and where there are none, those with words that contain them.
+    /// Texts that match `query`, best first: those with the words as typed, those with all words or forms of them, then those
+    /// with longer words that begin with them; if these are few, those with some of the words; if there are none, those with
+    /// words that contain them.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -142,7 +143,7 @@ fn matching(db: &dyn Link, query: &FindQuery<'_>) -> Result<Vec<i64>, ArchiveErr
     let limit = query.limit as usize;
     let mut found = match terms.as_slice() {
         [_] => Vec::new(),
-        // What stands there as it was typed comes first.
+        // Texts with the words as they were typed come first.
         _ => run(db, query, &phrase(&terms.concat()))?,
     };
     append(&mut found, run(db, query, &joined(&terms, phrase, " AND "))?);
@@ -160,7 +161,7 @@ fn matching(db: &dyn Link, query: &FindQuery<'_>) -> Result<Vec<i64>, ArchiveErr
     Ok(found)
 }
 
-/// What has all `terms`, or longer words in the places of those that may be a part of one.
+/// Texts with all `terms`, each possibly as a part of a longer word.
 fn with_longer(
     db: &dyn Link,
     query: &FindQuery<'_>,
@@ -181,7 +182,7 @@ fn with_longer(
     Ok(found)
 }
 
-/// What `expression` finds, best first.
+/// Texts that match `expression`, best first.
 fn run(db: &dyn Link, query: &FindQuery<'_>, expression: &str) -> Result<Vec<i64>, ArchiveError> {
     let narrowed = query.narrowed(expression);
     let (mut found, n_ranked) = ranked(db, query, &narrowed)?;
@@ -201,12 +202,12 @@ fn run(db: &dyn Link, query: &FindQuery<'_>, expression: &str) -> Result<Vec<i64
 /// A text with its rank.
 struct Ranked {
     id: i64,
-    /// The less the better.
+    /// The rank; lower is better.
     score: f64,
     time: Option<Timestamp>,
 }
 
-/// The best of the newest texts that match `expression`, and how many these are.
+/// The best of the newest texts that match `expression`, and the number of texts that were ranked.
 fn ranked(db: &dyn Link, query: &FindQuery<'_>, expression: &str) -> Result<(Vec<Ranked>, u32), ArchiveError> {
     let mut n_ranked = 0;
     let values = values![expression, query.since.map(|since| since.from), MOST_RANKED, query.limit];
@@ -233,7 +234,7 @@ fn joined(terms: &[Vec<String>], expression: fn(&[String]) -> String, with: &str
     terms.iter().map(|term| expression(term)).collect::<Vec<_>>().join(with)
 }
 
-/// The ways in which texts may have `term` with longer words: any of these phrases.
+/// Phrases that match `term`, also with its last word as a part of a longer one.
 fn longer(db: &dyn Link, term: &[String], place: Part, most: usize) -> Result<Vec<String>, ArchiveError> {
     let Some((last, before)) = term.split_last() else { return Ok(Vec::new()) };
     let is_part = match place {
@@ -242,7 +243,7 @@ fn longer(db: &dyn Link, term: &[String], place: Part, most: usize) -> Result<Ve
     };
     let mut words = if is_part { words_with(db, last, place, most)? } else { Vec::new() };
     if words.is_empty() && is_part && place == Part::Anywhere {
-        // It may end otherwise.
+        // The word may have another ending.
         let end = last.char_indices().next_back().map(|(end, _)| end).filter(|end| *end >= SHORTEST_STEM);
         if let Some(stem) = end.and_then(|end| last.get(..end)) {
             words = words_with(db, stem, place, most)?;

@@ -1,24 +1,24 @@
-//! The texts of the index of `ctxc find`, and the words by which searches for them are narrowed.
+//! Texts of the index of `ctxc find`, and the words that narrow searches.
 
 use ctxc_transcript::IdHash;
 use jiff::Timestamp;
 
-/// As many seconds, in powers of two, are one period of time: some 24 days.
+/// The binary logarithm of the length of a period in seconds: about 24 days.
 const PERIOD: u32 = 21;
 
-/// Marks what people and the model said to each other.
+/// The word that marks messages of people and the model.
 pub(super) const SAID: &str = "said";
 
-/// One text to be indexed.
+/// A text to index.
 #[derive(Clone, Copy, Debug)]
 pub struct FindText<'a> {
-    /// A digest of all that makes it the same text in another source.
+    /// A digest that is equal for the same text in different sources.
     pub key: u64,
-    /// What kind of text it is.
+    /// The kind of the text.
     pub kind: &'static str,
-    /// Who said it.
+    /// The speaker.
     pub speaker: &'static str,
-    /// The tool that was called, or that gave it back.
+    /// The tool of a call or result.
     pub tool: Option<&'a str>,
     /// The time of the entry.
     pub time: Option<Timestamp>,
@@ -26,31 +26,31 @@ pub struct FindText<'a> {
     pub text: &'a str,
 }
 
-/// Where a text stands.
+/// The place of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FindPlace {
     /// The number of its source.
     pub source: i64,
     /// Its line, from 0.
     pub line: u32,
-    /// Which of the texts of the line it is, from 0.
+    /// The index of the text among those of the line, from 0.
     pub at: u32,
-    /// What finds the line: where it starts in the file, or its number in the archive.
+    /// The position of the line: its offset in the file, or its number in the archive.
     pub start: u64,
 }
 
-/// What searches are narrowed by, as words: the project, the speaker, the tool and the period of a text.
+/// The words that narrow searches: the project, the speaker, the tool and the period of a text.
 pub(super) fn about(project: &str, text: &FindText<'_>) -> String {
     let mut about = vec![of_project(project), of_speaker(text.speaker)];
     about.extend(text.tool.map(of_tool));
     about.extend(text.time.map(|time| of_period(period(time))));
-    // A kind of text that was typed, or that answers it.
+    // Messages of people and the model.
     about.extend(matches!(text.kind, "prompt" | "answer").then(|| SAID.to_owned()));
     about.join(" ")
 }
 
 pub(super) fn of_project(project: &str) -> String {
-    // The digits of a digest are cut off nothing by the tokenizer.
+    // The tokenizer does not stem digits.
     format!("p{}", IdHash::of(project.as_bytes()).0)
 }
 

@@ -1,9 +1,8 @@
-//! The words of the index of `ctxc find`, so that parts of words are found.
+//! The vocabulary of the index of `ctxc find`, to find parts of words.
 //!
-//! Each word stands in a list, once, as it was said. A search for a part reads the lists from one end to the other: a
-//! million words are some 10 MB, which takes milliseconds, where the terms of the full-text index, which have lost their
-//! endings, lie among the places of all texts. What was indexed since is a list of its own; lists of like length become
-//! one, so that there are few and each word is moved few times.
+//! Lists contain each word once, unstemmed. A search for a part scans all lists: a million words are about 10 MB, which takes
+//! milliseconds, whereas the terms of the full-text index are stemmed and stored among the places of all texts. New words
+//! form a new list; lists of similar length are merged, so that there are few and each word is moved rarely.
 
 use std::collections::HashSet;
 
@@ -13,22 +12,22 @@ use crate::ArchiveError;
 use crate::store::link::Link;
 use crate::store::value::{Row, values};
 
-/// How many words are remembered to be listed; others may be listed twice.
+/// The number of known words that are remembered; others may be listed twice.
 const MOST_KNOWN: usize = 1 << 18;
 
-/// A list that is longer than those after it by this factor stays as it is.
+/// A list is not merged if it is longer than the newer words by this factor.
 const LONGER: usize = 2;
 
-/// Words that are to be listed.
+/// Words to add to the vocabulary.
 #[derive(Debug, Default)]
 pub(super) struct NewWords {
     new: Vec<String>,
-    /// What this process has listed, or is about to.
+    /// Words that this process has listed or collected.
     known: HashSet<String>,
 }
 
 impl NewWords {
-    /// Takes `words`, which have single spaces between them.
+    /// Collects `words`, which are separated by single spaces.
     pub(super) fn add(&mut self, words: &str) {
         for word in words.split(' ').filter(|word| !word.is_empty()) {
             if !self.known.contains(word) {
@@ -38,12 +37,12 @@ impl NewWords {
         }
     }
 
-    /// Forgets all that was taken, and what was listed before.
+    /// Clears both collected and known words.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Lists what was taken.
+    /// Writes the collected words.
     ///
     /// # Errors
     /// When the index cannot be read or written.
@@ -71,7 +70,7 @@ impl NewWords {
     }
 }
 
-/// The words as a list, each once.
+/// The words as a sorted list without duplicates.
 fn merged<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let mut words: Vec<&str> = words.collect();
     words.sort_unstable();
@@ -79,14 +78,14 @@ fn merged<'a>(words: impl Iterator<Item = &'a str>) -> String {
     words.join("\n")
 }
 
-/// Where in a word a part of it stands.
+/// The position of a part within a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Beginning,
     Anywhere,
 }
 
-/// The words that have `part` in them, the shortest first, `most` at most.
+/// Up to `most` words that contain `part` at `place`, the shortest first.
 ///
 /// # Errors
 /// When the index cannot be read.
@@ -103,7 +102,7 @@ pub(super) fn words_with(db: &dyn Link, part: &str, place: Part, most: usize) ->
     Ok(found)
 }
 
-/// The lines of `list` that have `part` in them.
+/// The lines of `list` that contain `part` at `place`.
 fn lines_with<'l>(list: &'l str, part: &str, place: Part) -> impl Iterator<Item = &'l str> {
     let finder = memmem::Finder::new(part.as_bytes()).into_owned();
     let bytes = list.as_bytes();

@@ -16,17 +16,17 @@ use crate::open::WAIT;
 use crate::store::link::{Dialect, Hold, Insert, Link};
 use crate::store::value::{Damage, Row, Value};
 
-/// What is done with a statement and its parameters.
+/// An action on a statement and its parameters.
 type Run<'a> = dyn FnMut(&mut CachedStatement<'_>, &mut dyn Iterator<Item = &Value>) -> Result<(), ArchiveError> + 'a;
 
-/// A connection, made when it is needed.
+/// A connection, opened when it is needed.
 #[derive(Debug)]
 pub(super) struct SqliteLink {
     path: PathBuf,
-    /// How long a statement waits for another process to let go.
+    /// The time that a statement waits for another process to release the file.
     wait: Duration,
     connection: OnceCell<Connection>,
-    /// The statements that were carried out, as this database reads them.
+    /// A cache of statements translated to this database's dialect.
     translated: RefCell<HashMap<String, Arc<str>>>,
 }
 
@@ -40,7 +40,7 @@ impl SqliteLink {
         }
     }
 
-    /// The same link, whose statements wait for `wait`.
+    /// The link with another waiting time.
     pub(super) fn waiting(self, wait: Duration) -> Self {
         Self { wait, ..self }
     }
@@ -50,7 +50,7 @@ impl SqliteLink {
             return Ok(connection);
         }
         let connection = connect::connect_within(&self.path, self.wait)?;
-        // Holds the random pages of some 400,000 lines' indexes. It grows as far only where they are written.
+        // Large enough for the random pages of the indexes of some 400,000 lines. Memory is used only as they are written.
         connection.pragma_update(None, "cache_size", -16_000).fault(&self.path)?;
         Ok(self.connection.get_or_init(|| connection))
     }
@@ -64,7 +64,7 @@ impl SqliteLink {
         translated
     }
 
-    /// Carries out `run` with the parameters of a statement: once, or for each item of a list.
+    /// Calls `run` with the parameters of a statement: once, or for each item of a list.
     fn run(&self, sql: &str, values: &[Value], run: &mut Run<'_>) -> Result<(), ArchiveError> {
         let connection = self.connection()?;
         let mut statement = connection.prepare_cached(&self.translated(sql)).fault(&self.path)?;
@@ -126,7 +126,7 @@ impl Link for SqliteLink {
         self.connection()?.execute_batch(sql).fault(&self.path)
     }
 
-    /// A transaction that writes from its beginning keeps all others out that do.
+    /// Begins a transaction that locks out all other writers.
     fn begin(&self, _: Hold) -> Result<(), ArchiveError> {
         self.batch("BEGIN IMMEDIATE")
     }
@@ -140,13 +140,13 @@ impl Link for SqliteLink {
     }
 
     fn rollback(&self) -> Result<(), ArchiveError> {
-        // SQLite itself may have rolled back, when the disk was full.
+        // SQLite may have rolled back by itself when the disk was full.
         if self.connection()?.is_autocommit() { Ok(()) } else { self.batch("ROLLBACK") }
     }
 
     fn pin(&self) -> Result<(), ArchiveError> {
-        // A database in memory has no log beside it, so that nobody could read it while another writes; but who has begun
-        // to read may go on.
+        // A database in memory has no write-ahead log, so reads cannot begin during a write, but reads that began earlier may
+        // continue.
         if connect::is_in_memory(&self.path) && self.connection()?.is_autocommit() {
             self.batch("BEGIN; SELECT count(*) FROM sqlite_schema")?;
         }
@@ -176,8 +176,8 @@ impl Link for SqliteLink {
     }
 }
 
-/// A statement as `SQLite` reads it. It has no casts, takes one item of a list at a time, and has but the first 8 bytes of
-/// digests in an index.
+/// A statement in `SQLite`'s dialect: without casts, with one item of a list at a time, and with lookups of digests by their
+/// first 8 bytes, which are indexed.
 pub(super) fn translated(sql: &str) -> String {
     let sql = sql.replace("digest = ANY($1)", "substr(digest, 1, 8) = substr($1, 1, 8) AND digest = $1");
     let sql = sql.replace("= ANY($1)", "= $1");
@@ -209,7 +209,7 @@ impl ToSql for Value {
             Self::Int(number) => ValueRef::Integer(*number),
             Self::Real(number) => ValueRef::Real(*number),
             Self::Text(text) => ValueRef::Text(text.as_bytes()),
-            // As text where it is UTF-8, so that people can read the table.
+            // Paths in UTF-8 are stored as text, so that people can read the table.
             Self::Path(bytes) if std::str::from_utf8(bytes).is_ok() => ValueRef::Text(bytes),
             Self::Bytes(bytes) | Self::Path(bytes) => ValueRef::Blob(bytes),
             Self::List(_) => return Err(rusqlite::Error::ToSqlConversionFailure("a list has no place here".into())),

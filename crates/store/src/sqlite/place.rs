@@ -1,6 +1,6 @@
-//! The folder and the file of an archive, closed to everybody but their owner whatever the umask is.
+//! The folder and the file of an archive, which only the owner can access, whatever the umask is.
 //!
-//! `SQLite` gives its `-wal` and `-shm` files the mode of the database, so that one has to have it first.
+//! `SQLite` creates its `-wal` and `-shm` files with the mode of the database, so the mode is set before it opens the file.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,8 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::ArchiveError;
 
-/// Makes the folder of `path`, and all above it that are missing, each with mode 0700. Those that are there
-/// stay as they are.
+/// Creates the folder of `path` and its missing parents, each with mode 0700. Existing folders stay unchanged.
 pub(super) fn create_folder(path: &Path) -> Result<(), ArchiveError> {
     let missing: Vec<&Path> =
         path.ancestors().skip(1).take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
@@ -27,7 +26,7 @@ fn create_private_folder(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     match builder.create(folder) {
-        // Another process was faster; its folder serves.
+        // Another process was faster; its folder is used.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
         result => result?,
     }
@@ -35,14 +34,14 @@ fn create_private_folder(folder: &Path) -> io::Result<()> {
     folder.parent().map_or(Ok(()), sync_folder)
 }
 
-/// What the names of folders begin with in which new files are made.
+/// The prefix of the names of folders in which new files are created.
 const NEW: &str = ".ctxc-archive-";
-/// The file in such a folder whose lock says that it is in use.
+/// The file in such a folder whose lock shows that the folder is in use.
 const LOCK: &str = "lock";
-/// A younger folder may be one that is not locked yet.
+/// The minimum age of a leftover folder; a younger one may not be locked yet.
 const LEAST_AGE: Duration = Duration::from_secs(60);
 
-/// The folders in `folder` that were left by processes which were killed while they made a new archive.
+/// The folders in `folder` left by processes that were killed during the creation of an archive.
 #[must_use]
 pub fn leftover_folders(folder: &Path, now: SystemTime) -> Vec<PathBuf> {
     let is_ours = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|name| name.starts_with(NEW));
@@ -59,11 +58,11 @@ pub fn leftover_folders(folder: &Path, now: SystemTime) -> Vec<PathBuf> {
     left.map(|entry| entry.path()).filter(is_free).collect()
 }
 
-/// A new file on its way to its place.
+/// A new file before it is moved to its place.
 pub(super) struct NewFile {
-    /// Says that the folder is in use; closed before it is removed.
+    /// Marks the folder as in use; closed before the folder is removed.
     _lock: fs::File,
-    /// Holds the file and whatever `SQLite` lays beside it; removed when dropped.
+    /// Contains the file and `SQLite`'s additional files; removed when dropped.
     folder: tempfile::TempDir,
 }
 
@@ -74,10 +73,10 @@ impl NewFile {
         let create = || {
             let folder = tempfile::Builder::new().prefix(NEW).tempdir_in(beside)?;
             let lock = fs::File::create_new(folder.path().join(LOCK))?;
-            // Where files cannot be locked, none is removed either.
+            // On file systems without locks no folder is removed.
             let now = lock.metadata()?.modified().ok().filter(|_| lock.try_lock().is_ok());
             for path in now.map(|now| leftover_folders(beside, now)).unwrap_or_default() {
-                // What cannot be removed stays.
+                // Folders that cannot be removed stay.
                 let _ = fs::remove_dir_all(path);
             }
             let new = Self { _lock: lock, folder };
@@ -88,12 +87,12 @@ impl NewFile {
         create().map_err(|source| create_error(path, source))
     }
 
-    /// Where the file is for the time being.
+    /// The temporary path of the file.
     pub(super) fn path(&self) -> PathBuf {
         self.folder.path().join("new.sqlite")
     }
 
-    /// Gives the file the name `path`, unless something has that name already.
+    /// Renames the file to `path`, unless that exists.
     pub(super) fn settle(self, path: &Path) -> Result<(), ArchiveError> {
         let settle = || match tempfile::TempPath::try_from_path(self.path())?.persist_noclobber(path) {
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -104,7 +103,7 @@ impl NewFile {
     }
 }
 
-/// The files of the database at `path`, whether or not they are there.
+/// The paths of the database at `path` and of its additional files, which may not exist.
 pub(super) fn files(path: &Path) -> [PathBuf; 3] {
     ["", "-wal", "-shm"].map(|suffix| {
         let mut name = OsString::from(path);
@@ -113,8 +112,7 @@ pub(super) fn files(path: &Path) -> [PathBuf; 3] {
     })
 }
 
-/// Takes all rights but its owner's from a database that was made otherwise. One that belongs to somebody
-/// else stays as it is.
+/// Removes the rights of all but the owner from a database that has others. A file of another owner stays unchanged.
 pub(super) fn tighten(path: &Path) {
     for file in files(path) {
         if is_open_to_others(&file) {
@@ -133,7 +131,7 @@ fn is_open_to_others(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
 }
 
-/// Elsewhere a file in the user's data folder has the rights of that folder.
+/// On other systems a file in the user's data folder inherits the rights of that folder.
 #[cfg(not(unix))]
 fn is_open_to_others(_path: &Path) -> bool {
     false
@@ -150,7 +148,7 @@ fn set_mode(_path: &Path, _mode: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Elsewhere a folder cannot be opened as a file, and its entries need no sync of their own.
+/// On other systems a folder cannot be opened as a file, and its entries need no separate sync.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { fs::File::open(folder)?.sync_all() } else { Ok(()) }
 }

@@ -5,18 +5,18 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 /// The mark of an archive in the header of its file: `ctxc` in ASCII.
 pub(super) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"ctxc");
 
-/// The number of the schema. An archive of any other is refused.
+/// The version of the schema. Archives of other versions are refused.
 pub const SCHEMA: i64 = 6;
 
 /// The owner of a database.
 pub(super) enum SchemaState {
     /// Another program's.
     Foreign,
-    /// Ours, of this schema; 0 for an empty database.
+    /// An archive or index of this schema version; 0 for an empty database.
     Schema(i64),
 }
 
-/// Reads the marks of a database, whose header has `ours` if it is ours.
+/// Reads the owner and the schema version of a database; `ours` is the application id of our own.
 pub(super) fn age(connection: &Connection, ours: i32) -> rusqlite::Result<SchemaState> {
     let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
     let (application, version) = (number("application_id")?, number("user_version")?);
@@ -27,8 +27,8 @@ pub(super) fn age(connection: &Connection, ours: i32) -> rusqlite::Result<Schema
     Ok(if (application, version, n_tables) == (0, 0, 0) { SchemaState::Schema(0) } else { SchemaState::Foreign })
 }
 
-/// Makes the tables, in one transaction. When another process does so at the same time, this waits and then finds nothing
-/// left to do.
+/// Creates the tables in one transaction. If another process does so at the same time, this waits for it and then does
+/// nothing.
 pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     let SchemaState::Schema(0) = age(connection, APPLICATION_ID)? else { return Ok(()) };

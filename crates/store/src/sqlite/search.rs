@@ -1,11 +1,11 @@
-//! A query carried out on the full-text index of a file.
+//! Queries on the full-text index of a file.
 
 use crate::store::expression::{Last, Phrase, Wanted, admitted, narrow};
 use crate::store::link::{Dialect, Link};
 use crate::store::value::Row;
 use crate::{ArchiveError, Query};
 
-/// The numbers of the documents that have the terms, each as one of several phrases; best first.
+/// The numbers of the documents that match the terms, each of which is a set of alternative phrases; best first.
 pub(crate) fn run(
     db: &dyn Link,
     query: &Query<'_>,
@@ -25,13 +25,13 @@ pub(crate) fn run(
 
 fn any(term: &[Phrase]) -> String {
     let phrases = term.iter().map(|Phrase { words, last }| {
-        // The star lets the last word go on.
+        // The star makes the last word match as a prefix.
         phrase(words) + if *last == Last::Beginning { " *" } else { "" }
     });
     format!("({})", phrases.collect::<Vec<_>>().join(" OR "))
 }
 
-/// Words that follow each other, as an expression. No word has a quote.
+/// The expression for successive words, which contain no quotes.
 pub(crate) fn phrase(words: &[String]) -> String {
     format!("\"{}\"", words.join(" "))
 }

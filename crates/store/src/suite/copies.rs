@@ -1,4 +1,4 @@
-//! One archive copied into another, of either kind.
+//! Copies of one archive into another, of each kind.
 
 use std::ops::ControlFlow;
 
@@ -58,7 +58,7 @@ fn a_04_a_copy_holds_everything_and_a_second_one_adds_nothing() {
     });
 }
 
-// a copy made before brings back what a sweep dropped.
+// an earlier copy restores what a sweep dropped.
 #[test]
 fn a_04_a_copy_brings_lines_back_that_were_dropped() {
     on_each_backend(|to| {
@@ -90,7 +90,7 @@ fn a_04_a_copy_that_was_stopped_goes_on_where_it_was() {
     });
 }
 
-// H-08: what went on in the other archive is not set back.
+// H-08: newer data in the target is not overwritten.
 #[test]
 fn a_04_a_copy_replaces_older_records_and_no_newer_ones() {
     on_each_backend(|to| {
@@ -116,7 +116,7 @@ fn a_04_a_copy_replaces_older_records_and_no_newer_ones() {
     });
 }
 
-// more than is read at a time, and from each kind of store into each.
+// more than one portion, from each kind of store into each.
 #[test]
 fn a_04_a_copy_of_many_records_and_lines_is_whole() {
     on_each_backend(|store| {
@@ -144,7 +144,7 @@ fn a_04_a_copy_of_many_records_and_lines_is_whole() {
     });
 }
 
-// N-13: sessions go with their lines, whose ids are others there.
+// N-13: sessions are copied with their lines, which have other ids in the target.
 #[test]
 fn n_13_a_copy_carries_objects_and_their_lines() {
     on_each_backend(|to| {

@@ -1,4 +1,4 @@
-//! What a deposit shows and forgets.
+//! Visibility and loss of deposits.
 
 use super::samples::{operation, removed, replaced};
 use crate::testing::on_each_backend;

@@ -1,4 +1,4 @@
-//! A small archive of which every byte can be damaged in turn, and what may come out of it then.
+//! A small archive for tests that damage each of its bytes, with the permitted results.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -7,7 +7,7 @@ use super::samples::removed;
 use crate::{Archive, ArchiveError, Document, Kind, LineId, Object, ObjectKind, Record};
 use ctxc_transcript::text::Digest;
 
-/// What a small archive holds.
+/// The content of a small archive.
 pub(crate) struct Holdings {
     lines: Vec<Vec<u8>>,
     ids: Vec<LineId>,
@@ -17,7 +17,7 @@ pub(crate) struct Holdings {
 }
 
 impl Holdings {
-    /// Puts a little of everything that sessions come back from into `archive`, in several deposits.
+    /// Puts examples of all data from which sessions are restored into `archive`, in several deposits.
     pub(crate) fn put(archive: &mut dyn Archive) -> Self {
         let line = |n: u32| format!("{{\"n\":{n},\"digest\":\"{}\"}}\n", Digest::of(&n.to_le_bytes()));
         let lines: Vec<Vec<u8>> = (0..18).map(|n| line(n).repeat(1 + n as usize % 3).into_bytes()).collect();
@@ -49,10 +49,10 @@ impl Holdings {
         holdings
     }
 
-    /// Reads all that `archive` should hold, and finds each thing as it was put, missing, or refused.
+    /// Reads all content of `archive`, and checks that each item is unchanged, missing, or refused.
     ///
     /// # Errors
-    /// The first refusal.
+    /// The first error of the archive.
     pub(crate) fn read(&self, archive: &dyn Archive) -> Result<(), ArchiveError> {
         let mut refusal = Ok(());
         let mut note = |error: ArchiveError| refusal = Err(error);
@@ -101,7 +101,7 @@ impl Holdings {
     }
 }
 
-/// Which bit of each byte is flipped: random unless `CTXC_SEED` says it.
+/// The choice of the bit to flip in each byte: random unless `CTXC_SEED` is set.
 pub(crate) fn seed() -> usize {
     let seed = std::env::var("CTXC_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| Digest::of(&RandomState::new().hash_one(0).to_le_bytes()).as_bytes()[0].into());

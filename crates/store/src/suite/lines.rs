@@ -9,7 +9,7 @@ use crate::testing::on_each_backend;
 use crate::{Archive, ArchiveError, Cleanup, Entry, LineId, Object, ObjectKind, Originals, Query, Rewrite, Sweep};
 use ctxc_transcript::text::Digest;
 
-/// Lines of a made-up session, each unlike the others.
+/// Lines of an invented session, all different.
 fn session(name: &str, n_lines: usize, length: usize) -> Vec<Vec<u8>> {
     let line = |n: usize| {
         let mut line = format!("{name}|line {n} ").into_bytes();
@@ -59,7 +59,7 @@ fn time(text: &str) -> Timestamp {
 fn n_01_lines_come_back_by_their_ids_in_any_order() {
     on_each_backend(|archive| {
         let mut lines = session("s", 300, 10_000);
-        // Longer than a pack, and whatever bytes.
+        // Longer than a pack, and with arbitrary bytes.
         lines.push(session("long", 1, 3 << 20).remove(0));
         lines.push(b"\xff\0\xfe\r\n".to_vec());
         lines.push(b"\n".to_vec());
@@ -103,7 +103,7 @@ fn n_01_a_line_is_stored_once_and_keeps_its_id() {
     });
 }
 
-// a line that an operation took out by itself before, and one that it takes out afterwards.
+// a line that an operation removed as a single line before, and one that is removed afterwards.
 #[test]
 fn n_01_a_line_is_an_original_too() {
     on_each_backend(|archive| {
@@ -173,7 +173,7 @@ fn n_01_objects_are_found_by_key_and_by_group() {
         assert_eq!(heads(archive.object_keys(ObjectKind::State).unwrap()), ["a", "b", "c", "d"]);
         assert_eq!(archive.object_keys(ObjectKind::Session).unwrap(), [(alone.key, Vec::new())]);
 
-        // In the place of an older one, of which the last word counts.
+        // A newer object replaces an older one.
         let newer = Object { content: b"newer".to_vec(), lines: vec![ids[2]], ..states[0].clone() };
         archive.put_object(&object(ObjectKind::State, "e", &[])).unwrap();
         archive.put_object(&object(ObjectKind::State, "a", &[])).unwrap();
@@ -199,7 +199,7 @@ fn n_01_an_object_refers_to_lines_that_are_there() {
     });
 }
 
-// N-08: ids mean nothing in another archive, so they are never given twice in one.
+// N-08: ids are never reused in an archive.
 #[test]
 fn n_01_an_id_is_never_given_twice() {
     on_each_backend(|archive| {
@@ -248,7 +248,7 @@ fn n_01_a_sweep_drops_lines_to_which_nothing_refers_and_no_others() {
         archive.sweep(&cleanup, Sweep::Drop).unwrap();
         assert_eq!(archive.contents().unwrap().lines, 11);
         assert!(get(archive, &ids[190..]).unwrap() == lines[190..]);
-        // What went can be put again.
+        // Dropped data can be put again.
         let again = put(archive, &lines);
         archive.commit().unwrap();
         assert!(get(archive, &again).unwrap() == lines);
@@ -277,7 +277,7 @@ fn n_01_small_packs_are_merged_and_lines_stay_where_they_are_found() {
     });
 }
 
-// W-06: whole sessions are searched, not only what was removed.
+// W-06: whole sessions are searched, not only removed lines.
 #[test]
 fn n_01_lines_of_sessions_are_indexed_and_found() {
     on_each_backend(|archive| {
@@ -324,7 +324,7 @@ fn n_12_lines_are_replaced_under_their_ids_and_indexed_anew() {
         let lines = session("secret", 6, 200);
         let ids = put(archive, &lines);
         archive.put_object(&object(ObjectKind::State, "s", &ids)).unwrap();
-        // One lies alone, for an operation took it out.
+        // One is stored as a single line, since an operation removed it.
         let alone = b"alone with the secret word\n".to_vec();
         let original = crate::Original { line: &alone, uuid: None, replaced_by: None };
         archive.put_original(&original).unwrap();

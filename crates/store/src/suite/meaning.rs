@@ -1,4 +1,4 @@
-//! Vectors beside entries, and what is found by them.
+//! Vectors of entries, and searches by them.
 
 use std::ops::ControlFlow;
 
@@ -35,7 +35,7 @@ fn index(archive: &mut dyn Archive) {
     archive.index(&read, &mut |_, _| ControlFlow::Continue(())).unwrap();
 }
 
-/// Directions as texts name them, of many numbers of which two count.
+/// A vector for the direction that the text names; only two components differ from zero.
 fn direction(text: &str, dimension: usize) -> Option<Vector> {
     let mut numbers = vec![0.0; dimension];
     for word in text.split(' ') {
@@ -55,7 +55,7 @@ fn keep(archive: &mut dyn Archive, model: &str, vectors: &[(DocumentId, Option<V
     archive.commit().unwrap();
 }
 
-/// Gives a vector to all that lacks one; what that was.
+/// Adds vectors to all entries without one, and returns their texts.
 fn embed(archive: &mut dyn Archive, model: &str, dimension: usize) -> Vec<String> {
     let missing = archive.find(&Search::WithoutVector(model, 100), &read).unwrap();
     let vectors: Vec<_> = missing.iter().map(|hit| (hit.id, direction(&hit.document.text, dimension))).collect();
@@ -69,7 +69,7 @@ fn nearest(archive: &dyn Archive, model: &str, text: &str, query: &Query<'_>) ->
     hits.into_iter().map(|hit| hit.document.text).collect()
 }
 
-// what tools gave back gets no vector, and nothing gets two.
+// tool results get no vector, and no entry gets two.
 #[test]
 fn a_05_entries_are_found_by_what_they_mean() {
     on_each_backend(|archive| {
@@ -90,7 +90,7 @@ fn a_05_entries_are_found_by_what_they_mean() {
     });
 }
 
-// a model of its own has vectors of its own; pgvector has another index for those of more than 2,000 numbers.
+// each model has its own vectors; pgvector has another index for more than 2,000 dimensions.
 #[test]
 fn a_05_vectors_of_several_models_stand_side_by_side() {
     on_each_backend(|archive| {
@@ -107,8 +107,8 @@ fn a_05_vectors_of_several_models_stand_side_by_side() {
     });
 }
 
-// a text that has changed is asked for again, one without a direction is not, and what goes takes its vector
-// with it.
+// a changed text gets a new vector, one without a direction is not requested again, and vectors are dropped with
+// their entries.
 #[test]
 fn a_05_a_vector_goes_with_its_text() {
     on_each_backend(|archive| {
@@ -137,7 +137,7 @@ fn a_05_a_vector_goes_with_its_text() {
     });
 }
 
-// nothing is kept of what is not there.
+// vectors of missing entries are not stored.
 #[test]
 fn a_05_vectors_of_what_is_gone_are_passed_over() {
     on_each_backend(|archive| {

@@ -1,4 +1,4 @@
-//! One suite for every backend: what a deposit keeps, shows and forgets.
+//! Tests that run on every backend.
 
 pub(crate) mod holdings;
 pub(super) mod samples;

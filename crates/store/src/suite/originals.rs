@@ -1,11 +1,11 @@
-//! Lines and the notes of who took them out.
+//! Lines and their removals.
 
 use super::samples::{operation, record, removed, replaced};
 use crate::testing::on_each_backend;
 use crate::{Archive, DocumentId, Original, Originals};
 use ctxc_transcript::text::Digest;
 
-// A-02, T-01: any bytes, and any way to end.
+// A-02, T-01: arbitrary bytes, with and without terminators.
 #[test]
 fn a_02_a_line_comes_back_byte_for_byte() {
     on_each_backend(|archive| {
@@ -46,7 +46,7 @@ fn a_02_originals_are_found_by_uuid_newest_first() {
     });
 }
 
-// P-05: back through several operations, step by step.
+// P-05: restores step by step through several operations.
 #[test]
 fn a_02_what_a_line_replaced_is_found_by_its_digest() {
     on_each_backend(|archive| {
@@ -92,7 +92,7 @@ fn a_02_an_original_is_found_under_each_operation_that_took_it_out() {
     });
 }
 
-// `archive show` takes the beginning of a digest.
+// `archive show` accepts the prefix of a digest.
 #[test]
 fn a_04_a_line_is_found_by_the_beginning_of_its_digest() {
     on_each_backend(|archive| {

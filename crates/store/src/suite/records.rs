@@ -1,4 +1,4 @@
-//! Records, and what is found in them and in lines.
+//! Records, and searches in them and in lines.
 
 use jiff::Timestamp;
 
@@ -30,7 +30,7 @@ fn bare(key: &str, text: &str) -> Record {
     Record { key, document, meta: None, expires: None }
 }
 
-/// A line says what it is; one that starts with a bracket says nothing.
+/// Interprets a line `SESSION|TEXT` as a prompt; one whose text starts with a bracket has none.
 pub(super) fn read(line: &[u8]) -> Option<Document> {
     let text = std::str::from_utf8(line).unwrap();
     let (session, text) = text.split_once('|').unwrap_or(("", text));
@@ -47,7 +47,7 @@ fn index(archive: &mut dyn Archive) {
     archive.index(&read, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
 }
 
-/// Everything, ten of it.
+/// A query for up to ten entries of any kind.
 fn query(text: &str) -> Query<'_> {
     Query { text, kind: None, speaker: None, sessions: &[], limit: 10 }
 }
@@ -122,7 +122,7 @@ fn a_02_a_dropped_record_is_gone_with_the_commit() {
         assert_eq!(archive.record(Kind::Result, a).unwrap(), None);
         assert_eq!(sorted(archive, "words"), ["other words"]);
 
-        // The last word of a deposit counts, whatever came before.
+        // The last put of a deposit counts.
         archive.put_record(&record("a", "put and dropped")).unwrap();
         archive.drop_record(Kind::Result, a).unwrap();
         archive.drop_record(Kind::Result, b).unwrap();
@@ -216,7 +216,7 @@ fn a_04_words_ideographs_and_parts_of_code_are_found() {
     });
 }
 
-// a query is text, whatever it looks like.
+// a query is plain text, even if it looks like syntax.
 #[test]
 fn a_04_a_query_is_never_syntax() {
     on_each_backend(|archive| {
@@ -236,7 +236,7 @@ fn a_04_a_query_is_never_syntax() {
     });
 }
 
-// A-04, H-05: the best first, and all words before some.
+// A-04, H-05: the best entries first, and those with all words before those with some.
 #[test]
 fn a_04_what_fits_best_comes_first() {
     on_each_backend(|archive| {
@@ -314,7 +314,7 @@ fn a_07_only_what_the_policy_names_goes() {
         archive.commit().unwrap();
         index(archive);
 
-        // A result of 31 days is old, and on the fourth an expiry of the second is past.
+        // A result of 31 days is too old, and on the fourth an expiry on the second has passed.
         let cleanup = Cleanup::at(at("2026-02-02T12:00:00Z"), None);
         let counted = archive.sweep(&cleanup, Sweep::Count).unwrap();
         assert_eq!((counted.results, counted.expired, counted.originals, counted.lines), (1, 1, 0, 0));
@@ -336,7 +336,7 @@ fn a_07_only_what_the_policy_names_goes() {
         assert_eq!(texts(archive, &query("one")), [""; 0]);
         assert_eq!(texts(archive, &query("both")), ["both"]);
 
-        // Whatever comes next is found.
+        // Later entries are found too.
         archive.put_original(&removed(b"s|another one", "u")).unwrap();
         archive.commit().unwrap();
         index(archive);

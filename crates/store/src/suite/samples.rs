@@ -1,4 +1,4 @@
-//! What the tests put into archives.
+//! Sample data of the tests.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::{Archive, Cut, FileRef, Operation, Original};
 use ctxc_transcript::text::{Digest, Tokens};
 
-/// The session files below a folder, in their order.
+/// The session files below a folder, sorted.
 pub(crate) fn sessions_below(folder: PathBuf) -> Vec<PathBuf> {
     let mut folders = vec![folder];
     let mut found = Vec::new();
@@ -26,7 +26,7 @@ pub(crate) fn sessions_below(folder: PathBuf) -> Vec<PathBuf> {
     found
 }
 
-/// An original that nothing replaced.
+/// An original without a replacement.
 pub(crate) fn removed<'a>(line: &'a [u8], uuid: &'a str) -> Original<'a> {
     Original { line, uuid: Some(uuid), replaced_by: None }
 }
@@ -35,7 +35,7 @@ pub(crate) fn replaced<'a>(line: &'a [u8], uuid: &'a str, by: &[u8]) -> Original
     Original { line, uuid: Some(uuid), replaced_by: Some(Digest::of(by)) }
 }
 
-/// An operation with something in every field.
+/// An operation with a value in every field.
 pub(crate) fn operation(id: &str, output: &[u8]) -> Operation {
     Operation {
         id: id.to_owned(),

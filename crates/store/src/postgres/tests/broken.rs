@@ -1,4 +1,4 @@
-//! A database that goes away in the middle, and one that holds what nobody stored.
+//! Lost connections, and databases with foreign data.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ fn a_01_a_read_goes_on_when_its_connection_was_lost() {
     });
 }
 
-// nothing of a deposit stays whose connection was lost, and it is not gone on with.
+// a deposit whose connection is lost leaves nothing, and cannot be continued.
 #[test]
 #[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_03_a_deposit_whose_connection_was_lost_is_an_error_and_leaves_nothing() {
@@ -44,7 +44,7 @@ fn a_03_a_deposit_whose_connection_was_lost_is_an_error_and_leaves_nothing() {
         archive.put_original(&removed(b"again", "u")).unwrap();
         archive.commit().unwrap();
         assert_eq!(n_bodies(&archive), 1);
-        // Between deposits a lost connection costs nothing.
+        // Between deposits a lost connection is replaced.
         let writer = pid(&*archive.writer);
         end(url, writer);
         archive.put_original(&removed(b"once more", "u")).unwrap();
@@ -53,7 +53,7 @@ fn a_03_a_deposit_whose_connection_was_lost_is_an_error_and_leaves_nothing() {
     });
 }
 
-// what became of a deposit whose end was not answered.
+// the outcome of a deposit whose commit was not confirmed.
 #[test]
 #[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_03_the_server_knows_what_became_of_a_deposit() {
@@ -98,7 +98,7 @@ fn a_02_what_was_changed_on_the_server_is_an_error_and_never_wrong_bytes() {
     });
 }
 
-// T-01: a transcript may hold a NUL anywhere, and the server takes none in a text.
+// T-01: a transcript may contain NUL anywhere, but the server refuses it in texts.
 #[test]
 #[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_02_texts_with_nul_come_back() {
@@ -130,7 +130,7 @@ fn a_02_texts_with_nul_come_back() {
     });
 }
 
-// the runner keeps results while its runtime runs, and the server for agents has one too.
+// the runner caches results within its runtime, and the server for agents has one too.
 #[test]
 #[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_01_an_archive_can_be_used_within_a_runtime() {

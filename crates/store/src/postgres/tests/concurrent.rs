@@ -1,4 +1,4 @@
-//! Several processes at one archive.
+//! Several processes with one archive.
 
 use std::ops::ControlFlow;
 use std::sync::Barrier;
@@ -14,7 +14,7 @@ fn record(key: &str, text: &str) -> Record {
     Record { key: Digest::of(key.as_bytes()), document, meta: None, expires: None }
 }
 
-// whoever comes first makes the tables, and the others wait.
+// the first process creates the tables, and the others wait.
 #[test]
 #[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_01_an_archive_that_many_open_at_once_is_made_once() {
@@ -31,7 +31,7 @@ fn a_01_an_archive_that_many_open_at_once_is_made_once() {
     });
 }
 
-// the same lines from everybody, in orders of their own, and records that they share.
+// all processes put the same lines, in different orders, and share records.
 #[test]
 #[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_02_several_writers_store_a_line_once_and_keep_what_is_theirs() {
@@ -94,7 +94,7 @@ fn a_04_what_several_write_and_index_at_once_is_all_found() {
     });
 }
 
-// what a deposit counts on does not go while it is open.
+// data that an open deposit refers to is not dropped.
 #[test]
 #[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_07_a_sweep_and_deposits_do_not_meet() {
@@ -110,7 +110,7 @@ fn a_07_a_sweep_and_deposits_do_not_meet() {
                         let line = archive.put_original(&removed(b"everybody's line", "u")).unwrap();
                         archive.put_operation(&operation(&format!("{n}-{round}"), b"output")).unwrap();
                         archive.commit().unwrap();
-                        // It may have gone since, but never in part.
+                        // It may have been dropped meanwhile, but only as a whole.
                         if let Some(line) = archive.line(line).unwrap() {
                             assert_eq!(line, b"everybody's line");
                         }
@@ -132,7 +132,7 @@ fn a_07_a_sweep_and_deposits_do_not_meet() {
     });
 }
 
-// H-03: counting in the archive, each takes a number of its own.
+// H-03: processes that count in the archive get different numbers.
 #[test]
 #[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_02_what_is_read_under_a_claim_is_what_is_changed() {

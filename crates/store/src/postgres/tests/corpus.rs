@@ -1,4 +1,4 @@
-//! How fast real sessions go into a server. `CTXC_CORPUS` names a folder of them.
+//! The speed of storing real sessions on a server. `CTXC_CORPUS` names a folder of them.
 
 use std::fs;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Blobs on a server with any one byte changed.
+//! Blobs on a server with one byte changed.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::postgres::session::Server;
 use crate::store::link::Link;
 use crate::suite::holdings::{Holdings, seed};
 
-/// The columns from which sessions come back, each with the key of its table.
+/// The columns from which sessions are restored, each with the key of its table.
 const BLOBS: [(&str, &str, &str); 8] = [
     ("pack", "id", "content"),
     ("pack", "id", "checksum"),
@@ -39,7 +39,7 @@ fn n_01_no_flipped_byte_on_a_server_makes_wrong_bytes() {
             for (row, len) in rows {
                 for place in 0..len {
                     let bit = 1 << ((seed + usize::try_from(place).unwrap()) % 8);
-                    // Flipped twice it is as it was.
+                    // A second flip restores the byte.
                     let flip = format!(
                         "UPDATE {schema}.{table} SET {blob} = set_byte({blob}, {place}, get_byte({blob}, {place}) # {bit})
                         WHERE {key} = {row}"
@@ -52,7 +52,7 @@ fn n_01_no_flipped_byte_on_a_server_makes_wrong_bytes() {
             }
         }
         println!("{n_flipped} bytes flipped, {n_refused} refused");
-        // A bit that says nothing may differ, such as one of the header of compressed bytes.
+        // Unused bits may differ, such as one in the header of compressed data.
         assert!(n_refused * 10 > n_flipped * 9, "{n_refused} of {n_flipped} were noticed");
         holdings.read(&open(url)).unwrap();
     });

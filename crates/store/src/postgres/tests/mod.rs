@@ -1,5 +1,5 @@
-//! What only a server can show. Each test has a schema of its own on the server that `CTXC_TEST_POSTGRES` names, and is
-//! ignored where nobody asks for it.
+//! Tests that need a server. Each has its own schema on the server that `CTXC_TEST_POSTGRES` names, and is ignored by
+//! default.
 
 mod broken;
 mod concurrent;
@@ -14,7 +14,7 @@ use crate::store::Store;
 use crate::store::link::Link;
 use crate::{Archive, ServerUrl};
 
-/// Ends the connection of this number, as a server does that goes down.
+/// Ends the connection with this number, like a server that shuts down.
 fn end(url: &ServerUrl, pid: i32) {
     on_the_side(url, &format!("SELECT pg_terminate_backend({pid}, 5000)"));
 }

@@ -1,4 +1,4 @@
-//! What is no archive, or none for this version or this user.
+//! Databases that are not archives, or not of this version or accessible to this user.
 
 use super::{on_a_server, on_the_side, open};
 use crate::{Archive, ArchiveError, ArchiveUrl, open_existing};
@@ -29,7 +29,7 @@ fn a_01_a_schema_of_another_program_is_left_alone() {
     });
 }
 
-// looking makes nothing.
+// lookups create nothing.
 #[test]
 #[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_01_an_archive_that_is_only_looked_for_is_not_made() {
@@ -66,7 +66,7 @@ fn a_01_a_server_that_lets_nobody_in_is_an_error_without_the_password() {
     });
 }
 
-// one who may read and write, and not make anything.
+// a user who may read and write, but not create anything.
 #[test]
 #[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_01_a_user_without_rights_is_told_what_is_missing() {
@@ -99,7 +99,7 @@ fn a_01_a_user_without_rights_is_told_what_is_missing() {
     });
 }
 
-// nobody answers there.
+// no server answers.
 #[test]
 fn a_01_a_server_that_does_not_answer_is_an_error_that_names_it() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,4 +1,4 @@
-//! The protection of a connection, by way of a door that speaks TLS in front of the server for tests, which may have none.
+//! The protection of connections, through a TLS proxy in front of the server for tests, which may lack TLS.
 
 use std::fs;
 use std::net::TcpListener as StdListener;
@@ -18,15 +18,15 @@ use super::super::open;
 use super::on_a_server;
 use crate::{ArchiveError, Encryption, ServerUrl};
 
-/// What the door says when it is asked for TLS.
+/// The proxy's answer to a request for TLS.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Door {
     Encrypts,
     Declines,
 }
 
-/// A door in front of the server of `url`, for as long as the process lives; its port. The certificate of its authority
-/// goes to `authority`.
+/// Starts a proxy in front of the server of `url` for the lifetime of the process, and returns its port. Writes the
+/// certificate of its authority to `authority`.
 fn door(url: &ServerUrl, door: Door, authority: &Path) -> u16 {
     let mut parameters = CertificateParams::default();
     parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -80,7 +80,7 @@ fn through(url: &ServerUrl, host: &str, port: u16, encryption: Encryption) -> Se
     ServerUrl { host: host.to_owned(), port, encryption, ..url.clone() }
 }
 
-// an encrypted connection to who proves to be the one that was named, and to nobody else.
+// an encrypted connection only to a server that proves its name.
 #[test]
 #[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_01_a_server_has_to_prove_who_it_is_unless_that_is_waived() {
@@ -107,7 +107,7 @@ fn a_01_a_server_has_to_prove_who_it_is_unless_that_is_waived() {
     });
 }
 
-// who asks for encryption never gets a connection without.
+// required encryption never falls back to none.
 #[test]
 #[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_01_a_server_without_encryption_is_refused_where_it_is_asked_for() {

@@ -1,4 +1,4 @@
-//! Everything in an archive is read once and compared with its checksums.
+//! Reads everything in an archive once and compares it with its checksums.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -13,49 +13,49 @@ use crate::store::{objects, operations, records};
 use crate::{ArchiveError, LineId, ObjectKind};
 use ctxc_transcript::text::Digest;
 
-/// How many lines are read at a time.
+/// The number of lines that are read at a time.
 const AT_A_TIME: u32 = 500;
 
-/// What of an archive is not what was stored.
+/// The damaged parts of an archive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// The problems that the database has with its file, in its words.
+    /// The problems of the file as the database reports them.
     pub structure: Vec<String>,
-    /// The lines that cannot be read, with the digests that they had.
+    /// The unreadable lines with their original digests.
     pub lines: Vec<(LineId, Digest)>,
-    /// The rows that cannot be read.
+    /// The unreadable rows.
     pub rows: Vec<DamagedRow>,
-    /// The objects that can be read, with how many of their lines cannot.
+    /// The readable objects that lack lines, with the number of these lines.
     pub incomplete: Vec<(ObjectKind, Digest, u64)>,
 }
 
-/// A row that is not what was stored, by its number.
+/// A damaged row, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DamagedRow {
-    /// Of an object.
+    /// A row of an object.
     Object(i64),
-    /// Of a record.
+    /// A row of a record.
     Record(i64),
-    /// Of an operation.
+    /// A row of an operation.
     Operation(i64),
 }
 
 impl Damage {
-    /// Whether there is none.
+    /// Whether there is no damage.
     #[must_use]
     pub const fn is_nothing(&self) -> bool {
         self.structure.is_empty() && self.lines.is_empty() && self.rows.is_empty() && self.incomplete.is_empty()
     }
 }
 
-/// Reads all of the archive in the file at `path`.
+/// Checks the archive in the file at `path`.
 ///
 /// # Errors
-/// When it cannot be opened, or is no archive of this version.
+/// When it cannot be opened, or is not an archive of this version.
 pub fn check(path: &Path) -> Result<Damage, ArchiveError> {
     let link = SqliteLink::new(path, Some(connect::open(path)?));
     let mut damage = Damage::default();
-    // What the database cannot read at all is told by the error.
+    // A failure of the database itself counts as a problem of the structure.
     if let Err(error) = each_part(&link, &mut damage) {
         damage.structure.push(with_source(&error));
     }
@@ -99,7 +99,7 @@ fn each_part(link: &SqliteLink, damage: &mut Damage) -> Result<(), ArchiveError>
     Ok(())
 }
 
-/// Reads all lines; `known` gets those that have a row.
+/// Checks all lines, and adds those that have a row to `known`.
 fn check_lines(db: &dyn Link, damage: &mut Damage, known: &mut HashSet<LineId>) -> Result<(), ArchiveError> {
     let sql = "SELECT id, digest, codec, content, bytes FROM body WHERE id > $1 ORDER BY id LIMIT $2";
     let mut lines = Lines::default();
@@ -118,7 +118,7 @@ fn check_lines(db: &dyn Link, damage: &mut Damage, known: &mut HashSet<LineId>) 
     }
 }
 
-/// The numbers of the rows of a table.
+/// The sequence numbers of the rows of a table.
 fn numbers(db: &dyn Link, table: &str) -> Result<Vec<i64>, ArchiveError> {
     db.all(&format!("SELECT seq FROM {table} ORDER BY seq"), &[], Row::get)
 }

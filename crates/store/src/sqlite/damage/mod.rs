@@ -1,4 +1,4 @@
-//! Damage of an archive in a file: found, and mended with what others still have (L-14).
+//! Detection of damage in an archive file, and its repair from other sources (L-14).
 
 mod check;
 mod rebuild;

@@ -1,4 +1,4 @@
-//! A new file with the rows that the old one still gives, for a database whose structure is damaged.
+//! Rebuilds a database with a damaged structure from its readable rows.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,19 +12,19 @@ use crate::ArchiveError;
 use crate::sqlite::fault::Fault;
 use crate::sqlite::{connect, place};
 
-/// The tables that hold what cannot be made anew. The index of a search is made by the next one.
+/// The tables whose content cannot be derived. The search index is rebuilt by the next search.
 const TABLES: [&str; 7] = ["body", "original", "operation", "record", "pack", "object", "line_counter"];
 
-/// Puts a new archive in the place of that at `path`, with all rows that can still be read, under their numbers. The old file
-/// stays, under the name that is returned.
+/// Replaces the archive at `path` by a new one with all readable rows, under the same numbers. Returns the path to which the
+/// old file was moved.
 ///
 /// # Errors
-/// When the new file cannot be written; the old one is in its place then.
+/// When the new file cannot be written, which leaves the old one in place, or one of both files cannot be renamed.
 pub fn rebuild(path: &Path) -> Result<PathBuf, ArchiveError> {
     let new = place::NewFile::create(path)?;
     let to = connect::open(&new.path())?;
     let from = connect::connect(path)?;
-    // Other writers wait; a file that is too damaged for that has none.
+    // Locks out other writers; a file that is too damaged for that cannot have any.
     if let Err(error @ ArchiveError::Locked { .. }) = from.execute_batch("BEGIN IMMEDIATE").fault(path) {
         return Err(error);
     }
@@ -47,8 +47,8 @@ pub fn rebuild(path: &Path) -> Result<PathBuf, ArchiveError> {
     Ok(aside)
 }
 
-/// Writes the statements that make the tables again, where damage to one of them keeps the database at `path` from being
-/// opened; whether that was so.
+/// Restores the CREATE statements of the tables if damage to one of them prevents opening the database at `path`. Returns
+/// whether it restored any.
 ///
 /// # Errors
 /// When the file cannot be written.
@@ -59,7 +59,7 @@ pub fn restore_statements(path: &Path) -> Result<bool, ArchiveError> {
     let (_, sound) = connect::open_in_memory()?;
     let damaged = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).fault(path)?;
     let restore = || {
-        // Statements that cannot be read are passed over.
+        // `writable_schema` ignores unreadable statements.
         damaged.execute_batch("PRAGMA writable_schema = ON; BEGIN IMMEDIATE")?;
         let mut statements = sound.prepare("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
         let mut rows = statements.query([])?;
@@ -75,7 +75,7 @@ pub fn restore_statements(path: &Path) -> Result<bool, ArchiveError> {
     restore().fault(path)
 }
 
-/// A name beside `path` that nobody has; `None` where a thousand are taken.
+/// An unused name derived from `path`; `None` if a thousand are taken.
 fn free_name(path: &Path) -> Option<PathBuf> {
     let name = |n: u32| {
         let mut name = OsString::from(path);
@@ -85,7 +85,7 @@ fn free_name(path: &Path) -> Option<PathBuf> {
     (0..1000).map(name).find(|name| !name.exists())
 }
 
-/// Copies the rows of a table from both its ends, and what can be read between.
+/// Copies the readable rows of a table: from both ends, then between them.
 fn copy_table(from: &Connection, to: &Connection, table: &str) -> rusqlite::Result<()> {
     let columns: Vec<String> = {
         let mut statement = to.prepare(&format!("PRAGMA table_info({table})"))?;
@@ -104,7 +104,7 @@ fn copy_table(from: &Connection, to: &Connection, table: &str) -> rusqlite::Resu
                 Ok(Some(row)) => {
                     let values: Result<Vec<Value>, _> = (1..=columns.len()).map(|at| row.get(at)).collect();
                     last = row.get(0).unwrap_or(last);
-                    // A row that does not fit its table is damaged itself.
+                    // A row that violates a constraint is damaged itself.
                     let _ = values.map(|values| put.execute(params_from_iter(values)));
                 }
                 Ok(None) => return (last, true),
@@ -117,7 +117,7 @@ fn copy_table(from: &Connection, to: &Connection, table: &str) -> rusqlite::Resu
         return Ok(());
     }
     let (end, _) = take("< ? ORDER BY rowid DESC", i64::MAX);
-    // Steps over the page that cannot be read.
+    // Skips the unreadable page.
     let mut step = 1;
     first = first.max(0);
     while first < end {
@@ -131,7 +131,7 @@ fn copy_table(from: &Connection, to: &Connection, table: &str) -> rusqlite::Resu
     Ok(())
 }
 
-/// A number that was given is never given again.
+/// Copies the counters, since numbers are never reused.
 fn copy_numbers(from: &Connection, to: &Connection) -> rusqlite::Result<()> {
     let known: Vec<(String, i64)> = from
         .prepare("SELECT name, seq FROM sqlite_sequence")

@@ -1,4 +1,4 @@
-//! Lines that are put back under their numbers, and rows that are dropped because nobody can read them.
+//! Restores lost lines under their numbers, and drops unreadable rows.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,18 +16,18 @@ use crate::store::value::{Row, values};
 use crate::{ArchiveError, LineId};
 use ctxc_transcript::text::Digest;
 
-/// The repair of an archive, in one transaction. Dropped before its end it changes nothing.
+/// The repair of an archive, in one transaction, which is rolled back if this is dropped early.
 pub struct Repair {
     link: SqliteLink,
-    /// The lines that are still lost, by their digests.
+    /// The lines that are still lost, by digest.
     lost: HashMap<Digest, Vec<LineId>>,
     open: OpenPack,
     n_refilled: u64,
 }
 
 impl Repair {
-    /// Begins to repair the archive in the file at `path`, of which [`check`](super::check()) found `damage`. Lines that another pack
-    /// still has are back by then.
+    /// Begins to repair the `damage` that [`check`](super::check()) found in the archive at `path`. Restores lost lines that a
+    /// pack still contains.
     ///
     /// # Errors
     /// When the archive cannot be written.
@@ -58,13 +58,13 @@ impl Repair {
         Ok(repair)
     }
 
-    /// Whether a line is still lost.
+    /// Whether lines are still lost.
     #[must_use]
     pub fn lacks_lines(&self) -> bool {
         !self.lost.is_empty()
     }
 
-    /// Takes `line`, its end included, where it is lost.
+    /// Restores `line`, given with its terminator, if it is lost.
     ///
     /// # Errors
     /// When the archive cannot be written.
@@ -79,10 +79,10 @@ impl Repair {
         Ok(())
     }
 
-    /// Makes the repair durable; how many lines are there again.
+    /// Commits the repair and returns the number of restored lines.
     ///
     /// # Errors
-    /// When the archive cannot be written; nothing is repaired then.
+    /// When the archive cannot be written; it then stays unchanged.
     pub fn finish(mut self) -> Result<u64, ArchiveError> {
         self.close_pack()?;
         self.link.commit()?;
@@ -108,7 +108,7 @@ impl Repair {
             DamagedRow::Object(seq) => db.execute("DELETE FROM object WHERE seq = $1", &values![seq])?,
             DamagedRow::Record(seq) => db.execute("DELETE FROM record WHERE seq = $1", &values![seq])?,
             DamagedRow::Operation(seq) => {
-                // The names of what it cut are compressed, all else of it is not.
+                // Only the cuts are compressed, so the rest may still be readable without them.
                 db.execute("UPDATE operation SET cuts = NULL WHERE seq = $1", &values![seq])?;
                 let sql = format!("SELECT {} FROM operation WHERE seq = $1", operations::COLUMNS);
                 if db.one(&sql, &values![seq], operations::operation).is_ok() {

@@ -1,4 +1,4 @@
-//! What real sessions take in an archive. `CTXC_CORPUS` names a folder of them.
+//! The size of real sessions in an archive. `CTXC_CORPUS` names a folder of them.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -21,7 +21,7 @@ fn state(key: &str, lines: Vec<LineId>) -> Object {
     Object { kind: ObjectKind::State, key, group, head: vec![7; 40], lines, content: key.as_bytes().repeat(4) }
 }
 
-/// The bytes of the pages that hold something. An empty archive has some too, which tell nothing of one session.
+/// The bytes of the pages in use. An empty archive has some too, which do not count for a session.
 fn used(path: &Path) -> u64 {
     let connection = rusqlite::Connection::open(path).unwrap();
     let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap().cast_unsigned();
@@ -78,7 +78,7 @@ fn n_01_fifty_deposits_of_a_session_take_a_sixth_of_its_bytes() {
     let mut sizes = Vec::new();
     for (n, path) in sessions_below(std::env::var("CTXC_CORPUS").unwrap().into()).iter().enumerate() {
         let bytes = fs::read(path).unwrap();
-        // A smaller one says more about an archive that is empty.
+        // The size of a smaller one would mostly be that of an empty archive.
         if bytes.len() < 1_000_000 {
             continue;
         }

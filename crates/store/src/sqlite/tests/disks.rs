@@ -1,4 +1,4 @@
-//! Disks that are full or read-only.
+//! Full and read-only disks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::sqlite::open;
 use crate::suite::samples::removed;
 use crate::{Archive, ArchiveError};
 
-/// A file system of `options` that is there as long as the value is; `None` where this user may not mount one.
+/// A file system with `options`, mounted for the lifetime of the value; `None` if this user may not mount one.
 struct Mount(tempfile::TempDir);
 
 impl Mount {
@@ -58,7 +58,7 @@ fn a_03_a_full_disk_is_said_and_loses_nothing_committed() {
     let mut state = 1_u32;
     let mut fill = || -> Result<(), ArchiveError> {
         for _ in 0..100 {
-            // Numbers that no compressor shrinks.
+            // Incompressible data.
             for byte in &mut line {
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 *byte = (state >> 24) as u8;
@@ -85,7 +85,7 @@ fn a_03_a_disk_without_room_for_an_archive_is_said() {
     assert_eq!(fs::read_dir(mount.0.path()).unwrap().count(), 0, "nothing is left behind");
 }
 
-// Finding 55: all that was stored is read, from a log that was left behind too.
+// Finding 55: all stored data is read, also from a leftover log.
 #[test]
 fn l_14_an_archive_is_read_where_nothing_can_be_written() {
     let Some(mount) = Mount::tmpfs("2m") else { return };
@@ -96,7 +96,7 @@ fn l_14_an_archive_is_read_where_nothing_can_be_written() {
     drop(archive);
     assert!(open(&path).unwrap().line(first).unwrap().is_some(), "a log of no length");
 
-    // A process that was killed leaves its log, and no memory that is shared.
+    // A killed process leaves its log, but no shared memory.
     let mut archive = open(&path).unwrap();
     let second = archive.put_original(&removed(b"in the log", "u")).unwrap();
     archive.commit().unwrap();

@@ -1,4 +1,4 @@
-//! The file of an archive, and what is in it.
+//! The file of an archive and its content.
 
 use std::fs;
 use std::path::Path;
@@ -62,7 +62,7 @@ fn which_operations(wanted: Operations<'_>) -> String {
     operations::which(Dialect::Sqlite, wanted).0
 }
 
-/// How the database goes about `sql`.
+/// The query plan of `sql`.
 fn plan(link: &dyn Link, sql: &str) -> Vec<String> {
     let sql = format!("EXPLAIN QUERY PLAN {sql}");
     let values: Vec<Value> = (1..=9).filter(|n| sql.contains(&format!("${n}"))).map(|_| Value::Null).collect();
@@ -131,7 +131,7 @@ fn a_02_making_an_archive_leaves_no_other_file() {
     assert_eq!(names, ["a.sqlite"]);
 }
 
-// L-12: which lines are there is known without a look-up, also of what others stored meanwhile.
+// L-12: the presence of lines is known without lookups, also of those that others have stored meanwhile.
 #[test]
 fn l_12_lines_that_another_process_stored_meanwhile_are_known() {
     let folder = folder();
@@ -144,7 +144,7 @@ fn l_12_lines_that_another_process_stored_meanwhile_are_known() {
     other.commit().unwrap();
     assert_eq!(put(&mut one, b"second\n"), second);
     assert_eq!(put(&mut one, b"first\n"), first);
-    // What is rolled back leaves its ids to others.
+    // The ids of a rolled back deposit are available again.
     let lost = put(&mut one, b"lost\n");
     one.rollback().unwrap();
     assert_eq!(put(&mut other, b"third\n"), lost);

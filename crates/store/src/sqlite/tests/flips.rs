@@ -1,4 +1,4 @@
-//! A small archive with any one byte changed.
+//! A small archive with one byte changed.
 
 use std::fs;
 use std::path::Path;
@@ -9,12 +9,12 @@ use super::place::folder;
 use crate::sqlite::open;
 use crate::suite::holdings::{Holdings, seed};
 
-/// So many bytes an archive may have for all of them to be flipped (issue of the version store).
+/// The maximum size of the archive, in bytes, so that all of them can be flipped.
 const LARGEST: usize = 200_000;
 
 /// Flips one bit of every byte of an archive from the byte `first` on, `step` bytes apart.
 fn flip(first: usize, step: usize, seed: usize) {
-    // Each flip writes a file, which takes longer than all else where that is a disk.
+    // Each flip writes a file, which takes most of the time on a disk.
     let memory = Path::new("/dev/shm");
     let folder = if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { folder() };
     let path = folder.path().join("a.sqlite");
@@ -37,7 +37,7 @@ fn flip(first: usize, step: usize, seed: usize) {
                     let read = open(&path).and_then(|archive| holdings.read(&archive));
                     n_refused.fetch_add(usize::from(read.is_err()), Ordering::Relaxed);
                     for log in ["wal", "shm"] {
-                        // Most archives leave none.
+                        // Most archives have no such file.
                         let _ = fs::remove_file(path.with_extension(log));
                     }
                 }

@@ -1,4 +1,4 @@
-//! What only a database has: files, modes, versions, other processes.
+//! Tests of database files: modes, versions, other processes.
 
 mod corpus;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Who may read an archive.
+//! Access rights of archives.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! Where the tests put their archives.
+//! The place of the tests' archives.
 
 use std::path::Path;
 

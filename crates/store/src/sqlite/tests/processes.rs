@@ -17,7 +17,7 @@ use ctxc_transcript::text::Digest;
 #[test]
 fn a_02_two_writers_wait_for_each_other() {
     let folder = folder();
-    // Both may also be the one that makes the archive.
+    // Either of them may create the archive.
     let path = folder.path().join("a.sqlite");
     std::thread::scope(|scope| {
         for writer in 0..4 {
@@ -40,7 +40,7 @@ fn a_02_two_writers_wait_for_each_other() {
     assert_eq!(counts, [50, 80, 40]);
 }
 
-// H-03: counting in the archive, each takes a number of its own.
+// H-03: processes that count in the archive get different numbers.
 #[test]
 fn a_02_what_is_read_under_a_claim_is_what_is_changed() {
     let folder = folder();
@@ -79,7 +79,7 @@ fn a_02_a_reader_is_never_held_up_by_a_writer() {
     assert!(reader.line(line).unwrap().is_some());
 }
 
-/// Not a test of its own: the other process of the next one. Its input is the path of the archive.
+/// The other process of the next test, not a test by itself. Its input is the path of the archive.
 #[test]
 #[ignore = "started by a_03_a_killed_process_leaves_whole_deposits_alone"]
 fn other_process() {

@@ -1,4 +1,4 @@
-//! What is no archive of this version, or a damaged one.
+//! Files that are not archives of this version, or damaged ones.
 
 use std::fs;
 
@@ -85,7 +85,7 @@ fn a_02_a_damaged_archive_is_an_error_and_never_wrong_bytes() {
         };
         assert!(matches!(error, ArchiveError::Damaged { .. }), "{what}: {error:?}");
     }
-    // The pages behind the first, which SQLite finds only when it comes to them.
+    // Damage after the first page, which SQLite notices only when it reads there.
     let mut bytes = fs::read(&path).unwrap();
     bytes[4096..].fill(0x5a);
     fs::write(&path, bytes).unwrap();
