@@ -92,7 +92,7 @@ pub enum ArchiveError {
     Unreachable {
         /// The URL without its password.
         place: String,
-        /// What the network says.
+        /// The cause that the network reports.
         source: Box<dyn Error + Send + Sync>,
     },
     /// A server that refuses this user, password or database.
@@ -102,7 +102,7 @@ pub enum ArchiveError {
     Refused {
         /// The URL without its password.
         place: String,
-        /// What the server says.
+        /// The server's message.
         detail: String,
     },
     /// A connection that is not protected as it has to be.
@@ -166,7 +166,7 @@ pub enum ArchiveError {
     Lost {
         /// The URL without its password.
         place: String,
-        /// What the network says.
+        /// The cause that the network reports.
         source: Box<dyn Error + Send + Sync>,
     },
     /// Any other failure of a server.
@@ -174,7 +174,7 @@ pub enum ArchiveError {
     Server {
         /// The URL without its password.
         place: String,
-        /// What the server says.
+        /// The server's message.
         detail: String,
     },
     /// Vectors with another dimension than those of the same model in the archive.

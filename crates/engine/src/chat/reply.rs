@@ -46,7 +46,7 @@ mod tests {
         for content in malformed {
             assert_eq!(text_of(content), None, "{content}");
         }
-        // What is escaped comes out as it was meant; a blank one is for the caller to judge.
+        // Escapes are decoded; the caller judges blank texts.
         assert_eq!(text_of(r#"{"text": "a\n\u00e9 \"{\""}"#).as_deref(), Some("a\né \"{\""));
         assert_eq!(text_of(r#"{"text": ""}"#).as_deref(), Some(""));
         assert_eq!(text_of(&"{".repeat(100_000)), None);

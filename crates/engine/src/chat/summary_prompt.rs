@@ -82,7 +82,7 @@ mod tests {
             .to_vec()
     }
 
-    /// What is asked with this prompt of the user, or with the default.
+    /// The messages with this prompt of the user, or with the default.
     fn prompt(existing: &str, persona: &str, prompt: Option<&str>) -> Prompt {
         let (existing, messages) = (existing.into(), messages().into());
         let limit = Tokens(100);

@@ -196,7 +196,7 @@ mod tests {
             ("The invoice exporter takes 45 ms.", "The invoice exporter holds 3000 rows at most."),
             ("Never push to main.", "Always run the tests."),
             ("Use tabs.", "Write the docs."),
-            // What both are labelled as, they are not about.
+            // A common label is not a part of the subject.
             ("USER PREFERENCE: My contact code is HZE-8711.", "USER PREFERENCE: I want code in Python."),
             // Nothing takes the place of the address.
             ("The naming in `a_b` is uneven, the dashboard: https://d.example.org/3", "The naming in `c_d` is uneven."),

@@ -127,7 +127,7 @@ mod tests {
         limit.turned_away(start, start, 7, Some(seconds(30)));
         limit.turned_away(start, start, 6, Some(seconds(20)));
         assert_eq!(limit.start(start + seconds(29), 0), Err(Wait::Until(start + seconds(30))));
-        // Half as many come back, and each reply lets one more in, up to where it was too many.
+        // Half as many calls are allowed, and each reply allows one more, up to the number that was refused.
         let later = start + seconds(30);
         assert_eq!((limit.start(later, 3), limit.start(later, 4)), (Ok(()), Err(Wait::ForAnother)));
         limit.replied();

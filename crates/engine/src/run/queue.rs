@@ -54,7 +54,7 @@ mod tests {
 
     use super::*;
 
-    // a failed task goes to the back of the queue.
+    // a failed task moves to the end of the queue.
     #[test]
     fn r_02_what_is_put_back_comes_behind_what_is_ready() {
         let start = super::super::clock::now();

@@ -312,7 +312,7 @@ mod tests {
         FindQuery { text, project: None, speaker: None, tool: None, since: None, limit: 50 }
     }
 
-    // W-06: of a word that thousands of texts have, what a person said of old is not lost among what tools printed since.
+    // W-06: for a word in thousands of texts, an old message is found among newer tool results.
     #[test]
     fn w_06_what_people_said_is_found_among_any_number_of_results() {
         let mut fixture = Fixture::new();

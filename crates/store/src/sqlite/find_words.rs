@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(found("ord49", Part::Beginning), [""; 0]);
         assert_eq!(found("word4", Part::Beginning), ["word4", "word40", "word41"]);
         assert_eq!(found("common", Part::Beginning), ["common"]);
-        // What was taken and not written is not listed.
+        // Collected words that were not written are not listed.
         words.add("unwritten");
         words.clear();
         words.add("common written");
