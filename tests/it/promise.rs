@@ -135,7 +135,9 @@ pub(crate) fn real_transcripts() -> Option<(Vec<PathBuf>, Vec<PathBuf>)> {
         let (file, kind) = (columns.next().unwrap(), columns.next().unwrap());
         // The manifest counts the files of Qwen among the kin of Claude Code; Muse stands among other formats.
         let is_foreign = matches!(kind, "codex" | "pi") || file.contains("qwencode") || file.contains("musecode");
-        if file.contains(&only) {
+        // An empty file is refused (W-17).
+        let is_empty = fs::metadata(corpus.join(file)).is_ok_and(|metadata| metadata.len() == 0);
+        if file.contains(&only) && !is_empty {
             if is_foreign { &mut foreign } else { &mut ours }.push(corpus.join(file));
         }
     }
