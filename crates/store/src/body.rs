@@ -3,7 +3,6 @@
 use super::ArchiveError;
 use ctxc_transcript::Fingerprinter;
 use ctxc_transcript::text::Digest;
-use zstd::zstd_safe::CParameter::{self, HashLog, MinMatch, WindowLog};
 
 /// The codec of an uncompressed line.
 pub(super) const PLAIN: i64 = 0;
@@ -12,23 +11,12 @@ pub(super) const ZSTD: i64 = 1;
 /// The codec of a line in a pack; the row contains the pack's number.
 pub(super) const PACKED: i64 = 2;
 
-/// The effort for packs of deposits, which wait for them: zstd's level 1 with the window of a whole pack, matches of at least
-/// seven bytes, and a hash table that fits the L1 cache. Packs take 80 % of the time of level 3, and 3 to 5 % more space;
-/// plain level 1 takes a sixth more.
-pub(super) const FAST: Effort = Effort { level: 1, tuned: &[WindowLog(21), HashLog(15), MinMatch(7)] };
+/// zstd's level for lines and packs of deposits, which wait for them. Level 1, tuned or not, takes 20 % less time, but a corpus
+/// then takes more than the sixth of its bytes that N-01 allows.
+pub(super) const USUAL: i32 = 3;
 
-/// The effort for single items: zstd's default level.
-pub(super) const USUAL: Effort = Effort { level: 3, tuned: &[] };
-
-/// The effort for merged packs, a few at a time in the background: they take 8 % less space than at level 3.
-pub(super) const THOROUGH: Effort = Effort { level: 7, tuned: &[] };
-
-/// The effort of compression.
-#[derive(Clone, Copy)]
-pub(super) struct Effort {
-    level: i32,
-    tuned: &'static [CParameter],
-}
+/// zstd's level for merged packs, a few at a time in the background: they take 8 % less space than at level 3.
+pub(super) const THOROUGH: i32 = 7;
 
 /// The length of a checksum in bytes.
 const CHECKSUM: usize = 8;
@@ -47,14 +35,14 @@ pub(super) fn checksum(bytes: &[u8]) -> Vec<u8> {
 
 /// Compresses lines with one compressor, created for the first line, and one buffer, which grow to the longest line.
 pub(super) struct Packer {
-    effort: Effort,
+    level: i32,
     compressor: Option<zstd::bulk::Compressor<'static>>,
     buffer: Vec<u8>,
 }
 
 impl Packer {
-    pub(super) const fn new(effort: Effort) -> Self {
-        Self { effort, compressor: None, buffer: Vec::new() }
+    pub(super) const fn new(level: i32) -> Self {
+        Self { level, compressor: None, buffer: Vec::new() }
     }
 
     /// The codec and the stored bytes of `line`.
@@ -64,12 +52,9 @@ impl Packer {
     }
 
     fn compress(&mut self, line: &[u8]) -> std::io::Result<usize> {
-        let compressor = if let Some(compressor) = self.compressor.take() {
-            compressor
-        } else {
-            let mut compressor = zstd::bulk::Compressor::new(self.effort.level)?;
-            self.effort.tuned.iter().try_for_each(|parameter| compressor.set_parameter(*parameter))?;
-            compressor
+        let compressor = match self.compressor.take() {
+            Some(compressor) => compressor,
+            None => zstd::bulk::Compressor::new(self.level)?,
         };
         self.buffer.clear();
         self.buffer.reserve(zstd::zstd_safe::compress_bound(line.len()));

@@ -260,7 +260,7 @@ fn prepare(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(true)
 }
 
-/// The tables, without the internal ones of SQLite and of the full-text index.
+/// The tables, without the internal ones of `SQLite` and of the full-text index.
 fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut tables = connection.prepare(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'words_*' AND name NOT GLOB 'sqlite_*'",

@@ -9,7 +9,7 @@ use super::link::{Hold, Insert, Link};
 use super::read_back::{PackRow, WrittenPacks};
 use super::transaction::alone;
 use super::value::{Row, Value, values};
-use crate::body::{FAST, PACKED, Packer, THOROUGH};
+use crate::body::{PACKED, Packer, THOROUGH, USUAL};
 use crate::pack::{FULL, OpenPack, place, to_merge};
 use crate::{ArchiveError, LineId};
 use ctxc_transcript::text::Digest;
@@ -133,7 +133,7 @@ impl Packing {
     /// In a file the newest pack is gone on with while it is small, so that many small deposits leave as few packs as a
     /// large one.
     pub(crate) fn begin(db: &dyn Link) -> Result<Self, ArchiveError> {
-        let packer = Packer::new(FAST);
+        let packer = Packer::new(USUAL);
         if let Some((id, open)) = db.dialect().pick(true, false).then(|| newest_small(db)).transpose()?.flatten() {
             return Ok(Self { id, open, packer, written: WrittenPacks::default() });
         }
