@@ -18,7 +18,6 @@ use crate::report::size::count;
 use crate::session::archives::{self, is_among_projects};
 use crate::terminal::progress::Progress;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply;
 use ctxc_core::apply::{Draft, Lines, Made, RewriteSource, SourceState, recorded_context, title_of};
 use ctxc_core::version;
 use ctxc_core::version::{Address, Edit, Edits, History, Known};
@@ -377,7 +376,7 @@ impl Reading {
         if new.is_empty() {
             return Ok(());
         }
-        for operation in History::read(archive, &new).map_err(apply::ApplyError::from)?.operations() {
+        for operation in History::read(archive, &new).map_err(ctxc_core::apply::ApplyError::from)?.operations() {
             self.past.history = self.past.history.with(operation.clone());
         }
         let draft = self.draft(Vec::new(), Some(archive), ui)?;
