@@ -849,7 +849,7 @@ fn play_all(first: u64, n: u64, clients: Clients) {
 }
 
 /// The most sequences with compactions in the client.
-const N_IN_CLIENT: u64 = 1000;
+const N_IN_CLIENT: u64 = 400;
 
 /// How many sequences are played when nobody says; `.ci/run` plays the 2,000 of N-07.
 const N_SEQUENCES: u64 = 200;
