@@ -1,11 +1,11 @@
-//! Reading any text as a command or as what tests print, for property tests and fuzz targets.
+//! Entry points for property tests and fuzz targets that read arbitrary bytes as a command or as the output of tests.
 
 use super::{
     Runner, Script, TestReport, TestRun, effects, folders, only_looks, shows_its_end, tells_its_end, without_cd,
     without_tail,
 };
 
-/// Whether `bytes`, as far as they are text, can be read as a shell command, with a part of them left where parts go.
+/// Whether `bytes`, decoded lossily, are read as a command without a panic, and trimming them yields a part of them.
 #[must_use]
 pub fn reads_any_shell(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
@@ -17,8 +17,7 @@ pub fn reads_any_shell(bytes: &[u8]) -> bool {
     text.contains(without_cd(&text).1) && text.contains(without_tail(&text))
 }
 
-/// Whether `bytes`, as far as they are text, can be read as the output of each runner, and no test that failed is among
-/// those of a run in which all passed.
+/// Whether `bytes`, decoded lossily, are read as the output of each runner, and no report has both failures and `all_passed`.
 #[must_use]
 pub fn reads_any_test_report(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);

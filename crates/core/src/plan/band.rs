@@ -1,4 +1,4 @@
-//! Bands: which turns are compressed, by their place in the conversation, and how far.
+//! Bands: ranges of turns, by their position in the conversation, and the level to which each is compressed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 pub struct Band {
     /// The first position of the band.
     pub start: u8,
-    /// The position at which it has ended.
+    /// The first position after the band.
     pub end: u8,
-    /// How far its messages are compressed.
+    /// The level to which its messages are compressed.
     pub level: Level,
 }
 
@@ -44,7 +44,7 @@ impl From<Bands> for String {
 }
 
 impl TryFrom<String> for Bands {
-    /// A sentence for a person.
+    /// A message for a person.
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -52,22 +52,22 @@ impl TryFrom<String> for Bands {
     }
 }
 
-/// Why a text is no list of bands.
+/// The reason why a text is not a list of bands.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BandError {
     /// A piece that is not of the form START-END:LEVEL.
     #[error("parse the band {0:?}: expected START-END:LEVEL, such as 0-30:heavy")]
     Form(String),
-    /// Nothing between two commas.
+    /// An empty piece between two commas.
     #[error("parse the bands {0:?}: a band is empty")]
     Empty(String),
-    /// A start or an end that is no whole percent.
+    /// A start or an end that is not a whole percent.
     #[error("parse the band {0:?}: start and end must be whole percents from 0 to 100")]
     Range(String),
     /// A start that is not below its end.
     #[error("parse the band {0:?}: the start must be below the end")]
     Reversed(String),
-    /// A level that there is not.
+    /// An unknown level.
     #[error("parse the band {0:?}: the level must be compress, heavy, heavy-compress, or 1% to 99%")]
     Level(String),
     /// Two bands that share positions.
@@ -76,19 +76,19 @@ pub enum BandError {
 }
 
 impl Bands {
-    /// The bands in the order of their positions.
+    /// The bands, sorted by position.
     pub fn iter(&self) -> impl Iterator<Item = &Band> {
         self.0.iter()
     }
 
-    /// Whether there is no band at all.
+    /// Whether there are no bands.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The band that turn `turn_idx` of `n_turns` stands in. A turn stands at `turn_idx / n_turns`, as a percentage,
-    /// and in a band from its start up to, not including, its end (B-02). Decided in integers.
+    /// The band of turn `turn_idx` of `n_turns`. The position of a turn is `turn_idx / n_turns` in percent; a band includes its
+    /// start and excludes its end (B-02). Computed in integers.
     #[must_use]
     pub fn of_turn(&self, turn_idx: usize, n_turns: usize) -> Option<&Band> {
         let position = turn_idx as u128 * 100;

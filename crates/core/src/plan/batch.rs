@@ -1,4 +1,4 @@
-//! Batches: what a summary of old messages says, and of which messages it is (F-05, F-06).
+//! Batches: summaries of old messages, with the time span and number of the messages that each covers (F-05, F-06).
 
 use jiff::Timestamp;
 
@@ -21,11 +21,11 @@ pub struct Batch {
     pub ledger: Ledger,
 }
 
-/// Written for an unknown time.
+/// The text in a header for an unknown time.
 const UNKNOWN: &str = "-";
 
 impl Batch {
-    /// The batch that takes the place of `batches`, which stand in their order, with `text` as its summary.
+    /// The batch that replaces `batches`, given in order, with `text` as its summary.
     #[must_use]
     pub fn over<'a>(batches: impl IntoIterator<Item = &'a Self>, text: String) -> Self {
         let mut over = Self { text, ..Self::default() };
@@ -39,14 +39,14 @@ impl Batch {
         over
     }
 
-    /// The first line as it is stored: `[depth:N|start:ISO|end:ISO|count:M]`, with `-` for a time that is not known.
+    /// The first line of the stored form: `[depth:N|start:ISO|end:ISO|count:M]`, with `-` for an unknown time.
     #[must_use]
     pub fn header(&self) -> String {
         let Self { depth, n_messages, .. } = self;
         format!("[depth:{depth}|start:{}|end:{}|count:{n_messages}]", time(self.start), time(self.end))
     }
 
-    /// The depth and the times to the minute, for a view that has no room for more: `[depth:N|START/END]`.
+    /// The depth and the times to the minute, for a view without room for the full header: `[depth:N|START/END]`.
     #[must_use]
     pub fn mark(&self) -> String {
         let minute = |time: Timestamp| time.strftime("%Y-%m-%dT%H:%MZ").to_string();
@@ -59,14 +59,13 @@ impl Batch {
         format!("[depth:{}|{times}]", self.depth)
     }
 
-    /// The batch as it is stored, its ledger aside: the header, a newline, the text.
+    /// The stored form, without the ledger: the header, a newline, the text.
     #[must_use]
     pub fn stored(&self) -> String {
         format!("{}\n{}", self.header(), self.text)
     }
 
-    /// Reads what [`Batch::stored`] wrote. Where the header is missing or broken, all of it is the text of a batch of
-    /// depth 0.
+    /// Parses the output of [`Batch::stored`]. Without a valid header, all of it is the text of a batch of depth 0.
     #[must_use]
     pub fn read(stored: &str, ledger: Ledger) -> Self {
         let (header, text) = stored.split_once('\n').unwrap_or((stored, ""));
@@ -74,7 +73,7 @@ impl Batch {
         Self { text: text.to_owned(), ledger, ..head }
     }
 
-    /// What a header tells of a batch.
+    /// The fields of a batch that a header holds; `None` if it is malformed.
     fn of_header(header: &str) -> Option<Self> {
         let inside = header.trim_end_matches('\r').strip_prefix("[depth:")?.strip_suffix(']')?;
         let (depth, rest) = inside.split_once("|start:")?;
@@ -90,7 +89,7 @@ impl Batch {
     }
 }
 
-/// The time that `written` stands for; `None` where it says that it is not known.
+/// The time in a header; `None` if it is unknown.
 fn read_time(written: &str) -> Result<Option<Timestamp>, jiff::Error> {
     if written == UNKNOWN { Ok(None) } else { written.parse().map(Some) }
 }

@@ -1,39 +1,39 @@
-//! Tool calls as far as decisions need them: digests and numbers, no text.
+//! Tool calls reduced to the digests and numbers that decisions need; they hold no text.
 
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{IdHash, LineNo};
 
-/// Where a content block stands.
+/// The position of a content block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// The line.
     pub line: LineNo,
-    /// Its place among the blocks of the scan of that line.
+    /// The index of the block among those of that line.
     pub block: u32,
 }
 
-/// A live tool call and its result.
+/// An active tool call and its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Where the call stands.
+    /// The position of the call.
     pub call: Place,
-    /// Where its result stands; `None` where there is none.
+    /// The position of its result, if it has one.
     pub result: Option<Place>,
-    /// The assistant message that it is part of, counted from 0.
+    /// The index of its assistant message, from 0.
     pub step: u32,
-    /// The turn that it is part of, counted from 0; `None` before the first.
+    /// The index of its turn, from 0; `None` before the first.
     pub turn: Option<u32>,
-    /// A digest of the tool and its parameters: equal calls have equal ones.
+    /// A digest of the tool and its parameters, equal for equal calls.
     pub params: u64,
     /// A digest of the result.
     pub output: u64,
-    /// What the call is about.
+    /// The file, list or address that the call is about.
     pub subject: Subject,
-    /// Whether calling once more gives the same, but for what has changed since.
+    /// The effect of calling again with the same parameters.
     pub repeat: Repeat,
     /// The outcome.
     pub answer: Answer,
-    /// Whether it may be cut.
+    /// The permission to cut it.
     pub access: Access,
     /// The size of the result.
     pub tokens: Tokens,
@@ -42,21 +42,21 @@ pub struct Call {
 /// The subject of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Subject {
-    /// A file that is read, by a digest of its path, and which lines of it; `None` where it is not read by lines.
+    /// A read of a file, by a digest of its path, and the lines read; `None` if it is not read by lines.
     Read(IdHash, Option<Lines>),
-    /// A file that is written or edited, by a digest of its path.
+    /// A write or an edit of a file, by a digest of its path.
     Write(IdHash),
-    /// A list of tasks that is written.
+    /// A write of a list of tasks.
     TodoWrite(TodoKind),
-    /// A list of tasks that is read.
+    /// A read of a list of tasks.
     TodoRead(TodoKind),
-    /// An address that is fetched, by its digest.
+    /// A fetch of an address, by its digest.
     Fetch(IdHash),
     /// Anything else.
     Other,
 }
 
-/// Which of the two kinds of lists that clients have had: neither tells of the other.
+/// The two kinds of task lists that clients have had. They are independent of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TodoKind {
     /// One list, written whole: `TodoWrite`, `TodoRead`.
@@ -68,18 +68,18 @@ pub enum TodoKind {
 /// The lines of a file, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lines {
-    /// The first line.
+    /// The first line, included.
     pub start: u32,
-    /// One past the last line; `u32::MAX` for the end of the file.
+    /// The first line after the range; `u32::MAX` for the end of the file.
     pub end: u32,
 }
 
-/// Whether calling once more gives the same, but for what has changed since.
+/// The effect of a repeated call: a new state of the same thing, or something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
-    /// It does: the newer result is the newer state.
+    /// It does: the newer result supersedes the older one.
     Same,
-    /// It does not: what was done, said or handed out once is not told again.
+    /// It does not, as with actions and messages: only an equal result supersedes.
     Another,
 }
 
@@ -90,28 +90,28 @@ pub enum Answer {
     Good,
     /// A result that only points back to an earlier one of the same call.
     PointsBack,
-    /// An error, or the person said no.
+    /// An error, or a denial by the person.
     Failed,
-    /// Nothing.
+    /// No result.
     Missing,
 }
 
-/// Whether a call may be cut.
+/// The permission to cut a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It may.
+    /// It may be cut.
     Open,
     /// It is cut already.
     Cut,
-    /// Its tool or its file is protected, or a person speaks in its result.
+    /// Its tool or file is protected, or its result holds words of the person.
     Protected,
 }
 
 impl Lines {
-    /// The whole file.
+    /// All lines of a file.
     pub const ALL: Self = Self { start: 1, end: u32::MAX };
 
-    /// Whether these lines are all among `others`.
+    /// Whether `others` includes all of these lines.
     #[must_use]
     pub const fn are_in(self, others: Self) -> bool {
         others.start <= self.start && self.end <= others.end
@@ -119,7 +119,7 @@ impl Lines {
 }
 
 impl Call {
-    /// Whether the call supersedes others, as far as it alone goes: it has a result of its own.
+    /// Whether the call can supersede others: it has a result of its own, without an error.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.answer == Answer::Good

@@ -1,17 +1,16 @@
-//! Compacting: which messages go into summaries, which of them together, and which summaries are summarized again
-//! (F-02, F-03, F-06).
+//! Compacting: which messages are summarized, in which chunks, and which summaries are summarized again (F-02, F-03, F-06).
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use ctxc_transcript::GroupIdx;
 
-/// How many batches a view shows at either end.
+/// The number of batches that a view shows at either end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clip {
-    /// The earliest.
+    /// The number of earliest batches.
     pub first: u32,
-    /// The latest.
+    /// The number of latest batches.
     pub last: u32,
 }
 
@@ -22,15 +21,15 @@ impl Default for Clip {
 }
 
 impl Clip {
-    /// How many batches a view has room for.
+    /// The number of batches that a view shows.
     #[must_use]
     pub const fn room(self) -> usize {
         self.first as usize + self.last as usize
     }
 }
 
-/// How many messages are compacted, of those whose groups are `groups`: all but the newest `keep_recent`, and but more
-/// where a group would be split (F-02).
+/// The number of messages that are compacted: all but the newest `keep_recent`, and fewer if that would split one of the
+/// `groups` (F-02).
 #[must_use]
 pub fn split(groups: &[GroupIdx], keep_recent: usize) -> usize {
     let mut n_compacted = groups.len().saturating_sub(keep_recent);
@@ -40,13 +39,13 @@ pub fn split(groups: &[GroupIdx], keep_recent: usize) -> usize {
     n_compacted
 }
 
-/// Whether the message at `at` is of the same group as the one before.
+/// Whether the message at `at` is in the same group as the one before it.
 fn is_inside(groups: &[GroupIdx], at: usize) -> bool {
     groups.get(at).is_some_and(|group| at.checked_sub(1).and_then(|before| groups.get(before)) == Some(group))
 }
 
-/// The messages, whose groups are `groups`, in chunks of `size`: fewer where a group would be split, more where a group
-/// alone has more (F-03).
+/// Splits messages into chunks of `size`: fewer if a group would be split, more if a single group is larger (F-03). `groups`
+/// are the groups of the messages.
 #[must_use]
 pub fn chunks(groups: &[GroupIdx], size: NonZeroUsize) -> Vec<Range<usize>> {
     let mut chunks: Vec<Range<usize>> = Vec::new();
@@ -62,22 +61,22 @@ pub fn chunks(groups: &[GroupIdx], size: NonZeroUsize) -> Vec<Range<usize>> {
     chunks
 }
 
-/// The most chunks before the latest that stay as they are.
+/// The maximum number of chunks before the latest that are not joined.
 const MOST_CHUNKS: usize = 32;
-/// The number of chunks that more of them are joined to.
+/// The maximum number of chunks that longer lists are joined into.
 const JOINED_CHUNKS: usize = 8;
 
-/// The chunks that a conversation is parted into.
+/// The division of a conversation into chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunking {
-    /// The number of messages in each.
+    /// The number of messages in each chunk.
     pub size: NonZeroUsize,
     /// The number of the latest chunks that keep this size if the number of chunks is bounded; `None` if it is not.
     pub bounded_before: Option<usize>,
 }
 
 impl Chunking {
-    /// The chunks of messages whose groups are `groups`.
+    /// The chunks of messages with these `groups`.
     #[must_use]
     pub fn part(self, groups: &[GroupIdx]) -> Vec<Range<usize>> {
         let chunks = chunks(groups, self.size);
@@ -90,8 +89,8 @@ impl Chunking {
 
 /// Joins neighbouring `chunks` if there are very many; the latest `n_last`, which a view shows, stay as they are.
 ///
-/// Each summary carries on the one before, so that the work grows with the number of chunks times what is carried. Of this
-/// many chunks all but the latest go up in one summary anyway (F-06).
+/// Each summary includes the one before, so the work grows with the number of chunks. With this many, all but the latest are
+/// summarized into one anyway (F-06).
 fn joined(chunks: &[Range<usize>], n_last: usize) -> Vec<Range<usize>> {
     let (early, late) = chunks.split_at(chunks.len().saturating_sub(n_last));
     if early.len() <= MOST_CHUNKS {
@@ -102,8 +101,8 @@ fn joined(chunks: &[Range<usize>], n_last: usize) -> Vec<Range<usize>> {
     early.chunks(size).filter_map(join).chain(late.iter().cloned()).collect()
 }
 
-/// Which of so many batches are summarized again into one: all but the latest that a view shows, once there are more by
-/// two than a view has room for (F-06).
+/// The batches that are summarized into one: all but the latest that a view shows, once there are more than two beyond its room
+/// (F-06).
 #[must_use]
 pub const fn refold(n_batches: usize, clip: Clip) -> Option<Range<usize>> {
     /// The number of batches that a view may omit before they are summarized into one.

@@ -1,5 +1,5 @@
-//! What shell scripts do, as far as it is plain without running them: the files that they write and delete, and whether
-//! they only look.
+//! Effects of shell scripts that are certain without running them: files written and deleted, and whether a script is
+//! read-only.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,32 +10,32 @@ use ctxc_transcript::text::{is_rooted, resolve};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// It was not there, and was written.
+    /// The file was created.
     Created,
-    /// It was changed, or written anew.
+    /// The file was changed or overwritten.
     Edited,
-    /// It was deleted, or moved away.
+    /// The file was deleted or moved away.
     Deleted,
-    /// It was read.
+    /// The file was read.
     Read,
 }
 
-/// Programs that only look.
+/// Programs that only read.
 const LOOKS: [&str; 46] = [
     "ls", "lsd", "eza", "cat", "bat", "head", "tail", "grep", "egrep", "rg", "ag", "find", "fd", "wc", "pwd", "cd",
     "pushd", "popd", "echo", "printf", "awk", "sort", "uniq", "cut", "tr", "tree", "which", "whereis", "type", "file",
     "stat", "du", "df", "date", "whoami", "env", "printenv", "sleep", "true", "false", "test", "[", "diff", "jq",
     "less", "ps",
 ];
-/// What git does without changing anything.
+/// Subcommands of git that change nothing.
 const GIT_LOOKS: [&str; 13] = [
     "status", "log", "diff", "show", "rev-parse", "blame", "ls-files", "ls-tree", "merge-base", "describe", "reflog",
     "grep", "shortlog",
 ];
-/// What GitHub's program does without changing anything, as its second word.
+/// Verbs of `gh` (`gh pr VERB`) that change nothing.
 const GH_LOOKS: [&str; 5] = ["view", "list", "status", "checks", "diff"];
 
-/// Whether the script changes nothing: it lists, prints, searches.
+/// Whether the script changes nothing: it lists, prints or searches.
 #[must_use]
 pub fn only_looks(script: &Script) -> bool {
     script.is_plain && script.commands.iter().all(is_look)
@@ -56,7 +56,7 @@ fn asks_version(command: &Command) -> bool {
     command.words.len() == 2 && ["version", "--version", "-V", "--help"].contains(&command.word(1))
 }
 
-/// Whether a verb of git that can change things only lists them here.
+/// Whether a git subcommand that can change things only lists them here.
 fn is_git_list(verb: &str, rest: &[Word]) -> bool {
     let is_option = |word: &Word| word.text.starts_with('-');
     match verb {
@@ -68,11 +68,11 @@ fn is_git_list(verb: &str, rest: &[Word]) -> bool {
     }
 }
 
-/// The verb of a call of git and the words behind it; options before it are left off.
+/// The subcommand of a git call and the words after it, without the options before it.
 fn git_verb(command: &Command) -> Option<(&str, &[Word])> {
     let mut at = 1;
     while command.word(at).starts_with('-') {
-        // These take a word.
+        // These options take a value.
         at += if ["-C", "-c"].contains(&command.word(at)) { 2 } else { 1 };
     }
     let (verb, rest) = command.words.get(at..)?.split_first()?;
@@ -87,8 +87,7 @@ fn is_device(path: &Word) -> bool {
     path.text.starts_with("/dev/")
 }
 
-/// Whether the status of the script tells how what it does has ended: what changes something is not followed by what hides
-/// its status.
+/// Whether the status of the script shows how its changes ended: no changing command is followed by one that hides its status.
 #[must_use]
 pub fn tells_its_end(script: &Script) -> bool {
     let n_commands = script.commands.len();
@@ -100,7 +99,7 @@ pub fn tells_its_end(script: &Script) -> bool {
     script.is_plain && !script.commands.iter().enumerate().any(hides)
 }
 
-/// The folder in which each command of the script runs, where it starts in `folder`; `None` where that is not plain.
+/// The folder in which each command of a script started in `folder` runs; `None` if it is not certain.
 #[must_use]
 pub fn folders(script: &Script, folder: Option<&str>) -> Vec<Option<String>> {
     let mut folder = folder.map(str::to_owned);
@@ -115,12 +114,12 @@ pub fn folders(script: &Script, folder: Option<&str>) -> Vec<Option<String>> {
     folders
 }
 
-/// The path from the root; `None` where the folder is not known.
+/// The absolute path; `None` if it is relative and the folder is unknown.
 fn at(path: &str, folder: Option<&str>) -> Option<String> {
     (is_rooted(path) || folder.is_some()).then(|| resolve(path, folder))
 }
 
-/// The files that a successful script changed, started in `folder`.
+/// The files that a script started in `folder` changed if it succeeded.
 #[must_use]
 pub fn effects(script: &Script, folder: Option<&str>) -> Vec<(String, Action)> {
     let mut effects = Vec::new();
@@ -134,7 +133,7 @@ pub fn effects(script: &Script, folder: Option<&str>) -> Vec<(String, Action)> {
             effects
                 .extend(found.into_iter().filter_map(|(path, action)| Some((at(&path, folder.as_deref())?, action))));
         }
-        // What stands behind `||` may not have run.
+        // A command after `||` may not have run.
         is_sure = command.join != Join::Or && (is_sure || command.join == Join::Then);
     }
     effects
@@ -170,7 +169,7 @@ fn effects_of(command: &Command) -> Vec<(String, Action)> {
     effects
 }
 
-/// What `sources` are called once they are at `to`.
+/// The paths of `sources` after they are moved or copied to `to`.
 fn arrivals(sources: &[&Word], to: &Word) -> Vec<String> {
     if !to.is_literal || sources.iter().any(|source| !source.is_literal) {
         return Vec::new();

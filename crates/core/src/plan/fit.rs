@@ -1,7 +1,7 @@
-//! Fitting: which tool results are removed so that a context just comes down to a target (W-02).
+//! Fitting: the choice of tool results to remove so that the context just reaches a target (W-02).
 //!
-//! In go items with what each saves, and the thinking that a change invalidates; out comes a choice. No text is read, so that
-//! the stopping point is found on figures alone. All figures are `chars4` tokens.
+//! The input is the saving of each item and the thinking that a change invalidates; the output is a choice. No text is read:
+//! the choice depends on figures alone, all in `chars4` tokens.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,50 +10,50 @@ use std::collections::btree_map::Entry;
 /// A tool result that may be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Removable {
-    /// The place of its entry in the chain.
+    /// The position of its entry in the chain.
     pub place: usize,
-    /// Saved by its removal.
+    /// Tokens saved by removing it.
     pub saved: u64,
-    /// Why it may go.
+    /// The reason why it may be removed.
     pub class: RemovableClass,
 }
 
-/// Why a result may be removed, the gentlest reason first.
+/// The reason why a result may be removed, mildest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RemovableClass {
     /// A later call superseded it.
     Superseded,
-    /// It is old: a digest takes its place.
+    /// It is old, and a digest replaces it.
     Old,
 }
 
-/// The saving that is needed.
+/// The required saving, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// At least so much.
+    /// The minimum.
     pub least: u64,
-    /// And at most so much, where the items are small enough for that.
+    /// The maximum, exceeded only if the items are too large to stay below it.
     pub most: u64,
 }
 
-/// Results that are removed, by their places among all.
+/// A choice of results to remove.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FitChoice {
-    /// Those that go, in the order of the items.
+    /// Indices of the chosen items, ascending.
     pub chosen: Vec<usize>,
-    /// Saved by removing them, thinking included.
+    /// Tokens saved by removing them, including thinking that must be removed too.
     pub saved: u64,
 }
 
-/// Thinking along a chain: the API rejects what stands behind a change, so that it goes with the first of them.
+/// Thinking along a chain. The API rejects thinking after a change, so all of it after the first change is removed.
 #[derive(Clone, Debug, Default)]
 pub struct ThinkingBehind {
-    /// Places in the chain, in order, and the tokens from each of them to the end.
+    /// Positions in the chain, in order, each with the tokens of thinking from there to the end.
     suffixes: Vec<(usize, u64)>,
 }
 
 impl ThinkingBehind {
-    /// Of thinking at these places in the chain, in order.
+    /// Takes the position and tokens of each block of thinking, in order.
     #[must_use]
     pub fn new(thinking: &[(usize, u64)]) -> Self {
         let mut sum = 0;
@@ -69,7 +69,7 @@ impl ThinkingBehind {
         Self { suffixes }
     }
 
-    /// The tokens that are removed as a consequence of a first change at `place`.
+    /// The tokens of thinking that a first change at `place` removes.
     #[must_use]
     pub fn after(&self, place: usize) -> u64 {
         let at = self.suffixes.partition_point(|(thinking, _)| *thinking <= place);
@@ -77,8 +77,8 @@ impl ThinkingBehind {
     }
 }
 
-/// Chooses among `items` of a chain of `n_entries`: superseded ones first, then old ones, each the oldest and largest first,
-/// until at least `need.least` is saved. `None` where all of them save less.
+/// Chooses `items` of a chain of `n_entries` until at least `need.least` is saved: superseded ones first, then old ones, each
+/// by size times distance from the end, largest first. `None` if all of them save less.
 #[must_use]
 pub fn fit(items: &[Removable], n_entries: usize, thinking: &ThinkingBehind, need: Need) -> Option<FitChoice> {
     let mut order: Vec<usize> = (0..items.len()).collect();
@@ -97,7 +97,7 @@ pub fn fit(items: &[Removable], n_entries: usize, thinking: &ThinkingBehind, nee
         if taken.with(one) <= need.most { taken.take(idx, one) } else { skipped.push((idx, one)) }
     }
     while taken.total() < need.least {
-        // Each of them alone is more than is needed: the one that is so by the least, if it is the last.
+        // Each skipped item exceeds the maximum: take the one with the smallest total that suffices.
         let best = skipped.iter().enumerate().min_by_key(|(_, (_, one))| {
             let total = taken.with(*one);
             (total < need.least, total)
@@ -106,7 +106,7 @@ pub fn fit(items: &[Removable], n_entries: usize, thinking: &ThinkingBehind, nee
         let (idx, one) = skipped.swap_remove(at);
         taken.take(idx, one);
     }
-    // What came before the last one may be more than is needed by now: the newest and smallest stay.
+    // Earlier choices may be unnecessary after the last one: return those, the least preferred first.
     for &idx in order.iter().rev() {
         let Some(one) = item(idx).filter(|_| taken.chosen.get(idx).copied().unwrap_or_default()) else { continue };
         if taken.total().saturating_sub(one.saved) >= need.least {
@@ -117,18 +117,18 @@ pub fn fit(items: &[Removable], n_entries: usize, thinking: &ThinkingBehind, nee
     Some(FitChoice { chosen, saved: taken.total() })
 }
 
-/// A choice under way.
+/// A choice in progress.
 struct Taken<'a> {
     thinking: &'a ThinkingBehind,
     /// The number of chosen items at each place.
     places: BTreeMap<usize, usize>,
-    /// What the items themselves save.
+    /// Tokens saved by the items themselves, without thinking.
     items: u64,
     chosen: Vec<bool>,
 }
 
 impl Taken<'_> {
-    /// The place of the first change.
+    /// The position of the first change; `usize::MAX` without one.
     fn first(&self) -> usize {
         self.places.first_key_value().map_or(usize::MAX, |(place, _)| *place)
     }
@@ -147,7 +147,7 @@ impl Taken<'_> {
         *self.places.entry(one.place).or_default() += 1;
     }
 
-    /// Lets an item stay, where so much is saved without it.
+    /// Returns an item unless the saving would fall below `least`.
     fn give_back(&mut self, idx: usize, one: Removable, least: u64) {
         self.set(idx, false);
         self.items -= one.saved;

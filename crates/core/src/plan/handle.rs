@@ -1,4 +1,4 @@
-//! Handles: short names of tool calls, which a transcript keeps through every rewrite (P-01).
+//! Handles: short names of tool calls that stay the same through every rewrite of a transcript (P-01).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,7 +19,7 @@ const N_DIGITS: usize = 5;
 /// The number of hexadecimal digits of a SHA-256.
 const ALL_DIGITS: usize = 64;
 
-/// A text that does not look like a handle.
+/// The error for a text that is not a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a handle, which is a letter, `_` and 5 hexadecimal digits or more")]
 pub struct NotAHandle;
@@ -43,31 +43,31 @@ impl fmt::Display for Handle {
     }
 }
 
-/// The calls of a transcript by their handles.
+/// The handles of all calls of a transcript.
 #[derive(Debug, Default)]
 pub struct Handles {
-    /// Of each call the letter, all digits, and how many of them its handle has.
+    /// The letter and all digits of each call, and the number of digits in its handle.
     calls: Vec<(Full, usize)>,
-    /// The calls by their letters and digits, and where they are equal in their own order.
+    /// Indices of the calls, sorted by letter and digits, then by index.
     sorted: Vec<usize>,
 }
 
 type Full = (char, [u8; 32]);
 
 impl Handles {
-    /// The handles of calls in the order of the conversation, each given by the name of its tool and its id. Where two
-    /// collide, the earlier keeps five digits and the later takes as many as tell it from all before it.
+    /// Assigns handles to calls, given by tool name and id in the order of the conversation. If two collide, the earlier keeps
+    /// five digits and the later gets as many as distinguish it from all earlier ones.
     pub fn of<'a>(calls: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let mut seen: BTreeMap<Full, usize> = BTreeMap::new();
         let calls: Vec<(Full, usize)> = calls
             .into_iter()
             .map(|(tool, id)| {
                 let full = (letter(tool), Sha256::digest(id.as_bytes()).into());
-                // Of all before it, its neighbours have most in common with it.
+                // Its neighbours in the order share the longest prefix with it.
                 let neighbours = [seen.range(..full).next_back(), seen.range(full..).next()];
                 let shared = neighbours.into_iter().flatten().map(|(other, _)| n_shared(&full, other)).max();
                 let n_digits = shared.map_or(N_DIGITS, |shared| N_DIGITS.max(shared + 1));
-                // One id twice cannot be told apart, by no number of digits.
+                // A repeated id gets the same handle: no number of digits distinguishes it.
                 let n_digits = *seen.entry(full).or_insert(n_digits);
                 (full, n_digits)
             })
@@ -77,7 +77,7 @@ impl Handles {
         Self { calls, sorted }
     }
 
-    /// The handle of the call at this place; `None` beyond the last.
+    /// The handle of the call at this index; `None` after the last.
     #[must_use]
     pub fn get(&self, call_idx: usize) -> Option<Handle> {
         let ((letter, digest), n_digits) = self.calls.get(call_idx)?;
@@ -85,7 +85,7 @@ impl Handles {
         Some(Handle { letter: *letter, digits })
     }
 
-    /// The calls that `handle` may stand for, by their places: the one whose handle it is, or all whose digits start so.
+    /// The indices of calls that `handle` may mean: the one with exactly this handle, or all whose digits start with it.
     #[must_use]
     pub fn find(&self, handle: &Handle) -> Vec<usize> {
         let digits: Vec<u8> = handle.digits.chars().filter_map(|c| c.to_digit(16)?.try_into().ok()).collect();

@@ -1,7 +1,7 @@
-//! The ledger: what messages did, computed from their entries and never left to a summarizer (F-13).
+//! The ledger: the effects of messages, computed from their entries and never left to a summarizer (F-13).
 //!
-//! A ledger is what its messages change about what was known before, so that two merge exactly: of each thing the later
-//! state stands, and it makes no difference which of several are merged first.
+//! A ledger records what its messages change about what was known before. Merging is therefore exact and associative: the later
+//! state of each item wins.
 
 mod failing;
 mod latest;
@@ -27,10 +27,10 @@ pub struct Ledger {
     /// The folder that was worked in first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     folder: Option<String>,
-    /// Files by their paths from the root.
+    /// Files by absolute path, where it is known.
     #[serde(default, skip_serializing_if = "Latest::is_empty")]
     files: Latest<String, Touched>,
-    /// Commands as they were typed, each behind the folder that it was run in.
+    /// Commands as they were typed, each with the folder in which it was run.
     #[serde(default, skip_serializing_if = "Latest::is_empty")]
     commands: Latest<(String, String), Runs>,
     /// The last command that tests or builds, and how it ended.
@@ -45,12 +45,12 @@ pub struct Ledger {
     pub(super) needs: Needs,
 }
 
-/// What was last done with a file.
+/// The last action on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Touched {
-    /// What.
+    /// The last action.
     last: Action,
-    /// Where it was read last: what was last done to it before.
+    /// The last change before a read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before: Option<Action>,
 }
@@ -67,25 +67,25 @@ impl Touched {
         }
     }
 
-    /// What was last done to it, other than reading it.
+    /// The last action that is not a read.
     fn change(self) -> Option<Action> {
         if self.last == Action::Read { self.before } else { Some(self.last) }
     }
 }
 
-/// How a command ended.
+/// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// It succeeded.
     Succeeded,
-    /// It failed, with this status where it is known.
+    /// It failed, with this status if it is known.
     Failed(Option<i32>),
-    /// Nobody knows: another command's status stands for it, or it went on in the background.
+    /// Unknown: the status is that of another command, or it ran in the background.
     Untold,
 }
 
-/// How often a command was run, and how.
+/// The runs of a command: their number, the failures, and the last outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Runs {
     count: u32,
@@ -111,13 +111,13 @@ impl Runs {
 }
 
 impl Ledger {
-    /// Whether there is nothing in it.
+    /// Whether nothing was noted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self == &Self::default()
     }
 
-    /// Adds what `later` messages did.
+    /// Adds the effects of `later` messages.
     pub fn merge(&mut self, later: Self) {
         let Self { folder, files, commands, verdict, tests, todos, needs } = later;
         self.folder = self.folder.take().or(folder);
@@ -134,63 +134,63 @@ impl Ledger {
         self.needs.merge(needs);
     }
 
-    /// The number of characters that were read for [`Self::note_needs`].
+    /// The number of characters read for [`Self::note_needs`].
     #[must_use]
     pub const fn n_chars(&self) -> u64 {
         self.needs.n_chars()
     }
 
-    /// The bytes of the lines that the agent may need later.
+    /// The size of the lines that the agent may need later, in bytes.
     #[must_use]
     pub fn n_line_bytes(&self) -> u64 {
         self.needs.n_line_bytes()
     }
 
-    /// Notes a folder that was worked in; the first that is noted stays. Files below it are told by their paths inside.
+    /// Notes the working folder, unless there is one already. Files inside it are shown by relative paths.
     pub fn work_in(&mut self, folder: impl Into<String>) {
         self.folder.get_or_insert_with(|| folder.into());
     }
 
-    /// Whether a folder is noted.
+    /// Whether the working folder is known.
     #[must_use]
     pub const fn has_folder(&self) -> bool {
         self.folder.is_some()
     }
 
-    /// Notes what was done with the file at `path`, which starts at the root where that is known.
+    /// Notes an action on the file at `path`, which is absolute if that is known.
     pub fn touch(&mut self, path: impl Into<String>, action: Action) {
         self.files.insert(path.into(), Touched::by(action), Touched::then);
     }
 
-    /// Notes that `command` was run in `folder`, which is empty where it is not known.
+    /// Notes a run of `command` in `folder`, which is empty if it is unknown.
     pub fn ran(&mut self, command: &str, folder: &str, ending: Ending) {
         self.commands.insert((folder.to_owned(), short(command)), Runs::of(ending), Runs::then);
     }
 
-    /// Notes how `command`, which tests or builds, ended.
+    /// Notes the outcome of `command`, which tests or builds.
     pub fn checked(&mut self, command: &str, ending: Ending) {
         self.verdict = Some((short(command), ending));
     }
 
-    /// Notes what a run of tests in `folder` has shown.
+    /// Notes the result of a test run in `folder`.
     pub fn tested(&mut self, run: &TestRun, report: TestReport, folder: &str) {
         self.tests.add(run, report, folder);
     }
 
-    /// Notes the list of what is to be done, as it was written.
+    /// Notes a new version of the task list.
     pub fn write_todos(&mut self, list: Vec<Todo>) {
         self.todos.write(list);
     }
 
-    /// Notes what is told of the task of this number.
+    /// Notes an update of the task with this number.
     pub fn tell_task(&mut self, number: impl Into<String>, news: TaskNews) {
         self.todos.tell(number.into(), news);
     }
 }
 
-/// A command on one line. A long one is kept by its beginning and a digest of the whole.
+/// The command on one line. A long one is cut and gets a digest of the whole.
 fn short(command: &str) -> String {
-    /// The most characters that are kept.
+    /// The maximum number of characters that are kept.
     const MOST: usize = 200;
     let line = on_one_line(command);
     match line.char_indices().nth(MOST) {

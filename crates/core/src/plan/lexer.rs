@@ -1,15 +1,15 @@
-//! Reading a shell script: into words by their quotes, and into simple commands by what joins them.
+//! A lexer for shell scripts: splits them into words by quotes, and into simple commands by operators.
 
 use super::shell::{Command, Join, Script, Word};
 
-/// Words before a command that leave it what it is.
+/// Words before a command that do not change its effect.
 const PREFIXES: [&str; 6] = ["sudo", "time", "command", "exec", "nohup", "!"];
-/// Words of the shell that decide or repeat.
+/// Keywords of conditions, loops and functions.
 const KEYWORDS: [&str; 12] =
     ["if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "function"];
 
 impl Script {
-    /// Reads a script.
+    /// Parses a script.
     #[must_use]
     pub fn read(text: &str) -> Self {
         let mut lexer = Lexer { rest: text, ..Lexer::default() };
@@ -41,7 +41,7 @@ struct Lexer<'a> {
     word: Option<Word>,
     /// The role of the next word, if it is not part of the command.
     target: Option<Target>,
-    /// The ends of here-documents whose texts start on the next line.
+    /// The delimiters of here-documents whose text starts on the next line.
     heredocs: Vec<String>,
     is_plain: bool,
 }
@@ -116,7 +116,7 @@ impl Lexer<'_> {
         self.rest = self.rest.get(n_bytes..).unwrap_or_default();
     }
 
-    /// Takes the next character, which is `c`, into the word.
+    /// Appends the next character, which is `c`, to the word.
     fn push_next(&mut self, c: char, is_literal: bool) {
         self.push(c.encode_utf8(&mut [0; 4]), is_literal);
         self.take(c.len_utf8());
@@ -131,7 +131,7 @@ impl Lexer<'_> {
     fn escape(&mut self) {
         self.take(1);
         match self.rest.chars().next() {
-            // A line that goes on.
+            // A line continuation.
             Some('\n') => self.take(1),
             Some(c) => self.push_next(c, true),
             None => {}
@@ -168,14 +168,14 @@ impl Lexer<'_> {
         }
     }
 
-    /// Goes behind the next `end`.
+    /// Skips to after the next `end`.
     fn skip_to(&mut self, end: char) {
         let behind = self.rest.split_once(end).map(|(_, behind)| behind);
         self.is_plain &= behind.is_some();
         self.rest = behind.unwrap_or_default();
     }
 
-    /// Goes behind the bracket that ends a `$(`.
+    /// Skips to after the bracket that closes a `$(`.
     fn skip_brackets(&mut self) {
         let mut inside = Lexer { rest: self.rest, is_plain: true, ..Lexer::default() };
         let mut depth = 1;
@@ -198,7 +198,7 @@ impl Lexer<'_> {
                 '\\' => inside.take(1),
                 _ => {}
             }
-            // What ends a here-document is a word, and ends itself.
+            // The delimiter of a here-document is a word and must be ended like one.
             if c.is_whitespace() || c == ')' {
                 inside.end_word();
             } else if inside.target.is_some() {
@@ -230,7 +230,7 @@ impl Lexer<'_> {
     }
 
     fn output(&mut self) {
-        // `2>`: the number is no word.
+        // `2>`: the number is not a word.
         let is_number = |word: &Word| !word.text.is_empty() && word.text.chars().all(|c| c.is_ascii_digit());
         if self.word.as_ref().is_some_and(is_number) {
             self.word = None;
@@ -239,7 +239,7 @@ impl Lexer<'_> {
         let n_bytes = self.rest.chars().take_while(|c| *c == '>').count();
         self.take(n_bytes);
         if let Some(rest) = self.rest.strip_prefix('&') {
-            // `>&1`: to another stream.
+            // `>&1`: redirection to another stream.
             self.rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-');
         } else {
             self.target = Some(Target::Output);
@@ -275,12 +275,12 @@ impl Lexer<'_> {
         if command != Command::default() {
             self.commands.push(Command { join, ..command });
         } else if let (Some(last), Join::Pipe | Join::Or | Join::And) = (self.commands.last_mut(), join) {
-            // Behind a bracket: what joins it joins what stands in it.
+            // After a bracket, the operator applies to the command inside.
             last.join = join;
         }
     }
 
-    /// Goes behind the texts of the here-documents that start here.
+    /// Skips the texts of pending here-documents.
     fn skip_heredocs(&mut self) {
         for end in std::mem::take(&mut self.heredocs) {
             loop {

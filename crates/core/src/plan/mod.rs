@@ -1,4 +1,4 @@
-//! Decisions: pure functions of what a transcript is, without clock, files or network.
+//! Decisions: pure functions of the content of a transcript, without clock, files or network.
 
 #[cfg(any(test, feature = "fuzzing"))]
 mod any;

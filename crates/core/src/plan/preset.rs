@@ -1,23 +1,23 @@
-//! Presets: how far a session is pruned, by a word. `docs/presets.md` has what each saves.
+//! Presets: named degrees of pruning. `docs/presets.md` shows the savings of each.
 
 use super::{AlsoRemoved, PruneStage, Rule};
 
-/// How far to prune.
+/// A named degree of pruning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Preset {
-    /// Takes out what is superseded, and what is never read again.
+    /// Removes superseded results, and content that the model never sees.
     Gentle,
-    /// Masks old results as well, with a digest of each.
+    /// Also masks old results, with a digest of each, and removes images.
     Standard,
-    /// Masks all but the newest results, and takes out what else has been seen.
+    /// Masks all but the newest results, and also removes long inputs and thinking.
     Aggressive,
 }
 
 impl Preset {
-    /// Every preset, the gentlest first.
+    /// All presets, mildest first.
     pub const ALL: [Self; 3] = [Self::Gentle, Self::Standard, Self::Aggressive];
 
-    /// The name of the preset.
+    /// The name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -27,7 +27,7 @@ impl Preset {
         }
     }
 
-    /// The stage of the preset, with `protections`: the stage of items that are never removed.
+    /// The stage of the preset, with the protections of the stage `protections`.
     #[must_use]
     pub fn stage(self, protections: PruneStage) -> PruneStage {
         use AlsoRemoved::{Dead, Images, Inputs, Progress, Thinking, UiCopies};

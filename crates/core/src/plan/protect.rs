@@ -1,4 +1,4 @@
-//! What is never cut: the newest steps and turns, some tools, some files (P-08, P-09).
+//! Protections: the newest steps and turns, and named tools and files, are never cut (P-08, P-09).
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
@@ -11,23 +11,23 @@ pub struct Protected {
     files: GlobSet,
 }
 
-/// A pattern of files that cannot be read.
+/// An invalid file pattern.
 #[derive(Debug, thiserror::Error)]
 #[error("parse the file pattern `{glob}`")]
 pub struct BadGlob {
     /// The pattern.
     pub glob: String,
-    /// What is wrong with it.
+    /// The reason.
     #[source]
     pub error: globset::Error,
 }
 
 impl Protected {
-    /// Protects these tools, by their names, and the files that any of `globs` fits. A glob that does not start at the
-    /// root may start in any folder: `src/*.rs` fits `/home/ann/shop/src/main.rs`.
+    /// Protects the tools with these names and the files that match any of `globs`. A glob that does not start at the root
+    /// matches in any folder: `src/*.rs` matches `/home/ann/shop/src/main.rs`.
     ///
     /// # Errors
-    /// When a glob cannot be read.
+    /// If a glob is invalid.
     pub fn new(tools: impl IntoIterator<Item = String>, globs: &[String]) -> Result<Self, BadGlob> {
         let mut files = GlobSetBuilder::new();
         for glob in globs {
@@ -43,7 +43,7 @@ impl Protected {
         Ok(Self { tools: tools.into_iter().collect(), files })
     }
 
-    /// Whether the tool of this name is protected.
+    /// Whether the tool with this name is protected.
     #[must_use]
     pub fn has_tool(&self, name: &str) -> bool {
         self.tools.iter().any(|tool| tool == name)
@@ -56,7 +56,7 @@ impl Protected {
     }
 }
 
-/// From which step and which turn on calls are left alone.
+/// The step and the turn from which calls are left alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Horizon {
     step: u32,
@@ -64,14 +64,14 @@ pub struct Horizon {
 }
 
 impl Horizon {
-    /// Leaves the newest `protect_steps` of `n_steps` steps and the newest `protect_turns` of `n_turns` turns alone.
+    /// Protects the newest `protect_steps` of `n_steps` steps and the newest `protect_turns` of `n_turns` turns.
     #[must_use]
     pub const fn new(n_steps: u32, protect_steps: u32, n_turns: u32, protect_turns: u32) -> Self {
         let turn = if protect_turns == 0 { u32::MAX } else { n_turns.saturating_sub(protect_turns) };
         Self { step: n_steps.saturating_sub(protect_steps), turn }
     }
 
-    /// Whether something of this step and this turn is old enough to be cut.
+    /// Whether this step and this turn are old enough to be cut.
     #[must_use]
     pub fn is_behind(self, step: u32, turn: Option<u32>) -> bool {
         step < self.step && turn.is_none_or(|turn| turn < self.turn)

@@ -1,32 +1,31 @@
-//! Shell commands as they were typed, as far as they can be told without running them: the simple commands in them, how
-//! they are joined, and where words stand for themselves.
+//! Shell commands, analyzed without running them: simple commands, the operators between them, and words that are literal.
 
-/// A script in simple commands.
+/// A script as a list of simple commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
-    /// The simple commands, in order; those inside `$(...)` are not among them.
+    /// The simple commands, in order, without those inside `$(...)`.
     pub commands: Vec<Command>,
-    /// Whether all of it was understood: quotes and brackets end, and nothing decides or repeats (`if`, `for`).
+    /// Whether all of it was understood: quotes and brackets are closed, and there are no conditions or loops.
     pub is_plain: bool,
 }
 
 /// A simple command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
-    /// Its words, assignments before it and prefixes such as `sudo` left off.
+    /// Its words, without assignments and prefixes such as `sudo`.
     pub words: Vec<Word>,
-    /// The files that its output goes to.
+    /// The files that its output is redirected to.
     pub outputs: Vec<Word>,
     /// The operator after it.
     pub join: Join,
 }
 
-/// A word with its quotes taken off.
+/// A word without its quotes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Word {
-    /// Its text.
+    /// The text.
     pub text: String,
-    /// Whether the shell takes it as it stands: no pattern, no variable, nothing that is run.
+    /// Whether the shell takes it literally: no pattern, variable or command substitution.
     pub is_literal: bool,
 }
 
@@ -36,32 +35,32 @@ pub enum Join {
     /// No operator.
     #[default]
     End,
-    /// `&&`: the next runs where this one succeeds.
+    /// `&&`: the next runs if this one succeeds.
     And,
-    /// `||`: the next runs where this one fails.
+    /// `||`: the next runs if this one fails.
     Or,
-    /// `|`: the next reads the output of this one, and the status of both is that of the next.
+    /// `|`: the next reads the output of this one, and the status of the pipeline is that of the last.
     Pipe,
-    /// `;` or a new line: the next runs whatever this one's status is.
+    /// `;` or a new line: the next runs whatever the status of this one.
     Then,
-    /// `&`: it goes on while the next runs.
+    /// `&`: the next runs while this one is still running.
     Background,
 }
 
 impl Command {
-    /// The name of the program, without the folder that it stands in; empty where there is none.
+    /// The name of the program without its folder; empty if there is none.
     #[must_use]
     pub fn program(&self) -> &str {
         self.words.first().map_or("", |word| word.text.rsplit('/').next().unwrap_or_default())
     }
 
-    /// The word at `at`, from 0 for the program; empty where there is none.
+    /// The word at `at`, 0 being the program; empty if there is none.
     #[must_use]
     pub fn word(&self, at: usize) -> &str {
         self.words.get(at).map_or("", |word| &word.text)
     }
 
-    /// The words behind the program that are no options.
+    /// The words after the program that are not options.
     pub fn operands(&self) -> impl Iterator<Item = &Word> {
         self.words.iter().skip(1).filter(|word| !word.text.starts_with('-'))
     }
@@ -71,8 +70,7 @@ impl Command {
     }
 }
 
-/// `text`, a shell command, without the `cd FOLDER &&` at its start, and that folder, as it is typed; where there is
-/// none, all of it.
+/// The folder of a leading `cd FOLDER &&` in the shell command `text`, as typed, and the rest; all of `text` if there is none.
 #[must_use]
 pub fn without_cd(text: &str) -> (Option<String>, &str) {
     let whole = (None, text.trim());
@@ -87,7 +85,7 @@ pub fn without_cd(text: &str) -> (Option<String>, &str) {
     }
 }
 
-/// `text`, a shell command, without what only says how much of its output is shown: `2>&1 | tail -20`.
+/// The shell command `text` without trailing filters that only limit its output: `2>&1 | tail -20`.
 #[must_use]
 pub fn without_tail(text: &str) -> &str {
     let mut text = text.trim();

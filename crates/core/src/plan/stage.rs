@@ -1,6 +1,6 @@
-//! The stages of a run: verbs with all that they need to know, one after the other (B-11, U-09).
+//! The stages of a run: operations with all of their parameters, in order (B-11, U-09).
 //!
-//! Stages are data, so that a plan can be written down, read by a person, changed, and carried out.
+//! Stages are data, so that a plan can be written down, reviewed, edited and carried out.
 
 use std::collections::BTreeSet;
 
@@ -12,40 +12,40 @@ use super::{Bands, Roles, Rule, Step};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum Stage {
-    /// Cuts tool results that are superseded or old, and what else is not needed.
+    /// Cuts superseded and old tool results, and other content that is not needed.
     Prune(PruneStage),
-    /// Shortens the messages of bands of turns.
+    /// Compresses the messages in bands of turns.
     Compress(CompressStage),
-    /// Puts summaries in the place of the oldest messages.
+    /// Replaces the oldest messages with summaries.
     Compact(CompactStage),
     /// Drops the oldest messages.
     Truncate(TruncateStage),
 }
 
-/// A stage that prunes.
+/// A stage of pruning.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PruneStage {
     /// The name of the stage.
     pub name: String,
-    /// The rules that calls are superseded by.
+    /// The rules by which calls are superseded.
     pub rules: Vec<Rule>,
-    /// How many of the newest steps keep their results; without a number no result is masked.
+    /// The number of newest steps whose results are not masked; `None` masks no result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mask: Option<u32>,
-    /// How many tokens the digest of a masked result has at most.
+    /// The maximum number of tokens in the digest of a masked result.
     pub digest_tokens: u64,
-    /// The newest steps that are left alone.
+    /// The number of newest steps that are left alone.
     pub protect_steps: u32,
-    /// The newest turns that are left alone.
+    /// The number of newest turns that are left alone.
     pub protect_turns: u32,
     /// Tools whose results are never cut.
     pub protected_tools: Vec<String>,
     /// Files whose reads and edits are never cut.
     pub protected_files: Vec<String>,
-    /// What else goes.
+    /// Other content to remove.
     pub also: BTreeSet<AlsoRemoved>,
-    /// The results that may be cut; all without a list.
+    /// The results that may be cut; `None` for all.
     #[serde(skip_serializing)]
     pub cut: Option<Vec<PlannedCut>>,
 }
@@ -53,25 +53,25 @@ pub struct PruneStage {
 impl PruneStage {
     /// The name of the stage that removes results one by one, up to a target.
     pub const FIT: &'static str = "fit";
-    /// The most tokens of the digest of a result, unless a plan says otherwise.
+    /// The default maximum number of tokens in the digest of a result.
     pub const DIGEST_TOKENS: u64 = 100;
 }
 
-/// What a stage removes besides tool results, by the names that a plan has, in their order.
+/// Content that a stage removes besides tool results, sorted by name in plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AlsoRemoved {
-    /// Entries off the live chain.
+    /// Entries that are not active.
     Dead,
     /// Images.
     Images,
     /// The long strings among the parameters of calls whose results are removed.
     Inputs,
-    /// Signs of life of tools and subagents.
+    /// Progress entries of tools and subagents.
     Progress,
     /// Thinking.
     Thinking,
-    /// The client's copies of results.
+    /// The client's display copies of results.
     UiCopies,
 }
 
@@ -90,7 +90,7 @@ impl AlsoRemoved {
     }
 }
 
-/// A stage that compresses.
+/// A stage of compression.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CompressStage {
@@ -98,52 +98,52 @@ pub struct CompressStage {
     pub name: String,
     /// The bands.
     pub bands: Bands,
-    /// Whose messages alone are compressed.
+    /// The roles whose messages are compressed.
     #[serde(skip_serializing_if = "Roles::are_both")]
     pub only: Roles,
-    /// Whether the text of tool results is compressed too.
+    /// Whether tool results are compressed too.
     pub tool_results: bool,
-    /// Texts of fewer tokens are left alone.
+    /// The minimum size of texts to compress, in tokens.
     pub min_tokens: u64,
-    /// The newest turns that are left alone.
+    /// The number of newest turns that are left alone.
     pub protect_turns: u32,
-    /// The texts that may be compressed; all without a list.
+    /// The texts that may be compressed; `None` for all.
     #[serde(skip_serializing)]
     pub texts: Option<Vec<PlannedText>>,
 }
 
-/// A stage that compacts.
+/// A stage of compaction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CompactStage {
     /// The name of the stage.
     pub name: String,
-    /// The context has to be over this, in tokens; without a number it is compacted whatever its size.
+    /// The size that the context must exceed, in tokens; `None` compacts at any size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_tokens: Option<u64>,
-    /// How many of the newest messages stay as they are.
+    /// The number of newest messages that are kept.
     pub keep_recent: usize,
-    /// How many messages are summarized at a time.
+    /// The number of messages per summary.
     pub chunk_size: usize,
-    /// The most that a summary may have, in `chars4` tokens.
+    /// The maximum size of a summary, in `chars4` tokens.
     pub max_summary_tokens: u64,
-    /// The most that all of what takes their place may have, in `chars4` tokens: lines that are likely to be needed take what
-    /// the summaries leave. Without a number, these lines take a share of the text.
+    /// The maximum size of the whole view, in `chars4` tokens: lines that are likely to be needed take the room that the
+    /// summaries leave. If `None`, these lines take a share of the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_view_tokens: Option<u64>,
-    /// How many of the earliest summaries are shown.
+    /// The number of earliest summaries shown.
     pub clip_first: u32,
-    /// How many of the latest.
+    /// The number of latest summaries shown.
     pub clip_last: u32,
 }
 
-/// A stage that truncates.
+/// A stage of truncation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TruncateStage {
     /// The name of the stage.
     pub name: String,
-    /// What the context comes below, in tokens.
+    /// The size that the context must fall below, in tokens.
     pub target_tokens: u64,
 }
 
@@ -164,12 +164,12 @@ pub struct PlannedText {
     /// The position of the tool result in the entry; omitted for other texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<usize>,
-    /// The size that it shall come down to, in `chars4` tokens.
+    /// The target size, in `chars4` tokens.
     pub target: u64,
 }
 
 impl Stage {
-    /// Which step it is.
+    /// The step of the run.
     #[must_use]
     pub const fn step(&self) -> Step {
         match self {

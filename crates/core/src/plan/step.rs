@@ -1,20 +1,20 @@
 //! The steps of a run, in the order in which they are carried out (B-11).
 
-/// One step of a run: each works on what the one before left.
+/// A step of a run; each works on the result of the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
-    /// Takes out what is superseded. First, for what it takes need not be compressed.
+    /// Removes superseded results. It is first because what it removes need not be compressed.
     Prune,
-    /// Shortens the messages of bands.
+    /// Compresses the messages in bands.
     Compress,
-    /// Replaces the oldest messages by summaries, of what is short by then.
+    /// Replaces the oldest messages, compressed by then, with summaries.
     Compact,
-    /// Drops the oldest messages. Last, for it meets the target whatever is left.
+    /// Drops the oldest messages. It is last because it meets the target whatever is left.
     Truncate,
 }
 
 impl Step {
-    /// The name of the step, as that of its verb.
+    /// The name of the step, which is that of its command.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -25,7 +25,7 @@ impl Step {
         }
     }
 
-    /// The steps in their order, whatever order they were asked for in; each once.
+    /// The distinct steps, in the order of execution.
     #[must_use]
     pub fn in_order(asked: &[Self]) -> Vec<Self> {
         let mut steps = asked.to_vec();

@@ -1,4 +1,4 @@
-//! Which tool calls are superseded by later ones, and by which rule (P-07, P-08).
+//! Detection of tool calls that later ones supersede, and the rules for it (P-07, P-08).
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -7,26 +7,26 @@ use std::str::FromStr;
 use super::{Answer, Call, Horizon, Lines, Repeat, Subject};
 use ctxc_transcript::IdHash;
 
-/// Why a call is superseded. The rules stand in the order in which they claim calls.
+/// The reason why a call is superseded. A call is claimed by the first rule that applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case", try_from = "String")]
 pub enum Rule {
-    /// The same tool was called with the same parameters again, or a newer read shows the same lines and more.
+    /// The same call was made again, or a newer read shows at least the same lines.
     Hash,
-    /// The file was written or edited.
+    /// The file was written or edited later.
     File,
-    /// The list of tasks was written again, or read again.
+    /// The list of tasks was written or read again.
     Todo,
     /// The same address was fetched again.
     Url,
-    /// The call failed, and the same call succeeded.
+    /// The call failed, and the same call succeeded later.
     Error,
 }
 
 impl Rule {
-    /// Every rule, in the order in which they claim calls.
+    /// All rules, in the order in which they claim calls.
     pub const ALL: [Self; 5] = [Self::Hash, Self::File, Self::Todo, Self::Url, Self::Error];
-    /// Those that are used where none are named.
+    /// The rules that apply unless others are named.
     pub const DEFAULT: [Self; 3] = [Self::Hash, Self::File, Self::Todo];
 
     /// The name of the rule.
@@ -48,7 +48,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// A name that is not that of a rule.
+/// An unknown name of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("use the rule `{0}`: the rules are hash, file, todo, url and error")]
 pub struct NotARule(pub String);
@@ -61,7 +61,7 @@ impl FromStr for Rule {
 }
 
 impl TryFrom<String> for Rule {
-    /// A sentence for a person.
+    /// A message for a person.
     type Error = String;
 
     fn try_from(name: String) -> Result<Self, String> {
@@ -69,21 +69,21 @@ impl TryFrom<String> for Rule {
     }
 }
 
-/// A call that is superseded.
+/// A superseded call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Superseded {
-    /// Which of the calls it is.
+    /// The index of the call.
     pub call_idx: usize,
-    /// The newest of the calls that supersede it.
+    /// The index of the newest call that supersedes it.
     pub by_idx: usize,
     /// The first rule that claims it.
     pub rule: Rule,
 }
 
-/// The calls that are superseded, in their order. `calls` stand in the order of their steps.
+/// The superseded calls, in order. `calls` must be in the order of their steps.
 ///
-/// Calls that failed, were denied or have no answer supersede nothing, nor do those that only point back. A call
-/// supersedes calls of earlier steps alone.
+/// Calls that failed, were denied, have no result or only point back supersede nothing. A call supersedes only calls of earlier
+/// steps.
 #[must_use]
 pub fn supersede(calls: &[Call], rules: &[Rule], horizon: Horizon) -> Vec<Superseded> {
     let mut newer = Newer::default();
@@ -106,18 +106,18 @@ pub fn supersede(calls: &[Call], rules: &[Rule], horizon: Horizon) -> Vec<Supers
     superseded
 }
 
-/// The newest good calls of later steps, by what they supersede.
+/// The newest good calls of later steps, by the calls that they supersede.
 #[derive(Default)]
 struct Newer {
     by_params: HashMap<u64, usize>,
     by_output: HashMap<(u64, u64), usize>,
     reads: HashMap<IdHash, Reads>,
-    /// Of calls that write, fetch or tell of tasks.
+    /// Calls that write, fetch, or use a task list.
     by_subject: HashMap<Subject, usize>,
 }
 
 impl Newer {
-    /// The newest call that supersedes `call` by `rule`.
+    /// The index of the newest call that supersedes `call` by `rule`.
     fn by(&self, rule: Rule, call: &Call) -> Option<usize> {
         match (rule, call.subject) {
             (Rule::Hash, Subject::Read(path, lines)) => {
@@ -125,7 +125,7 @@ impl Newer {
                 self.equal(call).max(wider)
             }
             (Rule::Hash, _) => self.equal(call),
-            // An edit that was refused or failed has changed nothing: why it was is still to be known (K-01).
+            // An edit that was refused or failed changed nothing, and its reason must be kept (K-01).
             (Rule::File, Subject::Write(_)) if !call.is_good() => None,
             (Rule::File, Subject::Read(path, _) | Subject::Write(path)) => {
                 self.by_subject.get(&Subject::Write(path)).copied()
@@ -145,7 +145,7 @@ impl Newer {
         }
     }
 
-    /// Adds a good call. Of calls that supersede the same, the first that is added stays.
+    /// Adds a good call, unless a newer one already supersedes the same calls.
     fn add(&mut self, call_idx: usize, call: &Call) {
         self.by_params.entry(call.params).or_insert(call_idx);
         if call.repeat == Repeat::Another {
@@ -161,18 +161,18 @@ impl Newer {
     }
 }
 
-/// Reads of one file: none of them within another, so that the later they start, the later they end.
+/// Reads of one file by first line. No read contains another, so the ends ascend with the starts.
 #[derive(Default)]
 struct Reads(BTreeMap<u32, (u32, usize)>);
 
 impl Reads {
-    /// The read that shows all of `lines`.
+    /// The index of a read that contains all of `lines`.
     fn around(&self, lines: Lines) -> Option<usize> {
         let (&start, &(end, call_idx)) = self.0.range(..=lines.start).next_back()?;
         lines.are_in(Lines { start, end }).then_some(call_idx)
     }
 
-    /// Adds a read that is older than all before it, unless one of them shows as much.
+    /// Adds a read that is older than all others, unless one of them contains it.
     fn add(&mut self, lines: Lines, call_idx: usize) {
         if self.around(lines).is_some() {
             return;

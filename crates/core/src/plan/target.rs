@@ -1,4 +1,4 @@
-//! What a person or an agent names to be cut or given back: a tool call by its handle, a message by its text (P-02).
+//! Targets that a person or an agent names to cut or restore: a tool call by its handle, a message by its text (P-02).
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::Handle;
 use ctxc_transcript::text::{NotAPattern, Pattern, Patterns};
 
-/// One thing that is named. What looks like a handle is one; anything else is the pattern of a message.
+/// A named target: a handle if it parses as one, otherwise the pattern of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A tool call.
@@ -15,9 +15,9 @@ pub enum Target {
     Message(Pattern),
 }
 
-/// The patterns among some targets, held against a text at once.
+/// The patterns among some targets, matched against a text in one pass.
 pub(crate) struct PatternTargets<'a> {
-    /// Which of the targets they are.
+    /// The index of each pattern among the targets.
     places: Vec<usize>,
     patterns: Patterns<'a>,
 }
@@ -37,13 +37,13 @@ impl<'a> PatternTargets<'a> {
         self.places.is_empty()
     }
 
-    /// The places of the targets that fit `text`.
+    /// The indices of the targets that match `text`.
     pub(crate) fn fits(&self, text: &str) -> impl Iterator<Item = usize> {
         self.patterns.fits(text).into_iter().filter_map(|at| self.places.get(at).copied())
     }
 }
 
-/// A target that is neither.
+/// The error for a text that is neither a handle nor a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("parse the target `{}`: expected a handle such as `r_3f9a1`, or a pattern such as `Let me explain...edge cases`", .0.0)]
 pub struct NotATarget(pub NotAPattern);

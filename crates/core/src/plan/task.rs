@@ -1,4 +1,4 @@
-//! Which texts are to be compressed.
+//! Selection of the texts to compress.
 
 use super::Bands;
 use ctxc_engine::run::{Level, Task, TaskPart, target};
@@ -6,22 +6,22 @@ use ctxc_transcript::scan::Kind;
 use ctxc_transcript::text::{Tokens, chars4};
 use ctxc_transcript::{Chain, Flags, Index, LineNo, Turn, TurnIdx};
 
-/// Whose messages are compressed.
+/// The roles whose messages are compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Roles {
-    /// Those of the person and of the model.
+    /// The person and the model.
     #[default]
     #[serde(skip_deserializing)]
     Both,
-    /// Those of the person.
+    /// The person.
     User,
-    /// Those of the model.
+    /// The model.
     Assistant,
 }
 
 impl Roles {
-    /// Whether messages of this kind are among them.
+    /// Whether messages of this kind are included.
     #[must_use]
     pub fn are_of(self, kind: Kind) -> bool {
         match self {
@@ -31,53 +31,53 @@ impl Roles {
         }
     }
 
-    /// Whether no messages are left out.
+    /// Whether messages of both roles are included.
     #[must_use]
     pub fn are_both(&self) -> bool {
         *self == Self::Both
     }
 }
 
-/// Texts that are compressed beside those of messages.
+/// Texts that are compressed besides messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Include {
-    /// Nothing.
+    /// None.
     #[default]
     Messages,
-    /// The text of tool results.
+    /// The texts of tool results.
     ToolResults,
 }
 
-/// Which entries are compressed, and how far.
+/// The entries that are compressed, and their levels.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// The bands.
     pub bands: Bands,
-    /// Whose messages.
+    /// The roles.
     pub roles: Roles,
-    /// What beside them.
+    /// Other texts.
     pub include: Include,
-    /// How many of the newest turns are left alone.
+    /// The number of newest turns that are left alone.
     pub n_protected_turns: usize,
 }
 
-/// An entry that may have a task.
+/// An entry whose texts may be compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// The entry.
     pub line: LineNo,
     /// Its turn.
     pub turn: TurnIdx,
-    /// How far it is compressed.
+    /// The level to which it is compressed.
     pub level: Level,
-    /// Whether the text of the message itself is wanted.
+    /// Whether the text of the message itself is compressed.
     pub wants_text: bool,
-    /// Whether the text of its tool results is wanted.
+    /// Whether the texts of its tool results are compressed.
     pub wants_results: bool,
 }
 
 impl Candidate {
-    /// The task for `text`, or `None` when it has fewer than `min_tokens`.
+    /// The task for `text`, or `None` if it has fewer than `min_tokens`.
     #[must_use]
     pub fn task(&self, part: TaskPart, text: String, min_tokens: Tokens) -> Option<Task> {
         let tokens = chars4(&text);
@@ -86,8 +86,8 @@ impl Candidate {
     }
 }
 
-/// The live entries whose text is to be compressed, in the order of the conversation. Meta entries, messages on errors
-/// of the API, compact summaries and the envelopes of commands are left alone (B-04).
+/// The active entries whose text is to be compressed, in the order of the conversation. Meta entries, messages about API
+/// errors, compact summaries and command envelopes are left alone (B-04).
 #[must_use]
 pub fn candidates(index: &Index, chain: &Chain, turns: &[Turn], selection: &Selection) -> Vec<Candidate> {
     let n_open = turns.len().saturating_sub(selection.n_protected_turns);

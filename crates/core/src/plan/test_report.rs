@@ -1,23 +1,23 @@
-//! What the output of test runners says of single tests: those of cargo, pytest, jest, vitest, bun and go.
+//! Parsing of the output of test runners into results of single tests: cargo, pytest, jest, vitest, bun and go.
 
 use super::test_run::{Reach, Runner, TestRun};
 
 /// The result of a test run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TestReport {
-    /// The tests that failed, by their names.
+    /// The names of failed tests.
     pub failed: Vec<String>,
-    /// Tests, or files and packages of tests, that passed as a whole.
+    /// The names of tests, files and packages that passed as a whole.
     pub passed: Vec<String>,
-    /// Whether every test that the runner found has passed.
+    /// Whether every test that the runner found passed.
     pub all_passed: bool,
 }
 
-/// What stands between the parts of the name of a test: `js src/a.test.ts > adds > zero`.
+/// The separator in the name of a test: `js src/a.test.ts > adds > zero`.
 pub(super) const PART: &str = " > ";
 
 impl TestReport {
-    /// Reads the output of `run`.
+    /// Parses the output of `run`.
     #[must_use]
     pub fn read(run: &TestRun, output: &str) -> Self {
         let TestRun { runner, reach, .. } = *run;
@@ -28,7 +28,7 @@ impl TestReport {
             Runner::Go => go(output),
         };
         if reach == Reach::Picked {
-            // That what was picked out of a file has passed says nothing of the file.
+            // If only some tests of a file were picked, their success does not mean that of the file.
             report.passed.retain(|name| !is_whole(runner, name));
         }
         report.failed = report.failed.iter().map(|name| format!("{} {name}", runner.name())).collect();
@@ -45,7 +45,7 @@ impl TestReport {
     }
 }
 
-/// Whether `name` is that of a file or of a package, and not of a test.
+/// Whether `name` is that of a file or a package, not of a test.
 fn is_whole(runner: Runner, name: &str) -> bool {
     match runner {
         Runner::Cargo => false,
@@ -74,7 +74,7 @@ fn cargo(output: &str) -> TestReport {
             in_list = true;
             continue;
         } else if let (true, Some(name)) = (in_list, line.strip_prefix("    ")) {
-            // The list of names at the end; above it stands what the tests printed.
+            // A list of names. Output of tests may look like one, so lines with spaces in the name are skipped.
             if !name.starts_with(' ') && !name.contains(' ') {
                 report.fail(name);
             }
@@ -94,13 +94,13 @@ fn cargo(output: &str) -> TestReport {
     report
 }
 
-/// `PASS [   0.005s] (1/4) package::binary module::name`: the verdict and the name.
+/// Splits `PASS [   0.005s] (1/4) package::binary module::name` into verdict and name.
 fn nextest(line: &str) -> Option<(&str, &str)> {
     let (verdict, rest) = line.trim_start().split_once(" [")?;
     let (time, rest) = rest.split_once(']')?;
     let is_time = time.trim().strip_suffix('s').is_some_and(|time| time.parse::<f64>().is_ok());
     let name = rest.trim_start_matches(|c: char| c == '(' || c == ')' || c == '/' || c == ' ' || c.is_ascii_digit());
-    // Without the binary, as cargo names it.
+    // Drop the binary, which cargo does not name.
     let name = name.split_once(' ').map_or(name, |(_, name)| name);
     is_time.then_some((verdict, name.trim()))
 }
@@ -113,7 +113,7 @@ fn pytest(output: &str) -> TestReport {
         let line = line.trim_end();
         if let Some(rest) = line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR ")) {
             let name = rest.split_once(" - ").map_or(rest, |(name, _)| name);
-            // `ERROR collecting tests/a.py`, `ERROR: not found`, and whatever a program says.
+            // Excludes `ERROR collecting tests/a.py`, `ERROR: not found`, and other output of programs.
             if name.contains(".py") && !name.contains(' ') {
                 report.fail(name_of(name));
             }
@@ -121,7 +121,7 @@ fn pytest(output: &str) -> TestReport {
             match verdict.split(' ').next().unwrap_or_default() {
                 "PASSED" => report.passed.push(name_of(name)),
                 "FAILED" | "ERROR" => report.fail(name_of(name)),
-                // A file whose line ends with the share that is done has no line more.
+                // A line that ends with the percentage done is the only one for its file.
                 dots if !dots.is_empty() && dots.chars().all(|c| ".sxX".contains(c)) && verdict.ends_with("%]") => {
                     report.passed.push(name_of(name));
                 }
@@ -146,7 +146,7 @@ fn script(output: &str) -> TestReport {
         let text = line.trim_start();
         let first = |text: &str| text.split(' ').next().unwrap_or_default().to_owned();
         if let Some(rest) = text.strip_prefix("FAIL ").map(str::trim_start) {
-            // Of vitest `FAIL  src/a.test.ts > adds > zero`, of jest the file.
+            // Vitest prints `FAIL  src/a.test.ts > adds > zero`, jest the file.
             let name = rest.split(" [").next().unwrap_or_default().trim();
             let whole = first(name);
             if is_test_file(&whole) {
@@ -184,7 +184,7 @@ fn script(output: &str) -> TestReport {
         has_passed |= matches!(bun, (Some(Ok(1..)), Some("pass"), None));
         has_failed |= matches!(bun, (Some(Ok(1..)), Some("fail"), None));
     }
-    // A file that fails is told of by its tests, where they are named.
+    // A failed file is omitted if its failed tests are named.
     let failed = std::mem::take(&mut report.failed);
     let is_told = |file: &String| !file.contains(PART) && failed.iter().any(|name| name.starts_with(&named(file, "")));
     report.failed = failed.iter().filter(|name| !is_told(name)).cloned().collect();
@@ -201,7 +201,7 @@ fn named(file: &str, name: &str) -> String {
     if file.is_empty() { name.to_owned() } else { format!("{file}{PART}{name}") }
 }
 
-/// Without ` (5 ms)`, ` [1.00ms]` or ` 5ms` at its end.
+/// `name` without a trailing ` (5 ms)`, ` [1.00ms]` or ` 5ms`.
 fn without_time(name: &str) -> &str {
     let Some((rest, time)) = name.trim_end().trim_end_matches([')', ']']).rsplit_once([' ', '(', '[']) else {
         return name;
@@ -210,7 +210,7 @@ fn without_time(name: &str) -> &str {
     if is_time { rest.trim_end_matches(|c: char| " ([".contains(c) || c.is_ascii_digit()) } else { name }
 }
 
-/// What stands for the tests of a package that does not build.
+/// The name of the build of a package, as if it were a test.
 const BUILD: &str = "(does not build)";
 
 fn go(output: &str) -> TestReport {
@@ -225,13 +225,13 @@ fn go(output: &str) -> TestReport {
         } else if let Some(rest) = text.strip_prefix("--- PASS: ") {
             passed.push(name(rest));
         } else if let Some(rest) = line.strip_prefix("ok  \t").or_else(|| line.strip_prefix("FAIL\t")) {
-            // The line of a package stands behind those of its tests.
+            // The line of a package follows those of its tests.
             let package = rest.split(['\t', ' ']).next().unwrap_or_default();
             let is_ok = line.starts_with("ok");
             has_passed |= is_ok;
             has_failed |= !is_ok;
             if !is_ok && failed.is_empty() {
-                // Nothing of it has run, or the names of its tests were cut off.
+                // No test has run, or the lines of the tests were cut off.
                 let is_broken = rest.contains("[build failed]") || rest.contains("[setup failed]");
                 report.fail(if is_broken { named(package, BUILD) } else { package.to_owned() });
             }
@@ -245,13 +245,13 @@ fn go(output: &str) -> TestReport {
         }
         has_failed |= line == "FAIL";
     }
-    // What is left was cut off before the line of its package.
+    // The remaining tests were cut off before the line of their package.
     go_package(&mut report, "", &failed, passed);
     report.all_passed = has_passed && !has_failed;
     report
 }
 
-/// Takes the tests of one package. A test that fails by one of its parts is named by the part alone.
+/// Adds the tests of one package. A failed test with failed subtests is represented by these alone.
 fn go_package(report: &mut TestReport, package: &str, failed: &[String], passed: Vec<String>) {
     let has_part = |name: &String| failed.iter().any(|other| other.starts_with(&format!("{name}{PART}")));
     for name in failed.iter().filter(|name| !has_part(name)) {
@@ -259,7 +259,7 @@ fn go_package(report: &mut TestReport, package: &str, failed: &[String], passed:
     }
     for name in passed {
         report.passed.push(named(package, &name));
-        // An earlier failure may have been cut off before the name of its package.
+        // An earlier failure may lack the package if its output was cut off.
         report.passed.push(name);
     }
     report.passed.dedup();

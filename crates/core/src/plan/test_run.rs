@@ -1,4 +1,4 @@
-//! Runs of tests in shell commands: of which runner, and of which tests.
+//! Detection of test runs in shell commands: the runner, and the tests that are run.
 
 use super::effects::is_look;
 use super::shell::{Command, Join, Script};
@@ -10,36 +10,36 @@ pub enum Runner {
     Cargo,
     /// `pytest`.
     Pytest,
-    /// `jest`, `vitest`, `bun test`, and what packages call `test`.
+    /// `jest`, `vitest`, `bun test`, and `test` scripts of packages.
     Script,
     /// `go test`.
     Go,
 }
 
-/// A run of tests, as it was asked for.
+/// A test run, as it was requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestRun {
-    /// The program.
+    /// The runner.
     pub runner: Runner,
-    /// Which tests were asked for.
+    /// The extent of the run.
     pub reach: Reach,
-    /// How they were: what stands behind the name of the program, but for how much is said meanwhile.
+    /// The words after the name of the program, without options for verbosity.
     pub scope: String,
 }
 
-/// Which tests are asked for.
+/// The extent of a test run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// All there are.
+    /// All tests.
     Whole,
-    /// Those of some files or packages.
+    /// The tests of some files or packages.
     Part,
-    /// Some, picked out by their names.
+    /// Some tests, selected by name.
     Picked,
 }
 
 impl Runner {
-    /// The name under which the tests of this runner are noted.
+    /// The prefix of the names of this runner's tests.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -51,10 +51,10 @@ impl Runner {
     }
 }
 
-/// Whether `script` tests or builds, so that its end says whether the work is sound.
+/// Whether `script` tests or builds, so that its outcome shows whether the work is sound.
 #[must_use]
 pub fn checks(script: &Script) -> bool {
-    /// Programs that do nothing else, and those that do it where a word behind their name says so.
+    /// Programs that only test or build, and programs that do so if one of their first arguments says so.
     const CHECKERS: [&str; 9] = ["pytest", "jest", "vitest", "tsc", "make", "ninja", "ctest", "eslint", "mypy"];
     const RUNNERS: [&str; 23] = [
         "cargo", "go", "npm", "npx", "pnpm", "yarn", "bun", "deno", "mise", "just", "task", "gradle", "gradlew", "mvn",
@@ -77,22 +77,22 @@ pub fn checks(script: &Script) -> bool {
     script.commands.iter().any(|command| !is_look(command) && is_check(command))
 }
 
-/// Words for what tests or builds, as commands and scripts are called.
+/// Words in the names of commands and scripts that test or build.
 const CHECKS: [&str; 9] = ["test", "tests", "check", "ci", "build", "lint", "clippy", "typecheck", "vet"];
 
-/// The words that a name is made of: `test:unit`, `run_tests.sh`.
+/// The words of a name such as `test:unit` or `run_tests.sh`.
 fn parts(name: &str) -> impl Iterator<Item = &str> {
     name.split([':', '-', '_', '.', '/'])
 }
 
 impl TestRun {
-    /// The run that `script` asks for, and the place of the command that does; `None` where it asks for none.
+    /// The test run in `script` and the index of its command; `None` if there is none.
     #[must_use]
     pub fn of(script: &Script) -> Option<(Self, usize)> {
         script.commands.iter().zip(0..).find_map(|(command, at)| Some((Self::of_command(command)?, at)))
     }
 
-    /// The run that `output` is of, where `script` says no more than that it tests, as `make test` does.
+    /// The test run recognized by its `output`, for a `script` such as `make test` that does not name the runner.
     #[must_use]
     pub fn behind(script: &Script, output: &str) -> Option<(Self, usize)> {
         let tests = |command: &Command| {
@@ -118,7 +118,7 @@ impl TestRun {
         let is_option = |word: &&str| word.starts_with('-');
         let reach = match runner {
             Runner::Cargo if rest.iter().all(|word| WHOLE_CARGO.contains(word)) => Reach::Whole,
-            // What stands alone may be a name as well as a package.
+            // A lone word may be the name of a test or of a package.
             Runner::Cargo => Reach::Picked,
             Runner::Go if rest.iter().any(|word| picks(word, &PICKS_GO)) => Reach::Picked,
             Runner::Go if rest.contains(&"./...") => Reach::Whole,
@@ -136,21 +136,21 @@ fn command_words(command: &Command) -> Vec<&str> {
     command.words.iter().map(|word| word.text.as_str()).collect()
 }
 
-/// The words of a run without those that say how much it tells.
+/// The words of a run without options for verbosity.
 fn scope(words: &[&str]) -> String {
     const TALK: [&str; 8] = ["-v", "-vv", "--verbose", "-q", "-qq", "--quiet", "--nocapture", "-s"];
     words.iter().filter(|word| !TALK.contains(word)).copied().collect::<Vec<_>>().join(" ")
 }
 
-/// Options of `cargo test` that leave no test out.
+/// Options of `cargo test` that exclude no test.
 const WHOLE_CARGO: [&str; 11] = [
     "--all", "--workspace", "--all-features", "--all-targets", "--quiet", "-q", "--release", "--no-fail-fast",
     "--locked", "--offline", "--",
 ];
 
-/// Options of `go test` that pick tests out.
+/// Options of `go test` that select tests.
 const PICKS_GO: [&str; 4] = ["-run", "--run", "-short", "-skip"];
-/// Options of the other runners that do.
+/// Options of the other runners that select tests.
 const PICKS: [&str; 13] = [
     "-k", "-m", "-t", "--lf", "--last-failed", "--ff", "--sw", "--deselect", "--ignore", "--grep", "--changed",
     "--related", "--only",
@@ -160,7 +160,7 @@ fn picks(word: &str, options: &[&str]) -> bool {
     options.iter().any(|option| word.starts_with(option))
 }
 
-/// The runner that `program` with `words` is, and the words that are for it.
+/// The runner that `program` with the arguments `words` starts, and the arguments for it.
 fn runner_of<'w>(program: &str, words: &'w [&'w str]) -> Option<(Runner, &'w [&'w str])> {
     match (program, words) {
         ("cargo", ["test" | "t", rest @ ..] | ["nextest", "run", rest @ ..]) => Some((Runner::Cargo, rest)),
@@ -179,20 +179,20 @@ fn runner_of<'w>(program: &str, words: &'w [&'w str]) -> Option<(Runner, &'w [&'
     }
 }
 
-/// Whether `output` has the end of what the command at `at` prints: it goes through nothing that leaves it out.
+/// Whether `output` includes the end of the output of the command at `at`: no filter after it drops that.
 #[must_use]
 pub fn shows_its_end(script: &Script, at: usize, output: &str) -> bool {
     let commands = script.commands.iter().skip(at);
     let behind = commands.clone().zip(commands.skip(1)).take_while(|(command, _)| command.join == Join::Pipe);
     behind.into_iter().all(|(_, next)| match next.program() {
         "tail" | "tee" | "cat" => true,
-        // Where it shows fewer lines than it would, there were no more.
+        // With fewer lines than its limit, `head` dropped nothing.
         "head" => output.lines().count() < head_lines(next),
         _ => false,
     })
 }
 
-/// How many lines a call of `head` shows.
+/// The number of lines that a call of `head` shows.
 fn head_lines(head: &Command) -> usize {
     let number = head.words.iter().skip(1).find_map(|word| word.text.trim_start_matches(['-', 'n', '=']).parse().ok());
     number.unwrap_or(10)

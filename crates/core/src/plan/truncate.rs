@@ -1,23 +1,23 @@
-//! Truncating: the oldest messages go until the rest is below a target (D-01 to D-06, D-09).
+//! Truncation: the oldest messages are removed until the rest is below a target (D-01 to D-06, D-09).
 //!
-//! In go messages, each with its group and with what it could be as the first of a conversation, and an estimator; out
-//! comes where the rest starts. What a message holds is not known here, and no model is asked.
+//! The input is messages, each with its group and its suitability as a first message, and an estimator; the output is the start
+//! of the rest. The content of messages is unknown here, and no model is called.
 
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, GroupIdx};
 
-/// Whether a message can be the first of a conversation.
+/// The suitability of a message as the first of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
-    /// A prompt that a person typed for the model; a command that the client carries out by itself is none.
+    /// A prompt that a person typed for the model; commands that the client handles itself are excluded.
     Prompt,
-    /// The summary that a client put in the place of what it compacted.
+    /// A summary with which a client replaced messages.
     Summary,
     /// Another user message without tool results.
     User,
-    /// An assistant message: it may only be first where one was first before.
+    /// An assistant message. It may be first only if one was first before.
     Reply,
-    /// Nothing that a conversation can start with, such as the result of a tool.
+    /// A message that cannot start a conversation, such as a tool result.
     Never,
 }
 
@@ -30,56 +30,56 @@ pub struct Message {
     pub opening: Opening,
 }
 
-/// The estimate that applies to a message.
+/// The context in which a message is estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum As {
-    /// As it is.
+    /// As it is now.
     Now,
-    /// As a part of the rest, once something before it is gone.
+    /// As part of the rest, after earlier messages are removed.
     Rest,
-    /// As the first message, before a rest that does not follow it.
+    /// As the first message, before a rest that did not follow it directly.
     Opener,
 }
 
-/// One part in so many of the target may be left unused for the sake of starting with a prompt (D-10).
+/// The fraction of the target, one in this number, that may stay unused so that the rest starts with a prompt (D-10).
 const WASTED: u64 = 5;
 
-/// The strategy: drop the oldest first.
+/// The strategy: remove the oldest messages first.
 #[derive(Clone, Copy, Debug)]
 pub struct TopDownTruncation {
-    /// What the context shall be below.
+    /// The size that the context must fall below.
     pub target: Tokens,
-    /// How `chars4` tokens are held against it.
+    /// The conversion from `chars4` tokens to the size of the context.
     pub calibration: Calibration,
-    /// `chars4` tokens that are added to the rest once something is cut.
+    /// `chars4` tokens that are added to the rest if something is cut.
     pub added: Tokens,
 }
 
 /// The messages that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// Everything.
+    /// All messages.
     All(Unchanged),
-    /// The messages from `start` on, and before them the `opener` where they do not start with a prompt, because none
-    /// follows or moving on to it would waste too much.
+    /// The messages from `start` on. `opener` is put before them if they do not start with a prompt, because none follows or
+    /// starting at it would waste too much.
     Suffix {
-        /// The prompt that opened the turn which was cut.
+        /// The prompt of the turn that was cut.
         opener: Option<usize>,
         /// The first message of the rest.
         start: usize,
     },
 }
 
-/// Why everything stays.
+/// The reason why everything is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unchanged {
     /// The session has no message.
     Empty,
     /// The context is below the target.
     AlreadyUnderTarget,
-    /// With anything less, fewer than two messages would be left.
+    /// Any cut would leave fewer than two messages.
     BelowMinimum,
-    /// There is no message that the rest could start with.
+    /// The rest could not start with any message.
     NoPrompt,
 }
 
@@ -96,19 +96,19 @@ impl Unchanged {
     }
 }
 
-/// Where to cut.
+/// The result of planning a truncation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Truncation {
     /// The messages that are kept.
     pub kept: Kept,
-    /// Its `chars4` tokens, without what is added to it.
+    /// The `chars4` tokens of these messages, without those that are added.
     pub tokens: Tokens,
-    /// The size of the context with it.
+    /// The size of the context after the cut.
     pub size: Tokens,
 }
 
 impl TopDownTruncation {
-    /// How many messages stay at least.
+    /// The minimum number of messages that are kept.
     pub const MIN_MESSAGES: usize = 2;
 
     /// A strategy that adds nothing to the rest.
@@ -123,7 +123,7 @@ impl TopDownTruncation {
         "top-down-truncation"
     }
 
-    /// Whether a model is asked.
+    /// Whether a model is called.
     #[must_use]
     pub const fn requires_model(&self) -> bool {
         false
@@ -135,19 +135,18 @@ impl TopDownTruncation {
         size >= self.target
     }
 
-    /// Whether a context of `size` leaves so much of the target unused that a turn is rather cut inside (D-10).
+    /// Whether a context of `size` leaves so much of the target unused that it is better to cut inside a turn (D-10).
     fn wastes(&self, size: Tokens) -> bool {
         size.0 < self.target.0 - self.target.0 / WASTED
     }
 
-    /// Whether a context of `size` is over the target, and what stands before the first message alone is too: no cut
-    /// comes below it (D-10).
+    /// Whether a context of `size` is over the target and its fixed overhead alone is too, so that no cut suffices (D-10).
     #[must_use]
     pub fn is_out_of_reach(&self, size: Tokens) -> bool {
         self.is_over(size) && self.is_over(self.calibration.overhead)
     }
 
-    /// Where to cut `messages`, whose `chars4` tokens `estimate` gives by their place.
+    /// Plans where to cut `messages`; `estimate` returns the `chars4` tokens of the message at an index.
     ///
     /// # Errors
     /// Those of `estimate`.
@@ -185,12 +184,12 @@ impl TopDownTruncation {
             let tokens = estimate(opener, As::Opener)?;
             let start = self.start_behind(&rest, cut, opener, tokens);
             let inside = start.map(|start| self.suffix(&rest, Some(opener), start, tokens));
-            // Only what is left of the turn itself is worth its prompt.
+            // The prompt is kept only for the remainder of its own turn.
             let is_better = next.is_none() || start < next && inside.is_some_and(|it| !self.is_over(it.size));
             let kept = if is_better { inside } else { moved_on };
             return Ok(kept.unwrap_or_else(|| all(Unchanged::BelowMinimum)));
         }
-        // No message of the user is there to start with, so the rest can only start as the source does.
+        // No user message can be first, so the rest starts with a reply if the source does.
         if messages.first().is_some_and(|first| first.opening == Opening::Reply) {
             let start = rest.next(cut, Opening::Reply).unwrap_or(cut);
             return Ok(self.suffix(&rest, None, start, Tokens::ZERO));
@@ -198,8 +197,8 @@ impl TopDownTruncation {
         Ok(all(Unchanged::NoPrompt))
     }
 
-    /// The first message of the longest rest below the target that parts no group (D-02, D-03); where that would be fewer
-    /// than the minimum, of the last ones with what belongs to them (D-05). `None` where even they are fewer.
+    /// The first message of the longest rest below the target that splits no group (D-02, D-03). If it would be shorter than
+    /// the minimum, that of the shortest rest that is not (D-05); `None` if there is none.
     fn pure_cut(&self, rest: &Rest<'_>) -> Option<usize> {
         let first = rest.sums.partition_point(|sum| self.is_over(self.size(*sum))).max(1);
         let n_messages = rest.messages.len();
@@ -209,8 +208,8 @@ impl TopDownTruncation {
         forward.or_else(|| borders.iter().copied().rev().find(|&border| border <= least))
     }
 
-    /// The first message of the longest rest below the target behind `opener`; where none is, of the shortest. `None`
-    /// where nothing would go.
+    /// The first message after `opener` of the longest rest below the target, or else of the shortest. `None` if nothing would
+    /// be removed.
     fn start_behind(&self, rest: &Rest<'_>, cut: usize, opener: usize, tokens: Tokens) -> Option<usize> {
         let goes = |border: usize| opener > 0 || border > opener + 1;
         let mut starts = rest.borders.iter().copied().filter(|&border| border >= cut && goes(border));
@@ -224,18 +223,18 @@ impl TopDownTruncation {
         Truncation { kept: Kept::Suffix { opener, start }, tokens, size: self.size(tokens) }
     }
 
-    /// The size of a context with a rest of `tokens`.
+    /// The size of a context whose rest has `tokens`.
     fn size(&self, tokens: Tokens) -> Tokens {
         self.calibration.context(tokens + self.added)
     }
 }
 
-/// The messages as what may be left of them.
+/// The messages as parts of a possible rest.
 struct Rest<'a> {
     messages: &'a [Message],
-    /// The tokens from each message on, and 0 behind the last.
+    /// The tokens from each message to the end, and 0 after the last.
     sums: Vec<Tokens>,
-    /// The messages at which no group is parted, in order; the first is 0.
+    /// Indices at which a cut splits no group, in order; the first is 0.
     borders: Vec<usize>,
 }
 
@@ -254,14 +253,14 @@ impl<'a> Rest<'a> {
         self.sums.get(start).copied().unwrap_or_default()
     }
 
-    /// The first message from `cut` on that opens as `opening`, parts no group, and has enough behind it.
+    /// The first message from `cut` on with this `opening` that splits no group and has enough messages after it.
     fn next(&self, cut: usize, opening: Opening) -> Option<usize> {
         let starts = self.borders.iter().copied().filter(|&border| border >= cut);
         let mut starts = starts.filter(|border| border + TopDownTruncation::MIN_MESSAGES <= self.messages.len());
         starts.find(|&start| self.opens(start, opening))
     }
 
-    /// The last message before `cut` that opens as `opening`; a turn without a prompt is opened by the summary before it.
+    /// The last message before `cut` with this `opening`; a turn without a prompt is opened by the summary before it.
     fn opener(&self, cut: usize, opening: Opening) -> Option<usize> {
         let last = |opening| (0..cut).rev().find(|&at| self.opens(at, opening));
         let is_prompt = opening == Opening::Prompt;
@@ -273,7 +272,7 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// The messages at which no group is parted.
+/// The indices at which a cut splits no group.
 fn borders(messages: &[Message]) -> Vec<usize> {
     let n_groups = messages.iter().map(|message| message.group.0 as usize + 1).max().unwrap_or(0);
     let mut ends = vec![0; n_groups];

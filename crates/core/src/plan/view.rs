@@ -1,4 +1,4 @@
-//! The view: what stands at the head of a compacted conversation (F-07).
+//! The view: the text at the head of a compacted conversation (F-07).
 
 use std::collections::HashSet;
 
@@ -6,35 +6,34 @@ use super::{Batch, Clip, Ledger};
 use ctxc_engine::language::Statement;
 use ctxc_transcript::text::{Tokens, chars4};
 
-/// What is said above what is told of the ledger.
+/// The introduction of the ledger.
 const STATE_IS: &str = "From the tool calls, newest first.";
-/// The part of a view that is told of the ledger, in percent, and the fewest (where a summary may have five times that) and
-/// the most tokens of it.
+/// The share of the view that the ledger takes, in percent, and its minimum (if a summary may have five times that) and maximum
+/// in tokens.
 const STATE: u64 = 20;
 const STATE_BETWEEN: (u64, u64) = (100, 1200);
-/// The part of what was read that lines take in a view, in thousandths (K-10).
+/// The share of the characters read that needed lines take in a view, in thousandths (K-10).
 const NEEDED: u64 = 37;
-/// The heading above these lines, in tokens.
+/// The size of the heading above these lines, in tokens.
 const HEADING: u64 = 4;
-/// Where little was said and much was done: so many tokens for a hundred messages, but for this many messages at most.
+/// Minimum for a view of many messages with little text: tokens per hundred messages, for at most this many messages.
 const STATE_OF_MESSAGES: u64 = 150;
 const MOST_MESSAGES: u64 = 500;
 
 /// The room of a view.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
-    /// The most of each summary.
+    /// The maximum size of each summary.
     pub limit: Tokens,
-    /// The most of the whole view, where lines take what the rest leaves; without it they take a share of the text.
+    /// The maximum size of the whole view, of which lines take what the rest leaves; `None` gives them a share of the text.
     pub most: Option<Tokens>,
 }
 
-/// The head of a conversation whose older messages are in `batches`: the first and the last of them as `clip` says,
-/// how to read those between, and what `ledger` knows. `session` is what the archive keeps them under.
+/// The head of a conversation whose older messages are in `batches`: the first and last of them by `clip`, a hint how to read
+/// the others, and `ledger`. `session` is its name in the archive.
 ///
-/// Summaries carry on those before them: an item that stands in a later one that is shown is not shown before, nor is one that a
-/// later one replaces. A single summary that is so short that its frame would be over a tenth of the view gets a shorter
-/// one (K-05).
+/// Later summaries carry on earlier ones: an item is shown only in the latest summary that has it, and not if a later one
+/// replaces it. A single summary gets a shorter frame if the usual one would be over a tenth of the view (K-05).
 #[must_use]
 pub fn view(batches: &[Batch], clip: Clip, ledger: &Ledger, session: Option<&str>, room: Room) -> String {
     if let Some(short) = short_view(batches, ledger, session, room) {
@@ -56,12 +55,12 @@ pub fn view(batches: &[Batch], clip: Clip, ledger: &Ledger, session: Option<&str
     parts.join("\n\n")
 }
 
-/// The title of the batches that are shown last.
+/// The title of the latest batches.
 const RECENT: &str = "## Recent context";
-/// The most of a view, in percent, that is not what was said (K-05).
+/// The maximum share of a view, in percent, that is not summary text (K-05).
 const FRAME: usize = 10;
 
-/// The view of a single batch whose frame would take more than its part.
+/// The view of a single batch whose usual frame would exceed its share.
 fn short_view(batches: &[Batch], ledger: &Ledger, session: Option<&str>, room: Room) -> Option<String> {
     let [only] = batches else { return None };
     let text = news(&only.text, &mut Shown::default());
@@ -77,19 +76,19 @@ fn short_view(batches: &[Batch], ledger: &Ledger, session: Option<&str>, room: R
     Some(parts.join("\n\n"))
 }
 
-/// What is told of the ledger behind `parts`.
+/// The section about the ledger, sized by `parts`.
 fn state(parts: &[String], batches: &[Batch], ledger: &Ledger, limit: Tokens) -> Option<String> {
     let told: u64 = parts.iter().map(|part| chars4(part).0).sum();
     let (fewest, most) = STATE_BETWEEN;
     let n_messages: u64 = batches.iter().map(|batch| batch.n_messages).sum();
     let for_messages = n_messages.min(MOST_MESSAGES) * STATE_OF_MESSAGES / 100;
-    // Where a summary has little room, so has the ledger.
+    // A small limit for summaries also limits the ledger.
     let least = for_messages.max(fewest).min(limit.0 * STATE / 100);
     let state = ledger.told(Tokens((told * STATE / 100).max(least).min(most)));
     (!state.is_empty()).then(|| format!("## State\n\n{STATE_IS}\n\n{state}"))
 }
 
-/// The lines that the agent may need, beside what `parts` say.
+/// The section of lines that the agent may need and that `parts` lack.
 fn needed(parts: &[String], ledger: &Ledger, room: Room) -> Option<String> {
     let said: u64 = parts.iter().map(|part| chars4(part).0 + 1).sum();
     let room = match room.most {
@@ -105,26 +104,26 @@ fn opening(batches: &[Batch], session: Option<&str>) -> String {
     format!("[Context Summary of {messages} by ctxc. Originals: `ctxc archive search WORDS{session}`]")
 }
 
-/// How many messages the batches stand for.
+/// The number of messages in the batches, as text.
 fn messages(batches: &[Batch]) -> String {
     let n_messages: u64 = batches.iter().map(|batch| batch.n_messages).sum();
     format!("{n_messages} earlier {}", if n_messages == 1 { "message" } else { "messages" })
 }
 
-/// The option that names the session in a command.
+/// The option that names the session in a search.
 fn option(session: Option<&str>) -> String {
     session.map(|session| format!(" --session {session}")).unwrap_or_default()
 }
 
-/// The header of each batch, and what it says that is not shown; the newest is read first, so that what it says is not said in
-/// those before.
+/// The header of each batch and its items that are not yet shown. The newest batch is processed first, so that earlier ones do
+/// not repeat it.
 fn said(batches: &[Batch], shown: &mut Shown) -> Vec<(String, String)> {
     let mut said: Vec<_> = batches.iter().rev().map(|batch| (batch.header(), news(&batch.text, shown))).collect();
     said.reverse();
     said
 }
 
-/// The batches under `title`. The header of one that says nothing new joins that of the next, which carries it on.
+/// The batches under `title`. A header without new items joins the next one, which carries its batch on.
 fn section(title: &str, said: Vec<(String, String)>) -> Option<String> {
     if said.is_empty() {
         return None;
@@ -139,7 +138,7 @@ fn section(title: &str, said: Vec<(String, String)>) -> Option<String> {
     Some(text)
 }
 
-/// What is shown so far, by items of lists.
+/// The items and statements shown so far.
 #[derive(Default)]
 struct Shown {
     items: HashSet<String>,
@@ -147,9 +146,8 @@ struct Shown {
 }
 
 impl Shown {
-    /// Whether `item` says something that is not shown, and that nothing shown replaces. `heading` is what it stands under: what
-    /// was asked, done or found stays so, whatever came later; what was being done, and what a later summary left out of
-    /// what else was said, does not.
+    /// Whether `item` is neither shown nor replaced by something shown. `heading` is the heading above it: requests, actions
+    /// and findings stay valid, while work in progress and items under "Also:" that a later summary omits do not.
     fn lacks(&self, heading: Option<&str>, item: &str, statement: &Statement) -> bool {
         let is_passing = heading.is_some_and(|heading| ["Now:", "Also:"].contains(&heading));
         if is_passing && !self.statements.is_empty() {
@@ -161,12 +159,12 @@ impl Shown {
     }
 }
 
-/// `text` without the items of lists that add nothing to what is `shown`, which gets those that are left, and without headings
-/// that have no item left.
+/// `text` without list items that add nothing to `shown`, and without headings that lose all of their items. The other items
+/// are added to `shown`.
 fn news(text: &str, shown: &mut Shown) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let mut under: Option<&str> = None;
-    // A heading waits for its first item, and goes where all its items are shown below.
+    // A heading is held back until its first item, and dropped if all of its items are shown elsewhere.
     let mut heading: Option<&str> = None;
     let mut has_lost = false;
     let mut own = Vec::new();
@@ -191,16 +189,16 @@ fn news(text: &str, shown: &mut Shown) -> String {
             kept.push(block);
         }
     }
-    // Items of one text do not replace each other.
+    // Items of the same text do not replace each other.
     shown.statements.append(&mut own);
     let kept = kept.join("\n");
     kept.trim_end_matches(END).trim().to_owned()
 }
 
-/// What stands behind the last block.
+/// A sentinel after the last block.
 const END: &str = "\0";
 
-/// The lines of `text`, an item of a list together with what is set in under it.
+/// The lines of `text`, each list item with the indented lines below it.
 fn blocks(text: &str) -> Vec<&str> {
     let mut blocks = Vec::new();
     let mut rest = text;
@@ -219,12 +217,12 @@ fn blocks(text: &str) -> Vec<&str> {
     blocks
 }
 
-/// Whether a line stands over a list: `Decided:`.
+/// Whether the line is the heading of a list: `Decided:`.
 fn is_heading(line: &str) -> bool {
     line.ends_with(':') && !line.starts_with(' ') || line.starts_with('#')
 }
 
-/// What tells of batches that are not shown.
+/// The notice about batches that are not shown.
 fn omitted(between: &[Batch], session: Option<&str>) -> String {
     let n_omitted = between.len();
     let summaries = if n_omitted == 1 { "summary" } else { "summaries" };

@@ -1,4 +1,4 @@
-//! Which tests fail: what later runs say of earlier ones, kept so that it can be said of others still to come.
+//! Failing tests: results of later runs update earlier ones, and are kept so that ledgers merge in any grouping.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -9,19 +9,19 @@ use super::latest::Latest;
 use crate::plan::test_report::{PART, TestReport};
 use crate::plan::test_run::{Reach, TestRun};
 
-/// The tests that fail, and what has passed since: as a function of the tests that failed before.
+/// The tests that fail and those that have passed since, as a change to the tests that failed before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Failing {
-    /// Those that fail, each with the folder in which it was run, and how: of one name there may be several.
+    /// Failing tests, each with the folder and the scope of its run; a name may occur with several of them.
     #[serde(default, skip_serializing_if = "Latest::is_empty")]
     tests: Latest<(String, String, String), ()>,
-    /// What has passed: a test, or all of a file or a package. No name is part of another.
+    /// Passed tests, files and packages. No name is a part of another.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     passed: BTreeSet<String>,
-    /// Runners all of whose tests have passed in a folder and below: `cargo /p`.
+    /// Runners and folders in which, subfolders included, all tests have passed: `cargo /p`.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     cleared: BTreeSet<String>,
-    /// Runs all of whose tests have passed, where they were not all there are: the runner, the folder, how it was asked.
+    /// Partial runs that passed, by runner, folder and scope.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     rerun: BTreeSet<(String, String, String)>,
 }
@@ -32,12 +32,12 @@ impl Failing {
         self.tests.is_empty() && self.passed.is_empty() && self.cleared.is_empty() && self.rerun.is_empty()
     }
 
-    /// The tests that fail, the latest at the end.
+    /// The failing tests, the latest last.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.tests.iter().map(|((name, ..), ())| name.as_str())
     }
 
-    /// Adds what a run in `folder` has shown.
+    /// Adds the result of a run in `folder`.
     pub(super) fn add(&mut self, run: &TestRun, report: TestReport, folder: &str) {
         let TestReport { failed, passed, all_passed } = report;
         let mut later = Self::default();
@@ -54,7 +54,7 @@ impl Failing {
         self.merge(later);
     }
 
-    /// Adds what `later` has shown: what passed there does not fail any more.
+    /// Adds the results of `later`: tests that passed there no longer fail.
     pub(super) fn merge(&mut self, later: Self) {
         let is_over = |(name, folder, scope): &(String, String, String)| {
             let runner = runner_of(name);
@@ -73,12 +73,12 @@ impl Failing {
     }
 }
 
-/// Whether all tests of the runner have passed where `run` was made, or above.
+/// Whether all tests of the runner have passed in the folder of the run or in a parent of it.
 fn clears(cleared: &BTreeSet<String>, (runner, folder, _): &(String, String, String)) -> bool {
     covers(cleared, &format!("{runner} {folder}"), &["/"])
 }
 
-/// Adds `name` to `names`, of which none is part of another, unless it is part of one; those that are parts of it go.
+/// Adds `name` unless it is a part of another name, and removes names that are parts of it.
 fn insert(names: &mut BTreeSet<String>, name: String, parts: &[&str]) {
     if covers(names, &name, parts) {
         return;
@@ -92,7 +92,7 @@ fn insert(names: &mut BTreeSet<String>, name: String, parts: &[&str]) {
     names.insert(name);
 }
 
-/// What stands between the parts of names of tests.
+/// The separators in names of tests.
 const PARTS: [&str; 3] = [PART, "::", "/"];
 
 /// The runner of the test `name`.
@@ -100,17 +100,17 @@ fn runner_of(name: &str) -> &str {
     name.split(' ').next().unwrap_or_default()
 }
 
-/// The folder without a slash at its end.
+/// The folder without a trailing slash.
 fn place(folder: &str) -> &str {
     folder.trim_end_matches('/')
 }
 
-/// Whether `names` has `name`, or what it is a part of.
+/// Whether `names` has `name` or a whole that it is a part of.
 fn covers(names: &BTreeSet<String>, name: &str, parts: &[&str]) -> bool {
     names.contains(name) || is_part(name, names, parts)
 }
 
-/// Whether `names` has what `name` is a part of.
+/// Whether `names` has a whole that `name` is a part of.
 fn is_part(name: &str, names: &BTreeSet<String>, parts: &[&str]) -> bool {
     let mut wholes = parts.iter().flat_map(|part| name.match_indices(part)).filter_map(|(at, _)| name.get(..at));
     wholes.any(|whole| names.contains(whole))

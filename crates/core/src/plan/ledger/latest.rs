@@ -1,14 +1,14 @@
-//! A map that knows which of its keys was touched last.
+//! A map that records the order in which its keys were last set.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A map in the order in which its keys were last touched. Two are equal where keys, values and order are.
+/// A map in the order in which its keys were last set. Equality compares keys, values and order.
 #[derive(Clone, Debug)]
 pub(super) struct Latest<K, V> {
-    /// The values, each behind the number of the touch.
+    /// The values, each with the number of the operation that set it.
     entries: HashMap<K, (u64, V)>,
     n_touches: u64,
 }
@@ -25,7 +25,7 @@ impl<K: Eq + Hash, V> Latest<K, V> {
         self.entries.is_empty()
     }
 
-    /// Puts `value` under `key`, which is touched last by this; where there is a value, what `join` makes of both.
+    /// Sets `key`, which becomes the last one. `join` combines an existing value with the new one.
     pub(super) fn insert(&mut self, key: K, value: V, join: impl FnOnce(V, V) -> V) {
         let at = self.n_touches;
         self.n_touches += 1;
@@ -41,7 +41,7 @@ impl<K: Eq + Hash, V> Latest<K, V> {
         self.entries.retain(|key, (_, value)| is_kept(key, value));
     }
 
-    /// Touches all that `later` touched, in its order. Exact: merging is associative where `join` is.
+    /// Sets all keys of `later` in its order. Merging is associative if `join` is.
     pub(super) fn merge(&mut self, later: Self, join: impl Fn(V, V) -> V) {
         let mut entries: Vec<_> = later.entries.into_iter().collect();
         entries.sort_by_key(|(_, (at, _))| *at);
@@ -50,7 +50,7 @@ impl<K: Eq + Hash, V> Latest<K, V> {
         }
     }
 
-    /// The keys and values, the one touched last at the end.
+    /// The keys and values, the one set last at the end.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (&K, &V)> {
         let mut entries: Vec<_> = self.entries.iter().collect();
         entries.sort_by_key(|(_, (at, _))| *at);

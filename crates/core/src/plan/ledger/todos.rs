@@ -1,25 +1,25 @@
-//! What is still to be done, as the model has noted it for itself.
+//! Open tasks, as the model noted them.
 
 use serde::{Deserialize, Serialize};
 
 use super::latest::Latest;
 
-/// How far something to be done is.
+/// The progress of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Progress {
-    /// Nobody has begun.
+    /// Not started.
     Pending,
-    /// Somebody is at it.
+    /// In progress.
     InProgress,
-    /// It is done.
+    /// Done.
     Completed,
-    /// It is not to be done any more.
+    /// Cancelled or removed.
     Deleted,
 }
 
 impl Progress {
-    /// The progress that clients call `name`; what is not known is not done.
+    /// The progress that clients call `name`; an unknown name counts as pending.
     #[must_use]
     pub fn named(name: &str) -> Self {
         match name {
@@ -30,40 +30,40 @@ impl Progress {
         }
     }
 
-    /// Whether there is something left to do.
+    /// Whether the task is not finished yet.
     #[must_use]
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Pending | Self::InProgress)
     }
 }
 
-/// Something to be done.
+/// A task in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Todo {
-    /// What.
+    /// The description.
     pub text: String,
-    /// How far it is.
+    /// The progress.
     pub progress: Progress,
 }
 
 /// An update of a numbered task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskNews {
-    /// What it is.
+    /// The new description, if it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// How far it is.
+    /// The new progress, if it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
 }
 
-/// What is to be done, of both kinds that clients have had: one list, written whole, and tasks by number.
+/// Both kinds of task lists that clients have had: one list that is written as a whole, and numbered tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Todos {
     /// The list as it was last written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     list: Option<Vec<Todo>>,
-    /// The tasks.
+    /// The numbered tasks.
     #[serde(default, skip_serializing_if = "Latest::is_empty")]
     tasks: Latest<String, TaskNews>,
 }
@@ -74,23 +74,23 @@ impl Todos {
         self.list.is_none() && self.tasks.is_empty()
     }
 
-    /// Takes the list as it was written.
+    /// Replaces the list.
     pub(super) fn write(&mut self, list: Vec<Todo>) {
         self.list = Some(list);
     }
 
-    /// Takes what is told of the task of this number.
+    /// Updates the task with this number.
     pub(super) fn tell(&mut self, number: String, news: TaskNews) {
         self.tasks.insert(number, news, joined);
     }
 
-    /// Adds what was noted later.
+    /// Adds later notes.
     pub(super) fn merge(&mut self, later: Self) {
         self.list = later.list.or_else(|| self.list.take());
         self.tasks.merge(later.tasks, joined);
     }
 
-    /// What is open, what somebody is at first; of each its progress and its text.
+    /// The open tasks with their progress, those in progress first.
     pub(super) fn open(&self) -> Vec<(Progress, String)> {
         let listed = self.list.iter().flatten().map(|todo| (todo.progress, todo.text.clone()));
         let mut tasks: Vec<_> = self.tasks.iter().collect();

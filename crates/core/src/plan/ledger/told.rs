@@ -1,24 +1,24 @@
-//! A ledger as people and models read it, in a limited number of tokens.
+//! Rendering of a ledger as text for people and models, within a limit of tokens.
 
 use super::{Ending, Ledger, Progress, Runs, Touched};
 use crate::plan::effects::Action;
 use ctxc_transcript::text::{Tokens, chars4, is_rooted, within};
 
-/// The most characters of a command that are told.
+/// The maximum number of characters of a command that are shown.
 const COMMAND: usize = 100;
 
-/// A part of what is told: items under a title, the one that matters most first.
+/// A section of the text: items under a title, the most important first.
 struct Section {
     title: &'static str,
     items: Vec<String>,
-    /// How many of them are told.
+    /// The number of items that are shown.
     n_told: usize,
     layout: Layout,
-    /// Whether work cannot go on without it.
+    /// Whether work cannot continue without it.
     matters: bool,
 }
 
-/// Tells items of the sections in turn, so that none of them takes the room of all others.
+/// Adds items to the sections in turn until `limit`, so that no section takes all of the room.
 fn fill(sections: &mut [Section], n_tokens: &mut u64, limit: Tokens) {
     let mut has_grown = true;
     while std::mem::take(&mut has_grown) {
@@ -34,18 +34,18 @@ fn fill(sections: &mut [Section], n_tokens: &mut u64, limit: Tokens) {
     }
 }
 
-/// How items stand.
+/// The layout of the items.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Layout {
-    /// Each on a line of its own, at most so many.
+    /// One item per line, up to this number.
     Lines(usize),
-    /// All in the line of the title.
+    /// All items on the line of the title.
     Inline,
 }
 
 impl Ledger {
-    /// The ledger as text of about `limit` tokens at most: the most important rows, and the number of others. What went well
-    /// and what was only looked at is told in the room that all else leaves.
+    /// Renders the ledger in about `limit` tokens: the most important rows, and the number of the others. Successful commands
+    /// and files that were only read get the room that the rest leaves.
     #[must_use]
     pub fn told(&self, limit: Tokens) -> String {
         let mut sections = self.sections();
@@ -53,7 +53,7 @@ impl Ledger {
         let n_mattering = sections.iter().take_while(|section| section.matters).count();
         let (mattering, rest) = sections.split_at_mut(n_mattering);
         let mut n_tokens = 0;
-        // What went well, and what was looked at, shows in the lines of files and commands too.
+        // Half of the limit suffices for successful commands and files read, which other lines mention too.
         for (sections, limit) in [(mattering, limit), (rest, Tokens(limit.0 / 2))] {
             n_tokens += sections.iter().map(|section| chars4(section.title).0 + 5).sum::<u64>();
             fill(sections, &mut n_tokens, limit);
@@ -92,7 +92,7 @@ impl Ledger {
         ]
     }
 
-    /// The tests that fail, each once, however many folders it fails in.
+    /// The failing tests, each once, even if it fails in several folders.
     fn failing_tests(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for name in self.tests.iter().rev().filter_map(|name| name.split_once(' ')).map(|(_, name)| name) {
@@ -103,8 +103,8 @@ impl Ledger {
         names
     }
 
-    /// The files with which `action` is what was last done, reading aside where something was done to them; those that
-    /// stand in the folder that is worked in first.
+    /// The files whose last action is `action`; a read counts only without an earlier change. Files in the working folder are
+    /// first.
     fn files_of(&self, action: Action) -> Vec<String> {
         let is_so = |touched: &Touched| touched.change().unwrap_or(Action::Read) == action;
         let files = self.files.iter().rev().filter(|(_, touched)| is_so(touched));
@@ -113,7 +113,7 @@ impl Ledger {
         inside.into_iter().chain(outside).collect()
     }
 
-    /// The path as it is called in the folder that is worked in.
+    /// The path relative to the working folder, if it is inside.
     fn place(&self, path: &str) -> String {
         self.folder.as_deref().map_or(path, |folder| within(path, folder)).to_owned()
     }
@@ -152,7 +152,7 @@ fn told_verdict((command, ending): &(String, Ending)) -> String {
     format!("`{}` {ended}", clipped(command))
 }
 
-/// How the command ended and how often it was run, in brackets, where there is more to tell than its section does.
+/// Status and number of runs in brackets, unless the section says it all.
 fn notes(runs: Runs) -> String {
     let Runs { count, failed, last } = runs;
     let status = match last {
@@ -168,7 +168,7 @@ fn notes(runs: Runs) -> String {
     if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) }
 }
 
-/// `command` of at most [`COMMAND`] characters.
+/// `command`, cut to [`COMMAND`] characters.
 fn clipped(command: &str) -> String {
     match command.char_indices().nth(COMMAND) {
         None => command.to_owned(),
@@ -177,7 +177,7 @@ fn clipped(command: &str) -> String {
 }
 
 impl Section {
-    /// The item that would be told next.
+    /// The next item to show, if the layout has room.
     fn next(&self) -> Option<&String> {
         let has_room = match self.layout {
             Layout::Lines(n_most) => self.n_told < n_most,
