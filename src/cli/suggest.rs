@@ -1,4 +1,4 @@
-//! What was meant by a command line that makes no sense (W-16).
+//! Suggestions for a command line that cannot be parsed (W-16).
 
 use std::ffi::OsString;
 use std::num::{IntErrorKind, ParseIntError};
@@ -42,10 +42,10 @@ const COMMANDS: [(&str, &str); 5] = [
     ("version", "ctxc --version"),
 ];
 
-/// How many letters a word may be from the one that was meant.
+/// The most edits between a word and the one that was meant.
 const MOST_TYPOS: usize = 2;
 
-/// The word in the place of a verb that `error` says is none.
+/// The word that `error` reports as an unknown verb.
 fn unknown_verb(error: &clap::Error) -> Option<&str> {
     match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(word)) if error.kind() == ErrorKind::InvalidSubcommand => Some(word),

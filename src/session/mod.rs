@@ -1,7 +1,7 @@
 //! Operations on a session, shared by the command line, the MCP server and the plugin.
 //!
 //! A session is read ([`reading`]), opened for rewriting ([`open`]), changed by an operation (`cut`, `prune`, `compact`, `fit`,
-//! `restore`, or the stages of a `pipeline`), and written with all consequences ([`mod@write`]), as [`options`] say. Nothing
+//! `restore`, or the stages of a `pipeline`), and rewritten with all consequences ([`rewrite`]), as [`options`] say. Nothing
 //! here parses arguments or prints results: an operation returns a report and sends its progress to a `Ui`.
 
 pub(crate) mod archives;
@@ -31,7 +31,9 @@ pub(crate) mod prune;
 pub(crate) mod quantity;
 pub(crate) mod reading;
 pub(crate) mod refs;
+mod render;
 pub(crate) mod restore;
+pub(crate) mod rewrite;
 pub(crate) mod shrink;
 pub(crate) mod stats;
 pub(crate) mod summarize;

@@ -7,10 +7,10 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-/// How many bytes tell a packing.
+/// The length of the bytes that identify a packing.
 const MAGIC_LEN: u64 = 4;
 
-/// How a file is compressed.
+/// The compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Packing {
     /// By gzip, also in several members.
@@ -29,7 +29,7 @@ impl fmt::Display for Packing {
 }
 
 impl Packing {
-    /// How the file at `path` is compressed; `None` where it is not.
+    /// The compression of the file at `path`; `None` if it has none.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -41,7 +41,7 @@ impl Packing {
         Self::read(File::open(path)?).map(|(packing, ..)| packing)
     }
 
-    /// How `input` is compressed, the bytes that were read to find out, and the rest.
+    /// The compression of `input`, the bytes that were read to find out, and the rest.
     pub(super) fn read<R: Read>(input: R) -> io::Result<(Option<Self>, Vec<u8>, R)> {
         let mut head = Vec::new();
         let mut start = input.take(MAGIC_LEN);

@@ -2,8 +2,9 @@
 
 use super::error::CommandError;
 use crate::report::prune::{PruneReport, why_unchanged};
-use crate::session::open::{Intent, OpenSession};
+use crate::session::open::OpenSession;
 use crate::session::options::Mode;
+use crate::session::rewrite::Intent;
 use ctxc_core::apply::{Pruning, Rewrite};
 
 /// Prunes the session in `work`.

@@ -22,9 +22,8 @@ use ctxc_core::apply::{Draft, Lines, Made, RewriteSource, SourceState, recorded_
 use ctxc_core::version;
 use ctxc_core::version::{Address, Edit, Edits, History, Known};
 use ctxc_store::{Archive, operation_id};
-use ctxc_transcript::scan::each_field;
-use ctxc_transcript::session::{Found, FoundBy, project_folder_name, session_id};
-use ctxc_transcript::text::{Digest, Stopped, Tokens, json_string};
+use ctxc_transcript::session::{Found, FoundBy, project_folder_name, session_id, working_folder};
+use ctxc_transcript::text::{Digest, Stopped, Tokens};
 use ctxc_transcript::{Calibration, Chain, ChainEnd, Flags, Index, Transcript, read_line};
 
 /// The hint for a file that is no session.
@@ -239,14 +238,8 @@ impl Reading {
         let mut buffer = Vec::new();
         for &line in &self.chain.lines {
             let bytes = read_line(&self.file, &self.index, line, &mut buffer)?;
-            let mut folder = None;
-            each_field(bytes, |key, value| {
-                if key == b"cwd" {
-                    folder = value.string(bytes).map(|raw| json_string::decode(raw).into_owned());
-                }
-            });
-            if folder.is_some() {
-                return Ok(folder);
+            if let Some(folder) = working_folder(bytes) {
+                return Ok(Some(folder));
             }
         }
         Ok(None)

@@ -284,8 +284,8 @@ pub(crate) fn say_resume(id: &str, path: &Path, project: Option<&str>, ui: &Ui) 
     ui.status(format_args!("resume    {}", resume_words(id, path, project)));
 }
 
-/// How the new session `id` at `path` is resumed, in words: the client looks for it in the `project` alone, which is given
-/// where it is not the current folder.
+/// The command that resumes the new session `id` at `path`. The client only finds it in its `project`, which is given if it is
+/// not the current folder.
 pub(crate) fn resume_words(id: &str, path: &Path, project: Option<&str>) -> String {
     if is_among_projects(path) {
         let change = project.map_or_else(String::new, |folder| format!("cd {} && ", shell_word(folder)));

@@ -222,7 +222,7 @@ fn w_18_a_change_that_hardly_pays_says_so_before_it_is_made() {
     }
     let gain = stage.run(["gain"]).ended(0).text;
     assert!(gain.contains("verdict   hardly pays: breaks even after 1"), "{gain}");
-    // What pays is not warned of, and what is undone has nothing to pay back.
+    // No warning for an edit that pays, nor for an undo, which has nothing to pay back.
     for args in [&["undo"][..], &["fit", "--to", "26k"], &["undo"]] {
         let said = stage.run(args).ended(0).stderr;
         assert!(!said.contains("pays"), "{args:?}: {said}");

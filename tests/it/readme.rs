@@ -281,7 +281,7 @@ fn w_20_every_command_of_the_documents_makes_sense() {
     ] {
         for words in typed_in_shells(&read(document)) {
             let is_placeholder = |word: &String| word.contains('[') || word == "...";
-            // What a batch runs is parsed as a command of its own.
+            // The command that a batch runs is parsed as one of its own.
             if words.iter().any(is_placeholder) || words.first().is_some_and(|verb| verb == "batch") {
                 continue;
             }

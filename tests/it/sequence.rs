@@ -523,7 +523,7 @@ impl Scene {
     }
 
     /// A client that has the session in memory compacts it by ctxc, and goes on in it before its hook takes that up or behind it.
-    /// What ctxc leaves to the client is left.
+    /// A compaction that ctxc leaves to the client is skipped.
     fn compact_in_client(&mut self, at: usize) -> Outcome {
         let path = self.documents[at].path.clone();
         let bytes = fs::read(&path).unwrap();
@@ -568,7 +568,7 @@ impl Scene {
         self.hold(at)
     }
 
-    /// What ctxc answers the client that compacts the session `before`; `None` where it leaves that to the client.
+    /// The answer of ctxc to the client that compacts the session `before`; `None` if it leaves that to the client.
     fn ask_plugin(&mut self, at: usize, before: &Actual, session: &str) -> Result<Option<Vec<Value>>, String> {
         let messages = messages(&before.transcript, &before.live);
         let words = *self.dice.pick(&["", "keep src/store/shard.rs", "keep the last answer"]);

@@ -136,7 +136,7 @@ impl<'a> Conversation<'a> {
         let reading = Reading::of_part(Input { file, path: None, packed: None }, len, ui)?;
         let window = request.window.map(Tokens).or(how.window);
         let calibration = Calibration::learn(&reading.index, &reading.chain).with_window(window);
-        let work = OpenSession::without_archive(&how.rewriting, reading, calibration, ui);
+        let work = OpenSession::unnamed(&how.rewriting, reading, calibration, ui);
         let used = work.size_of_stages(&Rewrite::default());
         // Content before the first message stays in any case.
         let fixed = calibration.context(Tokens::ZERO);

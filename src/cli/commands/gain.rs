@@ -15,9 +15,7 @@ use crate::session::error::CommandError;
 use crate::session::quantity::age;
 use ctxc_core::version::Edits;
 use ctxc_store::{Archive, Operation, Operations, hide_password};
-use ctxc_transcript::scan::each_field;
-use ctxc_transcript::session::project_folder_name;
-use ctxc_transcript::text::json_string;
+use ctxc_transcript::session::{project_folder_name, working_folder};
 
 pub(crate) const EXAMPLES: &str = "\
 Saved: by how much each operation shrank the context, counted once; undone operations count as zero. Re-cached: tokens \
@@ -78,7 +76,7 @@ fn undone<'a>(archive: &dyn Archive, operations: &'a [Operation]) -> (HashSet<St
     (undone, undoing)
 }
 
-/// The folder of the project that an operation was for, as its sessions tell; `known` has those of the operations before.
+/// The folder of the project that an operation was for, by the entries of its sessions; `known` has the answers so far.
 fn project(operation: &Operation, known: &mut HashMap<PathBuf, String>) -> String {
     let paths = [operation.source.path.as_deref(), operation.output.path.as_deref()];
     let Some(folder) = paths.into_iter().flatten().find_map(Path::parent) else { return "-".to_owned() };
@@ -86,28 +84,20 @@ fn project(operation: &Operation, known: &mut HashMap<PathBuf, String>) -> Strin
         return project.clone();
     }
     let name = folder.file_name().map_or_else(|| folder.to_string_lossy(), |name| name.to_string_lossy()).into_owned();
-    let told = paths
+    let named = paths
         .into_iter()
         .flatten()
         .find_map(|path| folder_in(path).filter(|it| project_folder_name(Path::new(it)) == name));
-    if let Some(told) = &told {
-        known.insert(folder.to_owned(), told.clone());
+    if let Some(named) = &named {
+        known.insert(folder.to_owned(), named.clone());
     }
-    told.unwrap_or(name)
+    named.unwrap_or(name)
 }
 
 /// The folder that the session at `path` was worked in, by its first entries.
 fn folder_in(path: &Path) -> Option<String> {
-    /// How many bytes are looked at: entries that name a folder come first.
+    /// The bytes that are read: the first entries name a folder.
     const HEAD: u64 = 256 << 10;
     let head = BufReader::new(File::open(path).ok()?.take(HEAD));
-    head.split(b'\n').map_while(Result::ok).find_map(|line| {
-        let mut folder = None;
-        each_field(&line, |key, value| {
-            if key == b"cwd" {
-                folder = value.string(&line).map(|raw| json_string::decode(raw).into_owned());
-            }
-        });
-        folder
-    })
+    head.split(b'\n').map_while(Result::ok).find_map(|line| working_folder(&line))
 }

@@ -16,10 +16,10 @@ use crate::report::envelope::About;
 use crate::report::look::Look;
 use crate::report::run::RunReport;
 use crate::session::error::CommandError;
-use crate::session::open::Intent;
 use crate::session::options::{Compacting, EngineChoice, Mode, Rewriting, Share, Summaries, Target};
 use crate::session::pipeline::{Pipeline, Sizes};
 use crate::session::quantity::{some_tokens, tokens};
+use crate::session::rewrite::Intent;
 use ctxc_core::plan::{CompressStage, Preset, PruneStage, Stage, Step, TruncateStage};
 use ctxc_transcript::text::Tokens;
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::live::Live;
 use super::transcript::{Line, Transcript};
 
-/// What rows that were written again have in the place of a mark. What closes a tool loop does not have it.
+/// The text of rows without a mark that were written again; rows that close a tool loop have none.
 pub(crate) const AGAIN: &str = "again";
 
 /// The messages in the memory of a client that has resumed the session: one for each entry that it sends.
@@ -43,7 +43,7 @@ pub(crate) struct Compaction<'a> {
     /// The entry that was the last.
     pub(crate) tip: Option<String>,
     pub(crate) session: &'a str,
-    /// What its uuids start with.
+    /// The beginning of its uuids.
     pub(crate) n: usize,
     /// The second in which it is, such as `2026-01-01T00:00:07`.
     pub(crate) second: &'a str,
@@ -93,7 +93,7 @@ fn again(original: &Line, parent: &str, uuid: &str) -> Value {
     row
 }
 
-/// What a row without an original says: all calls of a step in one, and all results in the next.
+/// A row without an original: all calls of a step in one, and all results in the next.
 fn content(message: &Value) -> Value {
     if let Some(results) = message["toolResults"].as_array() {
         let of = |it: &Value| json!({"type": "tool_result", "tool_use_id": it["tool_use_id"], "content": it["text"]});

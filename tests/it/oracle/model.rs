@@ -34,7 +34,7 @@ pub(crate) fn masked(bytes: &[u8], secret: &str) -> Vec<u8> {
 /// The verb of a compaction that a client carried out with what ctxc gave it.
 pub(crate) const CLIENT: &str = "client";
 
-/// What an inserted entry is known by.
+/// The mark of an inserted entry.
 fn mark_of_inserted(uuid: &str) -> String {
     format!("inserted {uuid}")
 }
@@ -71,7 +71,7 @@ pub(crate) struct Document {
     pub(crate) stored: Vec<Rc<Stored>>,
     /// The marks of what a resume sends when no operation holds, in order.
     pub(crate) active: Vec<String>,
-    /// What stood before each thinking block when it was written, and when a client wrote it again.
+    /// The entries before each thinking block when it was written, and when a client wrote it again.
     written: HashMap<String, Vec<Before>>,
     /// The operations, oldest first.
     pub(crate) history: Vec<usize>,
@@ -175,7 +175,7 @@ impl Document {
         let known: HashSet<String> = self.stored.iter().map(|stored| stored.mark.clone()).collect();
         let marked = || actual.transcript.lines.iter().enumerate().filter_map(|(at, line)| Some((mark(line)?, at)));
         let last_known = marked().filter(|(mark, _)| known.contains(mark)).map(|(_, at)| at);
-        // What a client's compaction left out closes nothing any more.
+        // Entries that a client's compaction left out no longer close anything.
         let inserted = actual.inserted().into_values().filter(|at| !is_closing(&actual.transcript.lines[*at]));
         let last_known = last_known.chain(inserted).max();
         for (mark, at) in actual.transcript.lines.iter().enumerate().filter_map(|(at, line)| Some((mark(line)?, at))) {
@@ -333,7 +333,7 @@ impl Model {
         let is_left = |it: &&Stored| !drops.contains(&it.mark) && it.line.is_message();
         let active = document.active.iter().enumerate().filter_map(|(at, mark)| Some((at, document.find(mark)?)));
         let (first, stored) = active.filter(|(_, it)| is_left(it)).map(|(at, it)| (at, Some(it))).next().unzip();
-        // What a client wrote again stands behind its view, or behind what summed that up.
+        // Entries that a client wrote again follow its view, or the summary that replaced it.
         let again = standing.iter().filter(|it| !document.covered.contains(it)).filter_map(|it| {
             let Operation { again, border, .. } = &self.operations[*it];
             let row = again.iter().find(|row| is_left(&&***row))?;
@@ -414,7 +414,7 @@ impl Model {
         let mut operation = Operation { id: id.to_owned(), verb, drops_unseen, ..Operation::default() };
         let (old, new) = (before.by_mark(), after.by_mark());
         let standing = self.standing(&document.history);
-        // What a client's compaction left out is in its file until that is written anew.
+        // Entries that a client's compaction left out are in its file until that is written again.
         let dropped = self.drops(&standing);
         for stored in &document.stored {
             let Stored { mark, line, .. } = &**stored;
@@ -763,7 +763,7 @@ impl Model {
 }
 
 impl Model {
-    /// What a client wrote again is sent as it wrote it, with what was done to it since, between what was there and what it has
+    /// Entries that a client wrote again are sent as it wrote them, edited since, between what was there and what it has
     /// written since.
     fn hold_again(&self, document: &Document, standing: &[usize], actual: &Actual) -> Result<(), String> {
         let drops = self.drops(standing);
@@ -802,7 +802,7 @@ impl Model {
         Ok(())
     }
 
-    /// What the session ends with where nothing is cut: what the client has in memory since it compacted.
+    /// The end of the session without any cut, which the client has in memory since it compacted.
     fn memory<'a>(&'a self, document: &'a Document, standing: &[usize]) -> Vec<&'a Line> {
         let is_of_client = |it: &&usize| self.operations[**it].verb == CLIENT && !document.covered.contains(it);
         let last = standing.iter().rfind(is_of_client).map(|it| &self.operations[*it]);

@@ -11,7 +11,7 @@ use ctxc_transcript::text::{Digest, Stopped};
 
 /// How many bytes of lines are given to the archive at once.
 pub(super) const BATCH: usize = 1 << 20;
-/// How many bytes are put before they are committed: a fifth of a second of work, so that no other writer waits for long.
+/// The bytes that are put before a commit: a fifth of a second of work, so that no other writer waits for long.
 /// Each commit writes most pages of the index of digests again.
 pub(super) const PORTION: usize = 64 << 20;
 

@@ -93,8 +93,8 @@ impl Version {
         })
     }
 
-    /// The places of the steps that closed an open tool loop. Nothing but titles stands after them: those that a client's
-    /// compaction stands after closed a loop that it left out.
+    /// The positions of the steps that closed an open tool loop. Only titles follow them: steps before a client's compaction
+    /// closed a loop that the compaction left out.
     fn closing(&self) -> Range<usize> {
         let is_title = |step: &&Step| matches!(step, Step::Insert(Inserted::Title, _));
         let closes =

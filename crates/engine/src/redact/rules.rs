@@ -12,7 +12,7 @@ use super::usage::Usage;
 use super::{command, encoded, lines, shape, split, url, value, view};
 use crate::pattern::pattern;
 
-/// How many bytes are looked at together.
+/// The length of the blocks that are searched for other than ASCII, in bytes.
 const BLOCK: usize = 256;
 
 /// What leads to secrets, ready for use.

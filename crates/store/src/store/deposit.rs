@@ -64,7 +64,7 @@ struct RemovedLine {
     replaced_by: Value,
 }
 
-/// Where a line that was removed is.
+/// The place of a removed line.
 enum RemovedPlace {
     /// In the archive.
     Stored(LineId),

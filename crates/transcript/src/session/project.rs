@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use super::candidate::{Candidate, newest_first};
 use super::error::SessionError;
 use super::listing::{list, sessions_in};
+use crate::scan::each_field;
+use crate::text::json_string;
 
 /// The longest project folder name that carries no hash, in characters.
 const MAX_FOLDER_NAME: usize = 200;
@@ -16,6 +18,18 @@ pub struct Places {
     pub projects: PathBuf,
     /// The current folder with its links resolved; it says which project is the current one.
     pub cwd: PathBuf,
+}
+
+/// The working folder of the entry in `line`; `None` if it names none.
+#[must_use]
+pub fn working_folder(line: &[u8]) -> Option<String> {
+    let mut folder = None;
+    each_field(line, |key, value| {
+        if key == b"cwd" {
+            folder = value.string(line).map(|raw| json_string::decode(raw).into_owned());
+        }
+    });
+    folder.filter(|folder| !folder.is_empty())
 }
 
 /// The name of the project folder for a project at `cwd`: every UTF-16 unit that is no ASCII letter or digit becomes

@@ -20,9 +20,9 @@ pub struct ClientCompaction {
     pub boundary: LineNo,
     /// The same line once more, where there is one.
     pub repeated: Option<LineNo>,
-    /// The first line behind what the client wrote at once: boundary, view, and entries again.
+    /// The first line after those that the client wrote at once: boundary, view, and entries again.
     pub end: LineNo,
-    /// Whether a resume would send what stands before it as well.
+    /// Whether a resume would send the entries before it as well.
     pub is_open: bool,
 }
 
@@ -42,7 +42,7 @@ impl ClientCompaction {
         };
         let uuid = |line: LineNo| index.record(line).uuid;
         let Some(last) = index.lines().rfind(is_boundary) else { return Ok(None) };
-        // A repeated line stands for the first, which need not be the last boundary.
+        // A repeated line is known by its first copy, which need not be the last boundary.
         let first_of = |line| index.lines().filter(is_boundary).find(|it| uuid(*it) == uuid(line)).unwrap_or(line);
         let boundary = index.lines().filter(is_boundary).map(first_of).max().unwrap_or(last);
         let repeated = index.lines().filter(is_boundary).rfind(|it| uuid(*it) == uuid(boundary) && *it != boundary);
@@ -53,7 +53,7 @@ impl ClientCompaction {
         if !is_own(&ctxc_transcript::entry::text(&Scan::of(bytes), bytes))? {
             return Ok(None);
         }
-        // What the client makes anew it does between the view and the boundary, which it writes first and makes last.
+        // The client makes new entries between the view and the boundary, which it makes last and writes first.
         let made_from = time_of(bytes).unwrap_or_default();
         let made_to = time_of(read_line(file, index, boundary, &mut buffer)?).unwrap_or_default();
         let before = times(file, index, boundary)?;
@@ -114,7 +114,7 @@ fn hangs_on_old(index: &Index, boundary: LineNo, end: LineNo) -> bool {
     })
 }
 
-/// The timestamp of the entry in `line`, as it stands there.
+/// The timestamp of the entry in `line`, undecoded.
 fn time_of(line: &[u8]) -> Option<Vec<u8>> {
     Scan::of(line).timestamp.map(|time| time.of(line).to_vec())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::apply::read::entry_fields::{decoded, field};
+use crate::apply::read::entry_fields::decoded;
 use crate::apply::read::page::Page;
 use crate::apply::read::placeholder::is_placeholder;
 use crate::apply::read::shown::{Shown, Speaker, texts_in};
@@ -18,9 +18,8 @@ pub const SUMMARY: &str = Kind::Summary.name();
 pub fn said_at(line: &[u8], at: u32) -> Option<(String, Option<String>)> {
     let scan = Scan::of(line);
     let page = Page { line: LineNo(0), bytes: line, scan: &scan };
-    let folder = field(line, "cwd").and_then(|raw| serde_json::from_str(&raw).ok());
     let said = texts_in(page, None).into_iter().nth(at as usize)?;
-    Some((said.text, folder))
+    Some((said.text, page.folder()))
 }
 
 /// Puts the texts of lines of one session into the index.

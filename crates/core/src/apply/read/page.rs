@@ -2,8 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::entry_fields::{decoded, field_at};
+use super::entry_fields::decoded;
 use ctxc_transcript::scan::Scan;
+use ctxc_transcript::session::working_folder;
 use ctxc_transcript::text::{Digest, Tokens};
 use ctxc_transcript::{LineNo, Span, entry, result_tokens};
 
@@ -46,7 +47,7 @@ impl Page<'_> {
     /// The folder that was worked in, where the entry says so.
     #[must_use]
     pub fn folder(&self) -> Option<String> {
-        decoded(field_at(self.bytes, b"cwd"), self.bytes).filter(|folder| !folder.is_empty())
+        working_folder(self.bytes)
     }
 
     /// The id of the call whose result stands at `at` of the blocks of the scan.

@@ -65,9 +65,9 @@ fn bridge_gaps(index: &Index, stored: &Chain, rewrite: &mut Rewrite) {
     }
 }
 
-/// Links a summary, with what a client wrote again behind it, and what stands behind that. A boundary in front of it ends the
-/// conversation there, so that it goes where anything before it is left. Gives the entry that what stands behind hangs on, where
-/// it is a message.
+/// Links a summary, the entries that a client wrote again after it, and the entry after these. A boundary before the summary
+/// ends the conversation there, so it is dropped if anything before it is left. Returns the entry that becomes the parent of the
+/// next one, if it is a message.
 fn link_group(
     index: &Index,
     stored: &Chain,

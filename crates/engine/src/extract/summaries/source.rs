@@ -130,7 +130,7 @@ fn without_replaced(candidates: &mut Vec<Candidate<'_>>) {
                 kept.push(if gap.contains('\n') { '\n' } else { ' ' });
             }
             kept.push_str(piece);
-            // How often something was said says nothing without it.
+            // The number of times that something was said means nothing without it.
             says_something |= !piece.starts_with("(x");
         }
         at += 1;

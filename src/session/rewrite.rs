@@ -1,0 +1,213 @@
+//! Rewriting a session: an operation is rendered, checked and written, and its outcome is made.
+
+use std::path::Path;
+
+use super::error::CommandError;
+use super::open::OpenSession;
+use super::reading::Reading;
+use super::render::{Rendering, turns_back};
+use crate::report::cost::OperationCost;
+use crate::report::deposit::DepositSize;
+use crate::report::outcome::{BeforeAfter, LiveTokens, Outcome};
+use crate::report::size::short;
+use crate::session::archives;
+use crate::session::options::{Keep, Mode, Output, Rewriting};
+use crate::session::write::{Changes, FreshSession, WriteJob, fresh, into_session, resume_words, undo_words};
+use crate::terminal::ui::Ui;
+use ctxc_core::apply::{CarriedOut, Rewrite, ThinkingReach, has_placeholder};
+use ctxc_core::version::{Edits, ThinkingPolicy};
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Calibration, Totals};
+
+/// The warning about placeholders in a session that the archive does not know.
+pub(crate) const LOST_PAST: &str = "already edited by ctxc, and its original is not in this archive";
+
+/// An operation as reports and the archive name it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Intent<'a> {
+    pub(crate) verb: &'static str,
+    /// The reason to report if nothing changes.
+    pub(crate) unchanged: &'a str,
+    /// The requests to servers so far.
+    pub(crate) calls: OperationCost,
+}
+
+impl<'a> Intent<'a> {
+    /// An operation that asks no server.
+    pub(crate) fn offline(verb: &'static str, unchanged: &'a str) -> Self {
+        Self { verb, unchanged, calls: OperationCost::default() }
+    }
+}
+
+impl OpenSession<'_> {
+    /// Carries `plan` out with all that follows from it, as [`Self::rewrite`].
+    pub(crate) fn finish(
+        &mut self,
+        plan: Rewrite,
+        reach: ThinkingReach,
+        intent: Intent<'_>,
+    ) -> Result<Outcome, CommandError> {
+        let (edits, plan) = self.planned(plan, reach);
+        self.rewrite(edits, plan, intent)
+    }
+
+    /// Renders the session with `edits`, of which `plan` are the effects on the file as it is, checks and writes it. A dry
+    /// run only renders. Afterwards the index and the chain are those of the result.
+    ///
+    /// # Errors
+    /// When the result has a problem that its source has not, or cannot be written; then nothing has changed.
+    pub(crate) fn rewrite(
+        &mut self,
+        mut edits: Edits,
+        mut plan: Rewrite,
+        intent: Intent<'_>,
+    ) -> Result<Outcome, CommandError> {
+        if self.reading.is_composed() && edits.is_nothing() {
+            plan = Rewrite::default();
+        }
+        if matches!(self.settings.keep, Keep::In(_)) && !turns_back(&edits) && !edits.is_nothing() {
+            warn_of_lost_past(&mut self.reading, self.ui)?;
+        }
+        let rendering = self.render(&mut edits, plan)?;
+        let Rendering { rebased, rewrite, consequences, left } = &rendering;
+        if self.settings.thinking == ThinkingPolicy::KeepLoop && consequences.thinking.kept_in_open_loop > 0 {
+            self.ui.warning(
+                "the open tool loop keeps its thinking, which the API may reject after an edit; without --keep-loop the \
+                 loop is closed",
+            );
+        }
+        let followed = match rebased {
+            Some(rebased) => self.followed(rebased, rewrite, *consequences, *left)?,
+            None => *consequences,
+        };
+        let is_nothing = rewrite.is_nothing() && rebased.is_none();
+        let as_is = Outcome {
+            unchanged: is_nothing.then(|| intent.unchanged.to_owned()),
+            thinking_removed: followed.thinking,
+            gauge: followed.gauge,
+            closed_loop: followed.n_closing > 0,
+            n_closing: followed.n_closing,
+            request_copies_removed: followed.n_request_copies,
+            ..self.outcome_as_is(intent.verb)
+        };
+        // Without a place of its own a result that is the source is not written again.
+        let is_written = !is_nothing || matches!(self.settings.output, Output::File(..) | Output::Stdout);
+        if self.settings.mode == Mode::Do && !is_written {
+            return Ok(as_is);
+        }
+        // A session that comes back is as large as the client recorded it then.
+        let comes_back = rebased.as_ref().filter(|_| !edits.changes_something()).map(|rebased| &rebased.composed);
+        let of_result = comes_back.map_or(self.calibration, |it| Calibration::learn(&it.index, &it.stored));
+        let figures = |work: &Self, after: Totals, outcome: Outcome| {
+            let tokens = LiveTokens::of(work.totals, after, &work.calibration, &of_result);
+            let prompt_cache = work.prompt_cache(&tokens, followed.unchanged);
+            Outcome { tokens, prompt_cache, ..outcome }
+        };
+        let expected = figures(self, consequences.expected(*left), as_is);
+        warn_unless_it_pays(&expected, &edits, self.ui);
+        if self.settings.mode == Mode::Show {
+            return Ok(expected);
+        }
+        // A new session stands beside its source.
+        let (reading, cwd) = (&self.reading, self.settings.cwd.as_deref());
+        let folder = reading.path.as_deref().and_then(|path| reading.folder_elsewhere(cwd, path));
+        let written = self.write(edits, rendering, expected.cost(intent.calls), intent.verb, is_nothing)?;
+        let after = written.after;
+        Ok(figures(self, after, written.completed(expected, self.settings, folder.as_deref())))
+    }
+
+    /// Writes `rendering`, which is the session with `edits`; `is_copy` says that it is the session as it is.
+    fn write(
+        &mut self,
+        edits: Edits,
+        rendering: Rendering,
+        cost: OperationCost,
+        verb: &'static str,
+        is_copy: bool,
+    ) -> Result<Written, CommandError> {
+        let saved = rendering.saved();
+        let Rendering { rebased, mut rewrite, .. } = rendering;
+        let Self { settings, ui, reading, title, .. } = self;
+        let fresh = fresh(&settings.output, reading.path.as_deref()).filter(|_| !is_copy);
+        if let Some(fresh) = &fresh {
+            into_session(verb, fresh, title, &mut rewrite);
+        }
+        let (output, keep, title) = (&settings.output, &settings.keep, title.clone());
+        let job = WriteJob { verb, output, keep, fresh: fresh.as_ref(), title, is_copy, cost };
+        let (done, deposit) = job.run(reading, Changes { rewrite: &rewrite, edits, saved, rebased }, ui)?;
+        let mut after = Totals::of(&reading.index, &reading.chain);
+        rewrite.appended.iter().for_each(|line| after.add(line.as_bytes()));
+        if let Keep::In(url) = &settings.keep {
+            archives::warn_of_size(url, settings.keep_max, ui);
+        }
+        if let Some(deposit) = deposit {
+            ui.detail(format_args!("archived  {deposit}"));
+        }
+        if let (Some(reason), Some(backup)) = (&done.not_read_back, &done.backup) {
+            ui.warning(format_args!(
+                "the archive does not give back the session that was replaced ({reason}); keep {}",
+                backup.display()
+            ));
+            ui.hint("run `ctxc archive check --repair`");
+        }
+        Ok(Written { done, deposit, fresh, after })
+    }
+}
+
+/// A result that was written.
+struct Written {
+    done: CarriedOut,
+    deposit: Option<DepositSize>,
+    fresh: Option<FreshSession>,
+    /// The active content of the result.
+    after: Totals,
+}
+
+impl Written {
+    /// The outcome that was `expected`, with the place of the result; `folder` is its project, if that is not the current
+    /// folder.
+    fn completed(self, expected: Outcome, settings: &Rewriting, folder: Option<&str>) -> Outcome {
+        let Self { done, deposit, fresh, .. } = self;
+        let display = |path: &Path| path.display().to_string();
+        // A path is reported as it was typed.
+        let typed = if let Output::File(path, _) = &settings.output { Some(path) } else { done.path.as_ref() };
+        let backup = done.backup.as_deref().map(display);
+        let outcome = Outcome {
+            output: typed.map(|path| display(path)),
+            session_id: fresh.as_ref().map(|fresh| fresh.id.to_string()),
+            bytes: Some(BeforeAfter { before: done.bytes_before, after: done.bytes_after }),
+            deposit,
+            not_read_back: done.not_read_back.filter(|_| backup.is_some()),
+            backup,
+            resume: fresh.as_ref().map(|fresh| resume_words(&fresh.id.to_string(), &fresh.path, folder)),
+            ..expected
+        };
+        let undo = done.operation.is_some().then(|| undo_words(settings, &outcome)).flatten();
+        Outcome { operation: done.operation, undo, ..outcome }
+    }
+}
+
+/// Warns of a change that never or hardly pays, before it is made, and names an alternative (W-18).
+fn warn_unless_it_pays(outcome: &Outcome, edits: &Edits, ui: &Ui) {
+    let is_change = outcome.unchanged.is_none() && edits.changes_something();
+    let Some(warning) = outcome.prompt_cache.filter(|_| is_change).and_then(|cost| cost.warning()) else { return };
+    ui.warning(warning);
+    let larger = match outcome.verb {
+        "fit" => "a lower --to".to_owned(),
+        _ => {
+            format!("a larger cut, such as `ctxc fit --to {}`,", short(Tokens(outcome.tokens.calibrated.before.0 / 2)))
+        }
+    };
+    ui.hint(format_args!(
+        "{larger} pays sooner; once the prompt cache has expired, 5 minutes to an hour after the last request, any cut does"
+    ));
+}
+
+/// Warns about a session that ctxc shortened before but whose original is not in the archive (N-05).
+fn warn_of_lost_past(reading: &mut Reading, ui: &Ui) -> Result<(), CommandError> {
+    let is_source = reading.past.known.as_ref().is_none_or(|known| known.version.is_none());
+    if is_source && reading.named(has_placeholder(reading.session_file()))? {
+        ui.warning(format_args!("{}: {LOST_PAST}; it can only be restored to its current state", reading.name));
+    }
+    Ok(())
+}
