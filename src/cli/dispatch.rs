@@ -91,7 +91,11 @@ fn parse(typed: &[OsString]) -> Result<Parsed, clap::Error> {
     if matches!(words.as_slice(), [help, all] if *help == "help" && *all == "--all") {
         Args::grouped(Groups::All).try_get_matches_from(["ctxc", "--help"])?;
     }
-    let mut command = suggest::with_negative_values(Args::grouped(Groups::First));
+    let mut command = Args::grouped(Groups::First);
+    let is_negative = |word: &&OsString| matches!(word.as_encoded_bytes(), [b'-', b'0'..=b'9', ..]);
+    if words.iter().any(is_negative) {
+        command = suggest::with_negative_values(command);
+    }
     let mut matches = command.try_get_matches_from_mut(typed).or_else(|error| {
         if let Some(overview) = suggest::as_overview(&error, typed) {
             return command.try_get_matches_from_mut(overview);

@@ -8,6 +8,8 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Command};
 
+use crate::session::quantity::is_target;
+
 /// Words that people type for a verb, and the verb.
 const SYNONYMS: [(&str, &str); 21] = [
     ("cat", "show"),
@@ -71,7 +73,8 @@ fn is_session(word: &str) -> bool {
     is_id || is_file || word == "latest" || word.starts_with("@-")
 }
 
-/// `command` with options that take a negative number for a value, and not for an option of its own.
+/// `command` with options that take a negative number as their value instead of as an option, so that it can be refused in plain
+/// words. It walks all options of all verbs.
 pub(super) fn with_negative_values(command: Command) -> Command {
     command
         .mut_args(|arg| {
@@ -144,8 +147,7 @@ fn meant_by_argument(argument: &str, verb: &Command, command: &Command) -> Optio
     if verb.get_name() == "forget" {
         return Some("the text is read from standard input or asked for: 'ctxc forget --secret'".to_owned());
     }
-    let is_size = argument.starts_with(|c: char| c.is_ascii_digit()) && argument.ends_with(['%', 'k', 'K', 'm', 'M']);
-    let target = ["to", "target-tokens"].into_iter().find(|long| is_size && has(verb, long))?;
+    let target = ["to", "target-tokens"].into_iter().find(|long| is_target(argument) && has(verb, long))?;
     Some(format!("for a target, use '--{target} {argument}'"))
 }
 

@@ -10,6 +10,7 @@ use jiff::{Timestamp, Unit};
 
 use crate::report::envelope::ErrorReport;
 use crate::report::size::count;
+use crate::session::quantity::is_target;
 use crate::terminal::interrupt::INTERRUPTED;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{ApplyError, title_of};
@@ -270,8 +271,7 @@ fn session_hints(error: &SessionError) -> Vec<String> {
 
 /// A hint for a `name` that is not a session but looks like a target or a word for the newest session.
 fn meant(name: &str) -> Option<String> {
-    let is_size = name.starts_with(|c: char| c.is_ascii_digit()) && name.ends_with(['%', 'k', 'K', 'm', 'M']);
-    if is_size {
+    if is_target(name) {
         return Some(format!("for a target, use --to {name}"));
     }
     if name == "%" {

@@ -42,6 +42,11 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     scaled(number, unit).map(|(bytes, _)| bytes).ok_or_else(wrong)
 }
 
+/// Whether `word` looks like a target for the context, such as `50%` or `30k`, and like no session.
+pub(crate) fn is_target(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit()) && word.ends_with(['%', 'k', 'K', 'm', 'M'])
+}
+
 /// A number of tokens, such as `800`, `10k` or `1.5M`.
 ///
 /// # Errors
