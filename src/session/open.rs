@@ -1,5 +1,7 @@
 //! Opening a session to be rewritten, and its figures.
 
+use std::path::Path;
+
 use super::error::CommandError;
 use super::reading::Reading;
 use crate::report::cache::CacheCost;
@@ -12,6 +14,7 @@ use crate::session::write::probe;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Rewrite, title_of};
 use ctxc_store::Archive;
+use ctxc_transcript::session::project_folder_name;
 use ctxc_transcript::text::{Digest, Tokens};
 use ctxc_transcript::{Calibration, Totals};
 
@@ -108,6 +111,13 @@ impl<'a> OpenSession<'a> {
     pub(super) fn prompt_cache(&self, tokens: &LiveTokens, unchanged: Option<Tokens>) -> Option<CacheCost> {
         let BeforeAfter { before, after } = tokens.calibrated;
         unchanged.map(|unchanged| CacheCost::of(before, after, self.calibration.context(unchanged)))
+    }
+
+    /// The project in which the client finds the session at `path`, if it is known and not the current folder.
+    pub(crate) fn project_elsewhere(&self, path: &Path) -> Option<&str> {
+        let (cwd, of_session) = (self.settings.cwd.as_deref()?, path.parent()?.file_name()?);
+        let is_of = |folder: &Path| *project_folder_name(folder) == *of_session;
+        self.session.project.as_deref().filter(|project| !is_of(cwd) && is_of(Path::new(project)))
     }
 
     /// Refuses a destination that cannot be written to, before work that takes time.

@@ -22,7 +22,7 @@ use ctxc_core::apply::{Draft, Lines, Made, RewriteSource, SourceState, recorded_
 use ctxc_core::version;
 use ctxc_core::version::{Address, Edit, Edits, History, Known};
 use ctxc_store::{Archive, operation_id};
-use ctxc_transcript::session::{Found, FoundBy, project_folder_name, session_id, working_folder};
+use ctxc_transcript::session::{Found, FoundBy, session_id, working_folder};
 use ctxc_transcript::text::{Digest, Stopped, Tokens};
 use ctxc_transcript::{Calibration, Chain, ChainEnd, Flags, Index, Transcript, read_line};
 
@@ -243,13 +243,6 @@ impl Reading {
             }
         }
         Ok(None)
-    }
-
-    /// The folder in which the client finds the session at `path`, where that is known and not the folder `cwd`.
-    pub(crate) fn folder_elsewhere(&self, cwd: Option<&Path>, path: &Path) -> Option<String> {
-        let (cwd, of_session) = (cwd?, path.parent()?.file_name()?);
-        let is_of = |folder: &Path| *project_folder_name(folder) == *of_session;
-        if is_of(cwd) { None } else { self.project().ok().flatten().filter(|folder| is_of(Path::new(folder))) }
     }
 
     /// The last context usage that the client recorded.

@@ -109,8 +109,7 @@ impl OpenSession<'_> {
             return Ok(expected);
         }
         // A new session stands beside its source.
-        let (reading, cwd) = (&self.reading, self.settings.cwd.as_deref());
-        let folder = reading.path.as_deref().and_then(|path| reading.folder_elsewhere(cwd, path));
+        let folder = self.reading.path.as_deref().and_then(|path| self.project_elsewhere(path)).map(str::to_owned);
         let written = self.write(edits, rendering, expected.cost(intent.calls), intent.verb, is_nothing)?;
         let after = written.after;
         Ok(figures(self, after, written.completed(expected, self.settings, folder.as_deref())))

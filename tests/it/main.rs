@@ -59,6 +59,7 @@ mod proxy;
 mod prune;
 mod random;
 mod readme;
+mod real_client;
 mod real_undo;
 mod reference;
 mod rules;

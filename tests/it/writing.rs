@@ -249,7 +249,7 @@ fn the_command_that_undoes_works_as_it_is_printed() {
     assert_eq!(fs::read(stage.path("").join(path)).unwrap(), source);
 }
 
-// S-03, W-15
+// S-03, W-15, N-14
 #[test]
 fn a_file_that_was_just_written_is_not_replaced_unasked() {
     let stage = Stage::new().file("in.jsonl", fixture("session-small"));

@@ -47,8 +47,7 @@ pub(super) fn go_on_with(
     ui.status("the source is unchanged; nothing was written");
     if let Some(id) = session_id(path) {
         archives::say_masked(path, ui);
-        let folder = reading.folder_elsewhere(work.settings.cwd.as_deref(), path);
-        say_resume(id, path, folder.as_deref(), ui);
+        say_resume(id, path, work.project_elsewhere(path), ui);
     }
     Ok(())
 }

@@ -130,16 +130,25 @@ impl Config {
     pub(crate) fn of(layers: &[Layer]) -> Result<Self, CommandError> {
         let mut table = Table::try_from(Self::default()).map_err(CommandError::usage)?;
         for layer in layers.iter().rev() {
-            // One key at a time, for the error does not name it.
-            for (name, value) in &layer.table {
-                set(&mut table, name, value.clone());
-                let so_far: Result<Self, _> = Value::Table(table.clone()).try_into();
-                so_far.map_err(|error| layer.wrong_value(name, error.message()))?;
-            }
-            let so_far: Self = Value::Table(table.clone()).try_into().map_err(CommandError::usage)?;
+            let below = table.clone();
+            layer.table.iter().for_each(|(name, value)| set(&mut table, name, value.clone()));
+            let so_far: Result<Self, _> = Value::Table(table.clone()).try_into();
+            let so_far = so_far.map_err(|error| Self::wrong_value(below, layer, error))?;
             so_far.validate().map_err(|error| layer.wrong(&error.sentence()))?;
         }
         Value::Table(table).try_into().map_err(CommandError::usage)
+    }
+
+    /// The `error` of the values of `layer` on top of those `below`, with the key that it does not name.
+    fn wrong_value(mut below: Table, layer: &Layer, error: toml::de::Error) -> CommandError {
+        for (name, value) in &layer.table {
+            set(&mut below, name, value.clone());
+            let so_far: Result<Self, _> = Value::Table(below.clone()).try_into();
+            if let Err(error) = so_far {
+                return layer.wrong_value(name, error.message());
+            }
+        }
+        CommandError::usage(error)
     }
 
     fn validate(&self) -> Result<(), CommandError> {

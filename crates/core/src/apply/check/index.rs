@@ -4,6 +4,9 @@
 //! can be checked before it is written. What is dead is never sent: of dead entries only those are named that a
 //! client would trip over while it loads the file.
 
+use std::cell::LazyCell;
+use std::collections::HashSet;
+
 use super::head::check_head;
 use super::pairing::check_pairs;
 use super::problem::{Detail, Problem, ProblemKind};
@@ -31,12 +34,12 @@ pub fn check(index: &Index, chain: &Chain) -> Vec<Problem> {
 fn check_lines(index: &Index, problems: &mut Vec<Problem>) {
     let is_blank = |record: &Record| !record.flags.any(Flags::ENTRY.with(Flags::MALFORMED));
     let last = index.lines().rev().find(|&line| !index.is_dropped(line) && !is_blank(index.record(line)));
-    // A boundary once more that keeps nothing is how a client's compaction is closed (C-03).
-    let is_closed = |record: &Record| {
-        let closes = Flags::KEEPS_NOTHING;
-        record.flags.any(Flags::COMPACT_BOUNDARY)
-            && index.lines().map(|line| index.record(line)).any(|it| it.uuid == record.uuid && it.flags.any(closes))
-    };
+    // A client's compaction is closed by its boundary once more, which keeps nothing (C-03).
+    let closed = LazyCell::new(|| -> HashSet<IdHash> {
+        let records = index.lines().map(|line| index.record(line));
+        records.filter(|record| record.flags.any(Flags::KEEPS_NOTHING)).map(|record| record.uuid).collect()
+    });
+    let is_closed = |record: &Record| record.flags.any(Flags::COMPACT_BOUNDARY) && closed.contains(&record.uuid);
     let mut first_superseded = None;
     let mut n_superseded = 0;
     for line in index.lines().filter(|&line| !index.is_dropped(line)) {
