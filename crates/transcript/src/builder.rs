@@ -12,7 +12,7 @@ use super::record::{Flags, IdHash, LineNo, PackedParent, Parent, Record};
 use super::scan::{BlockKind, Kind, Message, Scan, Usage};
 use super::tools::Tools;
 
-/// How many lines are searched for a parent one by one.
+/// A parent is searched for line by line over this many lines before the map of uuids is asked.
 const NEAR: usize = 6;
 
 impl Index {
@@ -64,7 +64,7 @@ struct Builder {
     message_ids: Vec<IdHash>,
     /// Lines whose parent had not been read when they were.
     unresolved: Vec<(LineNo, IdHash)>,
-    /// How many lines have a uuid that a later line has too.
+    /// The number of lines whose uuid a later line has too.
     n_superseded: usize,
     /// The timestamp of `index.newest`.
     newest: Vec<u8>,

@@ -1,4 +1,4 @@
-//! How many tokens of the API one `chars4` token is in this transcript.
+//! Tokens of the API for one `chars4` token in this transcript.
 
 use super::{Chain, ChainEnd, Index, LineNo, MessageIdx};
 use crate::text::Tokens;
@@ -8,8 +8,8 @@ const DEFAULT_FACTOR: f64 = 1.5;
 /// The bounds of the factor (ibid.).
 const FACTORS: (f64, f64) = (0.5, 3.0);
 
-/// What system prompt and tools take up at most, where the head of a conversation is missing and what was measured
-/// before the first message may be that head: the largest of the real sessions that were looked at had 53,000.
+/// The most that system prompt and tools are taken to be if the head of a conversation is missing and what was measured
+/// before the first message may be that head. The largest of the real sessions that were looked at had 53,000.
 const OVERHEAD_LIMIT: Tokens = Tokens(60_000);
 
 /// The usual context window of the client's models, and the large one that some of them offer, in tokens
@@ -40,7 +40,7 @@ pub struct Calibration {
     anchor: Option<Anchor>,
 }
 
-/// What was recorded along a chain.
+/// The usages recorded along a chain.
 #[derive(Default)]
 struct Steps {
     /// Tokens of the API for one of `chars4`, from step to step.
@@ -72,7 +72,7 @@ impl Steps {
     fn take(&mut self, index: &Index, line: LineNo) {
         let own = context_tokens(index, line).0;
         let message = index.record(line).message();
-        // What was written before something that precedes it, as a message that a compaction keeps, was measured without.
+        // A message written before one that precedes it here, such as one that a compaction keeps, was measured without it.
         if let Some(message) = message.filter(|message| Some(*message) > self.newest_message) {
             self.newest_message = Some(message);
             if line >= self.newest_line {
@@ -165,7 +165,7 @@ impl Calibration {
         if seen > 0 && recorded < self.context(Tokens(seen)).0 {
             let of_content = recorded.saturating_sub(self.overhead.0);
             self.factor = ratio(of_content, seen).max(FACTORS.0);
-            // Where even that is too much, the overhead was none.
+            // The overhead was none if even that is too much.
             if self.scale(Tokens(seen)).0 > recorded {
                 self.factor = ratio(recorded, seen);
             }
@@ -203,7 +203,7 @@ impl Calibration {
         estimate(tokens, |tokens| (tokens * self.factor).round())
     }
 
-    /// How many tokens of `chars4` are at most `tokens` of the API, the overhead aside.
+    /// The largest number of `chars4` tokens that are at most `tokens` of the API, without the overhead.
     #[must_use]
     pub fn unscale(&self, tokens: Tokens) -> Tokens {
         let most = estimate(tokens, |tokens| tokens / self.factor);

@@ -18,7 +18,7 @@ pub struct Chain {
     pub live: LineSet,
     /// The entry that a resume would go on from, its trailing system entries and attachments left off.
     pub leaf: Option<LineNo>,
-    /// Where the walk from the leaf to the root ended.
+    /// The end of the walk from the leaf to the root.
     pub end: ChainEnd,
     /// The newest message by its timestamp, when it is not on the chain: the client may see it otherwise.
     pub newest_elsewhere: Option<LineNo>,
@@ -30,7 +30,7 @@ pub struct Chain {
     beside: LineSet,
 }
 
-/// Where the walk from the leaf to the root ended.
+/// The end of the walk from the leaf to the root.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChainEnd {
     /// There is no message to start from.
@@ -96,7 +96,7 @@ fn find_tip(index: &Index, parents: &Links<'_>, is_sidechain: bool) -> Option<(L
         let is_main = is_sidechain || !record.flags.any(Flags::SIDECHAIN);
         record.is_chained() && record.kind != Kind::Progress && is_main && !parents.is_skipped(*line)
     };
-    // What is known to lead to no message.
+    // Lines known to lead to no message.
     let mut barren = LineSet::default();
     let mut with_message = |line: LineNo| {
         let mut at = line;

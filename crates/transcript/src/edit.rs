@@ -7,9 +7,9 @@ use crate::text::json_string;
 /// A range of bytes in a line, and the bytes that take its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Splice {
-    /// What goes.
+    /// The bytes that are replaced.
     pub span: Span,
-    /// What comes.
+    /// Their replacement.
     pub bytes: Vec<u8>,
 }
 
@@ -25,7 +25,7 @@ impl Splice {
 #[derive(Debug, thiserror::Error)]
 #[error("edits overlap at byte {at} of the line")]
 pub struct Overlap {
-    /// Where they meet.
+    /// The byte at which they meet.
     pub at: u32,
 }
 

@@ -8,10 +8,10 @@ use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// How much of the beginning of a file [`recognise`] wants to see, in bytes.
+/// The number of bytes from the beginning of a file that [`recognise`] needs.
 pub const HEAD: usize = 64 * 1024;
 
-/// How many records are looked at. A foreign file shows itself in its first one or two.
+/// The number of records that are read. A foreign file is recognised by its first one or two.
 const N_RECORDS: usize = 20;
 
 /// An agent that keeps its sessions in a format of its own.
@@ -52,10 +52,10 @@ pub fn recognise(head: &[u8]) -> Option<Foreign> {
     let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
     let mut rest = head;
     for _ in 0..N_RECORDS {
-        let record = Record::read(rest.split(|&byte| byte == b'\n').next()?);
-        match record.owner().or_else(|| record.is_torn.then(|| Record::read(rest).owner()).flatten()) {
-            Some(Owner::Claude) => return None,
-            Some(Owner::Other(foreign)) => return Some(foreign),
+        let record = RecordKeys::read(rest.split(|&byte| byte == b'\n').next()?);
+        match record.owner().or_else(|| record.is_torn.then(|| RecordKeys::read(rest).owner()).flatten()) {
+            Some(FormatOwner::Claude) => return None,
+            Some(FormatOwner::Other(foreign)) => return Some(foreign),
             None => {}
         }
         let line_end = memchr::memchr(b'\n', rest)?;
@@ -64,24 +64,24 @@ pub fn recognise(head: &[u8]) -> Option<Foreign> {
     None
 }
 
-enum Owner {
+enum FormatOwner {
     Claude,
     Other(Foreign),
 }
 
 /// The keys of a record and of the objects directly in it (`message.role`), with the values that are strings.
 #[derive(Default)]
-struct Record {
+struct RecordKeys {
     keys: BTreeMap<String, String>,
     /// Whether the bytes end before the record does: it was cut, or is spread over lines.
     is_torn: bool,
 }
 
-impl Record {
+impl RecordKeys {
     fn read(bytes: &[u8]) -> Self {
         let mut record = Self::default();
         let mut json = serde_json::Deserializer::from_slice(bytes);
-        let outcome = Walk { keys: &mut record.keys, path: "", depth: 0 }.deserialize(&mut json);
+        let outcome = KeyWalk { keys: &mut record.keys, path: "", depth: 0 }.deserialize(&mut json);
         record.is_torn = outcome.is_err_and(|error| error.is_eof());
         record
     }
@@ -94,7 +94,7 @@ impl Record {
         self.keys.get(key).map_or("", String::as_str)
     }
 
-    fn owner(&self) -> Option<Owner> {
+    fn owner(&self) -> Option<FormatOwner> {
         let kind = self.text("type");
         let is_codex = (self.has(&["payload", "timestamp"])
             && matches!(kind, "session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted"))
@@ -115,33 +115,33 @@ impl Record {
         let is_claude = self.has(&["parentUuid", "message.content"]) || self.has(&["isSidechain"]);
         // The first that fits is the owner.
         let owners = [
-            (is_codex || is_old_codex, Owner::Other(Foreign::Codex)),
-            (is_muse, Owner::Other(Foreign::Muse)),
-            (is_opencode, Owner::Other(Foreign::OpenCode)),
-            (self.has(&["message.parts"]), Owner::Other(Foreign::Qwen)),
-            (is_pi, Owner::Other(Foreign::Pi)),
-            (is_gemini, Owner::Other(Foreign::Gemini)),
-            (is_claude, Owner::Claude),
+            (is_codex || is_old_codex, FormatOwner::Other(Foreign::Codex)),
+            (is_muse, FormatOwner::Other(Foreign::Muse)),
+            (is_opencode, FormatOwner::Other(Foreign::OpenCode)),
+            (self.has(&["message.parts"]), FormatOwner::Other(Foreign::Qwen)),
+            (is_pi, FormatOwner::Other(Foreign::Pi)),
+            (is_gemini, FormatOwner::Other(Foreign::Gemini)),
+            (is_claude, FormatOwner::Claude),
         ];
         owners.into_iter().find_map(|(is_theirs, owner)| is_theirs.then_some(owner))
     }
 }
 
 /// Collects keys into a place that outlives an error, so that a cut record still tells what it had.
-struct Walk<'a> {
+struct KeyWalk<'a> {
     keys: &'a mut BTreeMap<String, String>,
     path: &'a str,
     depth: u8,
 }
 
-impl<'de> DeserializeSeed<'de> for Walk<'_> {
+impl<'de> DeserializeSeed<'de> for KeyWalk<'_> {
     type Value = ();
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Walk<'_> {
+impl<'de> Visitor<'de> for KeyWalk<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -153,7 +153,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
             let path = if self.path.is_empty() { key } else { format!("{}.{key}", self.path) };
             self.keys.insert(path.clone(), String::new());
             if self.depth < 2 {
-                map.next_value_seed(Walk { keys: self.keys, path: &path, depth: self.depth + 1 })?;
+                map.next_value_seed(KeyWalk { keys: self.keys, path: &path, depth: self.depth + 1 })?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
@@ -164,7 +164,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
     /// Only a list at the top is looked into (checkpoints and logs are lists of records), and there only the first.
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         if self.depth == 0 {
-            seq.next_element_seed(Walk { keys: self.keys, path: "", depth: 0 })?;
+            seq.next_element_seed(KeyWalk { keys: self.keys, path: "", depth: 0 })?;
         }
         while seq.next_element::<IgnoredAny>()?.is_some() {}
         Ok(())

@@ -14,9 +14,9 @@ pub struct GroupIdx(pub u32);
 pub struct Groups {
     /// The group of each entry, by its place in the chain.
     pub of: Vec<GroupIdx>,
-    /// How many groups there are.
+    /// The number of groups.
     pub n_groups: u32,
-    /// How many assistant messages: the steps.
+    /// The number of assistant messages, which are the steps.
     pub n_steps: u32,
 }
 

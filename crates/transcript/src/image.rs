@@ -9,7 +9,7 @@ pub(super) struct Size {
     pub height: u64,
 }
 
-/// How far into base64 text is looked: JPEG may carry tens of kilobytes of metadata before its size.
+/// The number of bytes of base64 text that are read. JPEG may have tens of kilobytes of metadata before its size.
 const HEAD: usize = 128 * 1024;
 /// The bytes in which the other formats have their size.
 const START: usize = 30;

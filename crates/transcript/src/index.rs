@@ -1,4 +1,4 @@
-//! What is known of a transcript after its first pass: a small record for each line, and the links between them.
+//! The result of the first pass over a transcript: a small record for each line, and the links between them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -30,15 +30,15 @@ pub struct Index {
     pub thinking: Vec<Thinking>,
     /// Entries outside the chain that point into it, in file order.
     pub pointers: Vec<Pointer>,
-    /// What compact boundaries keep of the history before them.
+    /// The segments of earlier history that compact boundaries keep.
     pub preserved: Vec<PreservedSegment>,
     /// The line of the newest message that is no sidechain, by its timestamp.
     pub newest: Option<LineNo>,
     /// The line of the newest timestamp, of whatever entry.
     pub latest: Option<LineNo>,
-    /// How long the file is that it tells of, in bytes.
+    /// The length of the indexed file in bytes.
     pub n_bytes: u64,
-    /// What the file was when it was read.
+    /// The state of the file when it was read.
     pub fingerprint: Fingerprint,
     /// The models that wrote the messages.
     pub(super) models: Models,
@@ -51,11 +51,11 @@ pub struct Index {
     healed: BTreeMap<LineNo, Parent>,
 }
 
-/// How many lines lie between two offsets that are kept.
+/// The offset of every line with a number divisible by this is kept.
 pub(super) const STRIDE: usize = 256;
 
 impl Index {
-    /// How many lines there are.
+    /// The number of lines.
     #[must_use]
     pub fn n_lines(&self) -> u32 {
         u32::try_from(self.records.len()).unwrap_or(u32::MAX)
@@ -89,7 +89,7 @@ impl Index {
         &mut self.records[line.idx()]
     }
 
-    /// Where `line` starts in the file.
+    /// The offset of the start of `line` in the file.
     #[must_use]
     pub fn offset(&self, line: LineNo) -> u64 {
         let stride = line.idx() / STRIDE;

@@ -1,4 +1,4 @@
-//! What is in a transcript, without loss.
+//! Reads transcripts without loss.
 
 /// The newest version of Claude Code that the reader was compared with; its rules are those that hold.
 pub const PROVEN_CLIENT: &str = "2.1.330";

@@ -39,7 +39,7 @@ impl LineSet {
         self.words.get(line.idx() / 64).is_some_and(|word| word >> (line.idx() % 64) & 1 == 1)
     }
 
-    /// How many lines are in the set.
+    /// The number of lines in the set.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.n_lines

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// How much is read at once.
+/// The size of one read in bytes.
 const CHUNK: usize = 256 * 1024;
 /// By how much the buffer grows for a line that does not fit. Memory of this size moves by its page tables, not byte by
 /// byte, so that fixed steps cost no more than larger ones, and a long line never costs much more than its length.

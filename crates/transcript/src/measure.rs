@@ -1,4 +1,4 @@
-//! How many tokens the parts of an entry are, by kind of content.
+//! The tokens of an entry by kind of content.
 
 use super::Span;
 use super::image;

@@ -11,7 +11,7 @@ pub struct Messages {
     pub firsts: Vec<u32>,
     /// The group of each: what stays or goes as one. An assistant message and all its tool results are one.
     pub groups: Vec<GroupIdx>,
-    /// What each line belongs to, by its number.
+    /// The owner of each line, by line number.
     owners: Vec<Owner>,
 }
 
@@ -67,7 +67,7 @@ impl Messages {
         messages
     }
 
-    /// How many messages there are.
+    /// The number of messages.
     #[must_use]
     pub fn len(&self) -> u32 {
         u32::try_from(self.firsts.len()).unwrap_or(u32::MAX)

@@ -8,7 +8,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use super::scan::{BlockKind, Kind, Scan};
 use crate::text::json_string;
 
-/// How much of the end is read. Longer than the parameters of a call are; a call that begins before is not seen.
+/// The number of bytes read from the end of the file. Parameters of a call are shorter; a call that begins before them is
+/// not seen.
 const TAIL: u64 = 8 * 1024 * 1024;
 
 /// A call that has no result yet.
@@ -18,7 +19,7 @@ pub struct OpenCall {
     pub id: String,
     /// The tool.
     pub tool: String,
-    /// What it was called with, as JSON.
+    /// Its parameters as JSON.
     pub input: String,
 }
 
@@ -48,7 +49,7 @@ pub fn open_calls(mut file: impl Read + Seek) -> io::Result<Vec<OpenCall>> {
         let text = |span| string(span).unwrap_or_default().into_owned();
         if scan.kind == Kind::Assistant {
             let id = string(scan.message.and_then(|message| message.id)).map(std::borrow::Cow::into_owned);
-            // What an earlier message left open was interrupted.
+            // Calls that an earlier message left open were interrupted.
             if id.is_none() || message != id {
                 open.clear();
                 message = id;

@@ -3,7 +3,7 @@
 use super::scan::{BlockKind, Kind, Scan, each_field};
 use crate::text::json_string;
 
-/// How an entry starts that the client wrote and no person did.
+/// Beginnings of entries that the client wrote and no person typed.
 const NOT_TYPED: [&[u8]; 9] = [
     b"<local-command-stdout>",
     b"<local-command-stderr>",
@@ -16,7 +16,7 @@ const NOT_TYPED: [&[u8]; 9] = [
     b"<tick>",
 ];
 
-/// How the envelope of a slash command or of a shell line starts: typed, and not prose.
+/// Beginnings of the envelopes of slash commands and shell lines, which are typed but no prose.
 const COMMAND: [&[u8]; 5] =
     [b"<command-name>", b"<command-message>", b"<command-args>", b"<bash-input>", b"<user-memory-input>"];
 

@@ -1,4 +1,4 @@
-//! What is read off one line for its record.
+//! Reads the fields of a record off its line.
 
 use super::measure::{Part, measure};
 use super::preserved::{PreservedSegment, keeps_nothing};
@@ -7,7 +7,7 @@ use super::record::{Flags, IdHash, LineNo, SessionAt};
 use super::scan::{Block, BlockKind, Form, Kind, Scan};
 use crate::text::{Tokens, json_string};
 
-/// How the client starts a chained entry.
+/// The beginning of a chained entry as the client writes it.
 pub const LEADING_PARENT: &[u8] = br#"{"parentUuid":"#;
 
 /// The thinking of one line.
@@ -41,7 +41,7 @@ pub struct Pointer {
     pub target: IdHash,
 }
 
-/// What a record takes from its line alone.
+/// The fields of a record that depend on its line alone.
 pub(super) struct Reading {
     pub(super) flags: Flags,
     pub(super) tokens: u32,
@@ -71,7 +71,7 @@ impl Reading {
     }
 }
 
-/// What a compact boundary keeps.
+/// The segment that a compact boundary keeps.
 pub(super) fn preserved(line: LineNo, scan: &Scan, text: &[u8]) -> Option<PreservedSegment> {
     PreservedSegment::read(line, scan.compact_metadata.map_or(&[][..], |it| it.of(text)))
 }

@@ -1,4 +1,4 @@
-//! What the index keeps of a line: 32 bytes, so that an index of a gigabyte of transcript fits in some 12 MB.
+//! The record that the index keeps for a line: 32 bytes, so that an index of a gigabyte of transcript fits in some 12 MB.
 
 use super::scan::{Kind, Scan};
 use super::span::Span;
@@ -40,7 +40,7 @@ impl LineNo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageIdx(pub u32);
 
-/// Where an entry's parent is.
+/// The parent of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parent {
     /// The entry names none, or `null`.
@@ -190,9 +190,9 @@ pub struct Record {
     pub flags: Flags,
     pub(super) parent: PackedParent,
     pub(super) message: u32,
-    /// What the model sees of the line, thinking aside, in `chars4` tokens.
+    /// The `chars4` tokens that the model sees of the line, without thinking.
     pub tokens: u32,
-    /// Where the value of `sessionId` stands.
+    /// The position of the value of `sessionId`.
     pub session_at: SessionAt,
     /// The kind of the entry.
     pub kind: Kind,
@@ -227,7 +227,7 @@ impl Record {
     }
 }
 
-/// Where the value of `sessionId` stands in its line, in 16 bits: near the start, near the end, or to be looked for.
+/// The position of the value of `sessionId` in its line, in 16 bits: from the start, from the end, or unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionAt(u16);
 
@@ -264,7 +264,7 @@ impl SessionAt {
         }
     }
 
-    /// Where the value stands in `text`, quotes included, by the note or else by a scan; `None` where it is no string.
+    /// The span of the value in `text`, quotes included, by the note or else by a scan; `None` if it is no string.
     #[must_use]
     pub fn span(self, text: &[u8]) -> Option<Span> {
         if self == Self::NONE {

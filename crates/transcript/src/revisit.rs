@@ -4,9 +4,9 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use super::{Index, LineNo, LineSet};
 
-/// How much is read at once, where so much is wanted.
+/// The most bytes that one read takes for several lines.
 const CHUNK: usize = 256 * 1024;
-/// What lies between two lines is read with them where it is shorter than this: a call to the system costs as much.
+/// A gap between two lines that is shorter than this many bytes is read with them, because a system call costs as much.
 const GAP: u64 = 16 * 1024;
 
 /// Calls `each` with every line of `lines` and its bytes, in file order. What lies between them is read only where it
@@ -60,7 +60,7 @@ pub fn revisit<E: From<io::Error>>(
     Ok(())
 }
 
-/// Where a line stands in its file.
+/// The range of a line in its file.
 struct Place {
     line: LineNo,
     start: u64,

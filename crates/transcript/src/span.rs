@@ -5,9 +5,9 @@ use std::ops::Range;
 /// A range of bytes in a line. Lines end below 4 GiB, so 32 bits do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Where the range starts.
+    /// The first byte of the range.
     pub start: u32,
-    /// Where it ends, exclusive.
+    /// The end of the range, exclusive.
     pub end: u32,
 }
 

@@ -67,7 +67,7 @@ impl Latest {
         }
     }
 
-    /// How many of the first `n` sorted lines there are up to the last that is not refused.
+    /// The number of the first `n` sorted lines up to and including the last that is not refused.
     fn last_open(&mut self, n: usize) -> usize {
         let open = |all: &[u32], n: usize| all.get(n).map_or(n, |n| *n as usize);
         let mut at = n;

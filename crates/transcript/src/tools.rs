@@ -35,7 +35,7 @@ pub struct ToolEnd {
 }
 
 impl Tools {
-    /// What marks a result; lines are numbered below it.
+    /// The bit that marks a result; lines have lower numbers.
     pub(super) const RESULT: u32 = 1 << 31;
 
     /// Adds a call of the tool `name`, which stands as between the quotes of a JSON string.
@@ -76,7 +76,7 @@ struct Names {
 }
 
 impl Names {
-    /// What stands for all names that are too many.
+    /// Stands for all names beyond the limit.
     const BEYOND: ToolIdx = ToolIdx(u16::MAX);
 
     fn number(&mut self, name: &[u8]) -> ToolIdx {

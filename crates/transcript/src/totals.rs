@@ -1,4 +1,4 @@
-//! What the live chain comes to, in tokens.
+//! The token totals of the live chain.
 
 use super::scan::Scan;
 use super::{Chain, Index, Part, measure};

@@ -8,8 +8,8 @@ use crate::index::Index;
 pub struct Transcript<'a> {
     /// The file.
     pub file: &'a File,
-    /// What is known of its lines.
+    /// The index of its lines.
     pub index: &'a Index,
-    /// What a resume sends.
+    /// The chain that a resume sends.
     pub chain: &'a Chain,
 }

@@ -1,4 +1,4 @@
-//! What is active and yet not sent: thinking of other models than the one that resumes, and repeated ids (L-07).
+//! Active parts that are not sent: thinking of other models than the one that resumes, and repeated ids (L-07).
 
 use std::io::{self, Read, Seek};
 

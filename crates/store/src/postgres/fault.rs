@@ -10,12 +10,12 @@ use crate::{ArchiveError, Encryption};
 pub(super) const LOCK_SECONDS: u64 = 30;
 
 /// Conversion of a server's results to those of an archive.
-pub(super) trait Fault<T> {
+pub(super) trait ServerFault<T> {
     /// The result with its error converted to one of the archive at `place`.
     fn fault(self, place: &str) -> Result<T, ArchiveError>;
 }
 
-impl<T> Fault<T> for Result<T, tokio_postgres::Error> {
+impl<T> ServerFault<T> for Result<T, tokio_postgres::Error> {
     fn fault(self, place: &str) -> Result<T, ArchiveError> {
         self.map_err(|error| archive_error(place, error))
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio_postgres::Error;
 use tokio_postgres::types::ToSql;
 
-use super::fault::{Fault, LOCK_SECONDS, is_loss};
+use super::fault::{LOCK_SECONDS, ServerFault, is_loss};
 use super::session::{Server, Session};
 use crate::ArchiveError;
 use crate::store::link::{Dialect, Hold, Insert, Link};

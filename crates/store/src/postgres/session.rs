@@ -10,7 +10,7 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, Row, Statement};
 
-use super::fault::{Fault, LOCK_SECONDS, connecting, unreachable};
+use super::fault::{LOCK_SECONDS, ServerFault, connecting, unreachable};
 use super::tls;
 use crate::waiting::Waiting;
 use crate::{ArchiveError, Encryption, ServerUrl};

@@ -13,7 +13,7 @@ const SCHEMA: i32 = 3;
 const OLDEST_SERVER: i64 = 120_000;
 
 /// The content of a schema.
-enum SchemaState {
+enum ServerSchemaState {
     /// An empty or missing schema.
     Empty,
     /// The tables of another program.
@@ -24,7 +24,7 @@ enum SchemaState {
 
 /// Whether there is an archive.
 pub(super) fn is_there(db: &PostgresLink) -> Result<bool, ArchiveError> {
-    Ok(matches!(age(db)?, SchemaState::Schema(_)))
+    Ok(matches!(age(db)?, ServerSchemaState::Schema(_)))
 }
 
 /// Creates the tables of an archive if the schema is empty. If another process does so at the same time, this waits for it
@@ -40,10 +40,10 @@ pub(super) fn prepare(db: &PostgresLink) -> Result<(), ArchiveError> {
 fn has_tables(db: &PostgresLink) -> Result<bool, ArchiveError> {
     let place = db.server.place.clone();
     match age(db)? {
-        SchemaState::Empty => Ok(false),
-        SchemaState::Foreign => Err(ArchiveError::ForeignSchema { place }),
-        SchemaState::Schema(SCHEMA) => Ok(true),
-        SchemaState::Schema(found) => Err(ArchiveError::OtherSchemaOnServer { place, found, known: SCHEMA }),
+        ServerSchemaState::Empty => Ok(false),
+        ServerSchemaState::Foreign => Err(ArchiveError::ForeignSchema { place }),
+        ServerSchemaState::Schema(SCHEMA) => Ok(true),
+        ServerSchemaState::Schema(found) => Err(ArchiveError::OtherSchemaOnServer { place, found, known: SCHEMA }),
     }
 }
 
@@ -67,7 +67,7 @@ fn create_tables(db: &PostgresLink) -> Result<(), ArchiveError> {
     db.batch(&format!("INSERT INTO ctxc_archive VALUES ({SCHEMA})"))
 }
 
-fn age(db: &PostgresLink) -> Result<SchemaState, ArchiveError> {
+fn age(db: &PostgresLink) -> Result<ServerSchemaState, ArchiveError> {
     let sql = "SELECT current_setting('server_version_num')::integer, current_setting('server_encoding'),
             to_regclass($1::text || '.ctxc_archive') IS NOT NULL,
             EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1::text))";
@@ -85,9 +85,9 @@ fn age(db: &PostgresLink) -> Result<SchemaState, ArchiveError> {
         return unprepared(format!("the database is in the encoding {encoding}; make one with `ENCODING 'UTF8'`"));
     }
     if !is_archive {
-        return Ok(if is_used { SchemaState::Foreign } else { SchemaState::Empty });
+        return Ok(if is_used { ServerSchemaState::Foreign } else { ServerSchemaState::Empty });
     }
     let version = database.one("SELECT max(version) FROM ctxc_archive", &[], Row::get::<Option<i64>>)?;
     let version = version.flatten().and_then(|version| i32::try_from(version).ok());
-    Ok(version.map_or(SchemaState::Foreign, SchemaState::Schema))
+    Ok(version.map_or(ServerSchemaState::Foreign, ServerSchemaState::Schema))
 }

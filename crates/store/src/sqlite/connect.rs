@@ -7,7 +7,7 @@ use std::time::Duration;
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use rusqlite::{Connection, OpenFlags};
 
-use super::fault::Fault;
+use super::fault::FileFault;
 use super::place;
 use super::schema::{APPLICATION_ID, SCHEMA, SchemaState, age, create as create_tables};
 use crate::ArchiveError;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::connect::connect;
-use super::fault::Fault;
+use super::fault::FileFault;
 use super::find_text::{FindPlace, FindText, about};
 use super::find_words::NewWords;
 use super::link::SqliteLink;

@@ -10,7 +10,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, ToSql, params_from_iter};
 
 use super::connect;
-use super::fault::Fault;
+use super::fault::FileFault;
 use crate::ArchiveError;
 use crate::open::WAIT;
 use crate::store::link::{Dialect, Hold, Insert, Link};

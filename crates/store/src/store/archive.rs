@@ -30,7 +30,7 @@ impl Archive for Store {
     }
 
     fn put_lines(&mut self, lines: &[(Digest, &[u8])]) -> Result<Vec<LineId>, ArchiveError> {
-        // What was gathered may have some of them too.
+        // Some of them may be among the gathered lines too.
         self.put_behind(|store| store.pack(lines))
     }
 

@@ -13,8 +13,8 @@ use crate::body::{Packer, USUAL};
 use crate::{ArchiveError, Entry, LineId, Name, Original, Record};
 use ctxc_transcript::text::Digest;
 
-/// How many originals and records, and how many bytes of them, are stored at a time. A message of one costs a way to a server
-/// and back.
+/// The number of originals and records, and of their bytes, that are stored at a time. Storing each alone would cost a round
+/// trip to a server.
 const MOST_ROWS: usize = 1000;
 const MOST_BYTES: usize = 4 << 20;
 
@@ -28,7 +28,7 @@ pub(crate) struct Store {
     deposit: Deposit,
     gathered: Gathered,
     packer: Packer,
-    /// What the originals share that wait for their operation: the first and the last number of theirs.
+    /// The first and the last id of the originals that wait for their operation.
     part: Option<(i64, i64)>,
     /// The pack that lines go into.
     packing: Option<Packing>,
@@ -37,7 +37,7 @@ pub(crate) struct Store {
     known: KnownLines,
 }
 
-/// What has been put since the last commit.
+/// The state of the deposit since the last commit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Deposit {
     /// Nothing; no transaction is open.
@@ -48,7 +48,7 @@ enum Deposit {
     Broken,
 }
 
-/// What was put and is not sent yet.
+/// Entries that were put and are not sent yet.
 #[derive(Default)]
 struct Gathered {
     originals: Vec<RemovedLine>,

@@ -1,4 +1,4 @@
-//! What a query asks for, as each database is asked.
+//! The conditions of a query in the dialect of each database.
 
 use super::link::Dialect;
 use super::value::Value;
@@ -11,7 +11,7 @@ pub(crate) struct Phrase {
     pub(crate) last: Last,
 }
 
-/// How the last word of a phrase is compared with that of an entry.
+/// The comparison of the last word of a phrase with a word of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Last {
     /// They are the same.
@@ -37,7 +37,7 @@ pub(crate) fn admitted(dialect: Dialect) -> String {
     )
 }
 
-/// What a query narrows to.
+/// The parameters of [`admitted`].
 pub(crate) fn narrow(dialect: Dialect, query: &Query<'_>) -> [Value; 3] {
     let sessions = match query.sessions {
         [] => Value::Null,

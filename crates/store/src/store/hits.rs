@@ -1,4 +1,4 @@
-//! What the entries of the index are and say.
+//! Reads the documents that a search found.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::records;
 use super::value::{Row, Value};
 use crate::{ArchiveError, DocumentId, Hit, Reader};
 
-/// What the documents of these numbers are, in their order.
+/// The hits of the documents with these ids, in their order.
 pub(super) fn hits(db: &dyn Link, lines: &mut Lines, ids: &[i64], read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError> {
     let wanted = || [Value::list(ids.iter().copied())];
     let mut found: HashMap<i64, Hit> = HashMap::new();

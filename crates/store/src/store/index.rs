@@ -16,12 +16,12 @@ use super::transaction::alone;
 use super::value::{Row, Value, values};
 use crate::{ArchiveError, Document, LineId, Reader, Record, terms};
 
-/// How many bytes and how many entries are indexed before that is committed.
+/// The number of bytes and of entries that are indexed before they are committed.
 const PORTION_BYTES: u64 = 16 << 20;
 const IN_A_FILE: u32 = 10_000;
 const ON_A_SERVER: u32 = 1000;
 
-/// How many words are remembered as known before they are forgotten again.
+/// The number of known words that are remembered before they are forgotten again.
 const MOST_WORDS: usize = 1 << 20;
 
 /// After how many entries a server is told to count again what it has.
@@ -40,7 +40,7 @@ const WORDS: Insert<'_> =
 const VOCABULARY: Insert<'_> =
     Insert { table: "word", columns: "word text", conflict: "ON CONFLICT DO NOTHING", on_a_server: None };
 
-/// How many lines and records are still to be indexed.
+/// The number of lines and records still to be indexed.
 pub(super) fn n_left(db: &dyn Link) -> Result<u64, ArchiveError> {
     let sql = db.dialect().pick(
         "SELECT (SELECT count(*) FROM body WHERE id > indexed.body
@@ -77,9 +77,9 @@ pub(super) fn catch_up(
     Ok(())
 }
 
-/// What is to be indexed: a line or a record, by its number, and its place in the list of a server.
+/// An entry to be indexed: the id of a line or a record, and its place in the list of a server.
 #[derive(Clone, Copy)]
-struct Entry {
+struct Unindexed {
     seq: i64,
     body: Option<LineId>,
     record: Option<i64>,
@@ -112,23 +112,23 @@ fn portion(
     Ok(entries.len() as u64)
 }
 
-fn records_of(entries: &[Entry]) -> impl Iterator<Item = i64> {
+fn records_of(entries: &[Unindexed]) -> impl Iterator<Item = i64> {
     entries.iter().filter_map(|entry| entry.record)
 }
 
-fn next_in_a_file(db: &dyn Link) -> Result<Vec<Entry>, ArchiveError> {
+fn next_in_a_file(db: &dyn Link) -> Result<Vec<Unindexed>, ArchiveError> {
     const BODIES: &str = "SELECT id, bytes FROM body WHERE id > (SELECT body FROM indexed)
         AND NOT EXISTS (SELECT 1 FROM document WHERE document.body = body.id) ORDER BY id LIMIT $1";
     const RECORDS: &str =
         "SELECT seq, bytes FROM record WHERE seq > (SELECT record FROM indexed) ORDER BY seq LIMIT $1";
-    let body = |row: &mut Row| Ok((Entry { seq: 0, body: Some(row.get()?), record: None }, row.get()?));
-    let record = |row: &mut Row| Ok((Entry { seq: 0, body: None, record: Some(row.get()?) }, row.get()?));
+    let body = |row: &mut Row| Ok((Unindexed { seq: 0, body: Some(row.get()?), record: None }, row.get()?));
+    let record = |row: &mut Row| Ok((Unindexed { seq: 0, body: None, record: Some(row.get()?) }, row.get()?));
     let mut next = db.all(BODIES, &values![IN_A_FILE], body)?;
     if next.len() < IN_A_FILE as usize {
         next.extend(db.all(RECORDS, &values![IN_A_FILE], record)?);
     }
     let mut n_bytes = 0;
-    let portion = next.into_iter().take_while(|(_, bytes): &(Entry, u64)| {
+    let portion = next.into_iter().take_while(|(_, bytes): &(Unindexed, u64)| {
         let is_in = n_bytes < PORTION_BYTES;
         n_bytes += bytes;
         is_in
@@ -136,24 +136,24 @@ fn next_in_a_file(db: &dyn Link) -> Result<Vec<Entry>, ArchiveError> {
     Ok(portion.map(|(entry, _)| entry).collect())
 }
 
-fn next_on_a_server(db: &dyn Link) -> Result<Vec<Entry>, ArchiveError> {
+fn next_on_a_server(db: &dyn Link) -> Result<Vec<Unindexed>, ArchiveError> {
     const NEXT: &str = "WITH first AS (SELECT * FROM unindexed ORDER BY seq LIMIT $1::bigint),
         taken AS (SELECT *, sum(bytes) OVER (ORDER BY seq) - bytes AS n_before FROM first)
         SELECT seq, body, record FROM taken WHERE n_before < $2::bigint ORDER BY seq";
     db.all(NEXT, &values![ON_A_SERVER, PORTION_BYTES], |row| {
-        let entry = Entry { seq: row.get()?, body: row.get()?, record: row.get()? };
+        let entry = Unindexed { seq: row.get()?, body: row.get()?, record: row.get()? };
         let is_one = entry.body.is_some() || entry.record.is_some();
         if is_one { Ok(entry) } else { Err("an entry to be indexed that is none".to_owned()) }
     })
 }
 
-/// What the entries say, in their order. A damaged one cannot be found; whoever asks for it is told.
+/// The documents of the entries, in their order. A damaged entry has none; whoever reads it gets the error.
 fn documents(
     db: &dyn Link,
     lines: &mut Lines,
-    entries: &[Entry],
+    entries: &[Unindexed],
     read: &Reader<'_>,
-) -> Result<Vec<(Entry, Document)>, ArchiveError> {
+) -> Result<Vec<(Unindexed, Document)>, ArchiveError> {
     let bodies = db.all(BODIES, &[Value::list(entries.iter().filter_map(|entry| entry.body))], body)?;
     let mut bodies: HashMap<LineId, Body> = bodies.into_iter().map(|body| (body.id, body)).collect();
     let columns = records::COLUMNS;
@@ -174,7 +174,11 @@ fn documents(
     Ok(documents)
 }
 
-fn store(db: &dyn Link, documents: Vec<(Entry, Document)>, known: &mut HashSet<String>) -> Result<(), ArchiveError> {
+fn store(
+    db: &dyn Link,
+    documents: Vec<(Unindexed, Document)>,
+    known: &mut HashSet<String>,
+) -> Result<(), ArchiveError> {
     let ids = db.new_ids("document", documents.len())?;
     let mut rows = Vec::with_capacity(documents.len());
     let mut words: Vec<Vec<Value>> = Vec::new();

@@ -26,11 +26,11 @@ pub(crate) const BETWEEN: [&str; 2] = [
 
 pub(crate) const PACK: &str = "SELECT codec, content, bytes, checksum FROM pack WHERE id = $1";
 
-/// Where lines lie: a pack, or by themselves.
+/// The location of each line: the id of its pack, if it is in one, and its size there.
 pub(crate) const PLACES: &str = "SELECT id, codec, CASE codec WHEN 2 THEN content ELSE '' END, length(content)::bigint,
     bytes FROM body";
 
-/// How many lines are asked for at a time. One that lies alone comes with what it says.
+/// The number of lines read at a time. The content of a line outside packs comes with its row.
 const AT_A_TIME: usize = 500;
 
 /// A line as its row holds it.
@@ -154,7 +154,7 @@ pub(crate) fn ids(db: &dyn Link, digests: Digests<'_>) -> Result<Vec<(Digest, Li
 
 /// Calls `each` with every line, its length, and what it takes up.
 pub(crate) fn each_size(db: &dyn Link, each: &mut dyn FnMut(LineId, u64, u64)) -> Result<(), ArchiveError> {
-    /// How many rows a server gives at a time.
+    /// The number of rows that a server sends at a time.
     const PORTION: u32 = 100_000;
     let sizes = "SELECT id, bytes, length(content)::bigint FROM pack";
     let packs = db.all(sizes, &[], |row| Ok((row.get()?, (row.get()?, row.get()?))))?;

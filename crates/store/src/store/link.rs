@@ -15,7 +15,7 @@ pub(crate) enum Dialect {
 }
 
 impl Dialect {
-    /// What is meant for this database.
+    /// The value for this database.
     pub(crate) fn pick<T>(self, sqlite: T, postgres: T) -> T {
         match self {
             Self::Sqlite => {
@@ -28,7 +28,7 @@ impl Dialect {
     }
 }
 
-/// What a transaction keeps out. A file has one writer at a time in any case.
+/// The other transactions that a transaction keeps out. A file has one writer at a time in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
     /// Whatever drops or moves what is there: for a deposit, of which many go on at a time.
@@ -47,7 +47,7 @@ pub(crate) struct Insert<'a> {
     pub(crate) table: &'a str,
     /// The columns with their types, such as `id bigint, digest bytea`.
     pub(crate) columns: &'a str,
-    /// What follows the values.
+    /// The SQL after the values.
     pub(crate) conflict: &'a str,
     /// The whole statement for a server, where it does more: `{put}` stands for the rows, as a table.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "there is no server without it"))]
@@ -79,10 +79,10 @@ pub(crate) trait Link: Send {
         each: &mut dyn FnMut(&mut Row) -> Result<(), Damage>,
     ) -> Result<(), ArchiveError>;
 
-    /// How many rows a statement changes, which is carried out as [`Link::each`] does.
+    /// The number of rows that a statement changes. It is run as in [`Link::each`].
     fn execute(&self, sql: &str, values: &[Value]) -> Result<u64, ArchiveError>;
 
-    /// How many of `rows` are stored.
+    /// Stores `rows`; the number of them that are new.
     fn insert(&self, insert: &Insert<'_>, rows: Vec<Vec<Value>>) -> Result<u64, ArchiveError>;
 
     /// Carries out statements without parameters, each as it stands.
@@ -124,7 +124,7 @@ pub(crate) trait Link: Send {
 }
 
 impl dyn Link + '_ {
-    /// What each of the rows holds that a statement gives.
+    /// The value of each row of a statement.
     pub(crate) fn all<T>(
         &self,
         sql: &str,
@@ -139,7 +139,7 @@ impl dyn Link + '_ {
         Ok(all)
     }
 
-    /// What the first row holds that a statement gives; `None` where there is none.
+    /// The value of the first row of a statement; `None` if it has no rows.
     pub(crate) fn one<T>(
         &self,
         sql: &str,

@@ -1,4 +1,4 @@
-//! How lines are stored: in packs, or alone; and packs that are written again.
+//! Stores lines in packs or alone, and merges packs.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -42,18 +42,18 @@ const SMALL: &str = "SELECT id, bytes FROM pack WHERE bytes < $1 ORDER BY id";
 /// A line on its way, with its digest.
 pub(crate) type Digested<'a> = (Digest, &'a [u8]);
 
-/// Where a line lies.
+/// The location of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LinePlace {
     /// In a pack.
     Packed,
     /// By itself.
     Alone,
-    /// Where it was put just now.
+    /// Stored by the current call.
     New,
 }
 
-/// Where lines lie, with their numbers.
+/// The ids and locations of lines.
 type Stored = HashMap<Digest, (LineId, LinePlace)>;
 
 /// Stores those of `lines` that are not there, as `kept` says what is kept of each.

@@ -13,7 +13,7 @@ use crate::pack::pack_at;
 use crate::{ArchiveError, EachDigest, LineId};
 use ctxc_transcript::text::Digest;
 
-/// How many rows are asked for at a time.
+/// The number of rows read at a time.
 const AT_A_TIME: usize = 500;
 
 /// The lines with numbers from one to another, both included.

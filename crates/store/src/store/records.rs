@@ -46,7 +46,7 @@ pub(crate) fn record(row: &mut Row, unpacker: &mut Unpacker) -> Result<Record, D
     Ok(Record { key, document, meta: row.get()?, expires: row.get()? })
 }
 
-/// How many records come at a time where all are asked for: a server sends the whole answer to a question.
+/// The number of records read at a time, because a server sends the whole answer to a statement.
 const AT_A_TIME: i64 = 500;
 
 /// Calls `each` with the records that are asked for, until it ends that.
@@ -87,7 +87,7 @@ pub(crate) fn each(
 
 /// The rows that are asked for.
 struct Rows {
-    /// What follows `FROM`.
+    /// The SQL after `FROM`.
     which: String,
     /// Its values.
     values: Vec<Value>,
@@ -146,7 +146,7 @@ pub(crate) fn put(db: &dyn Link, packer: &mut Packer, records: Vec<Record>) -> R
             continue;
         }
         if db.dialect() == Dialect::Sqlite {
-            // What is indexed of an older one goes with it, so it is not updated.
+            // The older one is dropped rather than updated, so that its index entries go with it.
             drop(db, kind, key)?;
         }
         let (codec, content) = packer.pack(text.as_bytes())?;

@@ -5,7 +5,7 @@ use super::link::{Dialect, Link};
 use super::value::{Row, values};
 use crate::{ArchiveError, Query, terms};
 
-/// How many longer words one word of a query may stand for.
+/// The most longer words that one word of a query stands for.
 const MOST_LONGER: u32 = 200;
 
 /// The numbers of the documents that `query` finds, best first.

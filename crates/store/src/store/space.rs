@@ -4,7 +4,7 @@ use super::link::{Dialect, Link};
 use super::value::values;
 use crate::ArchiveError;
 
-/// How the vectors of a model are kept.
+/// The form in which the vectors of a model are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// As bytes.
@@ -14,7 +14,7 @@ pub(crate) enum Form {
     Typed,
 }
 
-/// What is known of the vectors of a model.
+/// The vectors of a model.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Space {
     pub(crate) id: i64,

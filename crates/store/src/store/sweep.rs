@@ -1,4 +1,4 @@
-//! What may go from the database, and the space it took.
+//! Drops entries that are not needed, and gives back the space.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;

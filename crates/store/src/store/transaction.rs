@@ -14,7 +14,7 @@ pub(crate) fn alone<T>(
     let done = work().and_then(|done| if is_kept { db.commit().map(|()| done) } else { Ok(done) });
     if done.is_err() || !is_kept {
         let ended = db.rollback();
-        // What went wrong first is what is told.
+        // The first error is reported.
         return done.and_then(|done| ended.map(|()| done));
     }
     done

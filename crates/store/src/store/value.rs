@@ -1,4 +1,4 @@
-//! What a row of a database holds, whichever database it is.
+//! A row of any database.
 
 use std::path::{Path, PathBuf};
 use std::vec::IntoIter;
@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use crate::{Kind, LineId, NotAKind, NotAnObjectKind, ObjectKind};
 use ctxc_transcript::text::Digest;
 
-/// Why a row is not what was stored.
+/// The reason why a row is not what was stored.
 pub(crate) type Damage = String;
 
-/// What a column holds, or a parameter of a statement is.
+/// The value of a column, or of a parameter of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     Null,
@@ -21,7 +21,7 @@ pub(crate) enum Value {
     Bytes(Vec<u8>),
     /// A path, which need not be UTF-8.
     Path(Vec<u8>),
-    /// What a column is equal to any of: `column = ANY($1)`, as the first parameter.
+    /// The values of `column = ANY($1)`, as the first parameter.
     List(Vec<Value>),
 }
 
@@ -38,7 +38,7 @@ impl Value {
     }
 }
 
-/// What becomes a value, and how.
+/// Implements the conversion of types to [`Value`].
 macro_rules! into_value {
     ($($of:ty: $it:ident => $value:expr;)*) => {
         $(impl From<$of> for Value {
@@ -92,7 +92,7 @@ impl Row {
     }
 }
 
-/// What a column can hold.
+/// A type that a column can be read as.
 pub(crate) trait FromValue: Sized {
     fn from_value(value: Value) -> Result<Self, Damage>;
 }
@@ -101,7 +101,7 @@ fn odd<T>() -> Result<T, Damage> {
     Err("a value of another type than the one that was stored".to_owned())
 }
 
-/// What a value becomes, and how.
+/// Implements the conversion of a [`Value`] to types.
 macro_rules! from_value {
     ($($of:ty: $it:ident => $value:expr;)*) => {
         $(impl FromValue for $of {

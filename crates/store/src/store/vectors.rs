@@ -11,7 +11,7 @@ use super::value::{Row, Value, values};
 use crate::{ArchiveError, DocumentId, EMBEDDED, Kind, Query, Vector};
 use ctxc_transcript::text::Digest;
 
-/// How many vectors come at a time where each is looked at.
+/// The number of vectors read at a time in a comparison with all.
 const PORTION: i64 = 2000;
 
 /// The numbers of the documents that have no vector of `model`, newest first.

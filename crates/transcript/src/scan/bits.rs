@@ -8,7 +8,7 @@
 
 use crate::text::simd::{BLOCK, Class, Level, Pass, escaped_bytes, pad};
 
-/// Why the walk rejects a text.
+/// The reason why the walk rejects a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rejected {
     /// It is not JSON, or no object where one is to be.
@@ -17,7 +17,7 @@ pub(super) enum Rejected {
     EscapedKey,
 }
 
-/// How many positions are made at a time, and how many a block may add to them.
+/// The number of positions computed at a time; one block may add as many as it has bytes.
 const BATCH: usize = 256;
 
 /// The structural bytes of one JSON text, in order.
@@ -32,10 +32,10 @@ pub(super) struct Structurals<'a> {
     next: usize,
 }
 
-/// What one block leaves to the next.
+/// The state passed from one block to the next.
 #[derive(Clone, Copy, Default)]
 struct State {
-    /// Where the next block starts.
+    /// The start of the next block.
     next_block: usize,
     /// All ones while the block before ended inside a string.
     in_string: u64,

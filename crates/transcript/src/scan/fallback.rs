@@ -90,7 +90,7 @@ fn elements(line: &[u8], array: Span) -> serde_json::Result<Vec<Span>> {
     json.deserialize_seq(Elements(line))
 }
 
-/// Where `raw`, which borrows from `line`, stands in it.
+/// The span of `raw`, which borrows from `line`.
 fn span_in(line: &[u8], raw: &RawValue) -> Span {
     let start = raw.get().as_ptr().addr() - line.as_ptr().addr();
     Span::new(start, start + raw.get().len())

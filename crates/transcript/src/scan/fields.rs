@@ -17,11 +17,11 @@ pub enum Form {
     Entry,
 }
 
-/// Where the fields of one line stand. Spans count from the start of the line and include a string's quotes.
+/// The spans of the fields of one line, counted from its start, with the quotes of strings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a yes-or-no field of the entry itself")]
 pub struct Scan {
-    /// What the line is. Without an entry no other field is filled.
+    /// The form of the line. No other field is filled unless it is an entry.
     pub form: Form,
     /// The kind of the entry.
     pub kind: Kind,
@@ -65,7 +65,7 @@ pub struct Scan {
     pub blocks: Vec<Block>,
 }
 
-/// Where the fields of `message` stand.
+/// The spans of the fields of `message`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Message {
     /// `id`.
@@ -82,7 +82,7 @@ pub struct Message {
     pub counts: Usage,
 }
 
-/// Where a content block and its fields stand.
+/// The spans of a content block and its fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
     /// The kind of the block.

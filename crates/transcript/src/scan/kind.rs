@@ -3,7 +3,7 @@
 /// The kind of an entry, from its `type`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// What a person typed, or the results of tool calls.
+    /// Text that a person typed, or the results of tool calls.
     User,
     /// A block of a model's message.
     Assistant,
@@ -23,7 +23,7 @@ pub enum Kind {
     CustomTitle,
     /// A title that the client gave.
     AiTitle,
-    /// What the client puts in the place of results that were too long, by their calls.
+    /// Replacements that the client uses for results that were too long, by their calls.
     ContentReplacement,
     /// A copy of a request's body, or of a part of it (`api-request`, `api-request-blob`, ...).
     ApiRequest,

@@ -1,4 +1,4 @@
-//! What one line says, found without building a JSON value.
+//! Finds the fields of one line without building a JSON value.
 //!
 //! [`Scan::read`] walks a line once and notes where the fields stand that the rest of ctxc asks for. The
 //! walk checks the whole line, so that a torn line is never taken for an entry. A line that has a key with an

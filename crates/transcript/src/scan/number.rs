@@ -1,7 +1,7 @@
 //! The values that are one word: numbers, `true`, `false` and `null`.
 
-/// How long the number, `true`, `false` or `null` is that `text` starts with; `None` when it starts with none.
-/// What follows is for the caller to look at.
+/// The length of the number, `true`, `false` or `null` that `text` starts with; `None` if it starts with none. The caller
+/// checks the bytes after it.
 #[inline]
 pub(super) fn scalar_len(text: &[u8]) -> Option<usize> {
     match text {

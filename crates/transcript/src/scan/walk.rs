@@ -219,7 +219,7 @@ impl<'a> Walk<'a> {
                     self.scalar()?;
                 }
             }
-            // What follows a value: the ends of containers, then a comma.
+            // Ends of containers may follow a value, then a comma.
             loop {
                 match (self.peek(), nest.innermost()) {
                     (b',', Container::Object) => {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-/// How many candidates an error carries.
+/// The most candidates that an error lists.
 const MAX_CANDIDATES: usize = 10;
 
 /// A session that may have been meant.

@@ -1,11 +1,11 @@
-//! Why no session was found.
+//! Reasons why no session was found.
 
 use std::io;
 use std::path::PathBuf;
 
 use super::candidate::Candidate;
 
-/// Why a SESSION argument stands for nothing. The messages fit after "cannot"; candidates stand newest first.
+/// The reason why a SESSION argument names no session. The messages fit after "cannot"; candidates are listed newest first.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// Neither a file nor the beginning of an id.
@@ -23,7 +23,7 @@ pub enum SessionError {
     Ambiguous {
         /// The argument.
         name: String,
-        /// How many sessions match.
+        /// The number of sessions that match.
         n_matches: usize,
         /// The newest of them.
         candidates: Vec<Candidate>,
@@ -53,7 +53,7 @@ pub enum SessionError {
     Unreadable {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }

@@ -17,7 +17,7 @@ pub enum Found {
     File {
         /// Its path; for a path argument as it was given.
         path: PathBuf,
-        /// How it was found.
+        /// The way in which it was found.
         by: FoundBy,
     },
 }
@@ -33,7 +33,7 @@ impl Found {
     }
 }
 
-/// How a session file was found.
+/// The way in which a session file was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FoundBy {
     /// By its path.
@@ -56,7 +56,7 @@ pub fn newest(place: usize, places: &Places) -> Result<Found, SessionError> {
     wanted.map(|it| Found::File { path: it.path, by: FoundBy::LatestHere }).ok_or(SessionError::NoneHere { place })
 }
 
-/// What `name` stands for.
+/// Finds the session that `name` names.
 ///
 /// `-` and `latest` are words of their own, and so is `@-2` for the session before the newest of this project (`./latest` is a
 /// file). Else a file that exists wins over an id, and the current project over the others. Only files named after a UUID

@@ -31,15 +31,15 @@ pub(super) fn sessions_in(folders: &[PathBuf]) -> Result<Vec<Candidate>, Session
     Ok(sessions)
 }
 
-/// What lies at `path`. A file that went away since its folder was listed is no session any more. A pipe or a device of
-/// that name is none either: to open it could wait for ever.
+/// The session file at `path`. A file that went away since its folder was listed is no session any more. A pipe or a device
+/// of that name is none either, because opening it could wait for ever.
 pub(super) fn candidate(path: PathBuf) -> Option<Candidate> {
     let metadata = fs::metadata(&path).ok()?;
     let modified = metadata.modified().ok().filter(|_| metadata.is_file())?;
     Some(Candidate { path, modified, len: metadata.len() })
 }
 
-/// What is in `folder`, in no order; nothing where there is no such folder.
+/// The paths in `folder`, in no order; empty if there is no such folder.
 pub(super) fn list(folder: &Path) -> Result<Vec<PathBuf>, SessionError> {
     let entries = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
     match entries {

@@ -11,7 +11,7 @@ use crate::text::json_string;
 /// The longest project folder name that carries no hash, in characters.
 const MAX_FOLDER_NAME: usize = 200;
 
-/// Where sessions are looked for.
+/// The folders in which sessions are searched for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
     /// The folder that holds one folder for each project.

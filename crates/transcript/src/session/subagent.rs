@@ -13,10 +13,10 @@ use super::listing::{candidate, is_uuid, list};
 use super::project::{Places, all_projects, current_project};
 use crate::LineReader;
 
-/// How far the folders below `subagents` are followed: those of a client nest two deep.
+/// The depth to which folders below `subagents` are searched. Those of a client nest two deep.
 const DEEPEST: usize = 4;
 
-/// How much of a transcript is read for the session that it belongs to, in bytes.
+/// The number of bytes of a transcript that are read to find the session that it belongs to.
 const HEAD: u64 = 1 << 20;
 
 /// The transcripts of subagents of the project at `places.cwd`, in no order. One that a compaction ran repeats what

@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use super::json_string;
 
-/// How deep values are looked into. What nests deeper is compared as it is written.
+/// The depth to which values are compared by content. Deeper ones are compared as they are written.
 const DEPTH: u32 = 64;
 
 /// The digest of the JSON value `raw`: keys sorted, the last of equal keys alone, no white space, strings decoded, and

@@ -72,14 +72,13 @@ fn hex4(raw: &[u8]) -> Option<(u32, &[u8])> {
     Some((value, rest))
 }
 
-/// How many UTF-16 code units the decoded string has, without decoding it. `raw` is the inside of a valid
-/// JSON string.
+/// The number of UTF-16 code units of the decoded string, without decoding it. `raw` is the inside of a valid JSON string.
 #[must_use]
 pub fn utf16_units(raw: &[u8]) -> u64 {
     units(Level::best(), raw, Escapes::Decoded)
 }
 
-/// How many UTF-16 code units `bytes` of UTF-8 are, escapes taken as the characters they are written with.
+/// The number of UTF-16 code units of `bytes` of UTF-8, escapes counted as the characters they are written with.
 #[must_use]
 pub fn encoded_units(bytes: &[u8]) -> u64 {
     units(Level::best(), bytes, Escapes::AsWritten)

@@ -76,7 +76,7 @@ impl Pattern {
             let words = end.split_once(' ').map(|(_, words)| words).filter(has_word);
             words.filter(|_| at > 0).unwrap_or(end)
         });
-        // What cannot be typed.
+        // A pattern ends before the first character that cannot be typed.
         let start = start.split(char::is_control).next().unwrap_or_default();
         let end = end.rsplit(char::is_control).next().unwrap_or_default();
         format!("{start}...{end}").parse().ok().filter(|pattern: &Self| pattern.fits(text))

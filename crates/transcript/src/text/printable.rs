@@ -42,7 +42,7 @@ fn is_printable(c: char) -> bool {
     matches!(c, '\n' | '\t') || !(c.is_control() || turns || ends)
 }
 
-/// Where the first character stands that is escaped: a quick look at the bytes finds most texts to have none.
+/// The position of the first character to escape. A quick look at the bytes shows that most texts have none.
 fn first_unprintable(text: &str) -> Option<usize> {
     let is_suspect =
         |byte: &u8| (*byte < b' ' && !matches!(byte, b'\n' | b'\t')) || matches!(byte, 0x7f | 0xc2 | 0xd8 | 0xe2);

@@ -9,7 +9,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
 use crate::ArchiveError;
-use crate::sqlite::fault::Fault;
+use crate::sqlite::fault::FileFault;
 use crate::sqlite::{connect, place};
 
 /// The tables whose content cannot be derived. The search index is rebuilt by the next search.

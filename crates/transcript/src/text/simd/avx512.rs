@@ -82,7 +82,7 @@ fn below(bytes: __m512i, limit: i8) -> u64 {
     _mm512_cmplt_epu8_mask(bytes, _mm512_set1_epi8(limit))
 }
 
-/// What `table` has at the low half of each byte; 0 for bytes outside ASCII.
+/// The entry of `table` at the low half of each byte; 0 for bytes outside ASCII.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn find(table: [u8; 16], bytes: __m512i) -> __m512i {

@@ -1,4 +1,4 @@
-//! What passes have in common.
+//! Helpers that passes share.
 
 use super::BLOCK;
 

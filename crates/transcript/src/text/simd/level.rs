@@ -6,11 +6,11 @@ use super::{Pass, portable};
 
 /// A set of instructions that a pass can be run with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Level(Kind);
+pub(crate) struct Level(InstructionSet);
 
 /// Private, so that none but [`Level::all`], which asks the CPU, makes a level that needs something of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum InstructionSet {
     Portable,
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -22,18 +22,18 @@ impl Level {
     /// The fastest level of this machine.
     #[inline]
     pub(crate) fn best() -> Self {
-        static BEST: LazyLock<Level> = LazyLock::new(|| Level::all().last().unwrap_or(Level(Kind::Portable)));
+        static BEST: LazyLock<Level> = LazyLock::new(|| Level::all().last().unwrap_or(Level(InstructionSet::Portable)));
         *BEST
     }
 
     /// Every level that this machine has, the fastest last.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         [
-            Some(Self(Kind::Portable)),
+            Some(Self(InstructionSet::Portable)),
             #[cfg(target_arch = "x86_64")]
-            super::avx2::is_there().then_some(Self(Kind::Avx2)),
+            super::avx2::is_there().then_some(Self(InstructionSet::Avx2)),
             #[cfg(target_arch = "x86_64")]
-            super::avx512::is_there().then_some(Self(Kind::Avx512)),
+            super::avx512::is_there().then_some(Self(InstructionSet::Avx512)),
         ]
         .into_iter()
         .flatten()
@@ -43,19 +43,19 @@ impl Level {
     #[inline]
     pub(crate) fn run<P: Pass>(self, pass: P) -> P::Output {
         match self.0 {
-            Kind::Portable => pass.run(portable::mask, portable::prefix_xor, portable::spread),
+            InstructionSet::Portable => pass.run(portable::mask, portable::prefix_xor, portable::spread),
             #[cfg(target_arch = "x86_64")]
             #[expect(unsafe_code, reason = "the CPU was asked; see the proof")]
-            Kind::Avx2 => {
+            InstructionSet::Avx2 => {
                 // SAFETY: `avx2::run` holds no unsafe code; it asks one thing of its caller: that the CPU has
-                // the features which it is compiled for. `Kind` is private to this module, and the only
-                // expression that makes a `Kind::Avx2` is the one in `Level::all`, behind `avx2::is_there`,
+                // the features which it is compiled for. `InstructionSet` is private to this module, and the only
+                // expression that makes a `InstructionSet::Avx2` is the one in `Level::all`, behind `avx2::is_there`,
                 // which asks the CPU for each of these features. A CPU never loses a feature.
                 unsafe { super::avx2::run(pass) }
             }
             #[cfg(target_arch = "x86_64")]
             #[expect(unsafe_code, reason = "the CPU was asked; see the proof")]
-            Kind::Avx512 => {
+            InstructionSet::Avx512 => {
                 // SAFETY: as above, with `avx512::is_there`.
                 unsafe { super::avx512::run(pass) }
             }

@@ -1,6 +1,6 @@
-//! What a pass is, and what it may ask of a level.
+//! The trait of a pass, and the functions that a level gives it.
 
-/// How many bytes are looked at in one step.
+/// The number of bytes processed in one step.
 pub(crate) const BLOCK: usize = 64;
 
 /// The classes of bytes that a mask can be asked for.
@@ -16,7 +16,7 @@ pub(crate) enum Class {
     Special,
     /// `{}[]:,`. Bytes of the class [`Class::Control`] may be among them.
     Operator,
-    /// What may follow a backslash in JSON: `"\/bfnrtu`.
+    /// Bytes that may follow a backslash in JSON: `"\/bfnrtu`.
     Escapable,
     /// The letter `u`.
     LetterU,
@@ -30,7 +30,7 @@ pub(crate) enum Class {
 
 /// Work on a text that goes over it in blocks.
 pub(crate) trait Pass {
-    /// What the pass gives.
+    /// The result of the pass.
     type Output;
 
     /// Does the work. `mask` has bit `i` set where byte `i` of a block is of the class; `prefix_xor` sets bit `i`
