@@ -1,4 +1,4 @@
-//! Why a rewrite was not carried out.
+//! Errors of rewriting.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use crate::version::VersionError;
 use ctxc_store::ArchiveError;
 use ctxc_transcript::edit::Overlap;
 
-/// Why a rewrite was not carried out. Nothing has changed then, but where the message says otherwise.
+/// The reason why a rewrite was not carried out. Nothing has changed unless the message says so.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
     /// Reading the source failed.
@@ -26,7 +26,7 @@ pub enum ApplyError {
     /// Another ctxc is replacing the source.
     #[error("replace {}: another ctxc is replacing it", .0.display())]
     Locked(PathBuf),
-    /// What a client appended while the source was replaced could not be taken over.
+    /// Lines that a client appended while the source was replaced could not be taken over.
     #[error("append the lines that a client wrote in the meantime to {}; they are in {}", path.display(), backup.display())]
     Late {
         /// The file, which was replaced.
@@ -60,7 +60,7 @@ pub enum ApplyError {
     Edit {
         /// The line, from 1.
         line: u32,
-        /// What does not fit.
+        /// The overlap.
         #[source]
         overlap: Overlap,
     },

@@ -1,5 +1,5 @@
-//! What only shows beside the original: thinking that was altered or outlived what it is bound to, history that was
-//! cut off, and paths that lead to the folder of the old session.
+//! Problems that only a comparison with the original shows: altered or outlived thinking, history that was cut off, and
+//! paths to the folder of the old session.
 
 use std::collections::HashMap;
 use std::io::{self, Read, Seek};
@@ -90,7 +90,7 @@ pub struct Side<'a> {
     pub index: &'a Index,
     /// Its live chain.
     pub chain: &'a Chain,
-    /// What the model sees of it.
+    /// Its content as the model sees it.
     pub visible: &'a Visible,
 }
 
@@ -118,7 +118,7 @@ fn altered_thinking(source: &Index, output: &Index) -> Vec<Problem> {
             continue;
         }
         let start = digests.partition_point(|(id, _)| *id < uuid);
-        // Where the source has a uuid twice, either of them will do.
+        // Either of two entries with the same uuid in the source will do.
         let mut same = digests.iter().skip(start).take_while(|(id, _)| *id == uuid).peekable();
         if same.peek().is_some() && !same.any(|(_, digest)| *digest == thinking.digest) {
             problems.push(Problem::new(ProblemKind::AlteredThinking, thinking.line, uuid));
@@ -154,7 +154,7 @@ impl Written {
 
     /// Whether thinking behind `seen` and the thinking `before` is where it was written; leading thinking may have gone.
     fn holds(&self, uuid: IdHash, seen: u64, before: &[u64]) -> bool {
-        // What is not known may have been written where it stands.
+        // Unknown thinking may have been written here.
         let Some(&(written, at, n)) = self.before.get(&uuid) else { return true };
         let thinking = self.thinking.get(at).and_then(|all| all.get(..n)).unwrap_or_default();
         written == seen && thinking.ends_with(before)
@@ -295,7 +295,7 @@ mod tests {
             &edited(1, user("u1", "", "\"Fix\"")),
             &[(ProblemKind::StaleThinking, 2, 2), (ProblemKind::LoopThinking, 8, 1)],
         );
-        // What is changed behind all thinking leaves it alone.
+        // A change behind all thinking leaves it alone.
         expect(&edited(10, user("r3", "c3", "[{\"type\":\"tool_result\",\"tool_use_id\":\"t3\"}]")), &[]);
         // Leading thinking may go, and what came later cannot be told.
         let mut lines = original();

@@ -31,7 +31,7 @@ pub fn as_written(archive: &dyn Archive, known: &Known) -> Result<Vec<File>, App
     keys.dedup();
     for key in keys {
         let version = Version::read(archive, key)?;
-        // What closed a loop is in the version already.
+        // The entries that closed a loop are in the version already.
         let n_closing = state.n_closing(key) as usize;
         let n_before = State::read(archive, version.state)?.lines.len() + n_closing;
         let mut file = unnamed_file()?;

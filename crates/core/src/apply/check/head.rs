@@ -1,4 +1,4 @@
-//! Where the live chain starts, and why there.
+//! The head of the live chain, and the reason why the chain starts there.
 
 use super::problem::{Detail, Problem, ProblemKind};
 use ctxc_transcript::scan::Kind;
@@ -52,7 +52,7 @@ fn check_healed(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
     }
 }
 
-/// How many messages stand before `head` that are not live.
+/// The number of messages before `head` that are not live.
 fn n_cut_off(index: &Index, chain: &Chain, head: LineNo) -> u32 {
     let is_cut_off = |&line: &LineNo| {
         let record = index.record(line);

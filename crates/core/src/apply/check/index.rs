@@ -30,7 +30,7 @@ pub fn check(index: &Index, chain: &Chain) -> Vec<Problem> {
     problems
 }
 
-/// What is wrong with lines whether they are live or not.
+/// Adds the problems of lines, live or not.
 fn check_lines(index: &Index, problems: &mut Vec<Problem>) {
     let is_blank = |record: &Record| !record.flags.any(Flags::ENTRY.with(Flags::MALFORMED));
     let last = index.lines().rev().find(|&line| !index.is_dropped(line) && !is_blank(index.record(line)));
@@ -63,7 +63,7 @@ fn check_lines(index: &Index, problems: &mut Vec<Problem>) {
     }
 }
 
-/// What is wrong with live entries one by one.
+/// Adds the problems of single live entries.
 fn check_live(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
     for &line in chain.lines.iter().filter(|&&line| !index.is_dropped(line)) {
         let record = index.record(line);

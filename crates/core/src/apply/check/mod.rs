@@ -1,4 +1,4 @@
-//! What would stop a resume.
+//! Checks that a session can be resumed.
 
 pub(super) mod against;
 pub(super) mod as_written;

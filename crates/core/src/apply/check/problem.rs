@@ -1,4 +1,4 @@
-//! What is wrong with a transcript: the kinds of problems, how bad they are, and what people read of them.
+//! The kinds of problems of a transcript, with their severity and their text.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -37,7 +37,7 @@ macro_rules! kinds {
             /// Every kind.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// How bad it is in a file as the client left it.
+            /// Its severity in a file as the client left it.
             #[must_use]
             pub const fn severity(self) -> Severity {
                 match self { $(Self::$name => Severity::$severity,)* }
@@ -144,7 +144,7 @@ pub enum Detail {
     None,
     /// Another line that has to do with it.
     Line(LineNo),
-    /// How many entries it concerns, this one included.
+    /// The number of entries concerned, this one included.
     Entries(u32),
     /// The line at which newer clients continue.
     ContinuesAt(LineNo),
@@ -153,15 +153,15 @@ pub enum Detail {
 /// One problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What it is.
+    /// Its kind.
     pub kind: ProblemKind,
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// The path of the file.
+    /// Its line.
     pub line: LineNo,
-    /// What has it, whatever its line: the uuid of an entry, the id of a tool call, or nothing where there is no id.
+    /// The uuid of the entry or the id of the tool call that has the problem, on whatever line; none if it has no id.
     pub subject: IdHash,
-    /// What else is known of it.
+    /// Further details.
     pub detail: Detail,
 }
 
@@ -172,7 +172,7 @@ impl Problem {
         Self { kind, severity: kind.severity(), line, subject, detail: Detail::None }
     }
 
-    /// How many problems this one stands for.
+    /// The number of problems that this one counts as.
     const fn weight(&self) -> u32 {
         match (self.kind, self.detail) {
             (ProblemKind::DuplicateUuid, Detail::Entries(n_entries)) => n_entries,
@@ -220,7 +220,7 @@ pub fn new_problems(source: &[Problem], output: Vec<Problem>) -> Vec<Problem> {
         *worst = problem.severity.max(*worst);
         *n += problem.weight();
         if problem.kind == ProblemKind::TornLine {
-            // What is written behind a line that breaks off ends it with a line end first.
+            // A line written behind one that breaks off ends it with a line end first.
             let longer = IdHash(problem.subject.0 + 1);
             known.insert((problem.kind.family(), longer), (problem.severity, problem.weight()));
         }
@@ -268,7 +268,7 @@ mod tests {
             of(ProblemKind::CallWithoutResult, 7, 4),
             of(ProblemKind::MalformedLine, 8, 41),
             of(ProblemKind::DanglingHead, 9, 5),
-            // Where the first message was thinking alone, the next is the head.
+            // If the first message was thinking alone, the next is the head.
             of(ProblemKind::AssistantFirst, 10, 6),
         ];
         let new = new_problems(&source, output);

@@ -1,4 +1,4 @@
-//! How much of a conversation stays as it is at its beginning, for which the prompt cache still holds.
+//! The unchanged beginning of a conversation, for which the prompt cache still holds.
 
 use std::io;
 

@@ -17,7 +17,7 @@ use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
 use ctxc_transcript::text::{Digest, chars4};
 use ctxc_transcript::{Index, LineNo, Span, Transcript, entry, read_line};
 
-/// How many digits of a line's digest a placeholder has.
+/// The number of digits of a line's digest in a placeholder.
 const DIGITS: usize = 12;
 /// The rule of what was cut on the way.
 const RULE: &str = "compact";
@@ -30,7 +30,7 @@ pub(super) struct EarlierMessages {
     calls: HashMap<String, (LineNo, String)>,
     /// By the ids of calls.
     results: HashMap<String, LineNo>,
-    /// What messages say beside calls and results, oldest first.
+    /// The texts of messages without calls and results, oldest first.
     texts: Vec<Text>,
 }
 
@@ -39,7 +39,7 @@ struct Text {
     line: LineNo,
     kind: Kind,
     said: String,
-    /// How a placeholder names the entry.
+    /// The name of the entry in a placeholder.
     name: String,
 }
 
@@ -48,7 +48,7 @@ struct Text {
 pub(super) struct Uncut {
     /// Its line, without the end.
     pub(super) line: Vec<u8>,
-    /// What takes the place of what was cut.
+    /// The splices that cut it again.
     pub(super) splices: Vec<Splice>,
     pub(super) cuts: Vec<Cut>,
 }
@@ -181,7 +181,7 @@ fn said_again(left: &mut &[Text], kind: Kind, said: &str) -> Vec<LineNo> {
         let end = |text: &Text| {
             let is_whole = kind == Kind::Assistant && said.ends_with(text.said.as_str());
             let start = if is_whole { Some(said.len() - text.said.len()) } else { None };
-            // What was taken out of the conversation by its name has a placeholder.
+            // A text that an operation removed by name has a placeholder.
             let paragraph = |name: usize| said.get(..name).and_then(|before| before.rfind("\n\n")).unwrap_or_default();
             start.or_else(|| said.rfind(&text.name).map(paragraph))
         };

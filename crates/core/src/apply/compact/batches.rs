@@ -28,7 +28,7 @@ pub struct NamedBatch {
     pub made_of: Vec<String>,
 }
 
-/// What the archive keeps of a batch beside its text.
+/// The metadata that the archive keeps of a batch.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Meta<'a> {

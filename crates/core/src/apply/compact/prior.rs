@@ -12,9 +12,9 @@ pub(super) const OWN: &str = "ctxc";
 /// The summary that a conversation starts with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PriorSummary {
-    /// What it says.
+    /// Its text.
     pub text: String,
-    /// What the archive calls the batches that it is made of, where ctxc wrote it.
+    /// The ids in the archive of the batches that it consists of, if ctxc wrote it.
     pub batches: Vec<String>,
 }
 

@@ -17,8 +17,8 @@ use crate::version::{Address, Edit};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Transcript, context_tokens};
 
-/// What puts a boundary and a summary in the place of all live messages that `compaction` tells, of what `rewrite` leaves
-/// of the transcript whose lines are `lines` of a session of `n_stored`; with what `rewrite` does itself.
+/// The edits that replace all live messages of `compaction` by a boundary and a summary, together with those of `rewrite`.
+/// They apply to the transcript whose lines are `lines` of a session of `n_stored`.
 ///
 /// # Errors
 /// When the file cannot be read.
@@ -33,7 +33,7 @@ pub fn compact(
     let Scope { first, kept, gone, .. } = compaction.scope;
     let oldest = gone.iter().copied().min().unwrap_or_default();
     let before = kept.iter().next().unwrap_or(LineNo(index.n_lines()));
-    // What only follows from edits comes and goes with them, so that nothing can go back to it (N-03).
+    // Entries that only follow from edits come and go with them, so that nothing can go back to them (N-03).
     let own: Vec<LineNo> = gone.iter().copied().filter(|line| lines.get(*line).0.is_some()).collect();
     let inserted = entries(transcript, if own.is_empty() { gone } else { &own }, compaction)?;
     for &line in gone {
@@ -41,7 +41,7 @@ pub fn compact(
     }
     drop_dependents(index, chain, &(oldest..first.unwrap_or(before)), &mut rewrite);
     let mut edits = own_edits(index, &rewrite, lines);
-    // What went with the messages is left out too where it is no line that an edit could name.
+    // Lines that went with the messages are left out too, even if no edit could name them.
     let anchor = index.lines().filter(|line| *line >= before).find_map(|line| lines.get(line).0);
     let before = anchor.unwrap_or(Address::Stored(LineNo(n_stored)));
     edits.push(Edit::Insert { before, lines: inserted.to_vec() });

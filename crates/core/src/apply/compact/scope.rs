@@ -1,4 +1,4 @@
-//! What is compacted of a conversation, in which chunks, and what each of them says and did (F-02, F-03).
+//! The messages that a compaction replaces, in chunks, and the texts and deeds of each chunk (F-02, F-03).
 
 use std::fs::File;
 use std::io;
@@ -37,7 +37,7 @@ pub struct Scope {
 pub struct Chunk {
     /// Their lines, and those that stand behind them, in the order of the conversation.
     pub lines: Vec<LineNo>,
-    /// How many messages they are.
+    /// The number of messages.
     pub n_messages: usize,
 }
 
@@ -46,11 +46,11 @@ pub struct Chunk {
 pub struct Compaction<'a> {
     /// Which they are.
     pub scope: &'a Scope,
-    /// What the summary says.
+    /// The text of the summary.
     pub view: &'a str,
     /// The size of the context before, as the boundary tells it.
     pub size: Tokens,
-    /// What the archive calls the batches that the view is made of, in their order.
+    /// The ids in the archive of the batches that the view consists of, in their order.
     pub batches: &'a [String],
 }
 
@@ -90,7 +90,7 @@ impl Scope {
         Ok(Some(Self { messages, start, prior, first, kept, gone, chunks }))
     }
 
-    /// How many messages go, the summary so far not counted.
+    /// The number of messages that go, without the earlier summary.
     #[must_use]
     pub fn n_compacted(&self) -> usize {
         self.chunks.iter().map(|chunk| chunk.n_messages).sum()
@@ -126,7 +126,7 @@ fn lines_of(chain: &Chain, messages: &Messages, without: &LineSet, ranges: &[Ran
 /// The texts of a chunk, and what is known of it without a summary.
 #[derive(Clone, Debug)]
 pub struct ReadChunk {
-    /// What was said, oldest first.
+    /// The texts, oldest first.
     pub said: Vec<Said>,
     /// The batch that it becomes, whose text is still to be written.
     pub batch: Batch,

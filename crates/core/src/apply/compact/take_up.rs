@@ -40,14 +40,14 @@ pub fn append_line(path: &Path, len: u64, line: &[u8]) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Who takes a compaction up, and what of.
+/// The session and the operation by which a compaction is taken up.
 #[derive(Clone, Copy, Debug)]
 pub struct TakeUp<'a> {
     /// The file of the session, read.
     pub file: &'a File,
     /// Its index.
     pub index: &'a Index,
-    /// Where it is.
+    /// The path of the file.
     pub path: &'a Path,
     /// The id of the session.
     pub session: &'a str,
@@ -96,8 +96,8 @@ fn part(mut file: &File, index: &Index, n_lines: u32) -> io::Result<Index> {
     Index::build(file.take(len))
 }
 
-/// How what was deposited just now was rendered, and which lines of the session its lines are: what is not committed cannot be
-/// read back.
+/// The version of the deposited lines, and their places in the session. They are computed, because uncommitted lines cannot
+/// be read back.
 fn rendered(deposited: &Deposited) -> (Version, Lines) {
     let state = &deposited.state;
     let known = deposited.known.as_ref().and_then(|known| known.version.clone());

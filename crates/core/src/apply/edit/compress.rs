@@ -26,7 +26,7 @@ use ctxc_transcript::{IdHash, Index, LineNo, LineSet, read_line};
 pub struct Tasks {
     /// One task for each text of at least the minimum.
     pub tasks: Vec<Task>,
-    /// How many texts are shorter.
+    /// The number of texts that are shorter.
     pub n_skipped: u64,
 }
 

@@ -140,7 +140,7 @@ fn as_content(before: &[u8], text: &str) -> String {
     if before.starts_with(b"[") { format!(r#"[{{"type":"text","text":{text}}}]"#) } else { text }
 }
 
-/// What is noted of an item of no call.
+/// The record of the cut of an item without a call.
 pub(super) fn cut_of(page: Page<'_>, label: Label<'_>, before: Tokens, after: Tokens) -> Cut {
     Cut { uuid: page.uuid(), call: None, name: label.name.to_owned(), rule: label.rule.to_owned(), before, after }
 }

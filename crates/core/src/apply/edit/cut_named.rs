@@ -41,9 +41,9 @@ pub enum Replacement<'a> {
 pub enum CutOutcome {
     /// It was cut.
     Cut {
-        /// What was noted of it.
+        /// The record of the cut.
         cut: Cut,
-        /// What it was, such as `Read src/main.rs`.
+        /// A label of the item, such as `Read src/main.rs`.
         what: String,
     },
     /// It had been cut before.
@@ -134,7 +134,7 @@ fn cut_message(page: Page<'_>, replacement: Replacement<'_>, rule: &str, rewrite
     Some(CutOutcome::Cut { cut, what: who.to_owned() })
 }
 
-/// How long the argument of a call is in a placeholder, in characters.
+/// The most characters of an argument of a call in a placeholder.
 const WHAT_LEN: usize = 60;
 
 fn text(page: Page<'_>, what: &str, tokens: Tokens, replacement: Replacement<'_>) -> String {

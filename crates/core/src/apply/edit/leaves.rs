@@ -13,7 +13,7 @@ use ctxc_transcript::text::json_string::utf16_units;
 /// From how many bytes on a string is long.
 const LONG: usize = 200;
 
-/// Who reads the value.
+/// The reader of the value.
 #[derive(Clone, Copy)]
 pub(in crate::apply) enum Reader<'a> {
     /// The client, which draws it on the screen.
@@ -46,7 +46,7 @@ pub(in crate::apply) fn shorten_leaves(line: &[u8], value: Span, reader: Reader<
     splices
 }
 
-/// What takes the place of the long string `raw` under `key`; `None` where it stays.
+/// The replacement of the long string `raw` under `key`; `None` if it stays.
 fn short(key: &[u8], raw: &[u8], reader: Reader<'_>) -> Option<String> {
     if is_name(key) {
         return None;
@@ -54,7 +54,7 @@ fn short(key: &[u8], raw: &[u8], reader: Reader<'_>) -> Option<String> {
     let command = if let Reader::Model { command, .. } = reader { command } else { "" };
     let mark = format!("[ctxc: {} characters removed{command}]", grouped(utf16_units(raw)));
     match (key, reader) {
-        // What the client decodes or takes apart.
+        // The client decodes these or takes them apart.
         (b"data" | b"base64" | b"originalFile" | b"patch", Reader::Client) => Some(String::new()),
         // The first character of a line of a patch says what became of it.
         (b"lines", Reader::Client) => match raw.first() {

@@ -1,4 +1,4 @@
-//! What a plan does to a transcript, as edits of the lines that the archive has of it.
+//! Converts a rewrite of a transcript to edits of its lines in the archive.
 
 use crate::apply::edit::rewrite::Rewrite;
 use crate::version::{Address, Edit, Version, compose};

@@ -1,4 +1,4 @@
-//! What the client puts in the place of long results, by entries of their own (format: "How resume rebuilds", 8).
+//! The client's replacements of long results, in entries of their own (format: "How resume rebuilds", 8).
 //!
 //! It puts that there again when it resumes, over whatever stands in the result by then. So the replacement of a result
 //! that was cut goes.

@@ -1,4 +1,4 @@
-//! What is to change in a transcript, line by line.
+//! The changes to a transcript, line by line.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub struct Rewrite {
     pub session: Option<String>,
     /// Lines of which no edit changes what the model sees.
     pub unseen: LineSet,
-    /// What becomes of thinking behind a line, where that is not what becomes of all.
+    /// The thinking policies of lines whose policy is not that of the whole rewrite.
     pub policies: BTreeMap<LineNo, ThinkingPolicy>,
     /// `chars4` tokens that are saved of what the model sees, by line; below zero where text is given back.
     pub saved: BTreeMap<LineNo, i64>,
@@ -33,7 +33,7 @@ pub struct Rewrite {
     pub added: LineSet,
     /// The `chars4` tokens by which the transcript is shorter already than what its usage tells of.
     pub already_saved: i64,
-    /// What the archive keeps beside the lines that go.
+    /// Records for the archive, besides the lines that go.
     pub records: Vec<Record>,
 }
 

@@ -1,11 +1,11 @@
-//! Why a session could not be indexed.
+//! Errors of indexing a session.
 
 use std::io;
 
 use crate::version::VersionError;
 use ctxc_store::ArchiveError;
 
-/// Why a session could not be indexed. Each message fits after "cannot".
+/// The reason why a session could not be indexed. Each message fits after "cannot".
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
     /// The file could not be read.
@@ -14,7 +14,7 @@ pub enum FindError {
     /// The index or the archive failed.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// What the archive keeps does not fit together.
+    /// The archive holds the session in an inconsistent state.
     #[error(transparent)]
     Version(#[from] VersionError),
 }

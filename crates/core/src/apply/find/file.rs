@@ -16,7 +16,7 @@ use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::Stopped;
 use ctxc_transcript::{Chain, Fingerprinter, IdHash, Index, LineReader, Tools, Transcript, foreign};
 
-/// How many bytes are indexed before they are committed.
+/// The number of bytes that are indexed before they are committed.
 const PORTION: u64 = 16 << 20;
 
 /// By what one look tells that a file is as it was.
@@ -30,7 +30,7 @@ pub fn stamp(len: u64, modified: SystemTime) -> String {
 pub struct SessionFile<'a> {
     /// The path of the file.
     pub path: &'a Path,
-    /// What names it in the index.
+    /// Its key in the index.
     pub key: &'a str,
     /// The folder of its project.
     pub project: &'a str,

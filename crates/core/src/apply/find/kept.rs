@@ -1,4 +1,4 @@
-//! What the archive keeps of a session, taken into the index as far as it is new.
+//! Indexes the new lines of a session that only the archive has.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;

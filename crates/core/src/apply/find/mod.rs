@@ -1,5 +1,4 @@
-//! What `ctxc find` searches: the texts of every session, of its file or of what the archive keeps of it, put into the
-//! index as far as they are new (W-06).
+//! Indexes for `ctxc find` the new texts of every session, from its file or from the archive (W-06).
 
 pub(super) mod active;
 pub(super) mod error;

@@ -1,5 +1,5 @@
-//! How far thinking can stay: up to the first change of what precedes it, which may be another for what a client wrote
-//! behind a version.
+//! The bounds behind which thinking cannot stay: the first change of the content before it. For lines that a client wrote
+//! behind a version, it may be another change.
 
 use crate::apply::edit::rewrite::Rewrite;
 use crate::version::ThinkingPolicy;
@@ -8,13 +8,13 @@ use ctxc_transcript::{Chain, LineNo};
 /// The policy for thinking, and its reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Thinking {
-    /// What becomes of that which goes or stays.
+    /// The policy for thinking that cannot stay, or that is to go.
     pub policy: ThinkingPolicy,
-    /// How far back it goes.
+    /// The thinking that it applies to.
     pub reach: ThinkingReach,
 }
 
-/// How far back thinking goes.
+/// The thinking to remove.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThinkingReach {
     /// From the first change on, where it could not stay.
@@ -53,15 +53,15 @@ impl FirstChange {
     }
 }
 
-/// Where thinking cannot stay: behind the first change of what precedes it. Inside a tool loop that is still open other
-/// changes may count than elsewhere.
+/// The bounds of thinking: it cannot stay behind the first change of the content before it. Inside a tool loop that is still
+/// open, other changes may count than elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds<'a> {
-    /// What becomes of thinking where all of it is to go.
+    /// The policy, if all thinking is to go.
     pub(super) everywhere: Option<ThinkingPolicy>,
     /// The places in the chain of the first change, for what was written in the session itself.
     first: FirstChange,
-    /// What clients wrote behind versions.
+    /// Lines that clients wrote behind versions.
     runs: &'a [AppendedRun],
 }
 

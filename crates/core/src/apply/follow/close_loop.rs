@@ -13,10 +13,10 @@ use crate::apply::read::named::OWN_MESSAGE;
 use ctxc_transcript::text::json_string;
 use ctxc_transcript::{LineNo, Transcript, read_line};
 
-/// What the entry says.
+/// The text of the entry.
 const TEXT: &str = "(The session was shortened here. I go on from the results above.)";
 
-/// What stands for the result of a call that has none.
+/// The placeholder for the result of a call that has none.
 const NO_RESULT: &str = "[ctxc: this call had no result yet when the session was shortened]";
 
 /// The entries that close the tool loop in which what `rewrite` leaves of `chain` ends: an assistant message of one line of
@@ -29,7 +29,7 @@ const NO_RESULT: &str = "[ctxc: this call had no result yet when the session was
 pub(in crate::apply) fn closing_entries(transcript: Transcript<'_>, rewrite: &Rewrite) -> io::Result<Vec<String>> {
     let Transcript { file, index, chain } = transcript;
     let is_left = |line: &LineNo| !rewrite.dropped.contains(*line);
-    // What stands beside the path is found by its message; a client goes on from the end of the path.
+    // An entry beside the path is found by its message; a client goes on from the end of the path.
     let Some(tip) = chain.path().rev().find(is_left) else { return Ok(Vec::new()) };
     let mut parent = uuid_of(file, index, tip)?;
     let mut left = chain.clone();

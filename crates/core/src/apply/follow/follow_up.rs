@@ -1,4 +1,4 @@
-//! What follows from edits: thinking behind them, copies of old requests, dead references, the gauge.
+//! The consequences of edits: thinking behind them, copies of old requests, dead references, the gauge.
 
 use std::io;
 
@@ -22,7 +22,7 @@ pub struct Consequences {
     pub n_request_copies: u64,
     /// The context gauge, where one was recorded.
     pub gauge: Option<Gauge>,
-    /// How many messages close an open tool loop; none where none is closed.
+    /// The number of messages that close an open tool loop; 0 if none is closed.
     pub n_closing: u32,
     /// The `chars4` tokens of these messages.
     pub closing: Tokens,
@@ -137,7 +137,7 @@ fn change(
     runs: &[AppendedRun],
 ) -> Change {
     let saved = rewrite.saved.values().sum::<i64>() + thinking.tokens.0.cast_signed();
-    // What came after the last measurement is not in the figure.
+    // The recorded figure does not include entries after the last measurement.
     let unmeasured: LineSet =
         chain.lines.iter().rev().take_while(|line| !index.record(**line).flags.any(Flags::USAGE)).copied().collect();
     let later: i64 = rewrite.saved.iter().filter(|(line, _)| unmeasured.contains(**line)).map(|(_, saved)| saved).sum();

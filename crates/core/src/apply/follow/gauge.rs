@@ -48,7 +48,8 @@ impl Change {
     fn after(&self, before: Tokens) -> Tokens {
         let after = Tokens(before.0.saturating_add_signed(-self.saved));
         let after = if self.lost_head { after.min(self.left) } else { after };
-        // Where the estimate was far above what was recorded, their difference says nothing, and what is left is more.
+        // If the estimate was far above the recorded figure, their difference means nothing; the estimate of the rest is
+        // used.
         if after.0 < self.left.0 / 2 { self.left.min(before) } else { after }
     }
 }

@@ -19,7 +19,7 @@ use ctxc_transcript::{IdHash, LineNo, Transcript, read_line};
 pub enum InterimResult {
     /// The call did what it was to do: this is what it has to say.
     Done(String),
-    /// What the call was to do was under way: this says so.
+    /// The call was still running; the text says so.
     Pending(String),
 }
 

@@ -1,4 +1,4 @@
-//! What follows from edits: links, pointers, thinking, closed loops, the recorded context.
+//! The consequences of edits: links, pointers, thinking, closed loops, the recorded context.
 
 pub(super) mod bounds;
 pub(super) mod close_loop;

@@ -1,4 +1,4 @@
-//! What the API does with thinking behind a change, by the model that thought.
+//! The models whose thinking the API refuses behind a change.
 
 /// Whether the API refuses thinking of `model` once anything before it has changed: Fable from 5.1 on, Opus, Sonnet and Haiku
 /// from 5.5 on (format: "Thinking and edits"). Of older and of unknown models it drops it, or does not mind.

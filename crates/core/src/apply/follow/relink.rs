@@ -31,7 +31,7 @@ pub(in crate::apply) fn relinks(index: &Index, rewrite: &Rewrite) -> BTreeMap<Li
     relinks
 }
 
-/// What `line` hangs on, by the rewrite or else by the file.
+/// The parent of `line` in the rewrite, or else in the file.
 fn parent_of(index: &Index, rewrite: &Rewrite, line: LineNo) -> Parent {
     match rewrite.parents.get(&line) {
         Some(parent) => parent.map_or(Parent::Root, Parent::At),
@@ -39,7 +39,7 @@ fn parent_of(index: &Index, rewrite: &Rewrite, line: LineNo) -> Parent {
     }
 }
 
-/// What stays of the messages of which a part goes that others hang on: their lines, in file order.
+/// The surviving lines of partly removed messages that other entries point to, in file order.
 fn rests(index: &Index, rewrite: &Rewrite, orphans: &[LineNo]) -> HashMap<MessageIdx, Vec<LineNo>> {
     let message_of = |line: LineNo| index.record(line).message();
     let forked = orphans.iter().flat_map(|line| forks(index, rewrite, *line));

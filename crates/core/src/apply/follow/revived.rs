@@ -1,5 +1,5 @@
-//! What was not live stays so: lines that would become live by what is left out, or by what a client skips of a long file
-//! alone (C-09).
+//! Keeps inactive lines inactive that would become live because others are left out, or because a client skips the beginning
+//! of a long file (C-09).
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -71,7 +71,7 @@ fn drop_others(file: &File, index: &Index, chain: &mut Chain, rewrite: &mut Rewr
 /// The index with the links and pointers that `rewrite` leaves.
 fn linked(file: &File, index: &Index, rewrite: &Rewrite) -> io::Result<Index> {
     let mut linked = index.clone();
-    // How long the result will be is not known: nothing may hang on what a client skips of a long file.
+    // The length of the result is not known yet, so no entry may have a parent that a client skips in a long file.
     linked.n_bytes = 0;
     let leads = index.pointers.iter().map(|pointer| pointer.line).chain(index.preserved.iter().map(|it| it.boundary));
     let mut buffer = Vec::new();

@@ -1,4 +1,4 @@
-//! What has to follow for the sake of the file: earlier copies of what goes, and what names it.
+//! Changes that keep a file consistent: earlier copies of dropped entries go, and pointers to them are mended.
 
 use std::collections::HashSet;
 use std::fs::File;

@@ -27,8 +27,8 @@ pub struct ThinkingRemoved {
     pub kept_in_open_loop: u64,
 }
 
-/// Where the tool loop starts in which the chain without what is `dropped` ends; `None` where it ends in none. Clients
-/// leave thinking out that nothing follows.
+/// The place in the chain at which the tool loop starts that the chain without `dropped` ends in; `None` if it ends in none.
+/// Clients leave out thinking that nothing follows.
 #[must_use]
 pub(in crate::apply) fn open_loop(index: &Index, chain: &Chain, dropped: &LineSet) -> Option<usize> {
     let flags = |line: LineNo| index.record(line).flags;
@@ -102,7 +102,7 @@ pub(super) fn remove_thinking(
                 rewrite.edit(line, splices);
                 gone
             };
-            // What another model thought is not sent in any case (L-07).
+            // Thinking of another model is not sent in any case (L-07).
             if index.thinking_of(line).is_some_and(|thinking| thinking.unsent.is_none()) {
                 removed.tokens += gone.0;
                 removed.signature_tokens += gone.1;
@@ -114,7 +114,7 @@ pub(super) fn remove_thinking(
     Ok((removed, n_in_loop))
 }
 
-/// What stands around the content of a message in a line that has nothing else.
+/// The text around the content of a message, in a line that has nothing else.
 const FRAME: (&[u8], &[u8]) = (br#"{"type":"assistant","message":{"role":"assistant","content":"#, b"}}");
 
 /// The splices that take thinking out of a line, and the tokens of its text and of its signatures; `None` where none goes.

@@ -21,13 +21,13 @@ use ctxc_store::Cut;
 use ctxc_transcript::text::{Digest, Tokens, chars4};
 use ctxc_transcript::{Index, LineNo, LineSet, Transcript};
 
-/// How many characters of an argument a placeholder has: the call itself stands before it.
+/// The most characters of an argument in a placeholder. The call itself stands before it.
 const ARGUMENT_LEN: usize = 40;
 /// The name of masking among the rules.
 const MASK: &str = "mask";
 
-/// What goes besides results, in the order in which it does: copies last, so that what goes is not shortened first. Thinking
-/// follows from the reach of a rewrite.
+/// The content besides results that can be removed, in the order in which it is: copies last, so that removed content is not
+/// shortened first. Thinking follows from the reach of a rewrite.
 const ALSO: [AlsoRemoved; 5] =
     [AlsoRemoved::Images, AlsoRemoved::Inputs, AlsoRemoved::Progress, AlsoRemoved::Dead, AlsoRemoved::UiCopies];
 
@@ -47,13 +47,13 @@ pub struct Pruned {
 pub struct PrunedRow {
     /// The rule.
     pub rule: &'static str,
-    /// How many items it cut.
+    /// The number of items that it cut.
     pub n_items: u64,
-    /// What that saves of what the model sees, in `chars4` tokens.
+    /// The saving of content that the model sees, in `chars4` tokens.
     pub saved: i64,
     /// Bytes saved, for content that is never sent to the model.
     pub bytes: u64,
-    /// How many items it leaves alone because a cut would save too little.
+    /// The number of items left alone because a cut would save too little.
     pub n_too_small: u64,
 }
 
@@ -72,7 +72,7 @@ pub struct PrunedCall {
     pub kept: Tokens,
     /// The line of the result.
     pub line: LineNo,
-    /// What people know the call by.
+    /// The label of the call.
     pub described: Described,
     /// The handle and the line of the call that supersedes it.
     pub by: Option<(Box<str>, LineNo)>,
@@ -153,7 +153,7 @@ pub fn prune(
 #[derive(Clone, Copy, Debug)]
 struct Planned {
     call_idx: usize,
-    /// What supersedes it; a result that is only old is masked.
+    /// The call that supersedes it; `None` for a result that is masked because it is old.
     superseded: Option<Superseded>,
 }
 

@@ -7,7 +7,7 @@ use ctxc_transcript::text::Tokens;
 /// The least that masks and presets save by a cut, in tokens: less is not worth what it hides (K-04).
 pub(in crate::apply) const LEAST_SAVED: Tokens = Tokens(30);
 
-/// What a stage selects to prune, with what it protects.
+/// The selection of a stage, with what it protects.
 #[derive(Clone, Debug)]
 pub struct Pruning {
     pub(super) stage: PruneStage,

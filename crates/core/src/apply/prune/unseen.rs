@@ -1,4 +1,4 @@
-//! What fills a file and is never sent: signs of life, entries off the live chain, the client's copies of results.
+//! Drops content that is never sent: progress entries, entries off the live chain, the client's copies of results.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +9,7 @@ use crate::apply::read::lines::each_page;
 use ctxc_transcript::scan::Kind;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet};
 
-/// What went that the model does not see.
+/// Removed content that the model does not see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::apply) struct Unsent {
     /// Entries that went or were shortened.

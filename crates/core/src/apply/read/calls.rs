@@ -23,9 +23,9 @@ pub struct Calls {
     pub calls: Vec<Call>,
     /// Their handles, in the same order.
     pub handles: Handles,
-    /// How many steps the conversation has: assistant messages.
+    /// The number of steps, which are assistant messages.
     pub n_steps: u32,
-    /// How many turns it has.
+    /// The number of turns.
     pub n_turns: u32,
 }
 
@@ -47,7 +47,7 @@ pub fn read_calls(transcript: Transcript<'_>, protected: &Protected) -> io::Resu
         (Kind::User, _) => found.add_results(page),
         _ => {}
     })?;
-    // What is not needed any more goes first: a long transcript has very many calls.
+    // The maps are dropped first, because a long transcript has very many calls.
     let Found { mut calls, mut names, tools, .. } = found;
     let key = |call: &Call| (call.step, numbering.place(call.call.line), call.call.block);
     // Of one step in the order of the conversation, which is nearly always that of the file.
@@ -94,7 +94,7 @@ impl Numbering {
     }
 }
 
-/// What has been found so far.
+/// The calls found so far.
 #[derive(Default)]
 struct Found {
     calls: Vec<Call>,
@@ -107,7 +107,7 @@ struct Found {
     early: HashMap<IdHash, Given>,
 }
 
-/// What a result says of its call.
+/// The properties of a call that its result decides.
 #[derive(Clone, Copy)]
 struct Given {
     place: Place,
@@ -186,7 +186,7 @@ fn answer(call: &mut Call, given: Given) {
     if call.access == Access::Open || access == Access::Cut {
         call.access = access;
     }
-    // What was read counts, not what was asked for.
+    // The lines that were read count, not those asked for.
     if let (Subject::Read(path, Some(_)), Some(lines)) = (call.subject, lines) {
         call.subject = Subject::Read(path, Some(lines));
     }
@@ -219,7 +219,7 @@ fn given(page: Page<'_>, at: u32, block: &Block) -> Given {
     }
 }
 
-/// How a result begins that only points back to an earlier one.
+/// Beginnings of results that only point back to an earlier one.
 const POINTS_BACK: [&str; 2] = ["File unchanged since", "Wasted call"];
 
 /// Whether the result that begins so tells that the person or the client refused the call; not all are marked as errors.
@@ -227,7 +227,7 @@ pub(in crate::apply) fn is_refusal(beginning: &str) -> bool {
     beginning.starts_with("<tool_use_error>") || is_persons_refusal(beginning)
 }
 
-/// How the text of a result begins.
+/// The beginning of the text of a result.
 fn beginning(page: Page<'_>, at: u32) -> String {
     const LEN: usize = 80;
     let mut texts = result_blocks(page.scan, at as usize).flat_map(|block| [block.content, block.text]).flatten();

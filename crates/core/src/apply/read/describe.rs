@@ -1,4 +1,4 @@
-//! What people know tool calls by: the tool, its id, one argument.
+//! Labels of tool calls: the tool, its id, one argument.
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -14,9 +14,9 @@ use ctxc_transcript::{IdHash, entry};
 /// One text of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryText {
-    /// What kind of text it is.
+    /// The kind of the text.
     pub kind: Kind,
-    /// Who said it: `user`, `assistant`, `tool`, or `client` for what stands outside of messages.
+    /// The speaker: `user`, `assistant`, `tool`, or `client` for text outside of messages.
     pub speaker: &'static str,
     /// The text. That of a tool call starts with the name of the tool; below it stand its inputs, one after the other.
     pub text: String,

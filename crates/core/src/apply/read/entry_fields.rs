@@ -1,4 +1,4 @@
-//! What an entry that ctxc writes takes over from one that stands beside it.
+//! The fields that an entry of ctxc takes over from the entry beside it.
 
 use ctxc_transcript::Span;
 use ctxc_transcript::scan::each_field;
@@ -24,7 +24,7 @@ pub(in crate::apply) fn field(line: &[u8], name: &str) -> Option<String> {
     field_at(line, name.as_bytes()).map(|value| String::from_utf8_lossy(value.of(line)).into_owned())
 }
 
-/// Where the value of the field `name` of a JSON object stands; of several the last.
+/// The span of the value of the field `name` of a JSON object; the last one if there are several.
 pub(in crate::apply) fn field_at(object: &[u8], name: &[u8]) -> Option<Span> {
     let mut found = None;
     each_field(object, |key, value| {

@@ -5,7 +5,7 @@ use crate::plan::{Lines, Repeat, Subject, TodoKind};
 use ctxc_transcript::IdHash;
 use ctxc_transcript::text::{is_rooted, on_one_line, resolve, within};
 
-/// How many lines a client reads of a file when it is not told.
+/// The number of lines that a client reads of a file by default.
 const DEFAULT_LINES: u32 = 2000;
 
 /// The tools whose results are not told again by an equal call: what was run, handed out once, reported or said.
@@ -38,7 +38,7 @@ impl Input<'_> {
         Some(resolve(&path, folder.as_deref()))
     }
 
-    /// What a call of `tool` is about, whose file is `file`.
+    /// The subject of a call of `tool` whose file is `file`.
     pub(in crate::apply) fn subject(self, tool: &str, file: Option<&str>) -> Subject {
         let path = file.map(|path| IdHash::of(path.as_bytes()));
         match (tool, path) {
@@ -54,7 +54,8 @@ impl Input<'_> {
         }
     }
 
-    /// What people know the call by, in one line: the file, the command, the pattern. Empty where nothing tells.
+    /// The argument that identifies the call to people, in one line: the file, the command, the pattern. Empty if there is
+    /// none.
     pub(in crate::apply) fn key_argument(self, folder: Option<&str>) -> String {
         const PATHS: [&[u8]; 3] = [b"file_path", b"notebook_path", b"path"];
         const TEXTS: [&[u8]; 14] = [
@@ -64,7 +65,7 @@ impl Input<'_> {
         let text = TEXTS.iter().find_map(|key| self.string(key));
         let path = || PATHS.iter().find_map(|key| self.string(key));
         let argument = match text {
-            // What is looked for tells more than where.
+            // The pattern says more than the folder.
             Some(text) => text,
             None => match path() {
                 Some(path) => folder.map_or(path.as_str(), |folder| within(&path, folder)).to_owned(),

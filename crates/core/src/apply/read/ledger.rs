@@ -1,4 +1,4 @@
-//! What messages did, read off their entries (F-13).
+//! Reads the actions of messages off their entries (F-13).
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -19,8 +19,8 @@ use ctxc_transcript::scan::{Block, BlockKind, Kind};
 use ctxc_transcript::text::{is_rooted, resolve};
 use ctxc_transcript::{Index, LineNo, entry};
 
-/// What was done in `lines`, which stand in the order of the conversation. Calls count by their results, so both have to
-/// be among the lines. Calls that failed have done nothing but fail, and commands that only look are left out.
+/// The actions in `lines`, which are in the order of the conversation. Calls count by their results, so both have to be
+/// among the lines. Calls that failed count only as failures, and commands that only look are left out.
 ///
 /// # Errors
 /// When the source cannot be read.
@@ -49,7 +49,7 @@ pub fn read_ledger(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<L
     Ok(ledger)
 }
 
-/// What a call asks for, as far as a ledger is concerned.
+/// The effect that a call asks for, if it belongs in a ledger.
 enum CallEffect {
     /// Files to read, write, delete.
     Files(Vec<(String, Action)>),
@@ -121,7 +121,7 @@ impl Answer<'_> {
         self.text.starts_with("Command running in background") || self.note(b"backgroundTaskId").is_some()
     }
 
-    /// What the client noted beside the result under `key`, where that is an object.
+    /// The client's note under `key` beside the result, if it is an object.
     fn note(&self, key: &[u8]) -> Option<&[u8]> {
         let notes = self.page.scan.tool_use_result?.of(self.page.bytes);
         field_at(notes, key).filter(|_| notes.starts_with(b"{")).map(|value| value.of(notes))
@@ -180,7 +180,7 @@ fn note_command(command: &str, folder: Option<&str>, answer: &Answer<'_>, ledger
     }
 }
 
-/// What tools call the path of the file that they work on.
+/// The parameters by which tools name the file that they work on.
 const PATHS: [&[u8]; 4] = [b"file_path", b"notebook_path", b"absolute_path", b"path"];
 
 /// The files that a call of `tool` works on: its own of the client, those of servers and of other clients by their kin.

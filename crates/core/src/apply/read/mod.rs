@@ -1,4 +1,4 @@
-//! What the entries of a session say, and which calls they hold.
+//! Reads the texts and the tool calls of a session.
 
 pub(super) mod calls;
 pub(super) mod describe;

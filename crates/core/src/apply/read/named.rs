@@ -1,4 +1,5 @@
-//! What targets name in a transcript: calls by their handles, messages by how they start and end (P-02, P-06).
+//! Finds the items of a transcript that targets name: calls by their handles, messages by their beginning and end (P-02,
+//! P-06).
 
 use std::io;
 
@@ -10,7 +11,7 @@ use ctxc_transcript::scan::BlockKind;
 use ctxc_transcript::text::{clipped, json_string, on_one_line};
 use ctxc_transcript::{Flags, LineNo, LineSet, Transcript};
 
-/// What a target names; nothing where the list is empty, and where there are several it does not tell which.
+/// The items that a target names. Empty if it names none; ambiguous if there are several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Named {
     /// The calls that a handle may stand for, by their places among all.
@@ -35,11 +36,11 @@ impl Named {
 pub struct Text {
     /// Its line.
     pub line: LineNo,
-    /// How it starts, in one line.
+    /// Its beginning, in one line.
     pub start: String,
 }
 
-/// What the id of a message begins with that ctxc wrote.
+/// The prefix of the ids of messages that ctxc wrote.
 pub(in crate::apply) const OWN_MESSAGE: &str = "msg_ctxc_";
 
 /// Finds what each of `targets` names, in one pass. Messages are the live ones of `roles`, those aside that the client
@@ -87,7 +88,7 @@ pub fn each_text(transcript: Transcript<'_>, roles: Roles, mut each: impl FnMut(
     let lines: LineSet = chain.lines.iter().copied().filter(is_wanted).collect();
     each_page(file, index, &lines, |page| {
         let id = page.scan.message.and_then(|message| message.id);
-        // What closes a tool loop is made anew with each version.
+        // Entries that close a tool loop are made anew with each version.
         if id.and_then(|id| id.string(page.bytes)).is_none_or(|id| !id.starts_with(OWN_MESSAGE.as_bytes())) {
             for text in texts(&page) {
                 each(page.line, &text);
@@ -105,7 +106,7 @@ pub(in crate::apply) fn texts(page: &Page<'_>) -> Vec<String> {
     blocks.map(|block| page.decoded(block.text)).collect()
 }
 
-/// How `text` starts, in one line.
+/// The beginning of `text`, in one line.
 #[must_use]
 pub fn beginning(text: &str) -> String {
     clipped(&on_one_line(text), 48)

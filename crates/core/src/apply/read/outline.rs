@@ -21,14 +21,14 @@ pub struct Outline {
 pub struct Outlined {
     /// Its line.
     pub line: LineNo,
-    /// What the model sees of it, in `chars4` tokens, signatures aside.
+    /// Its size as the model sees it, in `chars4` tokens without signatures.
     pub tokens: Tokens,
     uuid: IdHash,
     /// A digest of the content of its message, as it is written.
     content: u64,
 }
 
-/// How an entry differs.
+/// The difference of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Only the first transcript has it.
@@ -56,7 +56,7 @@ impl Outline {
         Ok(outline)
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.entries.len()

@@ -1,5 +1,5 @@
-//! What ctxc took out of a session before the archive knew it (N-05): a fork that a client made of a result, or one whose
-//! lines went to another archive, or to none.
+//! Finds text that ctxc removed from a session before the archive knew it (N-05): a fork that a client made of a result, or
+//! one whose lines went to another archive, or to none.
 
 use std::fs::File;
 use std::io::{self, Seek};
@@ -11,7 +11,7 @@ use ctxc_store::Archive;
 use ctxc_transcript::LineReader;
 use ctxc_transcript::scan::Scan;
 
-/// What every line has in it that holds a placeholder: nothing of it is escaped in JSON.
+/// A part of every line with a placeholder. JSON escapes none of its characters.
 const MARK: &[u8] = b"[ctxc";
 
 /// Whether a whole block of `file` is a placeholder.

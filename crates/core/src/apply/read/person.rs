@@ -9,7 +9,7 @@ use ctxc_transcript::{IdHash, Index};
 /// The tools that ask the person.
 const ASKING: [&str; 3] = ["AskUserQuestion", "ExitPlanMode", "exit_plan_mode"];
 
-/// How a result begins with which the person refused a call; what they typed stands behind "the user said".
+/// Beginnings of results with which the person refused a call. Their text follows "the user said".
 const REFUSALS: [&str; 5] = [
     "The user doesn't want to proceed with this tool use",
     "The user doesn't want to take this action",

@@ -1,11 +1,11 @@
-//! What stands where something was removed: one line that says what it was, how large, and the command that shows it.
+//! Placeholders of removed content: one line with its label, its size, and the command that shows it.
 
 use ctxc_transcript::text::{Digest, Tokens, chars4, grouped};
 
-/// How every text starts that stands in the place of another.
+/// The beginning of every replacement text.
 const START: &str = "[ctxc";
-/// How many digits of a digest name an original. Twelve are 48 bits: an archive of a million lines has two that look
-/// alike with a probability of one in 500.
+/// The number of digits of a digest that name an original. Twelve are 48 bits: an archive of a million lines has two that
+/// look alike with a probability of one in 500.
 const DIGITS: usize = 12;
 
 /// Whether `text` is one of ours, which no rule cuts again.
@@ -29,7 +29,7 @@ pub(in crate::apply) fn is_whole_placeholder(text: &str) -> bool {
         Some(_) => return false,
         None => said,
     };
-    // What is removed today was taken out in files of the first version.
+    // Files of the first version say "taken out" for "removed".
     let units = [" tokens", " token", " characters removed", " characters taken out"];
     let unit = units.into_iter().find_map(|unit| said.strip_suffix(unit));
     let ends_in_number = |said: &str| said.ends_with(|last: char| last.is_ascii_digit());
@@ -73,9 +73,9 @@ impl ArchiveRef {
 /// A removed item of a line, and its replacement.
 #[derive(Clone, Copy, Debug)]
 pub struct Placeholder<'a> {
-    /// What was there, such as `Read src/main.rs`.
+    /// The label of the removed content, such as `Read src/main.rs`.
     pub what: &'a str,
-    /// What became of it, such as `removed`.
+    /// The change, such as `removed`.
     pub fate: &'a str,
     /// Its size.
     pub tokens: Tokens,

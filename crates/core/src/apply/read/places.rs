@@ -1,4 +1,4 @@
-//! Where ids stand in a line: found by what the index knows of it, for a scan takes many times as long.
+//! Finds ids in a line by the index, because a scan takes many times as long.
 
 use memchr::memmem;
 
@@ -17,7 +17,7 @@ pub(in crate::apply) fn raw_uuid(text: &[u8], known: IdHash) -> &[u8] {
     found.or_else(|| Scan::of(text).uuid.and_then(|it| it.string(text))).unwrap_or_default()
 }
 
-/// Where the uuid of the parent stands, quotes included, in a line that starts with it.
+/// The span of the uuid of the parent, quotes included, in a line that starts with it.
 pub(in crate::apply) fn leading_parent(text: &[u8], record: &Record) -> Option<Span> {
     let start = LEADING_PARENT.len();
     if !record.flags.any(Flags::LEADING_PARENT) {

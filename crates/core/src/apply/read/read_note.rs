@@ -1,11 +1,11 @@
-//! What the client notes beside the result of a read: which lines it holds.
+//! Reads the client's note beside the result of a read: which lines it holds.
 
 use crate::apply::read::page::Page;
 use crate::plan::Lines;
 use ctxc_transcript::Span;
 use ctxc_transcript::scan::each_field;
 
-/// What the client's copy of a result says of a file that was read.
+/// The client's note about a file that was read, from its copy of the result.
 #[derive(Default)]
 pub(in crate::apply) struct ReadNote {
     /// The lines that were read; to the end of the file where they reach it.

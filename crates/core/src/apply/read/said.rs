@@ -22,12 +22,12 @@ pub struct Remark {
     pub line: LineNo,
     /// When it was said, where the line tells.
     pub time: Option<Timestamp>,
-    /// What was said, in order; nothing where the line has only what no summary needs: thinking, reminders of the client,
-    /// commands that work the client.
+    /// The texts, in order. Empty if the line has only content that no summary needs: thinking, reminders of the client,
+    /// commands to the client.
     pub said: Vec<Said>,
 }
 
-/// What was said in `lines`, which stand in the order of the conversation; one remark for each.
+/// The texts of `lines`, which are in the order of the conversation; one remark for each.
 ///
 /// A call is told with its result, in the remark of the result, so both have to be among the lines: they are best read a
 /// whole chunk at a time. The memory follows what is told.
@@ -110,7 +110,7 @@ mod tests {
     use crate::apply::samples::conversation;
     use ctxc_transcript::Chain;
 
-    /// What is said, one after the other: `<speaker> text`.
+    /// The texts one after the other, as `<speaker> text`.
     fn told(file: &File, index: &Index, lines: &[LineNo]) -> String {
         let remarks = read_said(file, index, lines).unwrap();
         assert_eq!(remarks.iter().map(|remark| remark.line).collect::<Vec<_>>(), lines);

@@ -51,9 +51,9 @@ pub struct Shown {
     pub turn: Option<TurnIdx>,
     /// When it was said, where the line tells.
     pub time: Option<Timestamp>,
-    /// Who says it.
+    /// Its speaker.
     pub speaker: Speaker,
-    /// What kind of text it is.
+    /// The kind of the text.
     pub kind: Kind,
     /// The text; that of a tool call starts with the name of the tool.
     pub text: String,

@@ -1,4 +1,4 @@
-//! What was said in a transcript, message by message: texts alone, without calls, their results and thinking.
+//! Reads a conversation message by message: texts alone, without calls, their results and thinking.
 
 use std::io;
 
@@ -13,18 +13,18 @@ use ctxc_transcript::{LineSet, Messages, Owner, Transcript, TurnIdx, turn_at, tu
 /// The text of one speaker in a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpokenMessage {
-    /// Who said it; never a tool.
+    /// The speaker; never a tool.
     pub speaker: Speaker,
     /// The turn to which it belongs; none before the first turn.
     pub turn: Option<TurnIdx>,
     /// When, where the transcript says so.
     pub time: Option<Timestamp>,
-    /// What. Texts of several blocks have a newline between them.
+    /// The text. Texts of several blocks have a newline between them.
     pub text: String,
 }
 
-/// What was said in the live chain, in its order. Messages without a text say nothing; where the client adds to what a
-/// person typed, the message is told as what both said.
+/// The texts of the live chain, in its order. Messages without a text are left out; if the client adds to a typed message,
+/// the text has both.
 ///
 /// # Errors
 /// When the source cannot be read.
@@ -69,7 +69,7 @@ fn is_said(shown: &Shown, of: scan::Kind) -> bool {
 fn add(said: &mut Vec<SpokenMessage>, shown: Shown, of: scan::Kind) {
     let Shown { turn, time, speaker, text, .. } = shown;
     match said.last_mut() {
-        // What was typed meanwhile is an utterance of its own.
+        // A message typed meanwhile is an utterance of its own.
         Some(known) if known.speaker == speaker && of != scan::Kind::Attachment => known.text.extend(["\n", &text]),
         Some(_) | None => said.push(SpokenMessage { speaker, turn, time, text }),
     }

@@ -1,5 +1,5 @@
-//! What is told of a tool call and its result, in few words: a summary is of what was said and done, and the files are
-//! still there to be read.
+//! Describes a tool call and its result in few words. A summary is about the conversation and the work; the files can still
+//! be read.
 
 use std::collections::HashMap;
 
@@ -46,7 +46,7 @@ pub(in crate::apply) struct Asked {
     pub(in crate::apply) at: usize,
 }
 
-/// How its result is told.
+/// The level of detail for its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ResultDetail {
     /// Not at all, nor that it was called: it has only looked at what is still there, or noted what the ledger knows.
@@ -86,7 +86,7 @@ impl Asked {
                 input.key_argument(folder)
             }
         };
-        // Where it runs tells less than what.
+        // The command says more than its folder.
         let argument = without_cd(&argument).1.to_owned();
         Self {
             name: Described { tool: tool.into(), id: Box::default(), argument: argument.into() }.brief(CALL),
@@ -95,12 +95,12 @@ impl Asked {
         }
     }
 
-    /// What is told where there is no result.
+    /// The description of a call without a result.
     pub(in crate::apply) fn unanswered(&self) -> Said {
         tool(&format!("{}: no result", self.name))
     }
 
-    /// What is told of the result.
+    /// The description of the call with its result.
     pub(in crate::apply) fn answered(self, text: &str, is_error: bool, printed: &mut Printed) -> Vec<Said> {
         let Self { name, told, .. } = self;
         if let Some(words) = text.split_once("the user said:").map(|(_, words)| words).filter(|_| is_refusal(text)) {
@@ -135,7 +135,7 @@ impl Asked {
                 vec![tool(&format!("{name}: started in the background"))]
             }
             ResultDetail::AtLength(limit) => {
-                // How to go on with the subagent stands below what it says.
+                // The report is followed by instructions for continuing with the subagent.
                 let text = without(text, "usage");
                 let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("agentId: ")).collect();
                 let text = lines.join("\n");
@@ -174,12 +174,12 @@ fn without_repeated_notes(answers: &str) -> String {
     kept + rest
 }
 
-/// What tools have printed so far, line by line: what is printed time and again tells nothing.
+/// The lines that tools have printed so far, with their counts. A line printed time and again means nothing.
 #[derive(Default)]
 pub(in crate::apply) struct Printed(HashMap<u64, u8>);
 
 impl Printed {
-    /// How often a line is told.
+    /// The number of times that a line is kept.
     const MOST: u8 = 2;
 
     /// `text` without the lines that were printed before as often as they are told, errors aside.
@@ -201,7 +201,7 @@ pub(in crate::apply) fn orphan(text: &str) -> Option<Said> {
     said("tool", digest(text, OTHER))
 }
 
-/// What was printed to the person, or told to the model from outside.
+/// Text printed for the person, or given to the model from outside.
 pub(in crate::apply) fn aside(title: &str, text: &str) -> Option<Said> {
     let digest = digest(text, OTHER);
     if digest.is_empty() { None } else { said("tool", format!("{title}: {digest}")) }
@@ -211,7 +211,7 @@ fn tool(text: &str) -> Said {
     Said { speaker: "tool".to_owned(), text: text.trim().to_owned() }
 }
 
-/// What `speaker` said, if it is anything.
+/// The text of `speaker`, unless it is empty.
 pub(in crate::apply) fn said(speaker: &str, text: String) -> Option<Said> {
     let text = if text.trim().len() == text.len() { text } else { text.trim().to_owned() };
     (!text.is_empty()).then(|| Said { speaker: speaker.to_owned(), text })

@@ -1,4 +1,4 @@
-//! What a person typed, without what the client puts around it.
+//! Extracts the text that a person typed from the client's additions.
 
 use crate::apply::read::page::Page;
 use ctxc_transcript::Prompt;
@@ -14,7 +14,7 @@ const CLIENT: [&str; 29] = [
     "/rename", "/resume", "/rewind", "/status", "/statusline", "/theme", "/usage", "/vim",
 ];
 
-/// What a person typed in `text`, the text of a prompt: a slash command as `/name words`, a shell line as `! line`.
+/// The typed part of `text`, the text of a prompt: a slash command as `/name words`, a shell line as `! line`.
 #[must_use]
 pub(in crate::apply) fn typed(text: &str) -> String {
     let mut text = text.to_owned();
@@ -38,7 +38,7 @@ pub(in crate::apply) fn typed(text: &str) -> String {
     text.trim().to_owned()
 }
 
-/// What a person typed while the model was at work, which the client keeps as an attachment.
+/// Text that a person typed while the model was at work, which the client stores as an attachment.
 #[must_use]
 pub(in crate::apply) fn queued(page: Page<'_>) -> Option<String> {
     let attachment = page.scan.attachment?.of(page.bytes);
@@ -61,7 +61,7 @@ pub(in crate::apply) fn asks(typed: &str) -> bool {
     !(typed.is_empty() || CLIENT.contains(&name) || name == "/compact" && words.is_empty())
 }
 
-/// What stands inside of the first `tag`.
+/// The text inside the first `tag`.
 pub(in crate::apply) fn inside<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
     let (_, rest) = text.split_once(&format!("<{tag}>"))?;
     Some(rest.split_once(&format!("</{tag}>")).map_or(rest, |(inside, _)| inside))

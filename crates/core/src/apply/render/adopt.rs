@@ -20,7 +20,7 @@ pub(super) fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite
     let mut line = 0_u32;
     let mut buffer = Vec::new();
     let mut identities = Vec::new();
-    // How many stored lines the session had whenever clients went on.
+    // The number of stored lines of the session each time that a client went on.
     let mut ends: Vec<u32> = Vec::new();
     for run in runs {
         let end = line.saturating_add(run.n_lines);
@@ -31,7 +31,7 @@ pub(super) fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite
         let stood = EarlierFile::of(&version.0);
         ends.push(stood.end);
         let place_of = |end: u32| layout.place(&Address::Stored(LineNo(end))).unwrap_or(LineNo(end));
-        // What clients wrote behind a version before is not part of what it left out: they may have gone back to its end.
+        // A version before did not leave out lines that clients wrote behind it: they may have gone back to its end.
         let lasts: Vec<(LineNo, LineNo)> =
             ends.iter().filter_map(|end| Some((stood.last(*end, index, layout)?, place_of(*end)))).collect();
         for stored in (line..end).map(LineNo) {
@@ -46,7 +46,7 @@ pub(super) fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite
             }
             let named = index.named_parent(place);
             let parent = match named {
-                // What closed a loop is a line of the session by now.
+                // The entry that closed a loop is a line of the session by now.
                 Parent::At(parent) if layout.inserted(parent).is_none() => None,
                 Parent::At(parent) => Some(index.record(parent).uuid),
                 Parent::Missing => {
@@ -79,13 +79,13 @@ pub(super) fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite
     Ok(identities)
 }
 
-/// What stood where in a file that clients went on from.
+/// The lines of a file that clients went on from.
 struct EarlierFile {
     /// Before which stored line each line stood that was inserted, by its uuid.
     inserted: HashMap<IdHash, u32>,
     /// The stored lines that were there.
     kept: LineSet,
-    /// How many stored lines the session had.
+    /// The number of stored lines of the session.
     end: u32,
 }
 
@@ -113,12 +113,12 @@ impl EarlierFile {
         Self { inserted, kept, end: at }
     }
 
-    /// Where the first entry of the stored lines from `start` on stands that was there.
+    /// The place of the first entry that was there, of the stored lines from `start` on.
     fn next(&self, start: u32, index: &Index, layout: &Layout) -> Option<LineNo> {
         self.entries(start..self.end, index, layout).next()
     }
 
-    /// Where the last entry of the first `end` stored lines stands that was there, if what stands behind it was left out.
+    /// The place of the last entry that was there, of the first `end` stored lines, if lines behind it were left out.
     fn last(&self, end: u32, index: &Index, layout: &Layout) -> Option<LineNo> {
         let last = self.entries(0..end, index, layout).next_back()?;
         let is_behind = |line: &LineNo| layout.place(&Address::Stored(*line)).is_some_and(|place| place > last);
@@ -126,7 +126,7 @@ impl EarlierFile {
         (0..end).rev().map(LineNo).take_while(is_behind).any(is_left_out).then_some(last)
     }
 
-    /// Where the entries of these stored lines stand that were there.
+    /// The places of the entries among these stored lines that were there.
     fn entries(&self, lines: Range<u32>, index: &Index, layout: &Layout) -> impl DoubleEndedIterator<Item = LineNo> {
         let there = lines.map(LineNo).filter(|line| self.kept.contains(*line));
         there.filter_map(|line| layout.place(&Address::Stored(line))).filter(|place| {

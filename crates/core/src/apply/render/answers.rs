@@ -66,7 +66,7 @@ impl Made<'_> {
         Ok(found)
     }
 
-    /// How many stored lines the session had whenever a client went on behind a version.
+    /// The number of stored lines of the session each time that a client went on behind a version.
     fn ends(&self) -> Vec<u32> {
         let (mut n_lines, mut last, mut ends) = (0, None, Vec::new());
         for run in self.runs() {

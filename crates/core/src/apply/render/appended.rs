@@ -7,7 +7,7 @@ use crate::apply::follow::bounds::{AppendedRun, FirstChange};
 use crate::version::{Address, Edit, History, ThinkingPolicy};
 use ctxc_transcript::{Chain, Flags, Index, LineNo};
 
-/// What clients wrote behind versions, and how far what they read there still stands.
+/// Finds the runs of lines that clients wrote behind versions, each with the first change since.
 pub(super) fn appended_runs(source: Source<'_>, index: &Index, chain: &Chain, history: &History) -> Vec<AppendedRun> {
     let Source { layout, versions, .. } = source;
     // Entries that stand in the file in another order than in the chain: the first place from which on a line is reached.
@@ -36,7 +36,7 @@ pub(super) fn appended_runs(source: Source<'_>, index: &Index, chain: &Chain, hi
                 .iter()
                 .filter(|(key, _)| !then.contains_key(*key))
                 .chain(then.iter().filter(|(key, _)| !now.contains_key(*key)))
-                // What it inserted is not there any more.
+                // Lines that it inserted are not there any more.
                 .map(|(_, address)| layout.place(address).map_or(0, &place_in));
             differing.chain(thinking).min()
         };

@@ -19,7 +19,7 @@ fn without_inserted(index: &Index, layout: &Layout) -> Index {
     for line in layout.groups().iter().flat_map(Group::places) {
         stored.drop_line(line);
     }
-    // What hangs on an inserted line hangs on what stands before that.
+    // A line whose parent was inserted gets the last entry before the inserted lines as its parent.
     let mut tips: HashMap<LineNo, Option<LineNo>> = HashMap::new();
     for line in index.lines().filter(|line| layout.inserted(*line).is_none()) {
         let Parent::At(parent) = index.record(line).parent() else { continue };
@@ -59,7 +59,7 @@ pub(super) fn with_inserted(stored: &Chain, groups: &[&Group]) -> Chain {
     chain
 }
 
-/// What a resume sends of the lines before `end`.
+/// The chain of the lines before `end`.
 pub(super) fn chain_before(index: &Index, end: LineNo) -> Chain {
     let mut before = index.clone();
     for line in index.lines().filter(|line| *line >= end) {

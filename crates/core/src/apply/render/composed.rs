@@ -29,9 +29,9 @@ pub struct Composed {
     pub chain: Chain,
     /// The live entries of the session itself.
     pub stored: Chain,
-    /// What is to change in the base.
+    /// The changes to the base.
     pub rewrite: Rewrite,
-    /// What a client wrote behind earlier versions.
+    /// Lines that clients wrote behind earlier versions.
     pub runs: Vec<AppendedRun>,
     /// The session ids of what they wrote under others than that which is asked for. Once all else has followed.
     pub identities: Vec<(LineNo, Splice)>,

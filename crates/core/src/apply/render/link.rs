@@ -24,7 +24,7 @@ pub(super) fn link(
     let first = left().find(|line| !rewrite.dropped.contains(*line));
     if let Some(first) = first.filter(|_| goes) {
         hang(Transcript { file, index, chain: stored }, first, None, rewrite)?;
-        // What boundaries keep is linked in its order already.
+        // Entries that boundaries keep are linked in their order already.
         if index.preserved.is_empty() {
             bridge_gaps(index, stored, rewrite);
         }
@@ -98,7 +98,7 @@ fn link_group(
         }
         rewrite.parents.insert(first, Some(before));
     } else {
-        // What is left of messages that are summarized: an earlier change has taken it out already.
+        // The rest of messages that are summarized; an earlier change has removed the others already.
         for line in thinking {
             rewrite.save(line, context_tokens(index, line).0.cast_signed());
             rewrite.drop_line(line);

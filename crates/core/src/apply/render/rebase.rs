@@ -25,16 +25,16 @@ use ctxc_transcript::{Chain, Index, LineNo, read_line};
 pub struct Rebased {
     /// Its lines, with those that were inserted.
     pub base: Base,
-    /// What becomes of them.
+    /// Its lines with the operations.
     pub composed: Composed,
-    /// How the session is rendered from its lines, where the base is a rendering that the archive knows.
+    /// The rendering of the session, if the archive knows the base as one.
     pub recorded: Option<KnownRendering>,
 }
 
-/// How a session was rendered before.
+/// An earlier rendering of a session.
 #[derive(Clone, Debug)]
 pub struct KnownRendering {
-    /// What became of its lines, in order.
+    /// The steps that rendered its lines, in order.
     pub steps: Vec<Step>,
     /// By how much what the model sees is smaller than in the session, in `chars4` tokens without signatures.
     pub saved: i64,
@@ -47,7 +47,7 @@ pub struct Made<'a> {
     pub file: &'a File,
     /// Its index.
     pub index: &'a Index,
-    /// What the archive knows of it.
+    /// The session and version that the archive recognised in it.
     pub known: Option<&'a Known>,
     /// The archive, where there is one.
     pub archive: Option<&'a dyn Archive>,
@@ -65,7 +65,7 @@ impl Made<'_> {
         }
     }
 
-    /// How many lines the session has, with those that are new.
+    /// The number of lines of the session, new ones included.
     #[must_use]
     pub fn n_stored(&self) -> u32 {
         match self.known {
@@ -77,7 +77,7 @@ impl Made<'_> {
         }
     }
 
-    /// How many lines a client has added to what the archive knows.
+    /// The number of lines that a client has added to those the archive knows.
     fn n_new(&self) -> u32 {
         self.index.n_lines().saturating_sub(self.known.map_or(0, |known| known.n_lines))
     }
@@ -97,7 +97,7 @@ impl Made<'_> {
         }
     }
 
-    /// Where the lines of the session were read, those that are new included.
+    /// The origins of the lines of the session, new ones included.
     pub(super) fn runs(&self) -> Vec<Run> {
         let Some(Known { state, version, .. }) = self.known else { return Vec::new() };
         let mut runs = state.runs.clone();
@@ -133,7 +133,7 @@ impl Made<'_> {
         Ok(Rebased { base, composed, recorded: None })
     }
 
-    /// What a client has added to the file of `version`, which has `n_lines`; `None` where it has added nothing.
+    /// The lines that a client has added to the file of `version`, which has `n_lines`; `None` if there are none.
     fn tail(&self, version: &Version, n_lines: u32) -> Result<Option<Tail<'_>>, ApplyError> {
         let n_new = self.n_new();
         if n_new == 0 {
@@ -177,7 +177,7 @@ impl Made<'_> {
             }
             let mut file = unnamed_file()?;
             version.write(archive, None, Appended::UnderIdentity, &mut file)?;
-            // What closed a loop is in the version already.
+            // The entries that closed a loop are in the version already.
             let behind = rest.get(n_closing..).unwrap_or_default();
             let file = with_lines(archive, file, behind)?;
             let index = Index::build(&file)?;

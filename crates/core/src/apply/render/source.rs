@@ -1,4 +1,4 @@
-//! What a rendering is made from.
+//! The input of a rendering.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,7 +13,7 @@ pub struct Source<'a> {
     pub file: &'a File,
     /// Which line stands where.
     pub layout: &'a Layout,
-    /// Where the stored lines were read, in order.
+    /// The origins of the stored lines, in order.
     pub runs: &'a [Run],
     /// The versions that clients went on from, with their histories, by their keys.
     pub versions: &'a HashMap<Digest, (Version, History)>,

@@ -115,7 +115,7 @@ fn drop_thinking_of_dropped(index: &Index, stored: &Chain, layout: &Layout, drop
     }
 }
 
-/// What the model sees of a line, thinking aside, in `chars4` tokens.
+/// The size of a line as the model sees it, in `chars4` tokens without thinking.
 pub(in crate::apply) fn measured(line: &[u8]) -> i64 {
     let mut sum = Tokens::ZERO;
     measure(&Scan::of(line), line, |part, tokens| match part {

@@ -16,17 +16,17 @@ use ctxc_transcript::{Chain, Flags, Index, LineNo, Messages, Owner, Totals, Tran
 /// The result of truncating.
 #[derive(Clone, Copy, Debug)]
 pub struct Truncated {
-    /// Where.
+    /// The messages that stay, and their size.
     pub truncation: Truncation,
-    /// How many messages there were.
+    /// The number of messages before.
     pub n_before: u32,
-    /// How many are left.
+    /// The number of messages left.
     pub n_after: u32,
     /// The entry that the rest starts with, an opener aside.
     pub start: Option<LineNo>,
     /// The prompt that stays before it.
     pub opener: Option<LineNo>,
-    /// What the model sees of what is left, thinking that follow-up takes out included.
+    /// The totals of the rest, including thinking that follow-up removes.
     pub left: Totals,
 }
 
@@ -55,7 +55,7 @@ pub fn truncate(
         left: rewrite.left(index, chain),
     };
     if messages.is_empty() {
-        // What is no message, such as thinking that nothing follows, counts all the same.
+        // Content outside of messages, such as thinking that nothing follows, counts all the same.
         truncated.truncation.size = strategy.calibration.context(truncated.left.context());
     }
     let Kept::Suffix { opener, start } = truncation.kept else { return Ok(truncated) };
@@ -72,7 +72,7 @@ pub fn truncate(
     Ok(truncated)
 }
 
-/// Where to cut.
+/// Decides which messages stay.
 fn planned(
     index: &Index,
     chain: &Chain,
@@ -107,7 +107,7 @@ fn described(index: &Index, chain: &Chain, messages: &Messages) -> Vec<Message> 
             command.opening = Opening::User;
         }
     }
-    // What a client attached is sent as the user's: a conversation that starts with it does not start with a reply.
+    // A client's attachment is sent as the user's, so a conversation that starts with one does not start with a reply.
     let is_attached = |&&line: &&LineNo| index.record(line).kind == Kind::Attachment;
     let has_attached_head =
         chain.lines.iter().take_while(|line| messages.owner(**line) == Owner::None).any(|line| is_attached(&line));
@@ -126,7 +126,7 @@ fn is_client_command(index: &Index, chain: &Chain, messages: &Messages, at: usiz
         && behind.find(|next| !next.flags.any(Flags::META)).is_none_or(|next| next.kind != Kind::Assistant)
 }
 
-/// What the message whose first line is `line` is as the first of a conversation.
+/// The way in which the message whose first line is `line` could open a conversation.
 fn opening(index: &Index, chain: &Chain, line: LineNo) -> Opening {
     let record = index.record(line);
     let is_main = chain.is_sidechain || !record.flags.any(Flags::SIDECHAIN);
@@ -143,7 +143,7 @@ fn opening(index: &Index, chain: &Chain, line: LineNo) -> Opening {
     }
 }
 
-/// Where the messages are cut.
+/// The cut between the messages that go and the rest.
 struct Cut<'a> {
     messages: &'a Messages,
     /// The prompt that stays.
@@ -187,7 +187,7 @@ impl Cut<'_> {
     }
 }
 
-/// What is saved, in two sums: what the last measurement of the client knew, and what came after it.
+/// The saving in two sums: before and after the last measurement of the client.
 struct Saved {
     measured_until: Option<u32>,
     sums: [Option<(LineNo, i64)>; 2],

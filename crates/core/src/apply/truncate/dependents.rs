@@ -6,7 +6,7 @@ use crate::apply::edit::rewrite::Rewrite;
 use ctxc_transcript::scan::Kind;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, Parent};
 
-/// What becomes of a dead entry.
+/// The fate of a dead entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Unknown,

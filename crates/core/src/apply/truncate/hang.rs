@@ -31,7 +31,8 @@ pub(in crate::apply) fn hang(
     Ok(())
 }
 
-/// What boundaries keep of what is live: where there is any, the order of the conversation is not that of its links.
+/// The segments kept by boundaries that have live entries. If there are any, the order of the conversation is not that of
+/// its links.
 fn live_segments<'a>(index: &'a Index, chain: &Chain) -> Vec<&'a PreservedSegment> {
     let lines = index.lines_of(index.preserved.iter().flat_map(PreservedSegment::ids));
     let is_live = |id| lines.get(&id).is_some_and(|&line| chain.is_live(line));
@@ -56,7 +57,7 @@ fn straighten(transcript: Transcript<'_>, segments: &[&PreservedSegment], rewrit
         let is_in_place = match index.record(line).parent() {
             Parent::At(old) => parent == Some(old),
             Parent::Root => parent.is_none(),
-            // What was first stays as it was.
+            // The first entry stays as it was.
             Parent::Missing => chain.lines.first() == Some(&line),
         };
         if !is_in_place {

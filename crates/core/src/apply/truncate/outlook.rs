@@ -1,4 +1,4 @@
-//! What will become of the messages once something before them is cut: which thinking counts, and how large they are.
+//! Predicts for messages behind a cut which thinking counts, and their sizes.
 
 use std::io;
 
@@ -18,13 +18,14 @@ pub(in crate::apply) struct Outlook {
     stable_until: usize,
     /// From this place on, it stays whatever is cut.
     kept_from: usize,
-    /// Where the tool loop starts that is closed where it has thinking, and the tokens of what closes it.
+    /// The place at which the tool loop starts that is closed if it has thinking, and the tokens of the entries that close
+    /// it.
     ended_from: usize,
     pub(in crate::apply) end: Tokens,
 }
 
 impl Outlook {
-    /// What will become of thinking.
+    /// Predicts which thinking stays.
     pub(in crate::apply) fn new(transcript: Transcript<'_>, thinking: Thinking, rewrite: &Rewrite) -> io::Result<Self> {
         let Transcript { index, chain, .. } = transcript;
         let first_change = chain.lines.iter().position(|&line| rewrite.is_seen(line));
@@ -85,7 +86,7 @@ impl Sizes {
         let none = vec![Tokens::ZERO; messages.firsts.len()];
         let mut sizes = Self { now: none.clone(), rest: none };
         for (place, &line) in chain.lines.iter().enumerate().filter(|(_, line)| !rewrite.dropped.contains(**line)) {
-            // What stands before the first message goes when anything goes.
+            // Lines before the first message go when anything goes.
             let at = match messages.owner(line) {
                 Owner::Of(at) | Owner::Behind(at) => at as usize,
                 Owner::None => 0,

@@ -1,5 +1,4 @@
-//! What targets name that is not in a transcript any more: an operation has taken its entry out as a whole, so that it
-//! cannot come back singly (P-05).
+//! Finds targets in entries that an operation removed as a whole, so that they cannot come back singly (P-05).
 
 use crate::apply::error::ApplyError;
 use crate::apply::read::named::{beginning, texts};

@@ -1,4 +1,4 @@
-//! What is cut in a transcript: every cut of its lineage that no later operation has taken back (P-05).
+//! The open cuts of a transcript: those of its lineage that no later operation has undone (P-05).
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ pub struct OpenCut {
     pub uuid: String,
     /// The id of the tool call whose result or input it is; `None` for the text of the message.
     pub call: Option<String>,
-    /// What people call it: the handle, or the start of the text.
+    /// Its name for people: the handle, or the beginning of the text.
     pub name: String,
     /// The rule or verb that cut it last.
     pub rule: String,
@@ -21,9 +21,9 @@ pub struct OpenCut {
     pub first: String,
     /// The operation that removed it last.
     pub last: String,
-    /// What it was before it was cut first, in `chars4` tokens.
+    /// Its size before the first cut, in `chars4` tokens.
     pub before: Tokens,
-    /// What stands there since, in `chars4` tokens.
+    /// The size of its replacement, in `chars4` tokens.
     pub after: Tokens,
 }
 
@@ -47,7 +47,7 @@ pub fn open_cuts(lineage: &[Operation], history: &History) -> Vec<OpenCut> {
                         places.remove(&key);
                     }
                 }
-                // What is given back was never cut: it may have been by something that the lineage does not have.
+                // Nothing known was cut here; an operation outside of the lineage may have cut it.
                 (None, Cut::RESTORE) => {}
                 (Some(cuts), _) => cuts.push((cut, operation)),
                 (None, _) => {

@@ -1,9 +1,9 @@
 //! Original lines in portions: an archive on a server takes its time for each answer, and memory has room for a few lines
 //! alone.
 
-/// How many bytes are asked for at once, a single longer line aside.
+/// The most bytes read at once, unless a single line is longer.
 const BYTES: u64 = 1 << 20;
-/// How many lines are asked for at once.
+/// The most lines read at once.
 const LINES: usize = 512;
 
 /// `lines` in their order, as many at a time as are asked for at once; `len` gives their lengths in bytes.

@@ -55,7 +55,7 @@ pub fn recall(
         let name = handle.to_string();
         *recalled = of_calls(open, |cut| cut.name == name);
     }
-    // What the archive does not tell at once, the transcript may.
+    // Targets that the archive alone does not resolve may be found by the transcript.
     let left: Vec<usize> = (0..).zip(&recalled).filter(|(_, it)| **it == Recalled::Nothing).map(|(at, _)| at).collect();
     if left.is_empty() {
         return Ok(recalled);

@@ -31,13 +31,13 @@ use ctxc_transcript::{Chain, Fingerprint, Index, LineNo, LineSet, Totals, revisi
 /// For how long a file must have been left alone before it is replaced in place (S-03), in seconds.
 pub const REST: u64 = 30;
 
-/// Where the result goes.
+/// The destination of the result.
 pub enum Destination<'a> {
     /// A file of its own.
     File(&'a Path, Existing),
     /// A new session at this path, with the sidecar folder of the old one copied from the first to the second.
     NewSession {
-        /// Where the session will stand.
+        /// The path of the session.
         path: &'a Path,
         /// The folder of the old session.
         sidecar: &'a Path,
@@ -55,9 +55,9 @@ pub enum Destination<'a> {
 pub struct RewriteSource<'a> {
     /// The open file.
     pub file: &'a File,
-    /// Where it is; nothing for a stream.
+    /// Its path; `None` for a stream.
     pub path: Option<&'a Path>,
-    /// What is written instead of it, where it is not the file itself that is edited.
+    /// The file that is edited instead, if it is not the source itself.
     pub base: Option<BaseFile<'a>>,
 }
 
@@ -66,9 +66,9 @@ pub struct RewriteSource<'a> {
 pub struct BaseFile<'a> {
     /// The open file. The index and the edits are about it.
     pub file: &'a File,
-    /// What is known of the transcript whose place it takes.
+    /// The state of the transcript that it replaces.
     pub before: &'a SourceState,
-    /// What the archive knows of the session: problems that it had as clients wrote it may come back.
+    /// The session as the archive knows it. Problems that it had as clients wrote it may come back.
     pub known: Option<&'a Known>,
     /// The problems of a file that was there before, where that is written again.
     pub earlier: Vec<Problem>,
@@ -80,7 +80,7 @@ pub struct ArchiveWrite<'a> {
     pub archive: &'a mut dyn Archive,
     /// Notes how the result is rendered.
     pub recorder: Recorder,
-    /// How the result is rendered from the state, where that is not what the recorder notes.
+    /// The steps that render the result from the state, if they are not those of the recorder.
     pub steps: Option<Vec<Step>>,
     /// The key of the state.
     pub state: Digest,
@@ -90,7 +90,7 @@ pub struct ArchiveWrite<'a> {
     pub read: Digest,
     /// The operations before this one, oldest first.
     pub earlier: Vec<String>,
-    /// What this one does.
+    /// The edits of this operation.
     pub edits: Edits,
     /// The session ids that the result's own takes the place of.
     pub session_ids: Vec<String>,
@@ -120,7 +120,7 @@ pub struct SourceState {
     pub problems: Vec<Problem>,
     /// `chars4` tokens of the active entries.
     pub tokens: Tokens,
-    /// What it was when it was read.
+    /// The fingerprint of its file when it was read.
     pub fingerprint: Fingerprint,
 }
 
@@ -133,7 +133,7 @@ impl SourceState {
     }
 }
 
-/// Who rewrites it, as the archive will tell.
+/// The description of the operation for the archive.
 #[derive(Clone, Debug)]
 pub struct OperationInfo<'a> {
     /// The verb.
@@ -144,7 +144,7 @@ pub struct OperationInfo<'a> {
     pub session: String,
     /// The time.
     pub now: Timestamp,
-    /// What is noted of what it costs, as JSON.
+    /// The cost of the operation, as JSON.
     pub report: Option<String>,
     /// Set when the work shall stop.
     pub stop: &'a AtomicBool,
@@ -159,7 +159,7 @@ pub struct CarriedOut {
     pub backup: Option<PathBuf>,
     /// Whether a sidecar folder was copied.
     pub copied_sidecar: bool,
-    /// How many lines were taken over that a client appended to the old file while it was replaced in place.
+    /// The number of lines taken over that a client appended to the old file while it was replaced in place.
     pub n_late: u64,
     /// The length of the source in bytes.
     pub bytes_before: u64,
@@ -169,7 +169,7 @@ pub struct CarriedOut {
     pub operation: Option<String>,
     /// The problems that the result has, all of which the source has too.
     pub problems: Vec<Problem>,
-    /// Why the archive does not give back the source that was replaced; its backup is the only copy then.
+    /// The reason why the archive does not give back the replaced source; its backup is the only copy then.
     pub not_read_back: Option<String>,
 }
 
@@ -376,7 +376,7 @@ pub(in crate::apply) fn note_originals(
             whole = [bytes, b"\n"].concat();
             &whole
         };
-        // What was purged does not come back with a file that still has it.
+        // A purged text does not come back with a file that still has it.
         let bytes = &*stand_ins.of(bytes);
         let uuid = decoded(Scan::of(bytes).uuid, bytes);
         let original = Original { line: bytes, uuid: uuid.as_deref(), replaced_by };
@@ -489,7 +489,7 @@ impl Stage {
     ) -> Result<CarriedOut, ApplyError> {
         match (self, destination) {
             (Self::Beside(staged), Destination::InPlace(_)) => {
-                // What is replaced in place has a path, and so a guard.
+                // A source that is replaced in place has a path, and so a guard.
                 let Some(guard) = guard else { return Ok(done) };
                 let replaced = in_place::replace(staged, origin.file, guard, &mut |_| {})?;
                 (done.path, done.backup) = (Some(replaced.path), Some(replaced.backup));

@@ -52,7 +52,7 @@ impl Staged {
         self.temporary.as_file_mut()
     }
 
-    /// Where the result will stand.
+    /// The path of the result.
     #[must_use]
     pub fn target(&self) -> &Path {
         &self.target
@@ -156,7 +156,7 @@ pub(in crate::apply) fn ends_line(mut file: &File, len: u64) -> io::Result<bool>
     Ok(byte == *b"\n")
 }
 
-/// How many names the file at `path` has; a rename in place leaves the others with what was there.
+/// The number of hard links to the file at `path`. A rename in place leaves the old content under the other names.
 #[cfg(unix)]
 #[must_use]
 pub fn n_names(path: &Path) -> u64 {

@@ -29,7 +29,7 @@ pub(super) struct Replaced {
     pub(super) path: PathBuf,
     /// The old file, under its new name.
     pub(super) backup: PathBuf,
-    /// How many lines were taken over that a client appended to the old one in the last moment.
+    /// The number of lines taken over that a client appended to the old file in the last moment.
     pub(super) n_late: u64,
 }
 
@@ -102,7 +102,7 @@ fn take_over(mut source: &File, len: u64, path: &Path) -> io::Result<u64> {
     Ok(memchr::memchr_iter(b'\n', &late).count() as u64)
 }
 
-/// Where the line starts that stands in `file` before `len`.
+/// The start of the line in `file` that is not whole before `len`; `len` if there is none.
 fn line_start(mut file: &File, len: u64) -> io::Result<u64> {
     file.rewind()?;
     let mut lines = LineReader::new(file.take(len));
@@ -281,7 +281,7 @@ mod tests {
             writeln!(out, "\n@{text}").and_then(|()| out.flush()).unwrap();
             let _ = go_on.next();
         };
-        // What a client has appended by now is part of the source.
+        // Lines that a client has appended by now are part of the source.
         let source = fs::read_to_string(&path).unwrap().replacen(&line("c", Some("b")), "", 1);
         let replaced = replace_at(&path, &source, &mut |at| say(&format!("{at:?}")));
         say(if replaced.is_ok() { "Done" } else { "Refused" });
@@ -307,7 +307,7 @@ mod tests {
             Self { stdin: child.stdin.take().unwrap(), says, child }
         }
 
-        /// Where it stands next.
+        /// The next point at which it stops.
         fn next(&mut self) -> String {
             loop {
                 let line = self.says.next().unwrap().unwrap();
@@ -334,7 +334,7 @@ mod tests {
         }
     }
 
-    /// What happens while a process stands at a point.
+    /// An event while a process waits at a point.
     #[derive(Clone, Copy, Debug, PartialEq)]
     enum Event {
         /// A client appends to the file that it has held open.
@@ -413,7 +413,7 @@ mod tests {
             .collect();
         for late in written {
             let entry = format!("\"uuid\":\"{late}\"");
-            // Who is killed in between leaves it in the backup.
+            // A process killed in between leaves it in the backup.
             let is_there = text.contains(&entry) || (is_killed && backups.contains(&entry));
             assert!(is_there, "{events:?}: {late} is lost\n{text}");
             assert!(text.matches(&entry).count() <= 1, "{events:?}: {text}");

@@ -8,9 +8,9 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::{Builder, NamedTempFile};
 
-/// What the names of temporary files begin with.
+/// The prefix of the names of temporary files.
 const PREFIX: &str = ".ctxc-";
-/// What they end with.
+/// Their suffix.
 const SUFFIX: &str = ".tmp";
 /// A younger one may belong to a run that has not locked it yet.
 const LEAST_AGE: Duration = Duration::from_secs(60);
@@ -19,11 +19,11 @@ const LEAST_AGE: Duration = Duration::from_secs(60);
 /// left there are removed.
 pub(in crate::apply) fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
     let temporary = Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(folder)?;
-    // Where files cannot be locked, none is removed either.
+    // None is removed on a file system without locks.
     let is_locked = temporary.as_file().try_lock().is_ok();
     if let Some(now) = temporary.as_file().metadata()?.modified().ok().filter(|_| is_locked) {
         for path in leftover_files(folder, now) {
-            // What cannot be removed stays.
+            // A file that cannot be removed stays.
             let _ = fs::remove_file(path);
         }
     }

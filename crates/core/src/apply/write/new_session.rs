@@ -30,8 +30,8 @@ pub fn title_of(transcript: Transcript<'_>) -> io::Result<String> {
     whole_title_of(transcript).map(|title| clipped(&title, TITLE_LEN))
 }
 
-/// What the picker calls the session, on one line, however long, in its own order: the title that the user gave last, that of the client, the last
-/// prompt, the summary, or the first prompt that is no command, also from before a boundary (K-08).
+/// The whole title of the session as the picker chooses it, on one line: the last title that the user gave, that of the
+/// client, the last prompt, the summary, or the first prompt that is no command, also from before a boundary (K-08).
 ///
 /// # Errors
 /// When the source cannot be read.
@@ -54,7 +54,7 @@ pub fn whole_title_of(transcript: Transcript<'_>) -> io::Result<String> {
     }
     let flags = |line: LineNo| index.record(line).flags;
     let is_typed = |line: &LineNo| flags(*line).any(Flags::PROMPT) && !flags(*line).any(Flags::COMMAND);
-    // What stands before a boundary is of the same conversation.
+    // Entries before a boundary belong to the same conversation.
     let boundary = chain.lines.first().filter(|&&line| flags(line).any(Flags::COMPACT_BOUNDARY));
     let before = index.lines().take_while(|line| boundary.is_some_and(|boundary| line < boundary));
     let before = before.filter(|&line| !flags(line).any(Flags::SIDECHAIN));
@@ -72,7 +72,7 @@ pub fn whole_title_of(transcript: Transcript<'_>) -> io::Result<String> {
         .unwrap_or_else(|| Ok("untitled session".to_owned()))
 }
 
-/// What was asked first, as a summary of ours tells it: the prompts themselves are gone.
+/// The first request in a summary by ctxc. The prompts themselves are gone.
 fn first_asked(summary: &str) -> Option<String> {
     let under = |heading: &str| summary.split_once(heading)?.1.lines().next();
     // An answer of a word or two names nothing.

@@ -10,7 +10,7 @@ use ctxc_transcript::{Chain, Flags, Index, LineReader, LineSet};
 /// The lines of a file that have a masked form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Masked {
-    /// How many there are.
+    /// The number of lines.
     pub n_lines: u64,
     /// Whether one of them is an active entry with thinking in it or behind it, which the API binds to all that stands
     /// before it.
@@ -32,7 +32,7 @@ impl Masked {
     }
 }
 
-/// How many lines [`Masked::find`] finds.
+/// The number of lines that [`Masked::find`] finds.
 ///
 /// # Errors
 /// When the file cannot be read.

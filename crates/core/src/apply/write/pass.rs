@@ -20,16 +20,16 @@ use ctxc_transcript::scan::{Kind, Scan};
 use ctxc_transcript::text::json_string;
 use ctxc_transcript::{Fingerprint, Index, LineNo, LineSet, Record, SessionAt, Span};
 
-/// How many uuids of heirs are remembered. Heirs have their children close behind them; what is no longer known is read
+/// The number of uuids of heirs that are remembered. Heirs have their children close behind them; a forgotten one is read
 /// again.
 const N_UUIDS: usize = 256;
 
-/// What pass two wrote.
+/// The output of pass two.
 #[derive(Debug)]
 pub(in crate::apply) struct Written {
     /// The length of the result in bytes.
     pub(in crate::apply) len: u64,
-    /// What the source was when it was read this time.
+    /// The fingerprint of the source when it was read this time.
     pub(in crate::apply) fingerprint: Fingerprint,
 }
 

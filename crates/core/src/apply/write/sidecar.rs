@@ -39,7 +39,7 @@ fn fill_folder(from: &Path, to: &Path) -> io::Result<()> {
             fs::create_dir(&target)?;
             fill_folder(&entry.path(), &target)?;
         } else if kind.is_symlink() {
-            // What it leads to is not of the session, and may be of nobody's business, round in a circle or without an end.
+            // The target of the link is not part of the session, and may be private, circular or endless.
             copy_link(&entry.path(), &target)?;
         } else if kind.is_file() {
             fs::copy(entry.path(), &target)?;

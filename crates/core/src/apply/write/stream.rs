@@ -8,14 +8,14 @@ use crate::apply::error::ApplyError;
 use ctxc_transcript::text::Stopped;
 use ctxc_transcript::{Fingerprint, Fingerprinter};
 
-/// How much is read or written at once.
+/// The size of one read or write in bytes.
 pub(in crate::apply) const CHUNK: usize = 256 * 1024;
 
 /// The source, read from its start.
 pub(in crate::apply) struct Source<'a> {
     file: &'a File,
     stop: &'a AtomicBool,
-    /// Where the next chunk starts. Others seek in the same file meanwhile.
+    /// The start of the next chunk. Others seek in the same file meanwhile.
     position: u64,
     buffer: Vec<u8>,
     start: usize,
@@ -113,7 +113,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Where the result goes.
+/// The destination of the result.
 pub(in crate::apply) struct Sink<'a> {
     out: BufWriter<&'a mut dyn Write>,
     len: u64,
