@@ -4,14 +4,14 @@ use std::fs::File;
 use std::io;
 
 use super::reading::{Drafted, Reading};
-use ctxc_core::apply::Lines;
+use ctxc_core::apply::LineAddresses;
 use ctxc_core::version::Edit;
 use ctxc_transcript::{Chain, Index};
 
 /// The state of a session before a plan is tried on it.
 pub(crate) struct Checkpoint {
     pending: Vec<Edit>,
-    lines: Lines,
+    lines: LineAddresses,
     /// The current draft; `None` without one, since a reading keeps the file itself.
     draft: Option<(File, Index, Chain)>,
 }

@@ -10,7 +10,7 @@ use crate::report::cutting::{CuttingReport, ItemRow, TargetOutcome, TargetRow, w
 use crate::report::outcome::BeforeAfter;
 use crate::session::open::OpenSession;
 use crate::session::rewrite::Intent;
-use ctxc_core::apply::{ArchiveRef, CutOutcome, Item, Named, Replacement, Rewrite, Text, ThinkingReach};
+use ctxc_core::apply::{ArchiveRef, CutOutcome, Item, MatchedMessage, Named, Replacement, Rewrite, ThinkingReach};
 use ctxc_core::apply::{Calls, cut_inputs, cut_named, find_named, read_calls};
 use ctxc_core::plan::{Place, Protected, Roles, Target};
 
@@ -196,7 +196,7 @@ fn items(
     calls: &Calls,
     matches: Matches,
 ) -> Result<Vec<Vec<Item>>, CommandError> {
-    let item = |text: &Text| Item::Text(text.line);
+    let item = |text: &MatchedMessage| Item::Text(text.line);
     let refused = |typed: &str, n_fitting: usize, what: &str| {
         anyhow!("cannot {} `{typed}`: it matches {n_fitting} {what}, nothing was changed", action.verb())
     };

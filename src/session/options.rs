@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::quantity::some_tokens;
-use ctxc_core::apply::{ArchiveRef, Existing};
+use ctxc_core::apply::{ArchiveRef, IfExists};
 use ctxc_core::plan::CompactStage;
 use ctxc_core::version::ThinkingPolicy;
 use ctxc_engine::embed::EmbeddingServer;
@@ -55,11 +55,11 @@ pub(crate) enum Output {
     /// A new session beside the source, with this id or a fresh one.
     NewSession(Option<Uuid>),
     /// This file; ids stay.
-    File(PathBuf, Existing),
+    File(PathBuf, IfExists),
     /// Standard output; ids stay.
     Stdout,
     /// The source itself, after a backup; ids stay.
-    InPlace(Existing),
+    InPlace(IfExists),
 }
 
 /// The storage for originals.

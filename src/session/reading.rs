@@ -18,7 +18,7 @@ use crate::report::size::count;
 use crate::session::archives::{self, is_among_projects};
 use crate::terminal::progress::Progress;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Draft, Lines, Made, RewriteSource, SourceState, recorded_context, title_of};
+use ctxc_core::apply::{Draft, LineAddresses, RenderInput, RewriteSource, SourceState, recorded_context, title_of};
 use ctxc_core::version;
 use ctxc_core::version::{Address, Edit, Edits, History, Known};
 use ctxc_store::{Archive, operation_id};
@@ -67,7 +67,7 @@ pub(crate) struct KnownPast {
     /// The operations that produced the session, and those to be rendered with it.
     pub(crate) history: History,
     /// The lines of the file as lines of the session.
-    pub(crate) lines: Lines,
+    pub(crate) lines: LineAddresses,
     /// The id of the planned operation.
     pub(crate) operation: String,
     /// The edits of the planned operation so far, which the draft contains.
@@ -193,7 +193,7 @@ impl Reading {
         let past = KnownPast {
             known: None,
             history: History::default(),
-            lines: Lines::plain(),
+            lines: LineAddresses::plain(),
             operation: new_operation(stem.as_deref(), input.path.as_deref()),
             pending: Vec::new(),
             unsaved: Vec::new(),
@@ -275,12 +275,12 @@ impl Reading {
     }
 
     /// The parts that the session is composed of.
-    pub(crate) fn made<'a>(&'a self, archive: Option<&'a dyn Archive>) -> Made<'a> {
+    pub(crate) fn made<'a>(&'a self, archive: Option<&'a dyn Archive>) -> RenderInput<'a> {
         let (file, index) = match &self.drafted {
             Some(drafted) => (&drafted.file, &drafted.index),
             None => (&self.file, &self.index),
         };
-        Made { file, index, known: self.past.known.as_ref(), archive }
+        RenderInput { file, index, known: self.past.known.as_ref(), archive }
     }
 
     /// The number of lines that a client has appended since ctxc first wrote or read the session.

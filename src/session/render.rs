@@ -6,7 +6,7 @@ use super::reading::{KnownPast, Reading};
 use crate::session::archives;
 use crate::session::options::Output;
 use ctxc_core::apply::{
-    Composed, Consequences, Gauge, Rebased, Rewrite, Thinking, ThinkingReach, ThinkingRemoved, follow_up,
+    ComposedSession, Consequences, Gauge, Rebased, Rewrite, Thinking, ThinkingReach, ThinkingRemoved, follow_up,
     leave_derived, own_edits, recorded_context, unchanged_tokens, with_session,
 };
 use ctxc_core::version::{Edits, ThinkingPolicy, Version, title_line};
@@ -115,7 +115,7 @@ impl OpenSession<'_> {
         let reach = if everywhere { ThinkingReach::Everywhere } else { reach };
         let policy = history.thinking().max(at_least);
         rewrite.policies.values_mut().for_each(|policy| *policy = at_least.max(*policy));
-        let Composed { index, chain, stored, runs, identities, .. } = &rebased.composed;
+        let ComposedSession { index, chain, stored, runs, identities, .. } = &rebased.composed;
         let calibration = Calibration::learn(index, stored);
         let left = rewrite.left(index, chain);
         let thinking = Thinking { policy, reach };
@@ -148,7 +148,7 @@ impl OpenSession<'_> {
         left: Totals,
     ) -> Result<Consequences, CommandError> {
         let reading = &self.reading;
-        let Composed { index, chain, .. } = &rebased.composed;
+        let ComposedSession { index, chain, .. } = &rebased.composed;
         let thinking = |index: &Index, lines: &mut dyn Iterator<Item = LineNo>| {
             lines.filter(|line| index.record(*line).flags.any(Flags::THINKING)).count() as u64
         };

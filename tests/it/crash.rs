@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Instant;
 
-use ctxc::apply::{ApplyError, Destination, Existing, OperationInfo, Rewrite, RewriteSource, carry_out};
+use ctxc::apply::{ApplyError, Destination, IfExists, OperationInfo, Rewrite, RewriteSource, carry_out};
 use ctxc::transcript::{Index, LineNo};
 
 use crate::generate::{Options, Shape, Size, generate};
@@ -289,7 +289,7 @@ fn a_change_that_keeps_size_and_time_is_refused() {
     };
     let out = stage.path("out.jsonl");
     let origin = RewriteSource { file: &file, path: Some(&path), base: None };
-    let place = Destination::File(&out, Existing::Respect);
+    let place = Destination::File(&out, IfExists::Refuse);
     let chain = ctxc::transcript::Chain::find(&index);
     let outcome = carry_out(&origin, &mut index, chain, &rewrite, None, place, &info);
     assert!(matches!(outcome, Err(ApplyError::SourceChanged(_))), "{outcome:?}");

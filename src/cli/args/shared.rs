@@ -13,7 +13,7 @@ use crate::session::archives;
 use crate::session::error::CommandError;
 use crate::session::options::{Estimate, Keep, Mode, Output, Rewriting};
 use crate::session::packed::Packing;
-use ctxc_core::apply::{Existing, n_names};
+use ctxc_core::apply::{IfExists, n_names};
 use ctxc_core::version::KeptSession;
 use ctxc_core::version::ThinkingPolicy;
 use ctxc_store::hide_password;
@@ -142,7 +142,7 @@ pub(crate) struct KeptOnly {
     pub(crate) archive: String,
     /// The destination; `None` for its former path.
     pub(crate) output: Option<Output>,
-    pub(crate) existing: Existing,
+    pub(crate) existing: IfExists,
     pub(crate) mode: Mode,
 }
 
@@ -160,7 +160,7 @@ impl RewriteArgs {
             return Err(CommandError::usage(anyhow!("the file of {} no longer exists", kept.id))
                 .hint("it is restored to its recorded path, without --in-place and --session-id"));
         }
-        let existing = if self.output.force { Existing::Overwrite } else { Existing::Respect };
+        let existing = if self.output.force { IfExists::Replace } else { IfExists::Refuse };
         let output = self.output.output.as_ref().map(|path| match path {
             path if path.as_os_str() == "-" => Output::Stdout,
             path => Output::File(path.clone(), existing),
@@ -223,7 +223,7 @@ fn is_kept(name: &str, context: &Context<'_>) -> bool {
 impl OutputArgs {
     /// The destination of the result; a new session gets the id `session_id`.
     pub(crate) fn resolve(self, session_id: Option<Uuid>, source: &Found) -> Result<Output, CommandError> {
-        let existing = if self.force { Existing::Overwrite } else { Existing::Respect };
+        let existing = if self.force { IfExists::Replace } else { IfExists::Refuse };
         match (self.output, source) {
             (Some(path), _) if path.as_os_str() == "-" => Ok(Output::Stdout),
             (Some(path), _) => Ok(Output::File(path, existing)),
@@ -237,7 +237,7 @@ impl OutputArgs {
             }
             (None, Found::StandardInput) => Ok(Output::Stdout),
             (None, Found::File { .. }) if self.in_place => {
-                Ok(Output::InPlace(if self.even_if_open { Existing::Overwrite } else { existing }))
+                Ok(Output::InPlace(if self.even_if_open { IfExists::Replace } else { existing }))
             }
             (None, Found::File { .. }) => Ok(Output::NewSession(session_id)),
         }

@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 use super::files::{Fate, Mode, Touched};
 use super::jsonc::{as_plain_json, members};
 use crate::session::error::CommandError;
-use ctxc_core::apply::{Existing, Staged};
+use ctxc_core::apply::{IfExists, Staged};
 use ctxc_transcript::text::json_string;
 
 /// The maximum size of a settings file, in bytes. Typical ones have a few kB.
@@ -150,10 +150,10 @@ impl Settings {
             Edit::Write(text) => {
                 self.path.parent().map_or(Ok(()), fs::create_dir_all)?;
                 let permissions = self.path.metadata().ok().map(|metadata| metadata.permissions());
-                let mut staged = Staged::beside(&self.path, Existing::Overwrite, permissions)?;
+                let mut staged = Staged::beside(&self.path, IfExists::Replace, permissions)?;
                 staged.file().write_all(&text)?;
                 staged.sync()?;
-                staged.commit(Existing::Overwrite)?;
+                staged.commit(IfExists::Replace)?;
             }
         }
         Ok(())

@@ -14,7 +14,9 @@ use crate::session::archives;
 use crate::session::error::{CommandError, Completion};
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Problem, Side, Visible, Written, as_written, check, compare, new_problems, outlived_thinking};
+use ctxc_core::apply::{
+    Problem, Side, ThinkingContexts, Visible, as_written, check, compare, new_problems, outlived_thinking,
+};
 use ctxc_store::Archive;
 use ctxc_transcript::session::Found;
 use ctxc_transcript::{Chain, Index};
@@ -79,7 +81,7 @@ fn invalidated_thinking(file: &mut Reading, archive: &dyn Archive, ui: &Ui) -> R
     }
     let known = file.past.known.clone().filter(|it| it.version.as_ref().is_some_and(|version| !version.is_plain()));
     let Some(known) = known else { return Ok(Vec::new()) };
-    let mut written = Written::default();
+    let mut written = ThinkingContexts::default();
     for written_in in as_written(archive, &known)? {
         let index = Index::build(&written_in).with_context(|| format!("read {} as it was", file.name))?;
         let chain = Chain::find(&index);

@@ -20,7 +20,7 @@ use crate::session::restore::{lineage, refuse_unknown};
 use crate::session::rewrite::{Intent, LOST_PAST};
 use crate::session::write::refuse_unless_file;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{ApplyError, Existing, OpenCut, Rewrite, Staged, open_cuts, state_has_placeholder};
+use ctxc_core::apply::{ApplyError, IfExists, OpenCut, Rewrite, Staged, open_cuts, state_has_placeholder};
 use ctxc_core::version::{Edits, History, Known, Version};
 use ctxc_store::{Archive, ArchiveError, Operation, hide_password};
 use ctxc_transcript::session::{Found, FoundBy};
@@ -155,7 +155,7 @@ fn without(
             .hint("use -o FILE or --in-place to restore with these entries"));
         }
         Some((None, path)) if *which == Which::All => {
-            let output = Output::File(path, Existing::Respect);
+            let output = Output::File(path, IfExists::Refuse);
             placed = Some(Rewriting { output, ..rewriting.clone() });
         }
         _ => {}

@@ -20,7 +20,7 @@ use crate::session::options::{Compacting, EngineChoice, Mode, Rewriting, Share, 
 use crate::session::pipeline::{Pipeline, Sizes};
 use crate::session::quantity::{some_tokens, tokens};
 use crate::session::rewrite::Intent;
-use ctxc_core::plan::{CompressStage, Preset, PruneStage, Stage, Step, TruncateStage};
+use ctxc_core::plan::{CompressStage, Preset, PruneStage, Stage, StepKind, TruncateStage};
 use ctxc_transcript::text::Tokens;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -147,7 +147,7 @@ impl Args {
         let steps = self.steps();
         let summarizing = std::mem::take(&mut self.summarizing);
         let window = summarizing.window();
-        let compacting = if steps.contains(&Step::Compact) {
+        let compacting = if steps.contains(&StepKind::Compact) {
             let mut compacting = summarizing.resolve(engine.clone(), context.environment)?;
             // With a target or `--always`, the size of the context does not matter.
             if self.what.target_tokens.is_some() || self.what.always || self.rewrite.is_forced() {
@@ -158,34 +158,34 @@ impl Args {
             None
         };
         let mut stages = Vec::new();
-        for step in Step::in_order(&steps) {
+        for step in StepKind::in_order(&steps) {
             match step {
-                Step::Prune => {
+                StepKind::Prune => {
                     stages.extend(self.prunings(context)?.into_iter().map(|it| StageSpec::Stage(Stage::Prune(it))));
                 }
-                Step::Compress => stages.push(StageSpec::Stage(Stage::Compress(self.compression(context)?))),
-                Step::Compact => stages.push(StageSpec::Compact),
-                Step::Truncate => stages.push(StageSpec::Truncate(self.truncation(context))),
+                StepKind::Compress => stages.push(StageSpec::Stage(Stage::Compress(self.compression(context)?))),
+                StepKind::Compact => stages.push(StageSpec::Compact),
+                StepKind::Truncate => stages.push(StageSpec::Truncate(self.truncation(context))),
             }
         }
         let target = self.what.target_tokens;
-        let engine = engine_of(steps.contains(&Step::Compress), engine, context)?;
+        let engine = engine_of(steps.contains(&StepKind::Compress), engine, context)?;
         let rewriting = self.rewrite.resolve(&self.session, context)?.in_window(window);
         Ok(RunRequest { rewriting, stages, engine, compacting, target, fingerprint: None })
     }
 
-    fn steps(&self) -> Vec<Step> {
+    fn steps(&self) -> Vec<StepKind> {
         let typed = self.what.steps.iter().map(|step| match step {
-            StepName::Prune => Step::Prune,
-            StepName::Compress => Step::Compress,
-            StepName::Compact => Step::Compact,
-            StepName::Truncate => Step::Truncate,
+            StepName::Prune => StepKind::Prune,
+            StepName::Compress => StepKind::Compress,
+            StepName::Compact => StepKind::Compact,
+            StepName::Truncate => StepKind::Truncate,
         });
-        let typed: Vec<Step> = typed.collect();
+        let typed: Vec<StepKind> = typed.collect();
         match (typed.is_empty(), self.what.target_tokens) {
             (false, _) => typed,
-            (true, Some(_)) => vec![Step::Prune, Step::Compress, Step::Truncate],
-            (true, None) => vec![Step::Prune],
+            (true, Some(_)) => vec![StepKind::Prune, StepKind::Compress, StepKind::Truncate],
+            (true, None) => vec![StepKind::Prune],
         }
     }
 

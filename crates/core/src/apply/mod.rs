@@ -18,7 +18,7 @@ mod truncate;
 mod undo;
 mod write;
 
-pub use check::against::{Side, Visible, Written, compare, outlived_thinking};
+pub use check::against::{Side, ThinkingContexts, Visible, compare, outlived_thinking};
 pub use check::as_written::as_written;
 pub use check::index::check;
 pub use check::problem::{Detail, Problem, ProblemKind, Severity, new_problems};
@@ -33,7 +33,7 @@ pub use edit::compress::{Tasks, add_edits, read_tasks};
 pub use edit::cut::{BLANK, Label, cut_input, cut_result, cut_text, is_cut, shorten_copy};
 pub use edit::cut_inputs::cut_inputs;
 pub use edit::cut_named::{CutOutcome, Item, Replacement, cut_named};
-pub use edit::own_edits::{Lines, leave_derived, own_edits};
+pub use edit::own_edits::{LineAddresses, leave_derived, own_edits};
 pub use edit::rewrite::Rewrite;
 pub use error::ApplyError;
 pub use find::active::is_active;
@@ -53,7 +53,7 @@ pub use read::calls::{Calls, read_calls};
 pub use read::describe::{Described, describe, shortened};
 pub use read::document::{EntryText, document, texts};
 pub use read::ledger::read_ledger;
-pub use read::named::{Named, Text, beginning, each_text, find_named};
+pub use read::named::{MatchedMessage, Named, beginning, each_text, find_named};
 pub use read::needs::read_needs;
 pub use read::outline::{Change, Outline, Outlined};
 pub use read::page::Page;
@@ -62,9 +62,9 @@ pub use read::placeholder::{ArchiveRef, Placeholder, is_placeholder, shell_word}
 pub use read::said::{Remark, read_said};
 pub use read::shown::{Order, Shown, Speaker, each_shown, shown_in};
 pub use read::spoken::{SpokenMessage, read_spoken};
-pub use render::composed::{Composed, composed};
-pub use render::rebase::{Draft, Made, Rebased};
-pub use render::source::Source;
+pub use render::composed::{ComposedSession, composed};
+pub use render::rebase::{Draft, Rebased, RenderInput};
+pub use render::source::LineSource;
 pub use truncate::cut::{Truncated, truncate};
 pub use undo::absent::absent;
 pub use undo::items::{Returned, give_back};
@@ -74,7 +74,7 @@ pub use write::carry_out::{
     ArchiveWrite, BaseFile, CarriedOut, Destination, OperationInfo, REST, ReplacedSession, RewriteSource, SourceState,
     carry_out, probe,
 };
-pub use write::file::{Existing, Staged, n_names, unnamed_file};
+pub use write::file::{IfExists, Staged, n_names, unnamed_file};
 pub use write::leftover::{leftover_files, remove_leftover};
 pub use write::made::remove_made;
 pub use write::new_session::{TITLE_LEN, title_of, whole_title_of, with_session};

@@ -43,7 +43,7 @@ pub struct Call {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Subject {
     /// A read of a file, by a digest of its path, and the lines read; `None` if it is not read by lines.
-    Read(IdHash, Option<Lines>),
+    Read(IdHash, Option<LineRange>),
     /// A write or an edit of a file, by a digest of its path.
     Write(IdHash),
     /// A write of a list of tasks.
@@ -67,7 +67,7 @@ pub enum TodoKind {
 
 /// The lines of a file, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Lines {
+pub struct LineRange {
     /// The first line, included.
     pub start: u32,
     /// The first line after the range; `u32::MAX` for the end of the file.
@@ -107,7 +107,7 @@ pub enum Access {
     Protected,
 }
 
-impl Lines {
+impl LineRange {
     /// All lines of a file.
     pub const ALL: Self = Self { start: 1, end: u32::MAX };
 

@@ -40,7 +40,7 @@ struct Lexer<'a> {
     command: Command,
     word: Option<Word>,
     /// The role of the next word, if it is not part of the command.
-    target: Option<Target>,
+    target: Option<Redirection>,
     /// The delimiters of here-documents whose text starts on the next line.
     heredocs: Vec<String>,
     is_plain: bool,
@@ -48,7 +48,7 @@ struct Lexer<'a> {
 
 /// The role of the word after a redirection.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Target {
+enum Redirection {
     Output,
     Input,
     Heredoc,
@@ -220,10 +220,10 @@ impl Lexer<'_> {
     fn input(&mut self) {
         self.end_word();
         let (n_bytes, target) = match self.rest {
-            rest if rest.starts_with("<<<") => (3, Target::Input),
-            rest if rest.starts_with("<<-") => (3, Target::Heredoc),
-            rest if rest.starts_with("<<") => (2, Target::Heredoc),
-            _ => (1, Target::Input),
+            rest if rest.starts_with("<<<") => (3, Redirection::Input),
+            rest if rest.starts_with("<<-") => (3, Redirection::Heredoc),
+            rest if rest.starts_with("<<") => (2, Redirection::Heredoc),
+            _ => (1, Redirection::Input),
         };
         self.take(n_bytes);
         self.target = Some(target);
@@ -242,7 +242,7 @@ impl Lexer<'_> {
             // `>&1`: redirection to another stream.
             self.rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-');
         } else {
-            self.target = Some(Target::Output);
+            self.target = Some(Redirection::Output);
         }
     }
 
@@ -263,9 +263,9 @@ impl Lexer<'_> {
         let Some(word) = self.word.take() else { return };
         match self.target.take() {
             None => self.command.words.push(word),
-            Some(Target::Output) => self.command.outputs.push(word),
-            Some(Target::Input) => {}
-            Some(Target::Heredoc) => self.heredocs.push(word.text),
+            Some(Redirection::Output) => self.command.outputs.push(word),
+            Some(Redirection::Input) => {}
+            Some(Redirection::Heredoc) => self.heredocs.push(word.text),
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bands, Roles, Rule, Step};
+use super::{Bands, Roles, Rule, StepKind};
 
 /// One stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -171,12 +171,12 @@ pub struct PlannedText {
 impl Stage {
     /// The step of the run.
     #[must_use]
-    pub const fn step(&self) -> Step {
+    pub const fn step(&self) -> StepKind {
         match self {
-            Self::Prune(_) => Step::Prune,
-            Self::Compress(_) => Step::Compress,
-            Self::Compact(_) => Step::Compact,
-            Self::Truncate(_) => Step::Truncate,
+            Self::Prune(_) => StepKind::Prune,
+            Self::Compress(_) => StepKind::Compress,
+            Self::Compact(_) => StepKind::Compact,
+            Self::Truncate(_) => StepKind::Truncate,
         }
     }
 

@@ -2,7 +2,7 @@
 
 /// A step of a run; each works on the result of the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Step {
+pub enum StepKind {
     /// Removes superseded results. It is first because what it removes need not be compressed.
     Prune,
     /// Compresses the messages in bands.
@@ -13,7 +13,7 @@ pub enum Step {
     Truncate,
 }
 
-impl Step {
+impl StepKind {
     /// The name of the step, which is that of its command.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -42,7 +42,10 @@ mod tests {
     // B-11, 004 TC-12
     #[test]
     fn steps_run_in_one_order() {
-        let asked = [Step::Truncate, Step::Compress, Step::Prune, Step::Compact, Step::Compress];
-        assert_eq!(Step::in_order(&asked), [Step::Prune, Step::Compress, Step::Compact, Step::Truncate]);
+        let asked = [StepKind::Truncate, StepKind::Compress, StepKind::Prune, StepKind::Compact, StepKind::Compress];
+        assert_eq!(
+            StepKind::in_order(&asked),
+            [StepKind::Prune, StepKind::Compress, StepKind::Compact, StepKind::Truncate]
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Answer, Call, Horizon, Lines, Repeat, Subject};
+use super::{Answer, Call, Horizon, LineRange, Repeat, Subject};
 use ctxc_transcript::IdHash;
 
 /// The reason why a call is superseded. A call is claimed by the first rule that applies.
@@ -167,13 +167,13 @@ struct Reads(BTreeMap<u32, (u32, usize)>);
 
 impl Reads {
     /// The index of a read that contains all of `lines`.
-    fn around(&self, lines: Lines) -> Option<usize> {
+    fn around(&self, lines: LineRange) -> Option<usize> {
         let (&start, &(end, call_idx)) = self.0.range(..=lines.start).next_back()?;
-        lines.are_in(Lines { start, end }).then_some(call_idx)
+        lines.are_in(LineRange { start, end }).then_some(call_idx)
     }
 
     /// Adds a read that is older than all others, unless one of them contains it.
-    fn add(&mut self, lines: Lines, call_idx: usize) {
+    fn add(&mut self, lines: LineRange, call_idx: usize) {
         if self.around(lines).is_some() {
             return;
         }
@@ -219,7 +219,7 @@ mod tests {
 
     fn read(step: u32, path: u64, start: u32, end: u32) -> Call {
         let params = path << 40 | u64::from(start) << 20 | u64::from(end.min(99_999));
-        call(step, params, Subject::Read(IdHash(path), Some(Lines { start, end })))
+        call(step, params, Subject::Read(IdHash(path), Some(LineRange { start, end })))
     }
 
     fn write(step: u32, path: u64) -> Call {

@@ -63,7 +63,7 @@ pub struct Selection {
 
 /// An entry whose texts may be compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Candidate {
+pub struct CompressCandidate {
     /// The entry.
     pub line: LineNo,
     /// Its turn.
@@ -76,7 +76,7 @@ pub struct Candidate {
     pub wants_results: bool,
 }
 
-impl Candidate {
+impl CompressCandidate {
     /// The task for `text`, or `None` if it has fewer than `min_tokens`.
     #[must_use]
     pub fn task(&self, part: TaskPart, text: String, min_tokens: Tokens) -> Option<Task> {
@@ -89,7 +89,7 @@ impl Candidate {
 /// The active entries whose text is to be compressed, in the order of the conversation. Meta entries, messages about API
 /// errors, compact summaries and command envelopes are left alone (B-04).
 #[must_use]
-pub fn candidates(index: &Index, chain: &Chain, turns: &[Turn], selection: &Selection) -> Vec<Candidate> {
+pub fn candidates(index: &Index, chain: &Chain, turns: &[Turn], selection: &Selection) -> Vec<CompressCandidate> {
     let n_open = turns.len().saturating_sub(selection.n_protected_turns);
     let mut candidates = Vec::new();
     for (turn_idx, turn) in turns.iter().enumerate().take(n_open) {
@@ -104,7 +104,7 @@ pub fn candidates(index: &Index, chain: &Chain, turns: &[Turn], selection: &Sele
             let wants_results = selection.include == Include::ToolResults && flags.any(Flags::TOOL_RESULT);
             if wants_text || wants_results {
                 let (turn, level) = (TurnIdx(turn_idx), band.level);
-                candidates.push(Candidate { line, turn, level, wants_text, wants_results });
+                candidates.push(CompressCandidate { line, turn, level, wants_text, wants_results });
             }
         }
     }

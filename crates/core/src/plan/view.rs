@@ -42,7 +42,7 @@ pub fn view(batches: &[Batch], clip: Clip, ledger: &Ledger, session: Option<&str
     let n_first = batches.len().min(clip.first as usize);
     let (first, rest) = batches.split_at(n_first);
     let (between, last) = rest.split_at(rest.len().saturating_sub(clip.last as usize));
-    let mut shown = Shown::default();
+    let mut shown = ShownSoFar::default();
     let (recent, earliest) = (said(last, &mut shown), said(first, &mut shown));
     let mut parts = vec![opening(batches, session)];
     parts.extend(section("## Earliest context", earliest));
@@ -63,7 +63,7 @@ const FRAME: usize = 10;
 /// The view of a single batch whose usual frame would exceed its share.
 fn short_view(batches: &[Batch], ledger: &Ledger, session: Option<&str>, room: Room) -> Option<String> {
     let [only] = batches else { return None };
-    let text = news(&only.text, &mut Shown::default());
+    let text = news(&only.text, &mut ShownSoFar::default());
     let frame = opening(batches, session).len() + RECENT.len() + only.header().len();
     if frame * (100 - FRAME) <= text.len() * FRAME {
         return None;
@@ -117,7 +117,7 @@ fn option(session: Option<&str>) -> String {
 
 /// The header of each batch and its items that are not yet shown. The newest batch is processed first, so that earlier ones do
 /// not repeat it.
-fn said(batches: &[Batch], shown: &mut Shown) -> Vec<(String, String)> {
+fn said(batches: &[Batch], shown: &mut ShownSoFar) -> Vec<(String, String)> {
     let mut said: Vec<_> = batches.iter().rev().map(|batch| (batch.header(), news(&batch.text, shown))).collect();
     said.reverse();
     said
@@ -140,12 +140,12 @@ fn section(title: &str, said: Vec<(String, String)>) -> Option<String> {
 
 /// The items and statements shown so far.
 #[derive(Default)]
-struct Shown {
+struct ShownSoFar {
     items: HashSet<String>,
     statements: Vec<Statement>,
 }
 
-impl Shown {
+impl ShownSoFar {
     /// Whether `item` is neither shown nor replaced by something shown. `heading` is the heading above it: requests, actions
     /// and findings stay valid, while work in progress and items under "Also:" that a later summary omits do not.
     fn lacks(&self, heading: Option<&str>, item: &str, statement: &Statement) -> bool {
@@ -161,7 +161,7 @@ impl Shown {
 
 /// `text` without list items that add nothing to `shown`, and without headings that lose all of their items. The other items
 /// are added to `shown`.
-fn news(text: &str, shown: &mut Shown) -> String {
+fn news(text: &str, shown: &mut ShownSoFar) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let mut under: Option<&str> = None;
     // A heading is held back until its first item, and dropped if all of its items are shown elsewhere.

@@ -16,7 +16,7 @@ use crate::session::error::{CommandError, Completion, Kind};
 use crate::session::reading::Reading;
 use crate::session::write::refuse_unless_file;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Existing, Staged, TITLE_LEN, whole_title_of};
+use ctxc_core::apply::{IfExists, Staged, TITLE_LEN, whole_title_of};
 use ctxc_engine::redact::Redactor;
 use ctxc_transcript::session::{Found, FoundBy, Places, of_all_projects};
 use ctxc_transcript::text::{clipped, printable};
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         }
         Some(path) => {
             refuse_unless_file(path)?;
-            let existing = if args.force { Existing::Overwrite } else { Existing::Respect };
+            let existing = if args.force { IfExists::Replace } else { IfExists::Refuse };
             let mut staged = Staged::beside(path, existing, None)?;
             let mut output = BufWriter::new(staged.file());
             export(args, &which, &mut output, &mut report, ui)?;

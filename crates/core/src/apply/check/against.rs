@@ -98,7 +98,7 @@ pub struct Side<'a> {
 #[must_use]
 pub fn compare(source: Side<'_>, output: Side<'_>) -> Vec<Problem> {
     let mut problems = altered_thinking(source.index, output.index);
-    let mut written = Written::default();
+    let mut written = ThinkingContexts::default();
     written.note(source);
     problems.extend(outlived_thinking(&written, output));
     problems.extend(no_longer_live(source, output));
@@ -129,7 +129,7 @@ fn altered_thinking(source: &Index, output: &Index) -> Vec<Problem> {
 
 /// The content before each thinking block when it was written.
 #[derive(Clone, Debug, Default)]
-pub struct Written {
+pub struct ThinkingContexts {
     /// By the entries that hold it: a digest of all that the model saw, thinking aside, and how many of the thinking of which
     /// transcript.
     before: HashMap<IdHash, (u64, usize, usize)>,
@@ -137,7 +137,7 @@ pub struct Written {
     thinking: Vec<Vec<u64>>,
 }
 
-impl Written {
+impl ThinkingContexts {
     /// Notes what stands before the thinking of a transcript as it was written, but for that which is known already.
     pub fn note(&mut self, side: Side<'_>) {
         let at = self.thinking.len();
@@ -179,7 +179,7 @@ impl Side<'_> {
 /// Thinking of `output` that does not stand behind what it was written behind (format: "API rules", 5): one problem for all of
 /// it that the API refuses, one for all before an open tool loop, and one for what is inside.
 #[must_use]
-pub fn outlived_thinking(written: &Written, output: Side<'_>) -> Vec<Problem> {
+pub fn outlived_thinking(written: &ThinkingContexts, output: Side<'_>) -> Vec<Problem> {
     let in_loop: LineSet = open_loop(output.index, output.chain, &LineSet::default())
         .and_then(|start| output.chain.lines.get(start..))
         .map_or_else(LineSet::default, |lines| lines.iter().copied().collect());

@@ -31,11 +31,11 @@ pub(super) struct EarlierMessages {
     /// By the ids of calls.
     results: HashMap<String, LineNo>,
     /// The texts of messages without calls and results, oldest first.
-    texts: Vec<Text>,
+    texts: Vec<EarlierText>,
 }
 
 #[derive(Debug)]
-struct Text {
+struct EarlierText {
     line: LineNo,
     kind: Kind,
     said: String,
@@ -75,7 +75,7 @@ impl EarlierMessages {
             let said = entry::text(scan, bytes);
             if !said.trim().is_empty() {
                 let name = Digest::of(bytes).to_string().chars().take(DIGITS).collect();
-                before.texts.push(Text { line, kind: scan.kind, said, name });
+                before.texts.push(EarlierText { line, kind: scan.kind, said, name });
             }
         })?;
         let handles = Handles::of(calls.iter().map(|(_, tool, id)| (tool.as_str(), id.as_str())));
@@ -169,16 +169,16 @@ fn result<'a>(line: &'a [u8], call: &str) -> Option<(String, &'a [u8])> {
 }
 
 /// Those of `texts` that stand before `line`.
-fn standing_before(texts: &[Text], line: LineNo) -> &[Text] {
+fn standing_before(texts: &[EarlierText], line: LineNo) -> &[EarlierText] {
     texts.get(..texts.partition_point(|text| text.line < line)).unwrap_or(texts)
 }
 
 /// The entries whose texts `said` consists of, the newest of `left` first, which those before them are left of.
-fn said_again(left: &mut &[Text], kind: Kind, said: &str) -> Vec<LineNo> {
+fn said_again(left: &mut &[EarlierText], kind: Kind, said: &str) -> Vec<LineNo> {
     let mut lines = Vec::new();
     let mut said = said;
     while !said.is_empty() {
-        let end = |text: &Text| {
+        let end = |text: &EarlierText| {
             let is_whole = kind == Kind::Assistant && said.ends_with(text.said.as_str());
             let start = if is_whole { Some(said.len() - text.said.len()) } else { None };
             // A text that an operation removed by name has a placeholder.

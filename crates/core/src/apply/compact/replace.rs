@@ -9,7 +9,7 @@ use std::io;
 
 use super::boundary::entries;
 use crate::apply::compact::scope::{Compaction, Scope};
-use crate::apply::edit::own_edits::{Lines, own_edits};
+use crate::apply::edit::own_edits::{LineAddresses, own_edits};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::render::rebase::Draft;
 use crate::apply::truncate::dependents::drop_dependents;
@@ -26,7 +26,7 @@ pub fn compact(
     transcript: Transcript<'_>,
     compaction: &Compaction<'_>,
     mut rewrite: Rewrite,
-    lines: &Lines,
+    lines: &LineAddresses,
     n_stored: u32,
 ) -> io::Result<Vec<Edit>> {
     let Transcript { index, chain, .. } = transcript;
@@ -51,7 +51,7 @@ pub fn compact(
 /// A rewrite of `draft` that changes nothing, but marks the lines that `rewrite` changed in the transcript of `index` and
 /// `chain`, so that their consequences are found.
 #[must_use]
-pub fn noted(index: &Index, chain: &Chain, rewrite: &Rewrite, lines: &Lines, draft: &Draft) -> Rewrite {
+pub fn noted(index: &Index, chain: &Chain, rewrite: &Rewrite, lines: &LineAddresses, draft: &Draft) -> Rewrite {
     let place_of: HashMap<Address, LineNo> =
         draft.index.lines().filter_map(|line| Some((draft.lines.get(line).0?, line))).collect();
     let place = |line: LineNo| lines.get(line).0.and_then(|address| place_of.get(&address).copied());

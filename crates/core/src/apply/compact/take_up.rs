@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::again::{EarlierMessages, Uncut};
 use super::client_compaction::ClientCompaction;
-use crate::apply::edit::own_edits::Lines;
+use crate::apply::edit::own_edits::LineAddresses;
 use crate::apply::error::ApplyError;
 use crate::apply::render::take_edits::measured;
 use crate::apply::write::carry_out::note_originals;
@@ -98,12 +98,12 @@ fn part(mut file: &File, index: &Index, n_lines: u32) -> io::Result<Index> {
 
 /// The version of the deposited lines, and their places in the session. They are computed, because uncommitted lines cannot
 /// be read back.
-fn rendered(deposited: &Deposited) -> (Version, Lines) {
+fn rendered(deposited: &Deposited) -> (Version, LineAddresses) {
     let state = &deposited.state;
     let known = deposited.known.as_ref().and_then(|known| known.version.clone());
     let Some(mut version) = known.filter(|_| deposited.version.is_some()) else {
         let steps = vec![Step::Keep(state.n_lines())];
-        return (Version::new(state.key(), Vec::new(), steps, &Sum::default(), 0), Lines::plain());
+        return (Version::new(state.key(), Vec::new(), steps, &Sum::default(), 0), LineAddresses::plain());
     };
     if deposited.n_new > 0 {
         let n_behind = deposited.n_new - version.n_closing().min(deposited.n_new);
@@ -111,7 +111,7 @@ fn rendered(deposited: &Deposited) -> (Version, Lines) {
         let steps = version.steps_going_on().into_iter().chain([Step::Keep(n_behind)]).collect();
         version = Version { steps, saved, ..version };
     }
-    let lines = Lines::of(&version, state.n_lines());
+    let lines = LineAddresses::of(&version, state.n_lines());
     (version, lines)
 }
 

@@ -11,7 +11,7 @@ use crate::apply::read::named::beginning;
 use crate::apply::read::page::Page;
 use crate::apply::read::person::{asking_calls, is_persons_refusal};
 use crate::apply::read::placeholder::is_placeholder;
-use crate::plan::{Candidate, Handles};
+use crate::plan::{CompressCandidate, Handles};
 use ctxc_engine::run::Outcome;
 use ctxc_engine::run::{Task, TaskPart};
 use ctxc_store::Cut;
@@ -38,7 +38,7 @@ pub struct Tasks {
 pub fn read_tasks(
     file: &File,
     index: &Index,
-    candidates: &[Candidate],
+    candidates: &[CompressCandidate],
     min_tokens: Tokens,
     rewrite: &Rewrite,
 ) -> io::Result<Tasks> {

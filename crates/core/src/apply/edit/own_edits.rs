@@ -8,14 +8,14 @@ use ctxc_transcript::{Flags, Index, LineNo};
 
 /// Which lines of a session those of a file are.
 #[derive(Clone, Debug, Default)]
-pub struct Lines {
+pub struct LineAddresses {
     /// By their places, with what was changed in each; `None` for lines that only follow from edits. Those behind the last
     /// one of the version follow one another in the session, from `next` on.
     rendered: Vec<(Option<Address>, Vec<Splice>)>,
     next: u32,
 }
 
-impl Lines {
+impl LineAddresses {
     /// Those of a file that is its session as it is.
     #[must_use]
     pub fn plain() -> Self {
@@ -43,7 +43,7 @@ impl Lines {
 
 /// Takes out of `rewrite`, a plan for a transcript whose lines are `lines`, what it does to lines that only follow from
 /// edits: they are made anew with the next version, and no edit of them would be in it.
-pub fn leave_derived(rewrite: &mut Rewrite, lines: &Lines) {
+pub fn leave_derived(rewrite: &mut Rewrite, lines: &LineAddresses) {
     let derived = (0u32..).map(LineNo).zip(&lines.rendered).filter(|(_, (address, _))| address.is_none());
     for (line, _) in derived {
         rewrite.edits.remove(&line);
@@ -56,7 +56,7 @@ pub fn leave_derived(rewrite: &mut Rewrite, lines: &Lines) {
 /// The edits of `rewrite` itself, a plan for the transcript of `index` whose lines are `lines`, without consequences such
 /// as changed links.
 #[must_use]
-pub fn own_edits(index: &Index, rewrite: &Rewrite, lines: &Lines) -> Vec<Edit> {
+pub fn own_edits(index: &Index, rewrite: &Rewrite, lines: &LineAddresses) -> Vec<Edit> {
     let follows = |line: LineNo| {
         let record = index.record(line);
         matches!(record.kind, Kind::LastPrompt | Kind::Summary) || record.flags.any(Flags::COMPACT_BOUNDARY)

@@ -98,7 +98,7 @@ fn take_up(
         let number = index.put_source(&source)?;
         return Ok(index.drop_texts(number)?);
     };
-    let transcript = Index::build(Watched { file: &file, stop })?;
+    let transcript = Index::build(StoppableFile { file: &file, stop })?;
     let chain = Chain::find(&transcript);
     source.title = title_of(Transcript { file: &file, index: &transcript, chain: &chain })?;
     source.active = pack(&chain.live);
@@ -118,7 +118,7 @@ fn take_up(
     let mut texts = Indexer { index, project, source: number, tools, scan: Scan::default() };
     let mut at = indexed.finish().len;
     (&file).seek(SeekFrom::Start(at))?;
-    let mut lines = LineReader::new(Watched { file: &file, stop });
+    let mut lines = LineReader::new(StoppableFile { file: &file, stop });
     let mut n_portion = 0;
     let mut line_no = u32::try_from(n_lines).unwrap_or(u32::MAX);
     while let Some(line) = lines.next_line()? {
@@ -180,18 +180,18 @@ fn tools(tools: &Tools) -> HashMap<IdHash, String> {
 }
 
 /// A file that is no longer read once somebody wants the work to stop.
-struct Watched<'a> {
+struct StoppableFile<'a> {
     file: &'a File,
     stop: &'a AtomicBool,
 }
 
-impl Seek for Watched<'_> {
+impl Seek for StoppableFile<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.file.seek(to)
     }
 }
 
-impl Read for Watched<'_> {
+impl Read for StoppableFile<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         Stopped::check(self.stop)?;
         self.file.read(buffer)

@@ -4,7 +4,7 @@ use std::io;
 
 use super::bounds::{AppendedRun, Bounds, Thinking};
 use super::close_loop::closing_entries;
-use super::gauge::{Change, Gauge, move_gauge};
+use super::gauge::{Gauge, GaugeChange, move_gauge};
 use super::revived::keep_skipped;
 use super::settle::settle;
 use super::thinking::{ThinkingRemoved, open_loop, remove_thinking};
@@ -135,7 +135,7 @@ fn change(
     rewrite: &Rewrite,
     thinking: ThinkingRemoved,
     runs: &[AppendedRun],
-) -> Change {
+) -> GaugeChange {
     let saved = rewrite.saved.values().sum::<i64>() + thinking.tokens.0.cast_signed();
     // The recorded figure does not include entries after the last measurement.
     let unmeasured: LineSet =
@@ -150,7 +150,7 @@ fn change(
         .find(|line| index.record(**line).flags.any(Flags::USAGE) && !rewrite.dropped.contains(**line));
     let run = measured.and_then(|line| runs.iter().find(|run| run.first <= *line && *line < run.end));
     let known = run.map_or(0, |run| run.saved);
-    Change {
+    GaugeChange {
         saved: calibration.scale_signed(saved + rewrite.already_saved - later - known),
         left: calibration.context(left),
         lost_head: calibration.lost_head,

@@ -34,7 +34,7 @@ pub fn recorded_context(transcript: Transcript<'_>) -> io::Result<Option<Tokens>
 
 /// The change of the context usage.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::apply) struct Change {
+pub(in crate::apply) struct GaugeChange {
     /// The saving in tokens of the API; negative if text was restored.
     pub(in crate::apply) saved: i64,
     /// The estimate of what is left, in tokens of the API.
@@ -43,7 +43,7 @@ pub(in crate::apply) struct Change {
     pub(in crate::apply) lost_head: bool,
 }
 
-impl Change {
+impl GaugeChange {
     /// The context usage to write instead of the recorded `before`.
     fn after(&self, before: Tokens) -> Tokens {
         let after = Tokens(before.0.saturating_add_signed(-self.saved));
@@ -61,7 +61,7 @@ impl Change {
 /// When the source cannot be read.
 pub(in crate::apply) fn move_gauge(
     transcript: Transcript<'_>,
-    change: Change,
+    change: GaugeChange,
     rewrite: &mut Rewrite,
 ) -> io::Result<Option<Gauge>> {
     let Transcript { file, index, chain } = transcript;
@@ -127,7 +127,7 @@ mod tests {
     // S-06
     #[test]
     fn the_gauge_is_never_far_below_what_is_left() {
-        let change = |saved, left, lost_head| Change { saved, left: Tokens(left), lost_head };
+        let change = |saved, left, lost_head| GaugeChange { saved, left: Tokens(left), lost_head };
         let cases = [
             (change(30, 72, false), 70),
             (change(-5, 72, false), 105),

@@ -11,7 +11,7 @@ use super::person::{is_asking, is_persons_refusal};
 use super::placeholder::is_placeholder;
 use super::read_note::ReadNote;
 use crate::apply::read::page::Page;
-use crate::plan::{Access, Answer, Call, Handles, Lines, Place, Protected, Subject};
+use crate::plan::{Access, Answer, Call, Handles, LineRange, Place, Protected, Subject};
 use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
 use ctxc_transcript::text::{Tokens, json_digest, json_string};
 use ctxc_transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, Transcript, result_blocks, turn_at, turns};
@@ -36,7 +36,7 @@ pub struct Calls {
 pub fn read_calls(transcript: Transcript<'_>, protected: &Protected) -> io::Result<Calls> {
     let Transcript { file, index, chain } = transcript;
     let numbering = Numbering::of(index, chain);
-    let mut found = Found::default();
+    let mut found = FoundCalls::default();
     let holds = |line: LineNo| index.record(line).flags.any(Flags::TOOL_USE.with(Flags::TOOL_RESULT));
     let lines: LineSet = chain.lines.iter().copied().filter(|line| holds(*line)).collect();
     each_page(file, index, &lines, |page| match (page.scan.kind, index.record(page.line).message()) {
@@ -48,7 +48,7 @@ pub fn read_calls(transcript: Transcript<'_>, protected: &Protected) -> io::Resu
         _ => {}
     })?;
     // The maps are dropped first, because a long transcript has very many calls.
-    let Found { mut calls, mut names, tools, .. } = found;
+    let FoundCalls { mut calls, mut names, tools, .. } = found;
     let key = |call: &Call| (call.step, numbering.place(call.call.line), call.call.block);
     // Of one step in the order of the conversation, which is nearly always that of the file.
     if !calls.is_sorted_by_key(key) {
@@ -96,7 +96,7 @@ impl Numbering {
 
 /// The calls found so far.
 #[derive(Default)]
-struct Found {
+struct FoundCalls {
     calls: Vec<Call>,
     /// The tool and the id of each call.
     names: Vec<(usize, Box<str>)>,
@@ -115,10 +115,10 @@ struct Given {
     answer: Answer,
     access: Access,
     tokens: Tokens,
-    lines: Option<Lines>,
+    lines: Option<LineRange>,
 }
 
-impl Found {
+impl FoundCalls {
     fn add_calls(&mut self, page: Page<'_>, step: u32, turn: Option<u32>, protected: &Protected) {
         for (at, block) in blocks(page.scan, BlockKind::ToolUse) {
             let id = page.decoded(block.tool_id);

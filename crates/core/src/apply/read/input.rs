@@ -1,7 +1,7 @@
 //! The parameters of a tool call: what the call is about, and what people know it by.
 
 use super::entry_fields::{decoded, field_at};
-use crate::plan::{Lines, Repeat, Subject, TodoKind};
+use crate::plan::{LineRange, Repeat, Subject, TodoKind};
 use ctxc_transcript::IdHash;
 use ctxc_transcript::text::{is_rooted, on_one_line, resolve, within};
 
@@ -75,12 +75,12 @@ impl Input<'_> {
         on_one_line(&argument)
     }
 
-    fn lines(self) -> Option<Lines> {
+    fn lines(self) -> Option<LineRange> {
         if self.value(b"pages").is_some_and(|pages| pages != b"null") {
             return None;
         }
         let start = self.number(b"offset").unwrap_or(1).max(1);
-        Some(Lines { start, end: start.saturating_add(self.number(b"limit").unwrap_or(DEFAULT_LINES)) })
+        Some(LineRange { start, end: start.saturating_add(self.number(b"limit").unwrap_or(DEFAULT_LINES)) })
     }
 
     fn fetched(self) -> Subject {
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn p_07_calls_are_about_files_tasks_and_addresses() {
         let file = |path: &str| IdHash::of(path.as_bytes());
-        let lines = |start, end| Some(Lines { start, end });
+        let lines = |start, end| Some(LineRange { start, end });
         let cases = [
             ("Read", r#"{"file_path":"/p/a"}"#, Subject::Read(file("/p/a"), lines(1, 2001))),
             ("Read", r#"{"file_path":"./a","offset":5,"limit":10}"#, Subject::Read(file("/p/a"), lines(5, 15))),

@@ -41,7 +41,10 @@ pub fn read_ledger(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<L
             for (at, text) in entry::tool_results(page.scan, page.bytes) {
                 let Some(block) = page.scan.blocks.get(at) else { continue };
                 let Some(deed) = open.remove(&page.decoded(block.tool_id)) else { continue };
-                deed.note(&Answer { page, is_error: block.is_error || is_refusal(&text), text: &text }, &mut ledger);
+                deed.note(
+                    &CallResult { page, is_error: block.is_error || is_refusal(&text), text: &text },
+                    &mut ledger,
+                );
             }
         }
         _ => {}
@@ -64,7 +67,7 @@ enum CallEffect {
 }
 
 /// The result of a call.
-struct Answer<'a> {
+struct CallResult<'a> {
     page: Page<'a>,
     is_error: bool,
     text: &'a str,
@@ -87,7 +90,7 @@ impl CallEffect {
         })
     }
 
-    fn note(self, answer: &Answer<'_>, ledger: &mut Ledger) {
+    fn note(self, answer: &CallResult<'_>, ledger: &mut Ledger) {
         match self {
             Self::Command(command, folder) => note_command(&command, folder.as_deref(), answer, ledger),
             _ if answer.is_error => {}
@@ -110,7 +113,7 @@ impl CallEffect {
     }
 }
 
-impl Answer<'_> {
+impl CallResult<'_> {
     /// Whether the file that was written was not there before.
     fn has_created(&self) -> bool {
         self.text.starts_with("File created") || self.note(b"type").is_some_and(|note| note == b"\"create\"")
@@ -134,7 +137,7 @@ impl Answer<'_> {
     }
 }
 
-fn note_command(command: &str, folder: Option<&str>, answer: &Answer<'_>, ledger: &mut Ledger) {
+fn note_command(command: &str, folder: Option<&str>, answer: &CallResult<'_>, ledger: &mut Ledger) {
     if is_refusal(answer.text) {
         return;
     }

@@ -17,7 +17,7 @@ pub enum Named {
     /// The calls that a handle may stand for, by their places among all.
     Calls(Vec<usize>),
     /// The messages that a pattern fits.
-    Messages(Vec<Text>),
+    Messages(Vec<MatchedMessage>),
 }
 
 impl Named {
@@ -33,7 +33,7 @@ impl Named {
 
 /// A message that a pattern fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text {
+pub struct MatchedMessage {
     /// Its line.
     pub line: LineNo,
     /// Its beginning, in one line.
@@ -54,14 +54,14 @@ pub fn find_named(
     targets: &[&Target],
     roles: Roles,
 ) -> io::Result<Vec<Named>> {
-    let mut found: Vec<Vec<Text>> = vec![Vec::new(); targets.len()];
+    let mut found: Vec<Vec<MatchedMessage>> = vec![Vec::new(); targets.len()];
     let patterns = PatternTargets::of(targets);
     if !patterns.is_empty() {
         each_text(transcript, roles, |line, text| {
             for at in patterns.fits(text) {
                 // A message may have two blocks that fit.
                 if let Some(slot) = found.get_mut(at).filter(|slot| slot.last().is_none_or(|last| last.line != line)) {
-                    slot.push(Text { line, start: beginning(text) });
+                    slot.push(MatchedMessage { line, start: beginning(text) });
                 }
             }
         })?;

@@ -1,7 +1,7 @@
 //! Reads the client's note beside the result of a read: which lines it holds.
 
 use crate::apply::read::page::Page;
-use crate::plan::Lines;
+use crate::plan::LineRange;
 use ctxc_transcript::Span;
 use ctxc_transcript::scan::each_field;
 
@@ -9,7 +9,7 @@ use ctxc_transcript::scan::each_field;
 #[derive(Default)]
 pub(in crate::apply) struct ReadNote {
     /// The lines that were read; to the end of the file where they reach it.
-    pub(in crate::apply) lines: Option<Lines>,
+    pub(in crate::apply) lines: Option<LineRange>,
     /// Whether it is but said that an earlier result still holds.
     pub(in crate::apply) is_unchanged: bool,
 }
@@ -34,7 +34,7 @@ impl ReadNote {
 }
 
 /// The lines that were read, from the client's note of them; to the end of the file where they reach it.
-fn lines_of(file: &[u8]) -> Option<Lines> {
+fn lines_of(file: &[u8]) -> Option<LineRange> {
     let number = |value: Span| std::str::from_utf8(value.of(file)).ok().and_then(|digits| digits.parse::<u32>().ok());
     let (mut start, mut n_lines, mut n_all) = (None, None, None);
     each_field(file, |key, value| match key {
@@ -45,5 +45,5 @@ fn lines_of(file: &[u8]) -> Option<Lines> {
     });
     let start = start?.max(1);
     let end = start.saturating_add(n_lines?);
-    Some(Lines { start, end: if n_all.is_some_and(|n_all| end > n_all) { u32::MAX } else { end } })
+    Some(LineRange { start, end: if n_all.is_some_and(|n_all| end > n_all) { u32::MAX } else { end } })
 }

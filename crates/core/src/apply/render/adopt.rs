@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Range;
 
 use super::chains::chain_before;
-use super::source::Source;
+use super::source::LineSource;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::version::{Address, Layout, Step, Version};
 use ctxc_transcript::edit::Splice;
@@ -15,8 +15,12 @@ use ctxc_transcript::{Flags, IdHash, Index, LineNo, LineSet, Parent, read_line};
 
 /// Hangs what clients wrote behind inserted lines that are not there on what stood before those, and gives lines of
 /// another session id that which is asked for.
-pub(super) fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Result<Vec<(LineNo, Splice)>> {
-    let Source { file, layout, runs, versions, identity } = source;
+pub(super) fn adopt(
+    source: LineSource<'_>,
+    index: &mut Index,
+    rewrite: &mut Rewrite,
+) -> io::Result<Vec<(LineNo, Splice)>> {
+    let LineSource { file, layout, runs, versions, identity } = source;
     let mut line = 0_u32;
     let mut buffer = Vec::new();
     let mut identities = Vec::new();

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use super::rebase::{Made, Rebased};
+use super::rebase::{Rebased, RenderInput};
 use crate::apply::check::as_written::problems_as_written;
 use crate::apply::check::index::check;
 use crate::apply::check::pairing::check_pairs;
@@ -18,7 +18,7 @@ use crate::apply::follow::pointers::uuid_of;
 use crate::version::{Address, Edit};
 use ctxc_transcript::{Chain, IdHash, Index, LineNo, Transcript};
 
-impl Made<'_> {
+impl RenderInput<'_> {
     /// The results that the calls of `rebased` lack which were the last of the session before a client went on without them.
     ///
     /// # Errors

@@ -2,14 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use super::source::Source;
+use super::source::LineSource;
 use crate::apply::follow::bounds::{AppendedRun, FirstChange};
 use crate::version::{Address, Edit, History, ThinkingPolicy};
 use ctxc_transcript::{Chain, Flags, Index, LineNo};
 
 /// Finds the runs of lines that clients wrote behind versions, each with the first change since.
-pub(super) fn appended_runs(source: Source<'_>, index: &Index, chain: &Chain, history: &History) -> Vec<AppendedRun> {
-    let Source { layout, versions, .. } = source;
+pub(super) fn appended_runs(
+    source: LineSource<'_>,
+    index: &Index,
+    chain: &Chain,
+    history: &History,
+) -> Vec<AppendedRun> {
+    let LineSource { layout, versions, .. } = source;
     // Entries that stand in the file in another order than in the chain: the first place from which on a line is reached.
     let mut reached: Vec<LineNo> = Vec::with_capacity(chain.lines.len());
     for &line in &chain.lines {

@@ -10,7 +10,7 @@ use super::adopt::adopt;
 use super::appended::appended_runs;
 use super::chains::{live_groups, stored_chain, with_inserted};
 use super::link::link;
-use super::source::Source;
+use super::source::LineSource;
 use super::take_edits::take_edits;
 use super::unclosed::drop_closing_of_dropped;
 use crate::apply::edit::rewrite::Rewrite;
@@ -22,7 +22,7 @@ use ctxc_transcript::{Chain, Index, LineNo};
 
 /// A session with the operations of a history, to be written.
 #[derive(Debug)]
-pub struct Composed {
+pub struct ComposedSession {
     /// The index of the base, as its lines are stored.
     pub index: Index,
     /// The live entries of the session and of what was inserted, those included that go.
@@ -41,8 +41,8 @@ pub struct Composed {
 ///
 /// # Errors
 /// When the base cannot be read.
-pub fn composed(source: Source<'_>, history: &History) -> io::Result<Composed> {
-    let Source { file, layout, .. } = source;
+pub fn composed(source: LineSource<'_>, history: &History) -> io::Result<ComposedSession> {
+    let LineSource { file, layout, .. } = source;
     let mut file_again = file;
     io::Seek::rewind(&mut file_again)?;
     let mut index = Index::build(file)?;
@@ -60,5 +60,5 @@ pub fn composed(source: Source<'_>, history: &History) -> io::Result<Composed> {
     link(file, &index, &stored, &groups, &mut rewrite)?;
     drop_revived(file, &index, &mut chain, layout, &mut rewrite)?;
     let runs = appended_runs(source, &index, &chain, history);
-    Ok(Composed { index, chain, stored, rewrite, runs, identities })
+    Ok(ComposedSession { index, chain, stored, rewrite, runs, identities })
 }

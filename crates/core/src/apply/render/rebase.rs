@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::Seek;
 
-use super::composed::{Composed, composed};
-use super::source::Source;
+use super::composed::{ComposedSession, composed};
+use super::source::LineSource;
 use crate::apply::check::as_written::with_lines;
-use crate::apply::edit::own_edits::Lines;
+use crate::apply::edit::own_edits::LineAddresses;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::error::ApplyError;
 use crate::apply::write::carry_out::left_of;
@@ -26,7 +26,7 @@ pub struct Rebased {
     /// Its lines, with those that were inserted.
     pub base: Base,
     /// Its lines with the operations.
-    pub composed: Composed,
+    pub composed: ComposedSession,
     /// The rendering of the session, if the archive knows the base as one.
     pub recorded: Option<KnownRendering>,
 }
@@ -42,7 +42,7 @@ pub struct KnownRendering {
 
 /// The source of a rendering.
 #[derive(Clone, Copy)]
-pub struct Made<'a> {
+pub struct RenderInput<'a> {
     /// The file.
     pub file: &'a File,
     /// Its index.
@@ -53,7 +53,7 @@ pub struct Made<'a> {
     pub archive: Option<&'a dyn Archive>,
 }
 
-impl Made<'_> {
+impl RenderInput<'_> {
     /// The operations that the file was rendered with.
     ///
     /// # Errors
@@ -84,16 +84,16 @@ impl Made<'_> {
 
     /// Which lines of the session those of the file are.
     #[must_use]
-    pub fn lines(&self) -> Lines {
+    pub fn lines(&self) -> LineAddresses {
         match self.known {
             Some(Known { state, version: Some(version), .. }) if self.n_new() == 0 => {
-                Lines::of(version, state.n_lines())
+                LineAddresses::of(version, state.n_lines())
             }
             Some(Known { state, version: Some(version), .. }) => {
                 let going_on = Version { steps: version.steps_going_on(), ..version.clone() };
-                Lines::of(&going_on, state.n_lines() + version.n_closing())
+                LineAddresses::of(&going_on, state.n_lines() + version.n_closing())
             }
-            _ => Lines::plain(),
+            _ => LineAddresses::plain(),
         }
     }
 
@@ -128,7 +128,7 @@ impl Made<'_> {
         };
         let runs = self.runs();
         let versions = self.versions(&runs)?;
-        let source = Source { file: &base.file, layout: &base.layout, runs: &runs, versions: &versions, identity };
+        let source = LineSource { file: &base.file, layout: &base.layout, runs: &runs, versions: &versions, identity };
         let composed = composed(source, history)?;
         Ok(Rebased { base, composed, recorded: None })
     }
@@ -189,7 +189,7 @@ impl Made<'_> {
             if !behind.is_empty() {
                 steps.push(Step::Keep(u32::try_from(behind.len()).unwrap_or(u32::MAX)));
             }
-            let composed = Composed {
+            let composed = ComposedSession {
                 stored: chain.clone(),
                 rewrite: Rewrite::default(),
                 runs: Vec::new(),
@@ -229,7 +229,7 @@ pub struct Draft {
     /// Its live chain.
     pub chain: Chain,
     /// Which lines of the session its lines are.
-    pub lines: Lines,
+    pub lines: LineAddresses,
 }
 
 impl Rebased {
@@ -252,7 +252,7 @@ impl Rebased {
         let mut file = unnamed_file()?;
         let mut written = self.composed.index.clone();
         let mut recorder = Recorder::new(self.base.layout.clone(), Vec::new(), StandIns::default());
-        let Composed { rewrite, index, chain, .. } = &self.composed;
+        let ComposedSession { rewrite, index, chain, .. } = &self.composed;
         let pass = pass::write(&self.base.file, &mut written, rewrite, &mut file, Some(&mut recorder), stop)?;
         if pass.fingerprint != index.fingerprint {
             return Err(ApplyError::ChangedWhileRead);
@@ -265,7 +265,7 @@ impl Rebased {
         let chain = Chain::find(&index);
         let steps = recorder.finish().steps;
         let version = Version::new(Digest::of(b""), Vec::new(), steps, &Sum::default(), 0);
-        let lines = Lines::of(&version, self.base.layout.n_stored());
+        let lines = LineAddresses::of(&version, self.base.layout.n_stored());
         Ok(Draft { file, index, chain, lines })
     }
 }

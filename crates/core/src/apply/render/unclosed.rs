@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::source::Source;
+use super::source::LineSource;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::version::Address;
 use ctxc_transcript::{IdHash, Index, LineNo, context_tokens};
 
 /// Drops the results that closed calls which `rewrite` drops, and the message behind them where none of them is left: they are
 /// lines of the session since a client went on, but no operation that leaves the calls out knew of them.
-pub(super) fn drop_closing_of_dropped(source: Source<'_>, index: &Index, rewrite: &mut Rewrite) {
+pub(super) fn drop_closing_of_dropped(source: LineSource<'_>, index: &Index, rewrite: &mut Rewrite) {
     if rewrite.dropped.is_empty() || !source.runs.iter().any(|run| run.is_closing) {
         return;
     }

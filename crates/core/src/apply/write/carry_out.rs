@@ -17,7 +17,7 @@ use crate::apply::check::problem::{Problem, new_problems};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::error::ApplyError;
 use crate::apply::read::entry_fields::decoded;
-use crate::apply::write::file::{Existing, Guard, Staged, unnamed_file};
+use crate::apply::write::file::{Guard, IfExists, Staged, unnamed_file};
 use crate::apply::write::sidecar::{copy_sidecar, remove_sidecar};
 use crate::version::StandIns;
 use crate::version::{
@@ -34,7 +34,7 @@ pub const REST: u64 = 30;
 /// The destination of the result.
 pub enum Destination<'a> {
     /// A file of its own.
-    File(&'a Path, Existing),
+    File(&'a Path, IfExists),
     /// A new session at this path, with the sidecar folder of the old one copied from the first to the second.
     NewSession {
         /// The path of the session.
@@ -44,8 +44,8 @@ pub enum Destination<'a> {
         /// The folder of the new one.
         new_sidecar: &'a Path,
     },
-    /// The source itself; `Overwrite` leaves out the question whether it is at rest.
-    InPlace(Existing),
+    /// The source itself; `Replace` does not ask whether it is at rest.
+    InPlace(IfExists),
     /// A stream that is written to once all is well.
     Stream(&'a mut dyn Write),
 }
@@ -196,7 +196,7 @@ pub fn carry_out(
     };
     let live = left_of(chain.live, rewrite);
     let guard = guard_of(origin, &destination, info.now)?;
-    let mut stage = Stage::open(&destination, origin)?;
+    let mut stage = StagedOutput::open(&destination, origin)?;
     let mut keeping = keeping;
     let recorder = keeping.as_mut().map(|keeping| &mut keeping.recorder);
     let written = pass::write(file, index, rewrite, stage.file(), recorder, info.stop);
@@ -410,7 +410,7 @@ fn tokens_after(index: &Index, chain: &Chain, rewrite: &Rewrite) -> Tokens {
 /// As [`carry_out`] would end on account of its destination.
 pub fn probe(origin: &RewriteSource<'_>, destination: &Destination<'_>, now: Timestamp) -> Result<(), ApplyError> {
     guard_of(origin, destination, now)?;
-    Stage::open(destination, origin).map(drop)
+    StagedOutput::open(destination, origin).map(drop)
 }
 
 /// The guard of a source on disk, which is at rest where it has to be.
@@ -423,7 +423,7 @@ fn guard_of(
     let guard = Guard::new(path, origin.file)?;
     // A time in the future says nothing of when the file was written.
     match guard.seconds_at_rest(SystemTime::from(now)).filter(|seconds| *seconds < REST) {
-        Some(seconds) if matches!(destination, Destination::InPlace(Existing::Respect)) => {
+        Some(seconds) if matches!(destination, Destination::InPlace(IfExists::Refuse)) => {
             Err(ApplyError::JustWritten(path.to_owned(), seconds))
         }
         _ => Ok(Some(guard)),
@@ -431,12 +431,12 @@ fn guard_of(
 }
 
 /// The result before it has its place.
-enum Stage {
+enum StagedOutput {
     Beside(Staged),
     Unnamed(File),
 }
 
-impl Stage {
+impl StagedOutput {
     fn open(destination: &Destination<'_>, origin: &RewriteSource<'_>) -> Result<Self, ApplyError> {
         let permissions = origin.path.map(std::fs::metadata).transpose()?.map(|metadata| metadata.permissions());
         let (path, existing) = match (destination, origin.path) {
@@ -444,8 +444,8 @@ impl Stage {
                 return Err(ApplyError::IsSource((*path).to_owned()));
             }
             (Destination::File(path, existing), _) => (*path, *existing),
-            (Destination::NewSession { path, .. }, _) => (*path, Existing::Respect),
-            (Destination::InPlace(_), Some(path)) => (path, Existing::Overwrite),
+            (Destination::NewSession { path, .. }, _) => (*path, IfExists::Refuse),
+            (Destination::InPlace(_), Some(path)) => (path, IfExists::Replace),
             (Destination::InPlace(_) | Destination::Stream(_), _) => return unnamed_file().map(Self::Unnamed),
         };
         Staged::beside(path, existing, permissions).map(Self::Beside)
@@ -497,7 +497,7 @@ impl Stage {
             }
             (Self::Beside(staged), Destination::NewSession { sidecar, new_sidecar, .. }) => {
                 done.copied_sidecar = copy_sidecar(sidecar, new_sidecar)?;
-                let committed = staged.commit(Existing::Respect);
+                let committed = staged.commit(IfExists::Refuse);
                 if committed.is_err() && done.copied_sidecar {
                     remove_sidecar(new_sidecar);
                 }

@@ -13,13 +13,13 @@ use tempfile::NamedTempFile;
 use super::leftover::temporary_in;
 use crate::apply::error::ApplyError;
 
-/// The policy for a file that exists.
+/// The action if the file to write exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Existing {
-    /// Refuse.
-    Respect,
-    /// Replace it.
-    Overwrite,
+pub enum IfExists {
+    /// Report an error.
+    Refuse,
+    /// Replace the file.
+    Replace,
 }
 
 /// A result on its way to its place.
@@ -37,9 +37,9 @@ impl Staged {
     ///
     /// # Errors
     /// When `target` is there and is to be respected, or the folder cannot be written to.
-    pub fn beside(target: &Path, existing: Existing, permissions: Option<Permissions>) -> Result<Self, ApplyError> {
+    pub fn beside(target: &Path, existing: IfExists, permissions: Option<Permissions>) -> Result<Self, ApplyError> {
         let cannot_write = |error| ApplyError::Write(target.to_owned(), error);
-        if existing == Existing::Respect && fs::symlink_metadata(target).is_ok() {
+        if existing == IfExists::Refuse && fs::symlink_metadata(target).is_ok() {
             return Err(ApplyError::Exists(target.to_owned()));
         }
         let target = followed(target).map_err(cannot_write)?;
@@ -78,15 +78,15 @@ impl Staged {
     ///
     /// # Errors
     /// When the place was taken meanwhile and is to be respected, or the rename fails.
-    pub fn commit(self, existing: Existing) -> Result<PathBuf, ApplyError> {
+    pub fn commit(self, existing: IfExists) -> Result<PathBuf, ApplyError> {
         let Self { temporary, target, permissions } = self;
         if let Some(permissions) = permissions {
             let set = temporary.as_file().set_permissions(permissions);
             set.map_err(|error| ApplyError::Write(target.clone(), error))?;
         }
         let persisted = match existing {
-            Existing::Respect => temporary.persist_noclobber(&target),
-            Existing::Overwrite => temporary.persist(&target),
+            IfExists::Refuse => temporary.persist_noclobber(&target),
+            IfExists::Replace => temporary.persist(&target),
         };
         let file = persisted.map_err(|failure| match failure.error.kind() {
             io::ErrorKind::AlreadyExists => ApplyError::Exists(target.clone()),
@@ -246,11 +246,11 @@ fn back_up_by(source: &Path, link: impl Fn(&Path, &Path) -> io::Result<()>) -> R
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             Err(_) => {}
         }
-        let mut staged = Staged::beside(&backup, Existing::Respect, Some(permissions.clone()))?;
+        let mut staged = Staged::beside(&backup, IfExists::Refuse, Some(permissions.clone()))?;
         let mut reader = File::open(source)?;
         io::copy(&mut reader, staged.file()).map_err(cannot_write)?;
         staged.sync()?;
-        match staged.commit(Existing::Respect) {
+        match staged.commit(IfExists::Refuse) {
             Err(ApplyError::Exists(_)) => {}
             committed => return committed,
         }
@@ -281,16 +281,16 @@ mod tests {
         let folder = folder();
         let target = folder.path().join("out.jsonl");
         fs::write(&target, "old").unwrap();
-        assert!(matches!(Staged::beside(&target, Existing::Respect, None), Err(ApplyError::Exists(_))));
-        let mut staged = Staged::beside(&target, Existing::Overwrite, None).unwrap();
+        assert!(matches!(Staged::beside(&target, IfExists::Refuse, None), Err(ApplyError::Exists(_))));
+        let mut staged = Staged::beside(&target, IfExists::Replace, None).unwrap();
         staged.file().write_all(b"new").unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"old");
         drop(staged);
         assert_eq!((fs::read(&target).unwrap(), names(folder.path())), (b"old".to_vec(), vec!["out.jsonl".to_owned()]));
-        let mut staged = Staged::beside(&target, Existing::Overwrite, None).unwrap();
+        let mut staged = Staged::beside(&target, IfExists::Replace, None).unwrap();
         staged.file().write_all(b"new").unwrap();
         staged.sync().unwrap();
-        staged.commit(Existing::Overwrite).unwrap();
+        staged.commit(IfExists::Replace).unwrap();
         assert_eq!((fs::read(&target).unwrap(), names(folder.path())), (b"new".to_vec(), vec!["out.jsonl".to_owned()]));
     }
 
@@ -335,9 +335,9 @@ mod tests {
         let (real, link) = (folder.path().join("real.jsonl"), folder.path().join("link.jsonl"));
         fs::write(&real, "old").unwrap();
         std::os::unix::fs::symlink(&real, &link).unwrap();
-        let mut staged = Staged::beside(&link, Existing::Overwrite, None).unwrap();
+        let mut staged = Staged::beside(&link, IfExists::Replace, None).unwrap();
         staged.file().write_all(b"new").unwrap();
-        staged.commit(Existing::Overwrite).unwrap();
+        staged.commit(IfExists::Replace).unwrap();
         assert_eq!(fs::read(&real).unwrap(), b"new");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     }
@@ -347,9 +347,9 @@ mod tests {
     fn x_04_a_result_that_has_its_place_is_locked_by_no_copy_of_its_handle() {
         let folder = folder();
         let path = folder.path().join("out.jsonl");
-        let staged = Staged::beside(&path, Existing::Respect, None).unwrap();
+        let staged = Staged::beside(&path, IfExists::Refuse, None).unwrap();
         let _copy = staged.temporary.as_file().try_clone().unwrap();
-        staged.commit(Existing::Respect).unwrap();
+        staged.commit(IfExists::Refuse).unwrap();
         assert!(FileLock::lock(&File::open(path).unwrap()).is_some());
     }
 
@@ -360,10 +360,10 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = folder();
         let target = folder.path().join("out.jsonl");
-        let staged = Staged::beside(&target, Existing::Respect, Some(Permissions::from_mode(0o644))).unwrap();
+        let staged = Staged::beside(&target, IfExists::Refuse, Some(Permissions::from_mode(0o644))).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(staged.temporary.path()), 0o600);
-        staged.commit(Existing::Respect).unwrap();
+        staged.commit(IfExists::Refuse).unwrap();
         assert_eq!(mode(&target), 0o644);
     }
 
@@ -379,8 +379,8 @@ mod tests {
         let alive = file(".ctxc-alive.tmp", 7200);
         alive.try_lock().unwrap();
         drop([file(".ctxc-dead.tmp", 7200), file(".ctxc-young.tmp", 1), file("mine.tmp", 7200)]);
-        let staged = Staged::beside(&folder.path().join("out.jsonl"), Existing::Respect, None).unwrap();
-        staged.commit(Existing::Respect).unwrap();
+        let staged = Staged::beside(&folder.path().join("out.jsonl"), IfExists::Refuse, None).unwrap();
+        staged.commit(IfExists::Refuse).unwrap();
         assert_eq!(names(folder.path()), [".ctxc-alive.tmp", ".ctxc-young.tmp", "mine.tmp", "out.jsonl"]);
     }
 }

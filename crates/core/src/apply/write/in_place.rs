@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::file::{Existing, FileLock, Guard, Staged, back_up, ends_line};
+use super::file::{FileLock, Guard, IfExists, Staged, back_up, ends_line};
 use crate::apply::error::ApplyError;
 use crate::apply::read::entry_fields::decoded;
 use ctxc_transcript::edit::{Splice, render};
@@ -65,7 +65,7 @@ pub(super) fn replace(
         return Err(error);
     }
     at(Point::BeforeSwap);
-    let path = staged.commit(Existing::Overwrite)?;
+    let path = staged.commit(IfExists::Replace)?;
     at(Point::AfterSwap);
     match take_over(source, guard.len, &path) {
         Ok(n_late) => Ok(Replaced { path, backup, n_late }),
@@ -199,7 +199,7 @@ mod tests {
     fn replace_at(path: &Path, text: &str, at: &mut dyn FnMut(Point)) -> Result<Replaced, ApplyError> {
         let source = File::open(path).unwrap();
         let guard = Guard::new(path, &source).unwrap();
-        let mut staged = Staged::beside(path, Existing::Overwrite, None).unwrap();
+        let mut staged = Staged::beside(path, IfExists::Replace, None).unwrap();
         staged.file().write_all(text.as_bytes()).unwrap();
         staged.sync().unwrap();
         replace(staged, &source, &guard, at)
@@ -244,7 +244,7 @@ mod tests {
         let _copy = source.try_clone().unwrap();
         let guard = Guard::new(&path, &source).unwrap();
         append(&appending(&path), &line("d", Some("c")));
-        let staged = Staged::beside(&path, Existing::Overwrite, None).unwrap();
+        let staged = Staged::beside(&path, IfExists::Replace, None).unwrap();
         let replaced = replace(staged, &source, &guard, &mut |_| ());
         assert!(matches!(replaced, Err(ApplyError::SourceChanged(_))));
         assert!(FileLock::lock(&File::open(path).unwrap()).is_some());

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
-use super::stream::{CHUNK, Sink, Source};
+use super::stream::{CHUNK, ResultSink, SourceReader};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::error::ApplyError;
 use crate::apply::follow::pointers::uuid_of;
@@ -26,7 +26,7 @@ const N_UUIDS: usize = 256;
 
 /// The output of pass two.
 #[derive(Debug)]
-pub(in crate::apply) struct Written {
+pub(in crate::apply) struct PassOutput {
     /// The length of the result in bytes.
     pub(in crate::apply) len: u64,
     /// The fingerprint of the source when it was read this time.
@@ -41,12 +41,12 @@ pub(in crate::apply) fn write(
     out: &mut dyn Write,
     recorder: Option<&mut Recorder>,
     stop: &AtomicBool,
-) -> Result<Written, ApplyError> {
+) -> Result<PassOutput, ApplyError> {
     let plan = Plan::new(index, rewrite);
-    let source = Source::new(file, stop);
-    let sink = Sink::new(out);
+    let source = SourceReader::new(file, stop);
+    let sink = ResultSink::new(out);
     let mut pass = Pass { file, rewrite, plan, source, sink, recorder, uuids: HashMap::new() };
-    let mut run = Run::default();
+    let mut run = CopyRun::default();
     for line in index.lines() {
         let record = index.record(line);
         if pass.touches(line, record.session_at) {
@@ -60,7 +60,7 @@ pub(in crate::apply) fn write(
     pass.copy(&run)?;
     pass.append()?;
     let fingerprint = pass.source.finish()?;
-    Ok(Written { len: pass.sink.finish()?, fingerprint })
+    Ok(PassOutput { len: pass.sink.finish()?, fingerprint })
 }
 
 /// The lines that pass two must look at, and the links that it makes anew.
@@ -85,7 +85,7 @@ impl Plan {
 
 /// Lines that stand side by side and are written as they are.
 #[derive(Clone, Copy, Default)]
-struct Run {
+struct CopyRun {
     n_lines: u32,
     n_bytes: u64,
 }
@@ -94,8 +94,8 @@ struct Pass<'a> {
     file: &'a File,
     rewrite: &'a Rewrite,
     plan: Plan,
-    source: Source<'a>,
-    sink: Sink<'a>,
+    source: SourceReader<'a>,
+    sink: ResultSink<'a>,
     recorder: Option<&'a mut Recorder>,
     /// The uuids of the last heirs, as they stand between their quotes.
     uuids: HashMap<LineNo, Vec<u8>>,
@@ -106,7 +106,7 @@ impl Pass<'_> {
         self.plan.touched.contains(line) || (self.rewrite.session.is_some() && session_at != SessionAt::NONE)
     }
 
-    fn copy(&mut self, run: &Run) -> Result<(), ApplyError> {
+    fn copy(&mut self, run: &CopyRun) -> Result<(), ApplyError> {
         self.kept(run.n_lines);
         self.source.copy(run.n_bytes, &mut self.sink)
     }
@@ -251,7 +251,12 @@ fn quoted(raw: &[u8]) -> Vec<u8> {
 }
 
 /// Writes a line with nothing changed but its session id.
-fn copy_line(text: &[u8], session_at: SessionAt, session: Option<&str>, sink: &mut Sink<'_>) -> Result<(), ApplyError> {
+fn copy_line(
+    text: &[u8],
+    session_at: SessionAt,
+    session: Option<&str>,
+    sink: &mut ResultSink<'_>,
+) -> Result<(), ApplyError> {
     let place = session.and_then(|session| Some((session, session_at.span(text)?)));
     let Some((session, span)) = place else { return sink.write(text) };
     let old = span.string(text).unwrap_or_default();

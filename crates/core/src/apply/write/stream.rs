@@ -12,7 +12,7 @@ use ctxc_transcript::{Fingerprint, Fingerprinter};
 pub(in crate::apply) const CHUNK: usize = 256 * 1024;
 
 /// The source, read from its start.
-pub(in crate::apply) struct Source<'a> {
+pub(in crate::apply) struct SourceReader<'a> {
     file: &'a File,
     stop: &'a AtomicBool,
     /// The start of the next chunk. Others seek in the same file meanwhile.
@@ -23,7 +23,7 @@ pub(in crate::apply) struct Source<'a> {
     fingerprinter: Fingerprinter,
 }
 
-impl<'a> Source<'a> {
+impl<'a> SourceReader<'a> {
     pub(in crate::apply) fn new(file: &'a File, stop: &'a AtomicBool) -> Self {
         Self {
             file,
@@ -52,7 +52,7 @@ impl<'a> Source<'a> {
     }
 
     /// Passes the next `len` bytes on.
-    pub(in crate::apply) fn copy(&mut self, len: u64, sink: &mut Sink<'_>) -> Result<(), ApplyError> {
+    pub(in crate::apply) fn copy(&mut self, len: u64, sink: &mut ResultSink<'_>) -> Result<(), ApplyError> {
         self.pass_over(len, |bytes| sink.write(bytes))
     }
 
@@ -114,12 +114,12 @@ impl<'a> Source<'a> {
 }
 
 /// The destination of the result.
-pub(in crate::apply) struct Sink<'a> {
+pub(in crate::apply) struct ResultSink<'a> {
     out: BufWriter<&'a mut dyn Write>,
     len: u64,
 }
 
-impl<'a> Sink<'a> {
+impl<'a> ResultSink<'a> {
     pub(in crate::apply) fn new(out: &'a mut dyn Write) -> Self {
         Self { out: BufWriter::with_capacity(CHUNK, out), len: 0 }
     }
@@ -146,7 +146,7 @@ mod tests {
         #[test]
         fn what_is_written_comes_out_in_order(sizes in prop::collection::vec(prop_oneof![0..9000usize, 100_000..400_000usize], 0..12)) {
             let mut out = Vec::new();
-            let mut sink = Sink::new(&mut out);
+            let mut sink = ResultSink::new(&mut out);
             let pieces: Vec<Vec<u8>> = (0u8..).zip(&sizes).map(|(byte, &size)| vec![byte; size]).collect();
             for piece in &pieces {
                 sink.write(piece).unwrap();
@@ -165,7 +165,7 @@ mod tests {
         for (byte, len) in (b'a'..).zip(lens) {
             file.write_all(&vec![byte; len]).unwrap();
         }
-        let mut source = Source::new(&file, &stop);
+        let mut source = SourceReader::new(&file, &stop);
         for (byte, len) in (b'a'..).zip(lens) {
             assert!(source.line(len).unwrap() == vec![byte; len]);
         }

@@ -13,7 +13,7 @@ struct Section {
     items: Vec<String>,
     /// The number of items that are shown.
     n_told: usize,
-    layout: Layout,
+    layout: SectionLayout,
     /// Whether work cannot continue without it.
     matters: bool,
 }
@@ -36,7 +36,7 @@ fn fill(sections: &mut [Section], n_tokens: &mut u64, limit: Tokens) {
 
 /// The layout of the items.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Layout {
+enum SectionLayout {
     /// One item per line, up to this number.
     Lines(usize),
     /// All items on the line of the title.
@@ -64,10 +64,10 @@ impl Ledger {
     fn sections(&self) -> Vec<Section> {
         let section = |title, layout, items| Section { title, items, n_told: 0, layout, matters: true };
         let beside = |section| Section { matters: false, ..section };
-        let lines = |n_most, title, items| section(title, Layout::Lines(n_most), items);
-        let files = |action| section(title_of(action), Layout::Inline, self.files_of(action));
+        let lines = |n_most, title, items| section(title, SectionLayout::Lines(n_most), items);
+        let files = |action| section(title_of(action), SectionLayout::Inline, self.files_of(action));
         vec![
-            section("Last test or build", Layout::Inline, self.verdict.iter().map(told_verdict).collect()),
+            section("Last test or build", SectionLayout::Inline, self.verdict.iter().map(told_verdict).collect()),
             lines(20, "Open tasks", self.todos.open().into_iter().map(told_todo).collect()),
             lines(20, "Tests that failed when last seen", self.failing_tests()),
             lines(
@@ -180,8 +180,8 @@ impl Section {
     /// The next item to show, if the layout has room.
     fn next(&self) -> Option<&String> {
         let has_room = match self.layout {
-            Layout::Lines(n_most) => self.n_told < n_most,
-            Layout::Inline => true,
+            SectionLayout::Lines(n_most) => self.n_told < n_most,
+            SectionLayout::Inline => true,
         };
         self.items.get(self.n_told).filter(|_| has_room)
     }
@@ -197,8 +197,8 @@ impl Section {
         };
         let all: Vec<&str> = told.iter().map(String::as_str).chain(more.as_deref()).collect();
         match layout {
-            Layout::Lines(_) if !told.is_empty() => format!("{title}:\n- {}", all.join("\n- ")),
-            Layout::Lines(_) | Layout::Inline => format!("{title}: {}", all.join(", ")),
+            SectionLayout::Lines(_) if !told.is_empty() => format!("{title}:\n- {}", all.join("\n- ")),
+            SectionLayout::Lines(_) | SectionLayout::Inline => format!("{title}: {}", all.join(", ")),
         }
     }
 }
