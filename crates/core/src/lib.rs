@@ -1,4 +1,4 @@
-//! What becomes of a session: plans, edits, checks and versions, without a terminal.
+//! The operations on a session: plans, edits, checks and versions, without a terminal.
 
 pub mod apply;
 pub mod plan;

@@ -230,7 +230,7 @@ mod tests {
         Call { repeat: Repeat::Another, output, ..call(step, command, Subject::Other) }
     }
 
-    /// What is superseded, as `call<-by rule`.
+    /// The superseded calls, as `call<-by rule`.
     fn found(calls: &[Call]) -> Vec<String> {
         let superseded = supersede(calls, &Rule::ALL, OPEN);
         superseded.iter().map(|it| format!("{}<-{} {}", it.call_idx, it.by_idx, it.rule)).collect()

@@ -37,9 +37,9 @@ pub struct Tail<'a> {
     pub file: &'a File,
     /// The entries before them that closed an open tool loop, without their ends.
     pub closing: Vec<Vec<u8>>,
-    /// Where they start.
+    /// The offset of the first of them.
     pub start: u64,
-    /// How many they are.
+    /// Their number.
     pub n_lines: u32,
 }
 
@@ -197,7 +197,7 @@ impl Version {
 struct Steps<'a> {
     all: &'a [Step],
     at: usize,
-    /// How many lines of the step at `at` have been taken.
+    /// The number of lines taken from the step at `at`.
     taken: u32,
 }
 

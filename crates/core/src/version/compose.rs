@@ -26,9 +26,9 @@ pub fn compose(earlier: &[Splice], later: &[Splice]) -> Vec<Splice> {
 
 /// A value that `earlier` put there.
 struct Piece<'a> {
-    /// What it stands for in the stored line.
+    /// The span of the stored line that it replaces.
     stored: Span,
-    /// Where it stands in the line as it is.
+    /// Its start in the edited line.
     start: u32,
     bytes: &'a [u8],
 }

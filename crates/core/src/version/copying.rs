@@ -39,7 +39,7 @@ pub fn copy_sessions(
         copied.objects += 1;
         copied.present -= 1;
     }
-    // What was purged here or there does not come back with a copy.
+    // A text that was purged in either archive does not come back with a copy.
     let stand_ins = StandIns::load(to)?;
     let masked = |line: &[u8], _| stand_ins.masked(line);
     if !stand_ins.is_empty() && !purge(to, &masked, Purge::Mask, &AtomicBool::new(false))?.is_nothing() {
@@ -92,7 +92,7 @@ mod tests {
         archive.commit().unwrap();
     }
 
-    /// How many of the lines the archive knows, in the longest state that they begin with.
+    /// The number of these lines in the longest state that they begin with.
     fn n_known(archive: &dyn Archive, lines: &[&str]) -> u32 {
         let (file, index) = file_of(lines);
         recognise(archive, &file, &index).unwrap().1.map_or(0, |known| known.n_lines)

@@ -18,13 +18,13 @@ use ctxc_transcript::{Fingerprinter, Flags, Index, LineNo, LineReader};
 pub struct Deposited {
     /// Its lines.
     pub state: State,
-    /// What was known of it before, with what stands behind that in the state by now.
+    /// The session as it was known before, with the lines of the state that follow.
     pub known: Option<Known>,
     /// The key of the version that the file is, what stands behind included, where it is no source.
     pub version: Option<Digest>,
     /// The keys of the lines of the file.
     pub keys: Vec<LineKey>,
-    /// How many lines the session has more than before.
+    /// The number of new lines of the session.
     pub n_new: u32,
     /// Their length in bytes.
     pub new_bytes: u64,
@@ -138,7 +138,7 @@ fn deposit_in(
     if let Some(known) = rendered
         && state.torn.is_empty()
     {
-        // Where no operation holds, its lines are those of the state; yet they came of operations.
+        // Without active operations, the lines are those of the state, but they came of operations.
         let sum: Sum = keys.iter().copied().collect();
         let steps = known.steps_going_on().into_iter().chain([Step::Keep(n_whole - from)]).collect();
         let grown = Version::new(state.key(), known.operations.clone(), steps, &sum, known.saved_going_on());

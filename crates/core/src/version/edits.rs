@@ -1,4 +1,4 @@
-//! What one operation did to a session.
+//! The edits of one operation of a session.
 
 use super::pack::{Packer, Unpacker, object_of};
 use super::{Address, VersionError};
@@ -75,7 +75,7 @@ pub struct Edits {
     pub undoes: Vec<String>,
     /// Edits of others that it takes back, one by one.
     pub gives_back: Vec<UndoneEdits>,
-    /// What becomes of thinking behind its edits.
+    /// The policy for thinking behind its edits.
     pub thinking: ThinkingPolicy,
     /// Whether all thinking goes, wherever it stands.
     pub removes_all_thinking: bool,
@@ -120,7 +120,7 @@ impl Edits {
         packer.number(FORM);
         packer.text(&self.operation);
         packer.number(match self.thinking {
-            // What operations did by default before open loops were closed.
+            // The default before open loops were closed.
             ThinkingPolicy::KeepLoop => 0,
             ThinkingPolicy::Remove => 1,
             ThinkingPolicy::Keep => 2,

@@ -1,11 +1,11 @@
-//! Why the archive could not give or take a session.
+//! Errors of storing and reading sessions.
 
 use std::io;
 
 use ctxc_store::ArchiveError;
 use ctxc_transcript::text::Digest;
 
-/// Why the archive could not give or take a session.
+/// The reason why a session could not be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum VersionError {
     /// A file could not be read, or a temporary one not written.
@@ -20,7 +20,7 @@ pub enum VersionError {
     /// The archive lacks something that it names elsewhere.
     #[error("read the session from the archive: {what} {key} is missing")]
     Missing {
-        /// What it is.
+        /// Its kind.
         what: &'static str,
         /// Its key.
         key: String,
@@ -28,12 +28,12 @@ pub enum VersionError {
     /// Something in the archive cannot be read by this version of ctxc.
     #[error("read the session from the archive: unknown format of {what} {key}")]
     Unknown {
-        /// What it is.
+        /// Its kind.
         what: &'static str,
         /// Its key.
         key: String,
     },
-    /// What came out of the archive is not what was kept.
+    /// The session read from the archive is not the stored one.
     #[error("read the session from the archive: the result is not what was stored ({0})")]
     NotWhatWasKept(Digest),
 }

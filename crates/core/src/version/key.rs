@@ -1,4 +1,4 @@
-//! What lines are recognised by, whatever session they are of.
+//! The keys by which lines are recognised in any session.
 
 use std::fmt;
 use std::fs::File;
@@ -98,7 +98,7 @@ impl Sum {
         self.hasher.finalize().into()
     }
 
-    /// How many lines there were.
+    /// The number of lines.
     #[must_use]
     pub const fn n_lines(&self) -> u32 {
         self.n_lines

@@ -1,4 +1,4 @@
-//! Where the lines of a session and those that operations inserted stand beside each other.
+//! The order of the lines of a session and those that operations inserted.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct Group {
     pub operation: String,
     /// The stored line that they stand before.
     pub before: u32,
-    /// Where the first of them stands.
+    /// The place of the first of them.
     pub first: LineNo,
     /// The place of the first of them among those of the operation.
     pub at: u32,
@@ -29,7 +29,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// Where its lines stand.
+    /// The places of its lines.
     pub fn places(&self) -> impl DoubleEndedIterator<Item = LineNo> + use<> {
         (self.first.0..self.first.0.saturating_add(self.n_lines())).map(LineNo)
     }
@@ -78,13 +78,13 @@ impl Layout {
         Self { n_stored, groups }
     }
 
-    /// How many lines there are.
+    /// The number of lines.
     #[must_use]
     pub fn n_lines(&self) -> u32 {
         self.groups.iter().map(Group::n_lines).fold(self.n_stored, u32::saturating_add)
     }
 
-    /// How many of them are stored.
+    /// The number of stored lines.
     #[must_use]
     pub const fn n_stored(&self) -> u32 {
         self.n_stored
@@ -96,7 +96,7 @@ impl Layout {
         &self.groups
     }
 
-    /// Where the line at `address` stands; `None` where it is not there.
+    /// The place of the line at `address`; `None` if it is not there.
     #[must_use]
     pub fn place(&self, address: &Address) -> Option<LineNo> {
         match address {

@@ -1,4 +1,4 @@
-//! What belongs together in an archive: a session, what was made of it, and all that they are kept by (N-13).
+//! Finds the parts of an archive that belong together: a session, its results, and the objects that keep them (N-13).
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -134,7 +134,7 @@ impl Sets {
         }
     }
 
-    /// What stands for all that belong together with `key`.
+    /// The representative of all objects that belong together with `key`.
     fn root(&mut self, key: Digest) -> Digest {
         let mut root = key;
         while let Some(next) = self.0.get(&root) {

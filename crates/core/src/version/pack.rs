@@ -1,4 +1,4 @@
-//! How states, versions and edits are written down: numbers as varints, bytes behind their length.
+//! The encoding of states, versions and edits: numbers as varints, bytes after their length.
 
 use ctxc_store::codec::{put_varint, take_array, take_varint};
 use ctxc_store::{Object, ObjectKind};

@@ -13,9 +13,9 @@ use ctxc_store::{Archive, Entry, LineId, Object, ObjectKind, RecordFilter, Recor
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::text::{Digest, Stopped};
 
-/// How many lines are read between two looks at whether to stop.
+/// The number of lines read between two checks of the stop flag.
 const AT_A_TIME: usize = 4096;
-/// How many masks are tried before two lines become one.
+/// The number of masks tried so that two lines do not become one.
 const ATTEMPTS: usize = 6;
 
 /// Whether the text goes, or what holds it is only counted.
@@ -64,7 +64,7 @@ pub fn purge(
     stop: &AtomicBool,
 ) -> Result<Purged, VersionError> {
     if purge == Purge::Mask {
-        // What is read from here on is what stands there when this is committed.
+        // Nothing read from here on can change before the commit.
         archive.claim()?;
     }
     let found = Found::read(archive, mask, stop)?;
@@ -78,11 +78,11 @@ pub fn purge(
     Ok(purged)
 }
 
-/// What holds the text, as it is without it.
+/// The entries that contain the text, without it.
 #[derive(Default)]
 struct Found {
     lines: BTreeMap<LineId, Vec<u8>>,
-    /// What stands in for the lines that were masked, and for those that were rendered of them.
+    /// The stand-ins of masked lines, and of lines rendered from them.
     stand_ins: Vec<Object>,
     objects: Vec<Object>,
     n_objects: u64,
@@ -270,7 +270,8 @@ impl Found {
         }
     }
 
-    /// What stands behind the last line of a file. What is read from the same file again is masked again.
+    /// Masks a file of a session, or the torn rest behind its last line. The same content is masked again when it is read
+    /// from the file again.
     fn take_file(&mut self, object: Object, mask: &Mask<'_>) {
         let Some(content) = mask(&object.content, 0) else { return };
         self.stand_ins.extend(stand_in::object(&object.content, &content, None));

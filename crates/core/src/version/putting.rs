@@ -9,7 +9,7 @@ use super::{StandIns, VersionError};
 use ctxc_store::{Archive, LineId, Object, ObjectKind};
 use ctxc_transcript::text::{Digest, Stopped};
 
-/// How many bytes of lines are given to the archive at once.
+/// The number of bytes of lines that are given to the archive at once.
 pub(super) const BATCH: usize = 1 << 20;
 /// The bytes that are put before a commit: a fifth of a second of work, so that no other writer waits for long.
 /// Each commit writes most pages of the index of digests again.
@@ -23,9 +23,9 @@ pub(super) struct Putting<'a> {
     /// At how many bytes lines are committed.
     portion: usize,
     put: Put,
-    /// How many of the lines an object names.
+    /// The number of lines that an object names.
     n_named: usize,
-    /// How many bytes were put since the last commit.
+    /// The number of bytes put since the last commit.
     n_pending: usize,
     n_bytes: u64,
     /// By which the lines are read back.

@@ -1,4 +1,4 @@
-//! What must hold for any bytes, for fuzzers and tests.
+//! Properties that hold for any bytes, for fuzzers and tests.
 
 use super::stand_in::reads_any;
 use super::{Edits, Secret, State, Version};

@@ -14,9 +14,9 @@ use ctxc_transcript::{Index, read_line};
 pub struct Known {
     /// The state that it starts as, or that it was rendered from.
     pub state: State,
-    /// How it was rendered, where it is no source.
+    /// Its rendering; `None` for a source.
     pub version: Option<Version>,
-    /// How many of its lines that is; what stands behind them is new.
+    /// The number of its lines that are known. Those behind them are new.
     pub n_lines: u32,
 }
 

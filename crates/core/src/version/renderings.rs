@@ -1,4 +1,4 @@
-//! What lines and versions of a state were, and what they are once a text is purged of them (N-12).
+//! The keys and sums of the lines and versions of a state before and after a text is purged (N-12).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -40,7 +40,7 @@ pub(super) fn sums(keys: impl Iterator<Item = (LineKey, LineKey)> + Clone) -> (S
     (keys.clone().map(|(old, _)| old).collect(), keys.map(|(_, new)| new).collect())
 }
 
-/// What versions of a state were rendered to.
+/// The renderings of the versions of a state.
 pub(super) struct Renderings<'a> {
     pub(super) archive: &'a dyn Archive,
     pub(super) state: &'a State,

@@ -4,17 +4,17 @@ use std::ops::Range;
 
 use ctxc_transcript::scan::Scan;
 
-/// What a mask begins and ends with, where it is long enough.
+/// The beginning and the end of a mask that is long enough.
 const MASK: (&[u8], &[u8]) = (b"[forgot", b"]");
-/// What it is filled with. Another one where two lines would become one.
+/// The bytes that fill a mask. The next one is used if two lines would become one.
 const FILL: &[u8] = b"*#+=~^";
 /// A line of a secret of several lines that is no shorter is looked for by itself, for a tool may have put a number before it.
 const LINE: usize = 16;
-/// What stands where a text was cut: labels and titles may have a part of a secret.
+/// Marks of a text that was cut. Labels and titles may have a part of a secret before one.
 const CUTS: [&[u8]; 2] = ["…".as_bytes(), b"..."];
 /// Parts of longer texts are not looked for.
 const LONGEST_CUT: usize = 256;
-/// How often a text may have been put into a string of JSON again.
+/// The most times that a text was put into a string of JSON again.
 const LEVELS: usize = 3;
 
 /// A text that is to be purged, or several.
@@ -29,7 +29,7 @@ struct Needle {
     form: Form,
 }
 
-/// What stands around a form of a secret, and has to stay valid.
+/// The encoding around a secret, which has to stay valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Text,
@@ -91,7 +91,7 @@ impl Secret {
         !self.find_all(bytes).is_empty()
     }
 
-    /// Where it stands.
+    /// The places of the text.
     fn find_all(&self, bytes: &[u8]) -> Vec<(Range<usize>, Form)> {
         let mut found: Vec<(Range<usize>, Form)> = Vec::new();
         let mut view = View { bytes: bytes.to_vec(), starts: None };
@@ -150,7 +150,7 @@ impl Needle {
     }
 }
 
-/// How many masks stand in `bytes`.
+/// The number of masks in `bytes`.
 #[must_use]
 pub fn n_masks(bytes: &[u8]) -> usize {
     let is_whole = |at: &usize| {
@@ -196,7 +196,7 @@ fn apart(mut found: Vec<(Range<usize>, Form)>) -> Vec<(Range<usize>, Form)> {
 
 /// Those of `found` that are texts of the JSON in `bytes`: they reach over the end of no string, and part no escape.
 fn in_strings(bytes: &[u8], mut found: Vec<(Range<usize>, Form)>) -> Vec<(Range<usize>, Form)> {
-    // Where strings begin and end, and the second byte of each escape.
+    // The beginnings and ends of strings, and the second byte of each escape.
     let (mut quotes, mut escaped) = (Vec::new(), Vec::new());
     let mut is_escaped = false;
     for (at, byte) in bytes.iter().enumerate() {
@@ -235,7 +235,8 @@ struct View {
     starts: Option<Vec<usize>>,
 }
 
-/// What stands at the beginning of bytes: how many of them, and for which bytes; `None` where they stand for themselves.
+/// Decodes the beginning of bytes: the number of bytes taken, and the bytes that they encode; `None` if they encode
+/// themselves.
 type Decode = fn(&[u8]) -> Option<(usize, Vec<u8>)>;
 
 impl View {
@@ -306,7 +307,7 @@ fn encoded(text: &[u8]) -> Vec<Needle> {
         let bits = [&vec![0; shift], text].concat();
         let plain: Vec<u8> = base64(&bits);
         let whole = plain.get(shift * 8usize.div_ceil(6)..bits.len() * 8 / 6).unwrap_or_default();
-        // What is left of a short one would be found everywhere.
+        // The rest of a short one would be found everywhere.
         if whole.len() < 2 * Secret::LEAST {
             continue;
         }

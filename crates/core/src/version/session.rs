@@ -24,7 +24,7 @@ use ctxc_transcript::{Fingerprint, Fingerprinter, LineReader};
 pub struct KeptSession {
     /// Its id.
     pub id: String,
-    /// Where its file was.
+    /// The path that its file had.
     pub path: Option<PathBuf>,
     /// The title that the client showed.
     pub title: String,
@@ -34,7 +34,7 @@ pub struct KeptSession {
     pub version: Option<String>,
     /// When that was noted.
     pub time: Timestamp,
-    /// How long the file was, in bytes.
+    /// The length of the file in bytes.
     pub bytes: u64,
     /// Whether its lines are kept as they stand as well, for they are not those of its state under its id.
     #[serde(default)]
@@ -226,7 +226,7 @@ pub struct SessionSize {
     pub session: KeptSession,
     /// The length of its lines, and of those of the files in its folder, in bytes.
     pub bytes: u64,
-    /// What they take up, compressed. Lines that several sessions have count in each.
+    /// Their compressed size in bytes. Lines of several sessions count in each.
     pub stored_bytes: u64,
 }
 

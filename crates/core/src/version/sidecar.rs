@@ -125,7 +125,7 @@ pub fn write_sidecar(archive: &dyn Archive, id: &str, folder: &Path) -> Result<u
     Ok(n_files)
 }
 
-/// How a new file is made that its owner alone may read.
+/// The options to create a file that only its owner may read.
 #[cfg(unix)]
 fn private() -> OpenOptions {
     use std::os::unix::fs::OpenOptionsExt;
@@ -134,7 +134,7 @@ fn private() -> OpenOptions {
     options
 }
 
-/// How a new file is made; who may read it is inherited from its folder.
+/// The options to create a file. Its folder decides who may read it.
 #[cfg(not(unix))]
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
@@ -142,7 +142,7 @@ fn private() -> OpenOptions {
     options
 }
 
-/// What the files in the folder of the session called `id` are looked up by.
+/// The group of the files in the folder of the session `id`.
 pub(super) fn group(id: &str) -> Digest {
     Digest::of(format!("sidecar {id}").as_bytes())
 }

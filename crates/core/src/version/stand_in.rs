@@ -1,4 +1,4 @@
-//! What stands in for lines of which something was purged (N-12), in every later deposit.
+//! Masked lines that replace lines with a purged text in every later deposit (N-12).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ pub struct StandIns(HashMap<Digest, StandIn>);
 struct StandIn {
     /// The key of the masked form.
     key: LineKey,
-    /// What is written over the line, by places in the line without its session id.
+    /// The bytes written over the line, by places in the line without its session id.
     patches: Vec<(usize, Vec<u8>)>,
 }
 
@@ -116,8 +116,8 @@ impl StandIns {
     }
 }
 
-/// What the archive keeps of a line that was `old` and is `new` by now, which is as long; the line of this id, where it is one
-/// of a state. Under the digest that the line had, by which placeholders may name it.
+/// The object that records that the line `old` became `new` of the same length. `line` is its id if it is a line of a state.
+/// Its key is the digest of the old line, because placeholders may name it.
 pub(super) fn object(old: &[u8], new: &[u8], line: Option<LineId>) -> Option<Object> {
     let (old_key, key) = (LineKey::scanned(old), LineKey::scanned(new));
     // All title lines of ours have one.
@@ -155,7 +155,7 @@ pub(super) fn reads_any(bytes: &[u8]) -> bool {
     unpack(bytes).is_none_or(|(_, stand_in)| stand_in.patches.iter().all(|(_, patch)| patch.len() <= bytes.len()))
 }
 
-/// Where `new` differs from `old`, with what it has there.
+/// The parts of `new` that differ from `old`, with their places.
 fn patches<'a>(old: &[u8], new: &'a [u8]) -> Vec<(usize, &'a [u8])> {
     let mut patches = Vec::new();
     let mut start = None;

@@ -11,7 +11,7 @@ const FORM: u64 = 1;
 /// Lines side by side that were read from one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// How many they are.
+    /// Their number.
     pub n_lines: u32,
     /// The version behind which a client wrote them; `None` for those of the source.
     pub under: Option<Digest>,
@@ -33,11 +33,11 @@ impl Run {
 pub struct State {
     /// The lines, in order.
     pub lines: Vec<LineId>,
-    /// Where they were read, in order; the numbers add up to those of the lines.
+    /// Their origins, in order; the numbers add up to that of the lines.
     pub runs: Vec<Run>,
     /// The digest of their keys ([`super::Sum`]).
     pub sum: Digest,
-    /// What it is looked up by: the first line.
+    /// Its group: the first line.
     pub group: Option<Digest>,
     /// Whether the last line has an end.
     pub ends_line: bool,
@@ -62,7 +62,7 @@ impl State {
         Digest::of(&packer.0)
     }
 
-    /// How many lines it has when it is rendered, with the torn one.
+    /// The number of lines of its rendering, with the torn one.
     #[must_use]
     pub fn n_lines(&self) -> u32 {
         u32::try_from(self.lines.len()).unwrap_or(u32::MAX).saturating_add(u32::from(!self.torn.is_empty()))
@@ -73,7 +73,7 @@ impl State {
         self.runs.iter().flat_map(|run| std::iter::repeat_n(run.under, run.n_lines as usize))
     }
 
-    /// How many lines of the session are entries by which the version `key` closed an open tool loop.
+    /// The number of lines of the session that are entries by which the version `key` closed an open tool loop.
     #[must_use]
     pub fn n_closing(&self, key: Digest) -> u32 {
         let closing = self.runs.iter().filter(|run| run.is_closing && run.under == Some(key));
@@ -171,7 +171,7 @@ fn unpack_run(unpacker: &mut Unpacker<'_>) -> Option<Run> {
     Some(Run { n_lines, under, is_closing: origin == 2 })
 }
 
-/// How many lines a state or a version has, and the digest of their keys, from the head of its object.
+/// The number of lines of a state or a version, and the digest of their keys, from the head of its object.
 pub(super) fn head(head: &[u8]) -> Option<(u32, Digest)> {
     let mut unpacker = Unpacker(head);
     Some((unpacker.small()?, unpacker.digest()?))

@@ -29,7 +29,7 @@ pub enum Step {
     Insert(Inserted, Vec<u8>),
 }
 
-/// Where a line comes from that a state does not have.
+/// The origin of a line that a state does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inserted {
     /// An operation inserted it; which of its lines it is.
@@ -38,7 +38,7 @@ pub enum Inserted {
         operation: String,
         /// The place among its lines, from 0.
         at: u32,
-        /// What was changed in it since, in the order of their places in the line as the operation has it.
+        /// Later changes to it, in the order of their places in the line as the operation has it.
         splices: Vec<Splice>,
     },
     /// It follows from the edits.
@@ -47,7 +47,7 @@ pub enum Inserted {
     Title,
 }
 
-/// How a file was rendered. The archive keeps it, so that the file is recognised and rendered again as it was, whatever
+/// The rendering of a file. The archive keeps it, so that the file is recognised and rendered again as it was, whatever
 /// later programs would make of the same edits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
@@ -55,13 +55,13 @@ pub struct Version {
     pub state: Digest,
     /// The ids of its operations, oldest first.
     pub operations: Vec<String>,
-    /// What became of the lines of the state, in order.
+    /// The steps for the lines of the state, in order.
     pub steps: Vec<Step>,
-    /// How many lines the file had.
+    /// The number of lines of the file.
     pub n_lines: u32,
     /// The digest of their keys.
     pub sum: Digest,
-    /// What it is looked up by: the first line.
+    /// Its group: the first line.
     pub group: Option<Digest>,
     /// By how much what the model sees is smaller than in the state, in `chars4` tokens without signatures.
     pub saved: i64,
@@ -72,7 +72,7 @@ pub struct Version {
 pub struct Rendered<'a> {
     /// The line of the session that it is; `None` for one that only follows from edits, or a title.
     pub address: Option<Address>,
-    /// What was changed in it.
+    /// The changes to it.
     pub splices: &'a [Splice],
 }
 
@@ -105,7 +105,7 @@ impl Version {
         end - n_closing..end
     }
 
-    /// How many entries closed an open tool loop.
+    /// The number of entries that closed an open tool loop.
     #[must_use]
     pub fn n_closing(&self) -> u32 {
         u32::try_from(self.closing().len()).unwrap_or(u32::MAX)

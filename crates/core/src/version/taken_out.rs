@@ -55,7 +55,7 @@ fn state_of(archive: &dyn Archive, id: &str) -> Result<Option<State>, VersionErr
 }
 
 fn add(value: &Value, texts: &mut Vec<String>) {
-    // What entries are known by, and not what they say.
+    // Fields that identify entries and are no content.
     const NAMES: [&str; 8] = ["id", "tool_use_id", "type", "role", "model", "signature", "name", "media_type"];
     match value {
         Value::String(text) if text.len() >= LEAST => texts.push(text.clone()),

@@ -21,7 +21,7 @@ pub(super) fn title_in(line: &[u8]) -> Option<String> {
     title
 }
 
-/// What became of a session by each verb, as it stands in brackets at the end of a title.
+/// The words for the verbs in the brackets at the end of a title.
 const WORDS: [(&str, &str); 10] = [
     ("compress", "compressed"),
     ("compact", "compacted"),
