@@ -1,5 +1,5 @@
-//! What the archive costs: a deposit of 100,000 lines, as many summaries, the way back to one line, searches, and whole
-//! sessions beside what it takes to copy and to compress them.
+//! Measures the archive: a deposit of 100,000 lines, as many summaries, the way back to one line, searches, and whole
+//! sessions beside copying and compressing them.
 //!
 //! `cargo bench --bench archive` prints CPU time for what takes long, and the time that passes for a look-up. Where
 //! `CTXC_TEST_POSTGRES` names a server, the same is measured on it in the time that passes, in a schema of its own.
@@ -44,9 +44,9 @@ mod bench {
 
     use crate::words::{Random, prose};
 
-    /// How many lines and how many records.
+    /// The number of lines, and of records.
     const N: u64 = 100_000;
-    /// How often a look-up is done.
+    /// The number of times that a look-up is done.
     const ROUNDS: u32 = 20;
 
     pub(crate) fn run() {

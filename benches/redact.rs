@@ -1,4 +1,4 @@
-//! How fast secrets are found, and how much of ordinary text is taken for one.
+//! Measures how fast secrets are found, and how much ordinary text is taken for one.
 //!
 //! `cargo bench --bench redact [-- FOLDER]`: FOLDER holds transcripts, of which every string is a text, and other files; without one the
 //! text is made up. With `--show` each finding is printed with what stands around it.

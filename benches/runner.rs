@@ -1,6 +1,6 @@
-//! How much of the time that calls take the runner wastes: real requests to a server on this machine that answers
-//! after a set time, beside calls that only sleep, and the least time that any schedule needs. Then how long the program
-//! takes from its start to its first request.
+//! Measures the time that the runner adds to calls: real requests to a server on this machine that answers after a
+//! set time, beside calls that only sleep, and the least time that any schedule needs. Then the time from the start of the
+//! program to its first request.
 //!
 //! `cargo bench --bench runner`
 
@@ -29,17 +29,17 @@ use nix::sys::time::TimeValLike;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// How often the program is started.
+/// The number of times that the program is started.
 const STARTS: usize = 40;
 
-/// What a case is about.
+/// A case to measure.
 struct Case {
     name: &'static str,
     n_tasks: usize,
     concurrency: usize,
     /// In milliseconds, by the number of the task.
     latency: fn(usize) -> u64,
-    /// What the requirement allows, as a multiple of the least time.
+    /// The limit of the requirement, as a multiple of the least time.
     allowed: f64,
 }
 
@@ -246,7 +246,7 @@ async fn answer(mut stream: TcpStream) -> io::Result<()> {
     }
 }
 
-/// Where the request at the start of `bytes` ends, once it is whole.
+/// The end of the request at the start of `bytes`, once it is whole.
 fn end_of_request(bytes: &[u8]) -> Option<usize> {
     let head = bytes.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
     let text = String::from_utf8_lossy(bytes.get(..head)?).to_lowercase();

@@ -1,4 +1,4 @@
-//! What rules and presets save, as a table: `cargo run --release --example savings -- FOLDER`.
+//! Prints a table of the savings of rules and presets: `cargo run --release --example savings -- FOLDER`.
 //!
 //! Every transcript below FOLDER with at least twelve steps is rewritten by `ctxc` as a user would do it, into a
 //! temporary folder. What the model sees of source and result is counted anew from the two files.
@@ -13,10 +13,10 @@ use anyhow::{Context, ensure};
 use ctxc::transcript::foreign;
 use ctxc::transcript::{Chain, Groups, Index, Totals};
 
-/// How many steps a transcript has at least; shorter ones have nothing old to cut.
+/// The least number of steps of a transcript; shorter ones have nothing old to cut.
 const MIN_STEPS: u32 = 12;
 
-/// What is measured: the name of the row, and the arguments of `ctxc` before and behind the session.
+/// The rows: their names, and the arguments of `ctxc` before and after the session.
 const ROWS: [(&str, &[&str]); 13] = [
     ("rule hash", &["prune", "--rules", "hash"]),
     ("rule file", &["prune", "--rules", "file"]),
@@ -98,7 +98,7 @@ fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a transcript comes to.
+/// The counts of a transcript.
 struct Counted {
     /// Tokens of what the model sees, thinking with its text.
     tokens: u64,

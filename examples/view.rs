@@ -17,9 +17,9 @@ use ctxc::run::summarize_at_once;
 use ctxc::text::{Tokens, chars4};
 use ctxc::transcript::{Chain, Index, LineNo, LineSet, Messages, Owner};
 
-/// How many messages stay as they are.
+/// The number of messages that stay as they are.
 const KEEP_RECENT: usize = 5;
-/// How many messages a batch is made of.
+/// The number of messages in a batch.
 const CHUNK: usize = 20;
 /// The most tokens of a summary.
 const LIMIT: Tokens = Tokens(1024);

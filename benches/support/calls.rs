@@ -61,7 +61,7 @@ impl<W: Write> Session<'_, W> {
         self.progress(&data, call)
     }
 
-    /// How long a file or an output is: mostly a few kB, rarely much more.
+    /// The length of a file or an output: mostly a few kB, rarely much more.
     fn length(&mut self) -> usize {
         match self.random.within(0, 100) {
             0..62 => self.random.size(200, 2_400),

@@ -13,7 +13,7 @@ use std::io::{self, Write};
 
 use words::{Random, path, prose, request};
 
-/// How long the transcript becomes.
+/// The length of the transcript.
 #[derive(Clone, Copy)]
 pub(crate) enum Size {
     /// Whole turns until at least this many bytes are written.
@@ -22,7 +22,7 @@ pub(crate) enum Size {
     Turns(u64),
 }
 
-/// What the turns are made of.
+/// The content of the turns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Prompts, thinking, tool calls with results, progress, snapshots, images and now and then a rewind.
@@ -31,19 +31,19 @@ pub(crate) enum Shape {
     Conversation,
 }
 
-/// What to generate. Equal options give equal bytes.
+/// The transcript to generate. Equal options give equal bytes.
 pub(crate) struct Options {
     /// When to stop.
     pub(crate) size: Size,
-    /// What the turns are made of.
+    /// The content of the turns.
     pub(crate) shape: Shape,
-    /// What every random choice follows from.
+    /// The seed of every random choice.
     pub(crate) seed: u64,
     /// One line of the third turn gets at least this many bytes; 0 for no such line. All others stay below 400 kB.
     pub(crate) longest_line: usize,
 }
 
-/// What was written.
+/// The figures of a generated transcript.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Written {
     /// Bytes, line ends included.
@@ -56,7 +56,7 @@ pub(crate) struct Written {
     pub(crate) calls: u64,
     /// The bytes of the longest line, its line end included.
     pub(crate) longest_line: usize,
-    /// What the client would measure as its context at the end, in tokens.
+    /// The context at the end as the client would measure it, in tokens.
     pub(crate) context: u64,
 }
 
@@ -124,9 +124,9 @@ struct Session<'w, W> {
     announced: Option<String>,
     /// Milliseconds since the epoch.
     now: i64,
-    /// What the client would measure as its context, in tokens.
+    /// The context as the client would measure it, in tokens.
     context: u64,
-    /// How much of it the last request had cached.
+    /// The part of it that the last request had cached.
     cached: u64,
     last_answer: String,
     last_prompt: String,

@@ -17,7 +17,7 @@ use nix::sys::time::TimeValLike;
 /// The first argument of the measuring child.
 pub(crate) const MEASURE: &str = "--measure";
 
-/// What one run of a command cost.
+/// The cost of one run of a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
     /// User and system time together.

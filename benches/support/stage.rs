@@ -1,4 +1,4 @@
-//! Where a bench happens: the transcript, a home of its own, and the state that every command starts from.
+//! The place of a bench: the transcript, a home of its own, and the state that every command starts from.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read};
@@ -10,13 +10,13 @@ use crate::generate::{Options, Shape, Size, generate};
 /// the longest line of the file.
 const LONGEST_LINE: usize = 5_000_000;
 
-/// Where everything lies.
+/// The files of a bench.
 pub(crate) struct Stage {
     /// The home folder of every command.
     pub(crate) home: PathBuf,
     /// The transcript, in the Claude folder of that home.
     pub(crate) transcript: PathBuf,
-    /// Where rewrites go.
+    /// The destination of rewrites.
     pub(crate) out: PathBuf,
     /// The context at the end of the transcript, in tokens.
     pub(crate) context: u64,

@@ -14,7 +14,7 @@ const CTXC: &str = env!("CARGO_BIN_EXE_ctxc");
 ///
 const PEAK_LIMIT: u64 = 24_000_000;
 
-/// What a requirement asks of a case, as a ratio of its CPU time to that of a peer.
+/// The limit that a requirement sets for a case, as a ratio of its CPU time to that of a peer.
 #[derive(Clone, Copy)]
 enum Limit {
     /// At most so many times the peer.
@@ -31,9 +31,9 @@ struct Case {
     limits: &'static [Limit],
     /// Q-02 as it applies: a limit of memory, or none.
     peak_limit: Option<u64>,
-    /// How many rounds it takes part in at most: jq needs half a minute each.
+    /// The most rounds that it takes part in: jq needs half a minute each.
     rounds: usize,
-    /// Where its standard output goes.
+    /// The destination of its standard output.
     stdout: PathBuf,
     /// A file that must hold something afterwards: a command that does nothing is fast, too.
     proof: Option<PathBuf>,

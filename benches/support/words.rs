@@ -223,7 +223,7 @@ pub(crate) fn prose(random: &mut Random, units: usize) -> String {
     text
 }
 
-/// What a person types: a request, then prose up to `units` code units.
+/// A prompt: a request, then prose up to `units` code units.
 pub(crate) fn request(random: &mut Random, units: usize) -> String {
     let mut text = String::new();
     let opening = random.pick(REQUESTS);
