@@ -120,7 +120,7 @@ impl Context<'_> {
             (None, _) => None,
         };
         let line = path.map(|path| format!("{path}\n")).unwrap_or_default();
-        // What is done is done: whoever does not get its place learns it from standard error.
+        // The rewrite is done, so a failure to print its place is reported on standard error.
         let printed = self.print_data(about, report, line, Paths::Short).map_err(|error| match &outcome.output {
             Some(path) => error.hint(format!("the result was written to {path}")),
             None => error,

@@ -256,7 +256,7 @@ impl TaskRow {
 impl fmt::Display for CompressReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.outcome.unchanged.is_some() {
-            // What was paid was paid.
+            // Calls are reported even if nothing changed, because they were paid.
             if let Some(calls) = self.calls.as_ref().filter(|calls| calls.calls > 0) {
                 writeln!(f, "{calls}")?;
             }

@@ -88,7 +88,7 @@ impl fmt::Display for TruncateReport {
             return self.outcome.fmt(f);
         }
         let BeforeAfter { before, after } = self.messages;
-        // What closes an open tool loop is no message that stayed; a plan does not count it yet.
+        // The entries that close an open tool loop did not stay; a plan does not count them yet.
         let n_closing = if self.outcome.dry_run { 0 } else { self.outcome.n_closing };
         let would = if self.outcome.dry_run { "would remove" } else { "removed" };
         writeln!(

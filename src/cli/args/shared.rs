@@ -48,7 +48,7 @@ pub(crate) struct RewriteArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Rewrite options")]
 struct HowArgs {
-    /// How to estimate tokens [default: calibrated]
+    /// Token estimate to use [default: calibrated]
     #[arg(long, value_enum, value_name = "ESTIMATE")]
     tokens: Option<Estimate>,
     /// Keep thinking blocks that the API may reject

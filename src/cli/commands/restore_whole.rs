@@ -125,7 +125,7 @@ fn without(
         thinking: rewriting.thinking,
         ..work.reading.edits(work.reading.past.pending.clone())
     };
-    // What was read by the operation that is undone may still be there, or the source of all.
+    // The file that the undone operation read may still be there, or the source of all.
     let read_by = match which {
         Which::All => first_listed(&history, &*archive)?,
         Which::Newest | Which::NewestUndo | Which::One(_) => {

@@ -61,10 +61,10 @@ enum Action {
     /// Say what a measure of the context calls for (run by the plugin)
     #[command(hide = true)]
     Measure {
-        /// How full the context window is
+        /// Percentage of the context window in use
         #[arg(long, value_name = "N")]
         percent: u64,
-        /// How full it was when it was last compacted unasked
+        /// Percentage in use at the last automatic compaction
         #[arg(long, value_name = "N")]
         compacted_at: Option<u64>,
     },
