@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 mod circles;
+mod names;
 
 /// The folders that are layers, with their rank. One of a lower rank, or of the same name, may be used.
 const LAYERS: &[(&str, u8)] = &[
