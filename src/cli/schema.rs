@@ -1,4 +1,4 @@
-//! The JSON Schemas of all results, generated from their types (W-10). `docs/json.md` shows them.
+//! The JSON Schemas of all results, generated from their types (W-10). `docs/generated/json.md` shows them.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};

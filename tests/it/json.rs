@@ -1,4 +1,4 @@
-//! Every JSON result is what docs/json.md says (W-10). The stage holds the output of each run with `--json` to it.
+//! Every JSON result is what docs/generated/json.md says (W-10). The stage holds the output of each run with `--json` to it.
 //!
 //! `CTXC_BLESS=1 cargo test --test it json` writes the document anew.
 
@@ -186,7 +186,8 @@ fn w_10_every_command_answers_with_what_its_schema_says() {
         let run = stage.run(&args).ended(0);
         seen.insert(run.json()["verb"].as_str().unwrap().to_owned());
     }
-    let reference = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference.md")).unwrap();
+    let reference =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/generated/reference.md")).unwrap();
     let heads = reference.lines().filter_map(|line| line.trim_start_matches('#').strip_prefix(" ctxc "));
     let commands: BTreeSet<&str> = heads.collect();
     let is_group = |command: &str| commands.iter().any(|other| other.starts_with(&format!("{command} ")));
@@ -357,12 +358,12 @@ fn the_document_has_the_schemas_of_all_results() {
     let common: Map<String, Value> = ENVELOPE.iter().map(|key| ((*key).to_owned(), envelope[*key].clone())).collect();
     block(&mut document, &json!({ "properties": common, "required": ENVELOPE, "$defs": definitions }));
 
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/json.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/generated/json.md");
     if env::var_os("CTXC_BLESS").is_some() {
         fs::write(&path, &document).unwrap();
     }
     let written = fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == document, "docs/json.md is not what the types say; write it anew with CTXC_BLESS=1");
+    assert!(written == document, "docs/generated/json.md is not what the types say; write it anew with CTXC_BLESS=1");
 }
 
 const ENVELOPE: [&str; 5] = ["schema", "ctxc", "verb", "session", "context"];

@@ -1,4 +1,4 @@
-//! docs/reference.md is what `--help` says, so that neither can be forgotten.
+//! docs/generated/reference.md is what `--help` says, so that neither can be forgotten.
 //!
 //! `CTXC_BLESS=1 cargo test --test it reference` writes it anew.
 
@@ -43,10 +43,13 @@ fn the_reference_is_the_help_of_all_verbs() {
         }
     }
 
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/generated/reference.md");
     if env::var_os("CTXC_BLESS").is_some() {
         fs::write(&path, &reference).unwrap();
     }
     let written = fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == reference, "docs/reference.md is not what --help says; write it anew with CTXC_BLESS=1");
+    assert!(
+        written == reference,
+        "docs/generated/reference.md is not what --help says; write it anew with CTXC_BLESS=1"
+    );
 }
