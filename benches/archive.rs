@@ -266,7 +266,7 @@ mod bench {
             session_ids: Vec::new(),
             cuts: Vec::new(),
             tokens: None,
-            report: None,
+            cost: None,
         };
         archive.put_operation(&operation).unwrap();
         archive.commit().unwrap();

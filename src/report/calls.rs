@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::size::{count, counted, retries};
 use ctxc_engine::run::{Asked, Questions, Ran, Spent, Summarized};
 use ctxc_engine::{CostRange, Usd};
+use ctxc_store::OperationCost;
 use ctxc_transcript::text::Tokens;
 
 /// Requests to a server, made or planned.
@@ -82,6 +83,16 @@ pub(crate) struct TaskCalls {
     pub(crate) cached: bool,
     /// Placeholders of secrets that the reply lacks.
     pub(crate) secrets_lost: Vec<String>,
+}
+
+/// The cost of requests to servers, without any saving.
+pub(crate) fn cost_of_calls<'a>(calls: impl IntoIterator<Item = &'a CallsReport>) -> OperationCost {
+    calls.into_iter().fold(OperationCost::default(), |sum, calls| OperationCost {
+        calls: sum.calls + calls.calls,
+        cost_usd: sum.cost_usd + calls.cost.dollars(),
+        unpriced_calls: sum.unpriced_calls + calls.unpriced_calls,
+        ..sum
+    })
 }
 
 impl CallsReport {

@@ -11,12 +11,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cache::{MANY_STEPS, steps_to_gain};
-use super::cost::OperationCost;
 use super::look::Look;
 use super::size::{count, counted, short};
 use super::table::{Cell, Table};
 use ctxc_engine::Usd;
-use ctxc_store::Operation;
+use ctxc_store::{Operation, OperationCost};
 use ctxc_transcript::text::Tokens;
 
 /// The saving and cost of several operations.
@@ -85,7 +84,7 @@ impl Gain {
 
     /// Adds an operation on a session of `project`.
     pub(crate) fn add(&mut self, operation: &Operation, project: &str, is_undone: bool) {
-        let noted = OperationCost::of(operation);
+        let noted = operation.cost;
         let cost = noted.unwrap_or_default();
         let (before, after) = match (noted, operation.tokens) {
             (Some(cost), _) => (cost.tokens_before, cost.tokens_after),

@@ -9,7 +9,6 @@ pub(crate) mod clean;
 pub(crate) mod client;
 pub(crate) mod compact;
 pub(crate) mod compress;
-pub(crate) mod cost;
 pub(crate) mod cutting;
 pub(crate) mod damage;
 pub(crate) mod deposit;

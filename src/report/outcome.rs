@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cache::CacheCost;
-use super::cost::OperationCost;
 use super::deposit::DepositSize;
 use super::session::{ContextUsage, SessionRef};
 use super::size::{bytes, count, counted, short, whole_percent};
 use ctxc_core::apply::{Gauge, ThinkingRemoved};
+use ctxc_store::OperationCost;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Totals};
 

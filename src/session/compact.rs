@@ -4,8 +4,8 @@
 use std::num::NonZeroUsize;
 
 use super::error::CommandError;
+use crate::report::calls::cost_of_calls;
 use crate::report::compact::{CompactReport, CompactStats, Reason};
-use crate::report::cost::OperationCost;
 use crate::session::batches::{Batches, read};
 use crate::session::open::OpenSession;
 use crate::session::options::{Compacting, EngineChoice, Keep, Mode, Summaries, Trigger};
@@ -34,7 +34,7 @@ pub(crate) fn compact_session(
         work.ui.status("engine    extract (built in, offline)");
     }
     let (rewrite, mut compacted) = compact_conversation(work, &summaries, trigger, size, rewrite)?;
-    let calls = OperationCost::of_calls(&compacted.calls);
+    let calls = cost_of_calls(&compacted.calls);
     let intent = Intent { verb: "compact", unchanged: &compacted.why_unchanged(), calls };
     let outcome = work.finish(rewrite, ThinkingReach::BehindChange, intent)?;
     if compacted.reason.is_none() {

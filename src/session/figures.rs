@@ -3,9 +3,8 @@
 use std::fs::File;
 use std::path::Path;
 
-use crate::report::cost::OperationCost;
 use crate::report::overview::Origin;
-use ctxc_store::{Archive, Operation, Operations};
+use ctxc_store::{Archive, Operation, OperationCost, Operations};
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::{Digest, Tokens};
 use ctxc_transcript::{Calibration, Chain, Flags, Index, Usage, read_line};
@@ -25,7 +24,7 @@ impl Inherited {
     }
 
     fn noted(operation: &Operation) -> Option<Self> {
-        let OperationCost { factor, tokens_after, .. } = OperationCost::of(operation).filter(|it| it.factor > 0.0)?;
+        let OperationCost { factor, tokens_after, .. } = operation.cost.filter(|it| it.factor > 0.0)?;
         let (_, after) = operation.tokens?;
         let measure = Calibration::CHARS4.with_base(factor, Tokens::ZERO);
         Some(Self { factor, overhead: Tokens(tokens_after).saturating_sub(measure.scale(after)) })

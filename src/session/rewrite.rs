@@ -6,7 +6,6 @@ use super::error::CommandError;
 use super::open::OpenSession;
 use super::reading::Reading;
 use super::render::{Rendering, turns_back};
-use crate::report::cost::OperationCost;
 use crate::report::deposit::DepositSize;
 use crate::report::outcome::{BeforeAfter, LiveTokens, Outcome};
 use crate::report::size::short;
@@ -16,6 +15,7 @@ use crate::session::write::{Changes, FreshSession, WriteJob, fresh, into_session
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{CarriedOut, Rewrite, ThinkingReach, has_placeholder};
 use ctxc_core::version::{Edits, ThinkingPolicy};
+use ctxc_store::OperationCost;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Totals};
 

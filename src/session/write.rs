@@ -8,7 +8,6 @@ use uuid::Uuid;
 
 use super::error::CommandError;
 use super::reading::Reading;
-use crate::report::cost::OperationCost;
 use crate::report::deposit::DepositSize;
 use crate::report::outcome::Outcome;
 use crate::report::size::counted;
@@ -24,7 +23,7 @@ use ctxc_core::apply::{
 use ctxc_core::version;
 use ctxc_core::version::{Deposited, Edits, KeptSession, Layout, Recorder, StandIns};
 use ctxc_core::version::{title_after, title_line};
-use ctxc_store::{Archive, hide_password};
+use ctxc_store::{Archive, OperationCost, hide_password};
 use ctxc_transcript::Chain;
 use ctxc_transcript::session::{session_id, sidecar_dir};
 
@@ -102,7 +101,7 @@ impl WriteJob<'_> {
             command: command_line(),
             session: self.session(reading),
             now,
-            report: serde_json::to_string(&self.cost).ok(),
+            cost: Some(self.cost),
             stop: ui.stop(),
         };
         // Only a session file has a folder of its own; a folder of the same name beside another file is unrelated.

@@ -280,7 +280,7 @@ fn a_change_that_keeps_size_and_time_is_refused() {
     rewrite.drop_line(LineNo(13));
     let stop = AtomicBool::new(false);
     let info = OperationInfo {
-        report: None,
+        cost: None,
         verb: "test",
         command: "ctxc test".to_owned(),
         session: "s".to_owned(),

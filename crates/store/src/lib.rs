@@ -48,7 +48,7 @@ pub use embed::{EMBEDDED, Vector, fuse};
 pub use error::ArchiveError;
 pub use object::{EachDigest, EachLine, LineId, NotAnObjectKind, Object, ObjectKind};
 pub use open::{open, open_existing, open_within, stored_bytes};
-pub use operation::{Cut, FileRef, Operation, ancestors, operation_id};
+pub use operation::{Cut, FileRef, Operation, OperationCost, ancestors, operation_id};
 pub use original::{Original, StoredOriginal};
 pub use query::{Hit, Query, Reader};
 pub use record::{Record, RecordFilter};

@@ -20,7 +20,7 @@ pub struct FileRef {
 }
 
 /// One run of a verb that turned one transcript into another.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
     /// The unique id, by [`operation_id`].
     pub id: String,
@@ -42,8 +42,8 @@ pub struct Operation {
     pub cuts: Vec<Cut>,
     /// The `chars4` tokens of the active chain before and after, if they were counted.
     pub tokens: Option<(Tokens, Tokens)>,
-    /// The report of the run, as JSON.
-    pub report: Option<String>,
+    /// Its cost and saving, if they were recorded.
+    pub cost: Option<OperationCost>,
 }
 
 impl Operation {
@@ -52,6 +52,26 @@ impl Operation {
     pub fn changes(&self) -> bool {
         self.source.digest != self.output.digest
     }
+}
+
+/// The cost and saving of an operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OperationCost {
+    /// The context before, scaled to the counts of the client.
+    pub tokens_before: u64,
+    /// The context after.
+    pub tokens_after: u64,
+    /// Tokens of the API for one of `chars4`; 0 where it was not noted.
+    pub factor: f64,
+    /// Tokens that were re-cached.
+    pub tokens_recached: u64,
+    /// Calls to a server.
+    pub calls: u64,
+    /// Their cost in US dollars, as far as it is known.
+    pub cost_usd: f64,
+    /// The number of calls of unknown cost.
+    pub unpriced_calls: u64,
 }
 
 /// One item that an operation cut, or gave back: the text of a message, or the result of a tool call.

@@ -8,7 +8,6 @@ use anyhow::{Context as _, anyhow};
 
 use crate::cli::args::{ArchiveIfAny, SessionArg};
 use crate::cli::context::{Context, Form};
-use crate::report::cost::OperationCost;
 use crate::report::envelope::About;
 use crate::report::map::{Map, OperationRow, Source};
 use crate::session::archives;
@@ -110,7 +109,7 @@ fn operations(reading: &mut Reading, url: &str, session: &str) -> Result<Vec<Ope
     let mut rows = Vec::new();
     for edits in reading.past.history.operations() {
         let Some(operation) = archive.operation(&edits.operation)? else { continue };
-        let noted = OperationCost::of(&operation);
+        let noted = operation.cost;
         rows.push(OperationRow {
             command: format!("ctxc undo {session} --op {}", operation.id),
             is_undone: undone.contains(operation.id.as_str()),

@@ -11,7 +11,7 @@ use crate::cli::args::{
 };
 use crate::cli::context::Context;
 use crate::cli::plan_file;
-use crate::report::cost::OperationCost;
+use crate::report::calls::cost_of_calls;
 use crate::report::envelope::About;
 use crate::report::look::Look;
 use crate::report::run::RunReport;
@@ -320,7 +320,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
         (Some(true), true) => "the context is below the target already",
         (Some(_) | None, _) => "no step found anything to do",
     };
-    let calls = OperationCost::of_calls(rows.iter().filter_map(|row| row.did.calls()));
+    let calls = cost_of_calls(rows.iter().filter_map(|row| row.did.calls()));
     let outcome = work.finish(rewrite, reach, Intent { verb: "run", unchanged, calls })?;
     let size = if request.target.is_some() { size } else { work.size_after(&outcome) };
     let report = RunReport { outcome, target: request.target, size, reached, stages: rows, spared };

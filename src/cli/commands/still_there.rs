@@ -71,7 +71,7 @@ fn note_undone(verb: &str, edits: &Edits, reading: &Reading, source: &Path, rewr
         session_ids: Vec::new(),
         cuts: Vec::new(),
         tokens: None,
-        report: None,
+        cost: None,
     };
     let note = || -> Result<(), CommandError> {
         let mut archive = archives::open(url)?;

@@ -7,14 +7,13 @@ use serde::Serialize;
 
 use super::OperationRow;
 use super::operation::{Transcript, tokens_text};
-use crate::report::cost::OperationCost;
 use crate::report::look::{Look, Style};
 use crate::report::outcome::BeforeAfter;
 use crate::report::session::SessionRef;
 use crate::report::size::counted;
 use ctxc_core::apply::open_cuts;
 use ctxc_core::version::History;
-use ctxc_store::Operation;
+use ctxc_store::{Operation, OperationCost};
 use ctxc_transcript::text::{Digest, Tokens};
 
 /// The operation history of a session.

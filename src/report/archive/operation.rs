@@ -6,14 +6,13 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::report::cost::OperationCost;
 use crate::report::look::Look;
 use crate::report::outcome::BeforeAfter;
 use crate::report::session::short_id;
 use crate::report::size::{bytes, counted, short};
 use crate::report::table::{Cell, Table};
 use crate::report::when::to_second;
-use ctxc_store::{Cut, FileRef, Operation};
+use ctxc_store::{Cut, FileRef, Operation, OperationCost};
 use ctxc_transcript::Calibration;
 use ctxc_transcript::session::session_id;
 use ctxc_transcript::text::Tokens;
@@ -86,7 +85,7 @@ impl OperationRow {
             source: Transcript::new(&operation.source),
             output: Transcript::new(&operation.output),
             tokens: operation.tokens.map(|(before, after)| BeforeAfter { before, after }),
-            cost: OperationCost::of(operation),
+            cost: operation.cost,
             cuts: operation.cuts.len() as u64,
         }
     }

@@ -10,7 +10,7 @@ use ctxc_store::{Archive, Name, ObjectKind, Operation};
 use ctxc_transcript::text::Digest;
 
 /// A session with all that was made of it, and what the archive keeps them by.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lineage {
     /// The sessions, those first that were noted first.
     pub sessions: Vec<KeptSession>,

@@ -34,7 +34,7 @@ pub struct Purged {
     pub lines: u64,
     /// States, versions, edits, files and titles that held it besides.
     pub objects: u64,
-    /// Operations, by their commands or reports.
+    /// Operations, by their commands or the names of their cuts.
     pub operations: u64,
     /// Results of servers, summaries, buffers and reports.
     pub records: u64,
@@ -304,9 +304,8 @@ impl Found {
     ) -> Result<(), VersionError> {
         for id in archive.operation_ids()? {
             let Some(mut operation) = archive.operation(&id)? else { continue };
-            let report = operation.report.iter_mut();
             let names = operation.cuts.iter_mut().map(|cut| &mut cut.name);
-            let texts = std::iter::once(&mut operation.command).chain(report).chain(names);
+            let texts = std::iter::once(&mut operation.command).chain(names);
             let is_masked = any(texts.map(|text| masked_text(mask, text)));
             let files = [&mut operation.source, &mut operation.output].into_iter();
             let is_renamed = any(files.map(|file| {

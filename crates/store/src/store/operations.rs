@@ -32,10 +32,10 @@ pub(crate) fn operation(row: &mut Row) -> Result<Operation, Damage> {
     let (id, verb, command, session, time) = (row.get()?, row.get()?, row.get()?, row.get()?, row.get()?);
     let (source, output) = (file(row)?, file(row)?);
     let session_ids = serde_json::from_str(&row.get::<String>()?).map_err(|error| odd(&error))?;
-    let report = row.get()?;
+    let cost = row.get::<Option<String>>()?.and_then(|cost| serde_json::from_str(&cost).ok());
     let cuts = cuts::unpack(row.get::<Option<Vec<u8>>>()?.as_deref()).map_err(|error| odd(&error))?;
     let tokens = row.get::<Option<u64>>()?.zip(row.get()?).map(|(before, after)| (Tokens(before), Tokens(after)));
-    Ok(Operation { id, verb, command, session, time, source, output, session_ids, cuts, tokens, report })
+    Ok(Operation { id, verb, command, session, time, source, output, session_ids, cuts, tokens, cost })
 }
 
 /// The error for what of an operation could not be compressed.
@@ -82,6 +82,8 @@ pub(crate) fn ids(db: &dyn Link) -> Result<Vec<String>, ArchiveError> {
 pub(crate) fn put(db: &dyn Link, operation: &Operation, part: Option<(i64, i64)>) -> Result<bool, ArchiveError> {
     let Operation { id, verb, command, session, time, source, output, tokens, .. } = operation;
     let session_ids = serde_json::to_string(&operation.session_ids).map_err(|error| compress(error.into()))?;
+    let cost =
+        operation.cost.map(|cost| serde_json::to_string(&cost)).transpose().map_err(|error| compress(error.into()))?;
     let mut row = values![
         id,
         verb,
@@ -95,7 +97,7 @@ pub(crate) fn put(db: &dyn Link, operation: &Operation, part: Option<(i64, i64)>
         output.digest,
         output.bytes,
         session_ids,
-        operation.report.as_deref(),
+        cost,
         cuts::pack(&operation.cuts).map_err(compress)?,
         tokens.map(|(before, _)| before.0),
         tokens.map(|(_, after)| after.0),
@@ -122,11 +124,10 @@ pub(crate) fn put(db: &dyn Link, operation: &Operation, part: Option<(i64, i64)>
 
 /// Stores other texts of an operation.
 pub(crate) fn replace(db: &dyn Link, operation: &Operation) -> Result<(), ArchiveError> {
-    let Operation { id, command, report, source, output, .. } = operation;
+    let Operation { id, command, source, output, .. } = operation;
     let cuts = cuts::pack(&operation.cuts).map_err(compress)?;
-    let update = "UPDATE operation SET command = $2, report = $3, cuts = $4, source_digest = $5, output_digest = $6
-        WHERE id = $1";
-    db.execute(update, &values![id, command, report.as_deref(), cuts, source.digest, output.digest])?;
+    let update = "UPDATE operation SET command = $2, cuts = $3, source_digest = $4, output_digest = $5 WHERE id = $1";
+    db.execute(update, &values![id, command, cuts, source.digest, output.digest])?;
     Ok(())
 }
 

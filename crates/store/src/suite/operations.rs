@@ -32,7 +32,7 @@ fn a_02_an_operation_comes_back_whole() {
     on_each_backend(|archive| {
         let full = operation("1", b"output");
         let bare =
-            Operation { session_ids: Vec::new(), cuts: Vec::new(), tokens: None, report: None, ..operation("2", b"") };
+            Operation { session_ids: Vec::new(), cuts: Vec::new(), tokens: None, cost: None, ..operation("2", b"") };
         archive.put_operation(&full).unwrap();
         archive.put_operation(&bare).unwrap();
         archive.commit().unwrap();

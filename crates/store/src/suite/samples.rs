@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use crate::{Archive, Cut, FileRef, Operation, Original};
+use crate::{Archive, Cut, FileRef, Operation, OperationCost, Original};
 use ctxc_transcript::text::{Digest, Tokens};
 
 /// The session files below a folder, sorted.
@@ -48,7 +48,12 @@ pub(crate) fn operation(id: &str, output: &[u8]) -> Operation {
         session_ids: vec!["old".to_owned(), "quote\" and 会".to_owned()],
         cuts: vec![cut("t1"), Cut { call: None, rule: "distill".to_owned(), ..cut("") }],
         tokens: Some((Tokens(1000), Tokens(400))),
-        report: Some(r#"{"schema":1}"#.to_owned()),
+        cost: Some(OperationCost {
+            tokens_before: 1500,
+            tokens_after: 600,
+            factor: 1.234_567_890_123_456_7,
+            ..OperationCost::default()
+        }),
     }
 }
 

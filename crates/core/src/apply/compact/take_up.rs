@@ -7,7 +7,6 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use jiff::Timestamp;
-use serde_json::json;
 
 use super::again::{EarlierMessages, Uncut};
 use super::client_compaction::ClientCompaction;
@@ -18,7 +17,7 @@ use crate::apply::write::carry_out::note_originals;
 use crate::apply::write::file::ends_line;
 use crate::version;
 use crate::version::{Address, Deposited, Edit, Edits, Inserted, KeptSession, LineKey, State, Step, Sum, Version};
-use ctxc_store::{Archive, FileRef, Operation};
+use ctxc_store::{Archive, FileRef, Operation, OperationCost};
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::{Digest, Tokens};
@@ -115,10 +114,10 @@ fn rendered(deposited: &Deposited) -> (Version, LineAddresses) {
     (version, lines)
 }
 
-/// The context usage before and after as an operation notes it, in the form that the program reads from its reports.
-fn noted_usage(calibration: &Calibration, before: Tokens, after: Tokens) -> String {
-    let (before, after) = (calibration.context(before).0, calibration.context(after).0);
-    json!({ "tokens_before": before, "tokens_after": after, "factor": calibration.factor }).to_string()
+/// The context usage before and after, as the operation records it.
+fn noted_usage(calibration: &Calibration, before: Tokens, after: Tokens) -> OperationCost {
+    let (tokens_before, tokens_after) = (calibration.context(before).0, calibration.context(after).0);
+    OperationCost { tokens_before, tokens_after, factor: calibration.factor, ..OperationCost::default() }
 }
 
 /// Notes what stands before the boundary as a state, and the compaction as an operation on it.
@@ -192,7 +191,7 @@ fn note_operation(archive: &mut dyn Archive, found: &ClientCompaction, taken: Ta
         session_ids: Vec::new(),
         cuts,
         tokens: Some((before_tokens, after_tokens)),
-        report: Some(noted_usage(&Calibration::learn(&before, &chain), before_tokens, after_tokens)),
+        cost: Some(noted_usage(&Calibration::learn(&before, &chain), before_tokens, after_tokens)),
     };
     archive.put_object(&edits.object())?;
     archive.put_object(&version.object())?;

@@ -97,7 +97,7 @@ mod tests {
             session_ids: Vec::new(),
             cuts: cuts.iter().map(cut).collect(),
             tokens: None,
-            report: None,
+            cost: None,
         }
     }
 

@@ -23,7 +23,7 @@ use crate::version::StandIns;
 use crate::version::{
     Edits, History, Inserted, KeptSession, Known, LineSum, Recorded, Recorder, Step, Version, VersionError,
 };
-use ctxc_store::{Archive, FileRef, LineId, ObjectKind, Operation, Original};
+use ctxc_store::{Archive, FileRef, LineId, ObjectKind, Operation, OperationCost, Original};
 use ctxc_transcript::scan::{Kind, Scan};
 use ctxc_transcript::text::{Digest, Tokens};
 use ctxc_transcript::{Chain, Fingerprint, Index, LineNo, LineSet, Totals, revisit};
@@ -144,8 +144,8 @@ pub struct OperationInfo<'a> {
     pub session: String,
     /// The time.
     pub now: Timestamp,
-    /// The cost of the operation, as JSON.
-    pub report: Option<String>,
+    /// The cost and saving of the operation.
+    pub cost: Option<OperationCost>,
     /// Set when the work shall stop.
     pub stop: &'a AtomicBool,
 }
@@ -310,7 +310,7 @@ fn keep(
         session_ids,
         cuts: rewrite.cuts.values().flatten().filter(|cut| !cut.name.is_empty()).cloned().collect(),
         tokens: Some(tokens),
-        report: info.report.clone(),
+        cost: info.cost,
     };
     archive.put_operation(&record)?;
     archive.commit()?;

@@ -118,7 +118,6 @@ fn a_02_texts_with_nul_come_back() {
         let operation = crate::Operation {
             session: odd.to_owned(),
             command: odd.to_owned(),
-            report: Some(odd.to_owned()),
             session_ids: vec![odd.to_owned()],
             ..operation("1", b"output")
         };
