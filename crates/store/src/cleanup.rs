@@ -24,13 +24,13 @@ impl Cleanup {
     pub fn at(now: Timestamp, original_age: Option<SignedDuration>) -> Self {
         Self {
             now,
-            results_before: before(now, SignedDuration::from_hours(24 * i64::from(RESULT_DAYS))),
-            originals_before: original_age.map(|age| before(now, age)),
+            results_before: time_before(now, SignedDuration::from_hours(24 * i64::from(RESULT_DAYS))),
+            originals_before: original_age.map(|age| time_before(now, age)),
         }
     }
 }
 
-fn before(now: Timestamp, age: SignedDuration) -> Timestamp {
+fn time_before(now: Timestamp, age: SignedDuration) -> Timestamp {
     now.checked_sub(age).unwrap_or(Timestamp::MIN)
 }
 

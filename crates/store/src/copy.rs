@@ -55,7 +55,7 @@ pub fn copy(
     }
     let total = operations.len() as u64 + from.contents()?.records + objects.len() as u64;
     let mut copied = Copied::default();
-    loose(from, to, from.originals(Originals::Nobodys)?, &mut copied)?;
+    copy_loose_originals(from, to, from.originals(Originals::Nobodys)?, &mut copied)?;
     for id in &operations {
         if let Some(operation) = from.operation(id)? {
             put_operation(from, to, &operation, &mut copied)?;
@@ -144,7 +144,7 @@ impl Portion {
 }
 
 /// Copies the missing ones of `originals` without their operation.
-fn loose(
+fn copy_loose_originals(
     from: &dyn Archive,
     to: &mut dyn Archive,
     originals: Vec<StoredOriginal>,
@@ -175,7 +175,7 @@ fn put_operation(
         copied.present += 1;
         // `to` may have dropped its lines. They are put without an operation, which suffices to undo it.
         if to.originals(Originals::Operation(id))?.len() < originals.len() {
-            loose(from, to, originals, copied)?;
+            copy_loose_originals(from, to, originals, copied)?;
         }
         return Ok(());
     }

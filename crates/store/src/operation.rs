@@ -117,11 +117,11 @@ pub fn operation_id(time: Timestamp, session: &str, output: Digest, place: Optio
     content.extend_from_slice(session.as_bytes());
     content.extend_from_slice(place.map_or(&[][..], |place| place.as_os_str().as_encoded_bytes()));
     let what = Digest::of(&content).as_bytes().iter().take(4).fold(0, |sum, byte| sum << 8 | u64::from(*byte));
-    base32(millis, 9) + &base32(what, 4)
+    to_base32(millis, 9) + &to_base32(what, 4)
 }
 
 /// The last `n_digits` digits of `number` in base 32.
-fn base32(number: u64, n_digits: u32) -> String {
+fn to_base32(number: u64, n_digits: u32) -> String {
     let digit = |place: u32| DIGITS.get((number >> (5 * place) & 31) as usize).copied().map_or('0', char::from);
     (0..n_digits).rev().map(digit).collect()
 }

@@ -19,7 +19,7 @@ const LONGEST: usize = 80;
 
 /// The words of `text`, in order.
 pub(super) fn words(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
-    raw_words(text).map(folded)
+    raw_words(text).map(fold_word)
 }
 
 fn raw_words(text: &str) -> impl Iterator<Item = &str> {
@@ -36,7 +36,7 @@ pub fn find(query: &str, text: &str) -> Option<Range<usize>> {
     // A word is a slice of the text, so the difference of both addresses is its offset.
     let places: Vec<Place<'_>> =
         raw_words(text).map(|word| Place { start: word.as_ptr() as usize - text.as_ptr() as usize, word }).collect();
-    let place = densest(&terms, &places).or_else(|| first_place(&terms, &places, is_part));
+    let place = densest_place(&terms, &places).or_else(|| first_place(&terms, &places, is_part));
     place.or_else(|| first_place(&terms, &places, is_inflected))
 }
 
@@ -47,7 +47,7 @@ struct Place<'t> {
 }
 
 /// The place of a term, as whole words, near which most of the terms are; of equal places that of the longest term.
-fn densest(terms: &[Vec<String>], places: &[Place<'_>]) -> Option<Range<usize>> {
+fn densest_place(terms: &[Vec<String>], places: &[Place<'_>]) -> Option<Range<usize>> {
     /// The distance, in words, within which terms are near.
     const NEAR: usize = 12;
     /// The number of places among which the best is chosen.
@@ -67,7 +67,7 @@ fn densest(terms: &[Vec<String>], places: &[Place<'_>]) -> Option<Range<usize>> 
     };
     let best = found.iter().enumerate().min_by_key(|(at, place)| (Reverse(n_near((*at, place))), place.1, place.0));
     let (start, term_idx) = best?.1;
-    extent(places.get(*start..start + terms.get(*term_idx)?.len())?)
+    extent_of(places.get(*start..start + terms.get(*term_idx)?.len())?)
 }
 
 fn first_place(
@@ -75,21 +75,21 @@ fn first_place(
     places: &[Place<'_>],
     fits: fn(&[String], &[Place<'_>]) -> bool,
 ) -> Option<Range<usize>> {
-    terms.iter().find_map(|term| extent(places.windows(term.len()).find(|window| fits(term, window))?))
+    terms.iter().find_map(|term| extent_of(places.windows(term.len()).find(|window| fits(term, window))?))
 }
 
 /// The range from the first of these words to the end of the last.
-fn extent(words: &[Place<'_>]) -> Option<Range<usize>> {
+fn extent_of(words: &[Place<'_>]) -> Option<Range<usize>> {
     let (first, last) = (words.first()?, words.last()?);
     Some(first.start..last.start + last.word.len())
 }
 
 fn is_whole(term: &[String], window: &[Place<'_>]) -> bool {
-    term.iter().zip(window).all(|(word, found)| *word == folded(found.word))
+    term.iter().zip(window).all(|(word, found)| *word == fold_word(found.word))
 }
 
 fn is_part(term: &[String], window: &[Place<'_>]) -> bool {
-    let window: Vec<Cow<'_, str>> = window.iter().map(|found| folded(found.word)).collect();
+    let window: Vec<Cow<'_, str>> = window.iter().map(|found| fold_word(found.word)).collect();
     match (term, window.as_slice()) {
         ([word], [found]) => found.contains(word.as_str()),
         ([first, middle @ .., last], [found, between @ .., end]) => {
@@ -105,7 +105,7 @@ fn is_inflected(term: &[String], window: &[Place<'_>]) -> bool {
     const ENDING: usize = 3;
     const STEM: usize = 4;
     let ([word], [found]) = (term, window) else { return false };
-    let found = folded(found.word);
+    let found = fold_word(found.word);
     let n_shared = word.chars().zip(found.chars()).take_while(|(left, right)| left == right).count();
     n_shared >= STEM && word.chars().count().max(found.chars().count()) <= n_shared + ENDING
 }
@@ -126,9 +126,9 @@ pub(super) fn indexed(text: &str) -> String {
 /// others.
 pub(super) fn terms(query: &str) -> Vec<Vec<String>> {
     let all = all_terms(query);
-    let singles: Vec<&str> = all.iter().filter_map(|term| single(term)).collect();
+    let singles: Vec<&str> = all.iter().filter_map(|term| single_word(term)).collect();
     let function_words = FunctionWords::of(&singles);
-    let says_something = |term: &&Vec<String>| !single(term).is_some_and(|word| function_words.has(word));
+    let says_something = |term: &&Vec<String>| !single_word(term).is_some_and(|word| function_words.has(word));
     let terms: Vec<Vec<String>> = all.iter().filter(says_something).cloned().collect();
     if terms.is_empty() { all } else { terms }
 }
@@ -138,7 +138,7 @@ fn all_terms(query: &str) -> Vec<Vec<String>> {
     terms.filter(|term| !term.is_empty()).collect()
 }
 
-fn single(term: &[String]) -> Option<&str> {
+fn single_word(term: &[String]) -> Option<&str> {
     match term {
         [word] => Some(word),
         _ => None,
@@ -174,7 +174,7 @@ fn next_word(text: &str) -> Option<(&str, &str)> {
     Some(text.split_at(end))
 }
 
-fn folded(word: &str) -> Cow<'_, str> {
+fn fold_word(word: &str) -> Cow<'_, str> {
     let word = word.char_indices().nth(LONGEST).and_then(|(end, _)| word.get(..end)).unwrap_or(word);
     if word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()) {
         return Cow::Borrowed(word);

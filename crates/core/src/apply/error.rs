@@ -50,7 +50,7 @@ pub enum ApplyError {
     #[error("write {}: it is the source", .0.display())]
     IsSource(PathBuf),
     /// The result would have problems that the source does not have.
-    #[error("write a transcript that resumes: the result would have {} that the source does not have: {}", n_problems(.0), list(.0))]
+    #[error("write a transcript that resumes: the result would have {} that the source does not have: {}", n_problems(.0), list_problems(.0))]
     NewProblems(Vec<Problem>),
     /// The result would be another conversation than was planned.
     #[error("write the result: unexpected conversation after line {0}")]
@@ -87,7 +87,7 @@ impl ApplyError {
     }
 }
 
-fn list(problems: &[Problem]) -> String {
+fn list_problems(problems: &[Problem]) -> String {
     problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; ")
 }
 

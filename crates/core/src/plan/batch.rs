@@ -43,7 +43,7 @@ impl Batch {
     #[must_use]
     pub fn header(&self) -> String {
         let Self { depth, n_messages, .. } = self;
-        format!("[depth:{depth}|start:{}|end:{}|count:{n_messages}]", time(self.start), time(self.end))
+        format!("[depth:{depth}|start:{}|end:{}|count:{n_messages}]", time_text(self.start), time_text(self.end))
     }
 
     /// The depth and the times to the minute, for a view without room for the full header: `[depth:N|START/END]`.
@@ -94,7 +94,7 @@ fn read_time(written: &str) -> Result<Option<Timestamp>, jiff::Error> {
     if written == UNKNOWN { Ok(None) } else { written.parse().map(Some) }
 }
 
-fn time(time: Option<Timestamp>) -> String {
+fn time_text(time: Option<Timestamp>) -> String {
     time.map_or_else(|| UNKNOWN.to_owned(), |time| time.to_string())
 }
 

@@ -81,7 +81,7 @@ impl Chunking {
     pub fn part(self, groups: &[GroupIdx]) -> Vec<Range<usize>> {
         let chunks = chunks(groups, self.size);
         match self.bounded_before {
-            Some(n_last) => joined(&chunks, n_last),
+            Some(n_last) => join_chunks(&chunks, n_last),
             None => chunks,
         }
     }
@@ -91,7 +91,7 @@ impl Chunking {
 ///
 /// Each summary includes the one before, so the work grows with the number of chunks. With this many, all but the latest are
 /// summarized into one anyway (F-06).
-fn joined(chunks: &[Range<usize>], n_last: usize) -> Vec<Range<usize>> {
+fn join_chunks(chunks: &[Range<usize>], n_last: usize) -> Vec<Range<usize>> {
     let (early, late) = chunks.split_at(chunks.len().saturating_sub(n_last));
     if early.len() <= MOST_CHUNKS {
         return chunks.to_vec();

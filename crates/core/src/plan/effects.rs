@@ -107,15 +107,18 @@ pub fn folders(script: &Script, folder: Option<&str>) -> Vec<Option<String>> {
     for command in &script.commands {
         folders.push(folder.clone());
         if ["cd", "pushd"].contains(&command.program()) {
-            folder =
-                command.operands().next().filter(|to| to.is_literal).and_then(|to| at(&to.text, folder.as_deref()));
+            folder = command
+                .operands()
+                .next()
+                .filter(|to| to.is_literal)
+                .and_then(|to| absolute_path(&to.text, folder.as_deref()));
         }
     }
     folders
 }
 
 /// The absolute path; `None` if it is relative and the folder is unknown.
-fn at(path: &str, folder: Option<&str>) -> Option<String> {
+fn absolute_path(path: &str, folder: Option<&str>) -> Option<String> {
     (is_rooted(path) || folder.is_some()).then(|| resolve(path, folder))
 }
 
@@ -130,8 +133,9 @@ pub fn effects(script: &Script, folder: Option<&str>) -> Vec<(String, Action)> {
     for (command, folder) in script.commands.iter().zip(folders(script, folder)) {
         if is_sure {
             let found = effects_of(command);
-            effects
-                .extend(found.into_iter().filter_map(|(path, action)| Some((at(&path, folder.as_deref())?, action))));
+            effects.extend(
+                found.into_iter().filter_map(|(path, action)| Some((absolute_path(&path, folder.as_deref())?, action))),
+            );
         }
         // A command after `||` may not have run.
         is_sure = command.join != Join::Or && (is_sure || command.join == Join::Then);
@@ -159,10 +163,10 @@ fn effects_of(command: &Command) -> Vec<(String, Action)> {
         ("sed", [_, files @ ..]) if edits_in_place(command) => each(files, Action::Edited),
         ("mv", [sources @ .., to]) => {
             let mut effects = each(sources, Action::Deleted);
-            effects.extend(arrivals(sources, to).into_iter().map(|path| (path, Action::Created)));
+            effects.extend(moved_paths(sources, to).into_iter().map(|path| (path, Action::Created)));
             effects
         }
-        ("cp", [sources @ .., to]) => arrivals(sources, to).into_iter().map(|path| (path, Action::Edited)).collect(),
+        ("cp", [sources @ .., to]) => moved_paths(sources, to).into_iter().map(|path| (path, Action::Edited)).collect(),
         _ => Vec::new(),
     };
     effects.extend(each(&command.outputs.iter().collect::<Vec<_>>(), Action::Edited));
@@ -170,7 +174,7 @@ fn effects_of(command: &Command) -> Vec<(String, Action)> {
 }
 
 /// The paths of `sources` after they are moved or copied to `to`.
-fn arrivals(sources: &[&Word], to: &Word) -> Vec<String> {
+fn moved_paths(sources: &[&Word], to: &Word) -> Vec<String> {
     if !to.is_literal || sources.iter().any(|source| !source.is_literal) {
         return Vec::new();
     }

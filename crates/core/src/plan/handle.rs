@@ -62,7 +62,7 @@ impl Handles {
         let calls: Vec<(Full, usize)> = calls
             .into_iter()
             .map(|(tool, id)| {
-                let full = (letter(tool), Sha256::digest(id.as_bytes()).into());
+                let full = (tool_letter(tool), Sha256::digest(id.as_bytes()).into());
                 // Its neighbours in the order share the longest prefix with it.
                 let neighbours = [seen.range(..full).next_back(), seen.range(full..).next()];
                 let shared = neighbours.into_iter().flatten().map(|(other, _)| n_shared(&full, other)).max();
@@ -81,7 +81,8 @@ impl Handles {
     #[must_use]
     pub fn get(&self, call_idx: usize) -> Option<Handle> {
         let ((letter, digest), n_digits) = self.calls.get(call_idx)?;
-        let digits: String = (0..*n_digits).filter_map(|at| char::from_digit(digit(digest, at).into(), 16)).collect();
+        let digits: String =
+            (0..*n_digits).filter_map(|at| char::from_digit(hex_digit(digest, at).into(), 16)).collect();
         Some(Handle { letter: *letter, digits })
     }
 
@@ -91,7 +92,7 @@ impl Handles {
         let digits: Vec<u8> = handle.digits.chars().filter_map(|c| c.to_digit(16)?.try_into().ok()).collect();
         let order = |at: &usize| {
             let Some(((letter, digest), _)) = self.calls.get(*at) else { return std::cmp::Ordering::Less };
-            let own = (0..digits.len()).map(|at| digit(digest, at));
+            let own = (0..digits.len()).map(|at| hex_digit(digest, at));
             letter.cmp(&handle.letter).then_with(|| own.cmp(digits.iter().copied()))
         };
         let start = self.sorted.partition_point(|at| order(at).is_lt());
@@ -107,12 +108,12 @@ impl Handles {
     }
 }
 
-fn letter(tool: &str) -> char {
+fn tool_letter(tool: &str) -> char {
     tool.chars().next().map(|c| c.to_ascii_lowercase()).filter(char::is_ascii_lowercase).unwrap_or('t')
 }
 
 /// The hexadecimal digit at `at`, from 0.
-fn digit(digest: &[u8; 32], at: usize) -> u8 {
+fn hex_digit(digest: &[u8; 32], at: usize) -> u8 {
     let byte = digest.get(at / 2).copied().unwrap_or(0);
     if at.is_multiple_of(2) { byte >> 4 } else { byte & 0xf }
 }
@@ -122,7 +123,7 @@ fn n_shared(left: &Full, right: &Full) -> usize {
     if left.0 != right.0 {
         return 0;
     }
-    (0..ALL_DIGITS).take_while(|at| digit(&left.1, *at) == digit(&right.1, *at)).count()
+    (0..ALL_DIGITS).take_while(|at| hex_digit(&left.1, *at) == hex_digit(&right.1, *at)).count()
 }
 
 #[cfg(test)]
@@ -145,7 +146,7 @@ mod tests {
             let id = format!("toolu_{n}");
             let digest: [u8; 32] = Sha256::digest(id.as_bytes()).into();
             let digits: String =
-                (0..n_digits).map(|at| char::from_digit(digit(&digest, at).into(), 16).unwrap()).collect();
+                (0..n_digits).map(|at| char::from_digit(hex_digit(&digest, at).into(), 16).unwrap()).collect();
             if let Some(other) = seen.insert(digits, id.clone()) {
                 return (other, id);
             }

@@ -164,12 +164,12 @@ impl Ledger {
 
     /// Notes a run of `command` in `folder`, which is empty if it is unknown.
     pub fn ran(&mut self, command: &str, folder: &str, ending: Ending) {
-        self.commands.insert((folder.to_owned(), short(command)), Runs::of(ending), Runs::then);
+        self.commands.insert((folder.to_owned(), short_command(command)), Runs::of(ending), Runs::then);
     }
 
     /// Notes the outcome of `command`, which tests or builds.
     pub fn checked(&mut self, command: &str, ending: Ending) {
-        self.verdict = Some((short(command), ending));
+        self.verdict = Some((short_command(command), ending));
     }
 
     /// Notes the result of a test run in `folder`.
@@ -189,7 +189,7 @@ impl Ledger {
 }
 
 /// The command on one line. A long one is cut and gets a digest of the whole.
-fn short(command: &str) -> String {
+fn short_command(command: &str) -> String {
     /// The maximum number of characters that are kept.
     const MOST: usize = 200;
     let line = on_one_line(command);

@@ -22,10 +22,10 @@ impl TestReport {
     pub fn read(run: &TestRun, output: &str) -> Self {
         let TestRun { runner, reach, .. } = *run;
         let mut report = match runner {
-            Runner::Cargo => cargo(output),
-            Runner::Pytest => pytest(output),
-            Runner::Script => script(output),
-            Runner::Go => go(output),
+            Runner::Cargo => cargo_report(output),
+            Runner::Pytest => pytest_report(output),
+            Runner::Script => script_report(output),
+            Runner::Go => go_report(output),
         };
         if reach == Reach::Picked {
             // If only some tests of a file were picked, their success does not mean that of the file.
@@ -54,7 +54,7 @@ fn is_whole(runner: Runner, name: &str) -> bool {
     }
 }
 
-fn cargo(output: &str) -> TestReport {
+fn cargo_report(output: &str) -> TestReport {
     let mut report = TestReport::default();
     let (mut has_passed, mut has_failed) = (false, false);
     let mut in_list = false;
@@ -78,7 +78,7 @@ fn cargo(output: &str) -> TestReport {
             if !name.starts_with(' ') && !name.contains(' ') {
                 report.fail(name);
             }
-        } else if let Some((verdict, rest)) = nextest(line) {
+        } else if let Some((verdict, rest)) = nextest_line(line) {
             match verdict {
                 "PASS" => report.passed.push(rest.to_owned()),
                 "FAIL" | "TIMEOUT" | "SIGABRT" | "SIGSEGV" => report.fail(rest),
@@ -95,7 +95,7 @@ fn cargo(output: &str) -> TestReport {
 }
 
 /// Splits `PASS [   0.005s] (1/4) package::binary module::name` into verdict and name.
-fn nextest(line: &str) -> Option<(&str, &str)> {
+fn nextest_line(line: &str) -> Option<(&str, &str)> {
     let (verdict, rest) = line.trim_start().split_once(" [")?;
     let (time, rest) = rest.split_once(']')?;
     let is_time = time.trim().strip_suffix('s').is_some_and(|time| time.parse::<f64>().is_ok());
@@ -105,7 +105,7 @@ fn nextest(line: &str) -> Option<(&str, &str)> {
     is_time.then_some((verdict, name.trim()))
 }
 
-fn pytest(output: &str) -> TestReport {
+fn pytest_report(output: &str) -> TestReport {
     let mut report = TestReport::default();
     let name_of = |name: &str| name.replace("::", PART);
     let (mut has_passed, mut has_failed) = (false, false);
@@ -137,7 +137,7 @@ fn pytest(output: &str) -> TestReport {
     report
 }
 
-fn script(output: &str) -> TestReport {
+fn script_report(output: &str) -> TestReport {
     let mut report = TestReport::default();
     let mut file = String::new();
     let (mut has_passed, mut has_failed) = (false, false);
@@ -163,16 +163,16 @@ fn script(output: &str) -> TestReport {
                 file = first(rest);
                 report.passed.push(file.clone());
             } else {
-                report.passed.push(named(&file, without_time(rest)));
+                report.passed.push(name_in_file(&file, without_time(rest)));
             }
         } else if let Some(name) = text.strip_prefix("● ") {
             if name.contains(" › ") {
-                report.fail(named(&file, &name.replace(" › ", PART)));
+                report.fail(name_in_file(&file, &name.replace(" › ", PART)));
             }
         } else if let Some(name) = text.strip_prefix("(fail) ") {
-            report.fail(named(&file, without_time(name)));
+            report.fail(name_in_file(&file, without_time(name)));
         } else if let Some(name) = text.strip_prefix("(pass) ") {
-            report.passed.push(named(&file, without_time(name)));
+            report.passed.push(name_in_file(&file, without_time(name)));
         } else if let Some(name) = line.strip_suffix(':').filter(|name| is_test_file(name)) {
             name.clone_into(&mut file);
         }
@@ -186,7 +186,8 @@ fn script(output: &str) -> TestReport {
     }
     // A failed file is omitted if its failed tests are named.
     let failed = std::mem::take(&mut report.failed);
-    let is_told = |file: &String| !file.contains(PART) && failed.iter().any(|name| name.starts_with(&named(file, "")));
+    let is_told =
+        |file: &String| !file.contains(PART) && failed.iter().any(|name| name.starts_with(&name_in_file(file, "")));
     report.failed = failed.iter().filter(|name| !is_told(name)).cloned().collect();
     report.all_passed = has_passed && !has_failed;
     report
@@ -197,7 +198,7 @@ fn is_test_file(name: &str) -> bool {
     ["ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts", "py"].contains(&ending) && !name.contains(' ')
 }
 
-fn named(file: &str, name: &str) -> String {
+fn name_in_file(file: &str, name: &str) -> String {
     if file.is_empty() { name.to_owned() } else { format!("{file}{PART}{name}") }
 }
 
@@ -213,7 +214,7 @@ fn without_time(name: &str) -> &str {
 /// The name of the build of a package, as if it were a test.
 const BUILD: &str = "(does not build)";
 
-fn go(output: &str) -> TestReport {
+fn go_report(output: &str) -> TestReport {
     let mut report = TestReport::default();
     let (mut failed, mut passed): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     let (mut has_passed, mut has_failed) = (false, false);
@@ -233,11 +234,11 @@ fn go(output: &str) -> TestReport {
             if !is_ok && failed.is_empty() {
                 // No test has run, or the lines of the tests were cut off.
                 let is_broken = rest.contains("[build failed]") || rest.contains("[setup failed]");
-                report.fail(if is_broken { named(package, BUILD) } else { package.to_owned() });
+                report.fail(if is_broken { name_in_file(package, BUILD) } else { package.to_owned() });
             }
             go_package(&mut report, package, &std::mem::take(&mut failed), std::mem::take(&mut passed));
             if is_ok {
-                report.passed.push(named(package, BUILD));
+                report.passed.push(name_in_file(package, BUILD));
             }
             if is_ok && !rest.contains("[no tests to run]") {
                 report.passed.push(package.to_owned());
@@ -255,10 +256,10 @@ fn go(output: &str) -> TestReport {
 fn go_package(report: &mut TestReport, package: &str, failed: &[String], passed: Vec<String>) {
     let has_part = |name: &String| failed.iter().any(|other| other.starts_with(&format!("{name}{PART}")));
     for name in failed.iter().filter(|name| !has_part(name)) {
-        report.fail(named(package, name));
+        report.fail(name_in_file(package, name));
     }
     for name in passed {
-        report.passed.push(named(package, &name));
+        report.passed.push(name_in_file(package, &name));
         // An earlier failure may lack the package if its output was cut off.
         report.passed.push(name);
     }

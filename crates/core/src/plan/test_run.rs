@@ -62,14 +62,14 @@ pub fn checks(script: &Script) -> bool {
     ];
     let is_check = |command: &Command| {
         let program = command.words.first().map(|word| word.text.rsplit('/').next().unwrap_or_default());
-        let is_own = |program: &str| program != "test" && parts(program).any(|part| CHECKS.contains(&part));
+        let is_own = |program: &str| program != "test" && name_parts(program).any(|part| CHECKS.contains(&part));
         let says_so = || {
             command
                 .words
                 .iter()
                 .skip(1)
                 .take(3)
-                .flat_map(|word| parts(&word.text))
+                .flat_map(|word| name_parts(&word.text))
                 .any(|part| CHECKS.contains(&part) || CHECKERS.contains(&part))
         };
         program.is_some_and(|it| CHECKERS.contains(&it) || is_own(it) || RUNNERS.contains(&it) && says_so())
@@ -81,7 +81,7 @@ pub fn checks(script: &Script) -> bool {
 const CHECKS: [&str; 9] = ["test", "tests", "check", "ci", "build", "lint", "clippy", "typecheck", "vet"];
 
 /// The words of a name such as `test:unit` or `run_tests.sh`.
-fn parts(name: &str) -> impl Iterator<Item = &str> {
+fn name_parts(name: &str) -> impl Iterator<Item = &str> {
     name.split([':', '-', '_', '.', '/'])
 }
 
@@ -96,7 +96,7 @@ impl TestRun {
     #[must_use]
     pub fn behind(script: &Script, output: &str) -> Option<(Self, usize)> {
         let tests = |command: &Command| {
-            let words = || command.words.iter().skip(1).flat_map(|word| parts(&word.text));
+            let words = || command.words.iter().skip(1).flat_map(|word| name_parts(&word.text));
             !is_look(command) && words().any(|word| ["test", "tests", "check", "ci"].contains(&word))
         };
         let at = script.commands.iter().position(tests)?;
@@ -108,7 +108,7 @@ impl TestRun {
             () if has(&["Test Files  ", "Tests:  ", "(fail) "]) => Runner::Script,
             () => return None,
         };
-        let scope = scope(&command_words(script.commands.get(at)?));
+        let scope = scope_of(&command_words(script.commands.get(at)?));
         Some((Self { runner, reach: Reach::Picked, scope }, at))
     }
 
@@ -128,7 +128,7 @@ impl TestRun {
             Runner::Pytest | Runner::Script if rest.iter().all(is_option) => Reach::Whole,
             Runner::Pytest | Runner::Script | Runner::Go => Reach::Part,
         };
-        Some(Self { runner, reach, scope: scope(rest) })
+        Some(Self { runner, reach, scope: scope_of(rest) })
     }
 }
 
@@ -137,7 +137,7 @@ fn command_words(command: &Command) -> Vec<&str> {
 }
 
 /// The words of a run without options for verbosity.
-fn scope(words: &[&str]) -> String {
+fn scope_of(words: &[&str]) -> String {
     const TALK: [&str; 8] = ["-v", "-vv", "--verbose", "-q", "-qq", "--quiet", "--nocapture", "-s"];
     words.iter().filter(|word| !TALK.contains(word)).copied().collect::<Vec<_>>().join(" ")
 }

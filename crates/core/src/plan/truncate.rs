@@ -246,7 +246,7 @@ impl<'a> Rest<'a> {
             sum += estimate(at)?;
             *slot = sum;
         }
-        Ok(Self { messages, sums, borders: borders(messages) })
+        Ok(Self { messages, sums, borders: group_borders(messages) })
     }
 
     fn sum(&self, start: usize) -> Tokens {
@@ -273,7 +273,7 @@ impl<'a> Rest<'a> {
 }
 
 /// The indices at which a cut splits no group.
-fn borders(messages: &[Message]) -> Vec<usize> {
+fn group_borders(messages: &[Message]) -> Vec<usize> {
     let n_groups = messages.iter().map(|message| message.group.0 as usize + 1).max().unwrap_or(0);
     let mut ends = vec![0; n_groups];
     for (at, message) in messages.iter().enumerate() {

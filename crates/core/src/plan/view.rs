@@ -43,15 +43,15 @@ pub fn view(batches: &[Batch], clip: Clip, ledger: &Ledger, session: Option<&str
     let (first, rest) = batches.split_at(n_first);
     let (between, last) = rest.split_at(rest.len().saturating_sub(clip.last as usize));
     let mut shown = ShownSoFar::default();
-    let (recent, earliest) = (said(last, &mut shown), said(first, &mut shown));
-    let mut parts = vec![opening(batches, session)];
-    parts.extend(section("## Earliest context", earliest));
+    let (recent, earliest) = (unshown_items(last, &mut shown), unshown_items(first, &mut shown));
+    let mut parts = vec![opening_line(batches, session)];
+    parts.extend(batch_section("## Earliest context", earliest));
     if !between.is_empty() {
-        parts.push(omitted(between, session));
+        parts.push(omitted_notice(between, session));
     }
-    parts.extend(section(RECENT, recent));
-    parts.extend(state(&parts, batches, ledger, room.limit));
-    parts.extend(needed(&parts, ledger, room));
+    parts.extend(batch_section(RECENT, recent));
+    parts.extend(state_section(&parts, batches, ledger, room.limit));
+    parts.extend(needed_section(&parts, ledger, room));
     parts.join("\n\n")
 }
 
@@ -63,21 +63,21 @@ const FRAME: usize = 10;
 /// The view of a single batch whose usual frame would exceed its share.
 fn short_view(batches: &[Batch], ledger: &Ledger, session: Option<&str>, room: Room) -> Option<String> {
     let [only] = batches else { return None };
-    let text = news(&only.text, &mut ShownSoFar::default());
-    let frame = opening(batches, session).len() + RECENT.len() + only.header().len();
+    let text = drop_shown(&only.text, &mut ShownSoFar::default());
+    let frame = opening_line(batches, session).len() + RECENT.len() + only.header().len();
     if frame * (100 - FRAME) <= text.len() * FRAME {
         return None;
     }
-    let messages = messages(batches);
+    let messages = count_messages(batches);
     let opening = format!("[Context Summary of {messages}. Originals: `ctxc archive search WORDS`]");
     let mut parts = vec![format!("{opening}\n{}\n{text}", only.mark())];
-    parts.extend(state(&parts, batches, ledger, room.limit));
-    parts.extend(needed(&parts, ledger, room));
+    parts.extend(state_section(&parts, batches, ledger, room.limit));
+    parts.extend(needed_section(&parts, ledger, room));
     Some(parts.join("\n\n"))
 }
 
 /// The section about the ledger, sized by `parts`.
-fn state(parts: &[String], batches: &[Batch], ledger: &Ledger, limit: Tokens) -> Option<String> {
+fn state_section(parts: &[String], batches: &[Batch], ledger: &Ledger, limit: Tokens) -> Option<String> {
     let told: u64 = parts.iter().map(|part| chars4(part).0).sum();
     let (fewest, most) = STATE_BETWEEN;
     let n_messages: u64 = batches.iter().map(|batch| batch.n_messages).sum();
@@ -89,7 +89,7 @@ fn state(parts: &[String], batches: &[Batch], ledger: &Ledger, limit: Tokens) ->
 }
 
 /// The section of lines that the agent may need and that `parts` lack.
-fn needed(parts: &[String], ledger: &Ledger, room: Room) -> Option<String> {
+fn needed_section(parts: &[String], ledger: &Ledger, room: Room) -> Option<String> {
     let said: u64 = parts.iter().map(|part| chars4(part).0 + 1).sum();
     let room = match room.most {
         None => (ledger.n_chars() * NEEDED / 1000).min(room.limit.0 * 4),
@@ -99,32 +99,32 @@ fn needed(parts: &[String], ledger: &Ledger, room: Room) -> Option<String> {
     (!lines.is_empty()).then(|| format!("## Facts\n\n{}", lines.trim_end()))
 }
 
-fn opening(batches: &[Batch], session: Option<&str>) -> String {
-    let (messages, session) = (messages(batches), option(session));
+fn opening_line(batches: &[Batch], session: Option<&str>) -> String {
+    let (messages, session) = (count_messages(batches), session_option(session));
     format!("[Context Summary of {messages} by ctxc. Originals: `ctxc archive search WORDS{session}`]")
 }
 
 /// The number of messages in the batches, as text.
-fn messages(batches: &[Batch]) -> String {
+fn count_messages(batches: &[Batch]) -> String {
     let n_messages: u64 = batches.iter().map(|batch| batch.n_messages).sum();
     format!("{n_messages} earlier {}", if n_messages == 1 { "message" } else { "messages" })
 }
 
 /// The option that names the session in a search.
-fn option(session: Option<&str>) -> String {
+fn session_option(session: Option<&str>) -> String {
     session.map(|session| format!(" --session {session}")).unwrap_or_default()
 }
 
 /// The header of each batch and its items that are not yet shown. The newest batch is processed first, so that earlier ones do
 /// not repeat it.
-fn said(batches: &[Batch], shown: &mut ShownSoFar) -> Vec<(String, String)> {
-    let mut said: Vec<_> = batches.iter().rev().map(|batch| (batch.header(), news(&batch.text, shown))).collect();
+fn unshown_items(batches: &[Batch], shown: &mut ShownSoFar) -> Vec<(String, String)> {
+    let mut said: Vec<_> = batches.iter().rev().map(|batch| (batch.header(), drop_shown(&batch.text, shown))).collect();
     said.reverse();
     said
 }
 
 /// The batches under `title`. A header without new items joins the next one, which carries its batch on.
-fn section(title: &str, said: Vec<(String, String)>) -> Option<String> {
+fn batch_section(title: &str, said: Vec<(String, String)>) -> Option<String> {
     if said.is_empty() {
         return None;
     }
@@ -161,14 +161,14 @@ impl ShownSoFar {
 
 /// `text` without list items that add nothing to `shown`, and without headings that lose all of their items. The other items
 /// are added to `shown`.
-fn news(text: &str, shown: &mut ShownSoFar) -> String {
+fn drop_shown(text: &str, shown: &mut ShownSoFar) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let mut under: Option<&str> = None;
     // A heading is held back until its first item, and dropped if all of its items are shown elsewhere.
     let mut heading: Option<&str> = None;
     let mut has_lost = false;
     let mut own = Vec::new();
-    for block in blocks(text.trim()).into_iter().chain([END]) {
+    for block in text_blocks(text.trim()).into_iter().chain([END]) {
         if block.starts_with("- ") {
             let statement = Statement::of(block);
             if !shown.lacks(under, block, &statement) {
@@ -199,7 +199,7 @@ fn news(text: &str, shown: &mut ShownSoFar) -> String {
 const END: &str = "\0";
 
 /// The lines of `text`, each list item with the indented lines below it.
-fn blocks(text: &str) -> Vec<&str> {
+fn text_blocks(text: &str) -> Vec<&str> {
     let mut blocks = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
@@ -223,10 +223,10 @@ fn is_heading(line: &str) -> bool {
 }
 
 /// The notice about batches that are not shown.
-fn omitted(between: &[Batch], session: Option<&str>) -> String {
+fn omitted_notice(between: &[Batch], session: Option<&str>) -> String {
     let n_omitted = between.len();
     let summaries = if n_omitted == 1 { "summary" } else { "summaries" };
-    let session = option(session);
+    let session = session_option(session);
     format!(
         "[... {n_omitted} earlier {summaries} omitted ...]\nThey are kept. Read them with the tool `memory_read`, or with `ctxc archive search WORDS --kind batch{session}`."
     )

@@ -37,7 +37,7 @@ pub(super) fn unreachable(place: &str, source: impl Error + Send + Sync + 'stati
 /// The error for a failed attempt to connect.
 pub(super) fn connecting(place: &str, encryption: Encryption, error: tokio_postgres::Error) -> ArchiveError {
     let place = place.to_owned();
-    let chain = chain(&error);
+    let chain = message_chain(&error);
     match (error.as_db_error(), encryption) {
         (Some(said), _) if [SqlState::CANNOT_CONNECT_NOW, SqlState::TOO_MANY_CONNECTIONS].contains(said.code()) => {
             ArchiveError::Unreachable { place, source: Box::new(error) }
@@ -61,7 +61,7 @@ pub(super) fn connecting(place: &str, encryption: Encryption, error: tokio_postg
 }
 
 /// The messages of an error and its causes, without repetitions.
-fn chain(error: &tokio_postgres::Error) -> String {
+fn message_chain(error: &tokio_postgres::Error) -> String {
     let mut said: Vec<String> = Vec::new();
     let mut next: Option<&dyn Error> = Some(error);
     while let Some(error) = next {
@@ -81,7 +81,7 @@ fn archive_error(place: &str, error: tokio_postgres::Error) -> ArchiveError {
     }
     let Some(said) = error.as_db_error() else {
         // The remaining case is a value of another type than the stored one.
-        return ArchiveError::DamagedOnServer { place, detail: chain(&error) };
+        return ArchiveError::DamagedOnServer { place, detail: message_chain(&error) };
     };
     if [SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_DEADLOCK_DETECTED].contains(said.code()) {
         return ArchiveError::LockedOnServer { place, seconds: LOCK_SECONDS };

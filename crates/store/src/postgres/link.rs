@@ -99,7 +99,7 @@ impl Link for PostgresLink {
         values: &[Value],
         each: &mut dyn FnMut(&mut Row) -> Result<(), Damage>,
     ) -> Result<(), ArchiveError> {
-        let rows = self.run(|server, session| server.rows(session, sql, &parameters(values)))?;
+        let rows = self.run(|server, session| server.rows(session, sql, &sql_parameters(values)))?;
         for row in rows {
             let columns = (0..row.len()).map(|at| row.try_get::<_, Value>(at).map_err(|error| error.to_string()));
             let columns: Result<Vec<Value>, Damage> = columns.collect();
@@ -109,7 +109,7 @@ impl Link for PostgresLink {
     }
 
     fn execute(&self, sql: &str, values: &[Value]) -> Result<u64, ArchiveError> {
-        self.run(|server, session| server.execute(session, sql, &parameters(values)))
+        self.run(|server, session| server.execute(session, sql, &sql_parameters(values)))
     }
 
     /// Inserts all rows by one statement, with an array per column.
@@ -192,6 +192,6 @@ impl Link for PostgresLink {
     }
 }
 
-fn parameters(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
+fn sql_parameters(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
     values.iter().map(|value| -> &(dyn ToSql + Sync) { value }).collect()
 }

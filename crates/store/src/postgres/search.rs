@@ -29,7 +29,7 @@ pub(crate) fn run(
     terms: &[Vec<Phrase>],
     wanted: Wanted,
 ) -> Result<Vec<i64>, ArchiveError> {
-    let expressions: Vec<String> = terms.iter().map(|term| expression(term)).collect();
+    let expressions: Vec<String> = terms.iter().map(|term| to_tsquery(term)).collect();
     let any = expressions.join(" | ");
     let all = match wanted {
         Wanted::All => expressions.join(" & "),
@@ -39,19 +39,19 @@ pub(crate) fn run(
         Wanted::All if expressions.len() > 1 => long_entries(db, &expressions)?,
         Wanted::All | Wanted::Any => Vec::new(),
     };
-    let pieces = pieces(db, query, terms, [&all, &any], &long)?;
+    let pieces = find_pieces(db, query, terms, [&all, &any], &long)?;
     if pieces.is_empty() {
         return Ok(Vec::new());
     }
     // A single term has the same weight for all entries.
     let counted = if expressions.len() == 1 { &[] } else { expressions.as_slice() };
-    let (corpus, mut n_with) = corpus(db, counted)?;
+    let (corpus, mut n_with) = read_corpus(db, counted)?;
     n_with.resize(expressions.len(), 1.0);
     Ok(ranked(&pieces, terms, &n_with, corpus))
 }
 
 /// The pieces that match `all`, and those of the entries `long` that match `any`, with the positions of the words.
-fn pieces(
+fn find_pieces(
     db: &dyn Link,
     query: &Query<'_>,
     terms: &[Vec<Phrase>],
@@ -82,10 +82,10 @@ fn pieces(
     let long = Value::list(long.iter().copied());
     let (words, beginnings) = (Value::list(words), Value::list(beginnings));
     let values = [kind, speaker, sessions, all.into(), long, any.into(), words, beginnings, MOST_PIECES.into()];
-    db.all(&sql, &values, piece)
+    db.all(&sql, &values, read_piece)
 }
 
-fn piece(row: &mut Row) -> Result<(i64, Piece), Damage> {
+fn read_piece(row: &mut Row) -> Result<(i64, Piece), Damage> {
     let (document, length): (i64, u64) = (row.get()?, row.get()?);
     let (words, places): (Vec<String>, Vec<String>) = (row.get()?, row.get()?);
     let mut piece = Piece { length: u32::try_from(length).unwrap_or_default(), places: HashMap::new() };
@@ -106,7 +106,7 @@ fn long_entries(db: &dyn Link, expressions: &[String]) -> Result<Vec<i64>, Archi
 
 /// Statistics of the index: the number of pieces, as the server estimates it, their average length in a sample, and the
 /// number of pieces with each term.
-fn corpus(db: &dyn Link, expressions: &[String]) -> Result<(Corpus, Vec<f64>), ArchiveError> {
+fn read_corpus(db: &dyn Link, expressions: &[String]) -> Result<(Corpus, Vec<f64>), ArchiveError> {
     let counts = (1..=expressions.len()).map(|n| {
         format!(
             ", (SELECT count(*)::float8 FROM
@@ -128,7 +128,7 @@ fn corpus(db: &dyn Link, expressions: &[String]) -> Result<(Corpus, Vec<f64>), A
 }
 
 /// A term as a `tsquery`. Words consist of letters and digits, but are quoted nevertheless.
-fn expression(term: &[Phrase]) -> String {
+fn to_tsquery(term: &[Phrase]) -> String {
     let phrases: Vec<String> = term
         .iter()
         .map(|phrase| {

@@ -48,7 +48,7 @@ impl Server {
 
     /// Opens a connection with the schema of the archive in its search path.
     pub(super) fn connect(&self) -> Result<Session, ArchiveError> {
-        let config = config(&self.url);
+        let config = connection_config(&self.url);
         let tls = tls::connector(&self.url, &self.place)?;
         let client = self.waiting.wait(async {
             let (client, connection) = config.connect(tls).await?;
@@ -57,7 +57,7 @@ impl Server {
         });
         let client = client.map_err(|error| connecting(&self.place, self.url.encryption, error))?;
         let mut session = Session { client, statements: HashMap::new() };
-        self.batch(&mut session, &settings(&self.url.schema)).fault(&self.place)?;
+        self.batch(&mut session, &session_settings(&self.url.schema)).fault(&self.place)?;
         Ok(session)
     }
 
@@ -109,7 +109,7 @@ impl Session {
     }
 }
 
-fn config(url: &ServerUrl) -> Config {
+fn connection_config(url: &ServerUrl) -> Config {
     let mut config = Config::new();
     if url.host.starts_with('/') {
         config.host_path(&url.host);
@@ -138,7 +138,7 @@ fn config(url: &ServerUrl) -> Config {
 /// The settings of a connection. The types of pgvector may be in any schema. Its index returns up to 200 neighbours, and
 /// continues if a query's filters leave too few. Plans are not cached, since one made for empty tables would scan them
 /// sequentially during a whole deposit.
-fn settings(schema: &str) -> String {
+fn session_settings(schema: &str) -> String {
     format!(
         "SET client_min_messages = error; SET lock_timeout = '{LOCK_SECONDS}s'; SET bytea_output = hex;
         SET plan_cache_mode = force_custom_plan;

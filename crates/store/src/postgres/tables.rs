@@ -24,7 +24,7 @@ enum ServerSchemaState {
 
 /// Whether there is an archive.
 pub(super) fn is_there(db: &PostgresLink) -> Result<bool, ArchiveError> {
-    Ok(matches!(age(db)?, ServerSchemaState::Schema(_)))
+    Ok(matches!(schema_state(db)?, ServerSchemaState::Schema(_)))
 }
 
 /// Creates the tables of an archive if the schema is empty. If another process does so at the same time, this waits for it
@@ -39,7 +39,7 @@ pub(super) fn prepare(db: &PostgresLink) -> Result<(), ArchiveError> {
 /// Whether there is an archive of this version; `false` for an empty schema.
 fn has_tables(db: &PostgresLink) -> Result<bool, ArchiveError> {
     let place = db.server.place.clone();
-    match age(db)? {
+    match schema_state(db)? {
         ServerSchemaState::Empty => Ok(false),
         ServerSchemaState::Foreign => Err(ArchiveError::ForeignSchema { place }),
         ServerSchemaState::Schema(SCHEMA) => Ok(true),
@@ -67,7 +67,7 @@ fn create_tables(db: &PostgresLink) -> Result<(), ArchiveError> {
     db.batch(&format!("INSERT INTO ctxc_archive VALUES ({SCHEMA})"))
 }
 
-fn age(db: &PostgresLink) -> Result<ServerSchemaState, ArchiveError> {
+fn schema_state(db: &PostgresLink) -> Result<ServerSchemaState, ArchiveError> {
     let sql = "SELECT current_setting('server_version_num')::integer, current_setting('server_encoding'),
             to_regclass($1::text || '.ctxc_archive') IS NOT NULL,
             EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1::text))";

@@ -30,7 +30,7 @@ pub(crate) fn make(db: &dyn Link, model: &str, dimension: usize) -> Result<(), A
         && dimension <= MOST_HALVED
     {
         // Another process may be creating it, and users without the right to create one search without it.
-        let (of_type, operators) = typed(dimension);
+        let (of_type, operators) = pgvector_type(dimension);
         let index = format!(
             "CREATE INDEX IF NOT EXISTS vector_typed_near_{id} ON vector_typed
             USING hnsw ((value::{of_type}) {operators}) WHERE space = {id} AND value IS NOT NULL"
@@ -47,7 +47,7 @@ pub(crate) fn by_index(
     vector: &Vector,
     query: &Query<'_>,
 ) -> Result<Vec<i64>, ArchiveError> {
-    let of_type = if space.dimension <= MOST_HALVED { typed(space.dimension).0 } else { "vector".to_owned() };
+    let of_type = if space.dimension <= MOST_HALVED { pgvector_type(space.dimension).0 } else { "vector".to_owned() };
     let sql = format!(
         "SELECT document.id, -(kept.value::{of_type} <#> $4::text::{of_type}) AS likeness
         FROM vector_typed AS kept JOIN document ON document.id = kept.document
@@ -63,7 +63,7 @@ pub(crate) fn by_index(
 }
 
 /// The type of pgvector that an index supports for this dimension, and the operator class of the index.
-fn typed(dimension: usize) -> (String, &'static str) {
+fn pgvector_type(dimension: usize) -> (String, &'static str) {
     if dimension <= MOST_INDEXED {
         (format!("vector({dimension})"), "vector_ip_ops")
     } else {

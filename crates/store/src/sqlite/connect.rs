@@ -29,11 +29,11 @@ pub(super) fn open(path: &Path) -> Result<Connection, ArchiveError> {
 pub(super) fn open_within(path: &Path, wait: Duration) -> Result<Connection, ArchiveError> {
     // `symlink_metadata`, so that SQLite reports a dangling symlink.
     if path.symlink_metadata().is_err() {
-        create(path)?;
+        create_database(path)?;
     }
     or_read_only(path, || {
         let connection = connect_within(path, wait)?;
-        prepare(&connection, path)?;
+        prepare_connection(&connection, path)?;
         place::tighten(path);
         Ok(connection)
     })
@@ -69,7 +69,7 @@ pub(super) fn open_in_memory() -> Result<(PathBuf, Connection), ArchiveError> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let path = PathBuf::from(format!("{IN_MEMORY}{}?vfs=memdb", NEXT.fetch_add(1, Ordering::Relaxed)));
     let connection = connect(&path)?;
-    prepare(&connection, &path)?;
+    prepare_connection(&connection, &path)?;
     Ok((path, connection))
 }
 
@@ -79,11 +79,11 @@ pub(super) fn is_in_memory(path: &Path) -> bool {
 }
 
 /// Creates the database under a temporary name first, so that no other process ever sees an incomplete one.
-fn create(path: &Path) -> Result<(), ArchiveError> {
+fn create_database(path: &Path) -> Result<(), ArchiveError> {
     place::create_folder(path)?;
     let new = place::NewFile::create(path)?;
     let connection = connect(&new.path())?;
-    prepare(&connection, path)?;
+    prepare_connection(&connection, path)?;
     // Closing transfers the write-ahead log into the file and removes it.
     connection.close().map_err(|(_, error)| error).fault(path)?;
     new.settle(path)
@@ -138,7 +138,7 @@ pub(super) fn connect_read_only(path: &Path) -> Result<Connection, ArchiveError>
     Ok(connection)
 }
 
-fn prepare(connection: &Connection, path: &Path) -> Result<(), ArchiveError> {
+fn prepare_connection(connection: &Connection, path: &Path) -> Result<(), ArchiveError> {
     if has_tables(connection, path)? {
         return Ok(());
     }

@@ -84,7 +84,7 @@ impl FindIndex {
             place::NewFile::create(path)?.settle(path)?;
         }
         let connection = connect(path)?;
-        if !prepare(&connection).fault(path)? {
+        if !prepare_tables(&connection).fault(path)? {
             return Err(ArchiveError::Foreign { path: path.to_owned() });
         }
         place::tighten(path);
@@ -98,7 +98,7 @@ impl FindIndex {
     pub fn in_memory() -> Result<Self, ArchiveError> {
         let path = PathBuf::from(":memory:");
         let connection = Connection::open_in_memory().fault(&path)?;
-        prepare(&connection).fault(&path)?;
+        prepare_tables(&connection).fault(&path)?;
         Ok(Self { link: SqliteLink::new(&path, Some(connection)), new_words: NewWords::default() })
     }
 
@@ -111,7 +111,7 @@ impl FindIndex {
     /// # Errors
     /// When the index cannot be read.
     pub fn sources(&self) -> Result<HashMap<String, (i64, FindSource)>, ArchiveError> {
-        let sources = self.db().all(&format!("SELECT {COLUMNS} FROM source"), &[], source)?;
+        let sources = self.db().all(&format!("SELECT {COLUMNS} FROM source"), &[], read_source)?;
         Ok(sources.into_iter().map(|(id, source)| (source.key.clone(), (id, source))).collect())
     }
 
@@ -144,7 +144,7 @@ impl FindIndex {
     /// # Errors
     /// When the index cannot be read.
     pub fn source(&self, key: &str) -> Result<Option<(i64, FindSource)>, ArchiveError> {
-        self.db().one(&format!("SELECT {COLUMNS} FROM source WHERE key = $1"), &values![key], source)
+        self.db().one(&format!("SELECT {COLUMNS} FROM source WHERE key = $1"), &values![key], read_source)
     }
 
     /// Saves `source`, replacing an older one with the same key. Returns its number.
@@ -236,7 +236,7 @@ impl FindIndex {
 }
 
 /// Creates the tables if they are not those of this version; false for a database of another program.
-fn prepare(connection: &Connection) -> rusqlite::Result<bool> {
+fn prepare_tables(connection: &Connection) -> rusqlite::Result<bool> {
     // Data lost in a power failure is indexed again.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", -65_536)?;
@@ -249,7 +249,7 @@ fn prepare(connection: &Connection) -> rusqlite::Result<bool> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     // Another process may have been faster.
     if !matches!(age(connection, APPLICATION_ID)?, SchemaState::Schema(VERSION)) {
-        for table in tables(connection)? {
+        for table in table_names(connection)? {
             connection.execute_batch(&format!("DROP TABLE \"{table}\""))?;
         }
         connection.execute_batch(TABLES)?;
@@ -261,17 +261,17 @@ fn prepare(connection: &Connection) -> rusqlite::Result<bool> {
 }
 
 /// The tables, without the internal ones of `SQLite` and of the full-text index.
-fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+fn table_names(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut tables = connection.prepare(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'words_*' AND name NOT GLOB 'sqlite_*'",
     )?;
     tables.query_map([], |row| row.get(0))?.collect()
 }
 
-/// The columns that [`source`] reads.
+/// The columns that [`read_source`] reads.
 const COLUMNS: &str = "id, key, project, session, title, stamp, n_lines, n_bytes, checksum, active";
 
-fn source(row: &mut Row) -> Result<(i64, FindSource), Damage> {
+fn read_source(row: &mut Row) -> Result<(i64, FindSource), Damage> {
     let id = row.get()?;
     let (key, project, session, title, stamp) = (row.get()?, row.get()?, row.get()?, row.get()?, row.get()?);
     let (n_lines, n_bytes) = (row.get()?, row.get()?);

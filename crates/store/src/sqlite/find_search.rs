@@ -129,13 +129,13 @@ impl FindIndex {
     /// # Errors
     /// When the index cannot be read.
     pub fn search(&self, query: &FindQuery<'_>) -> Result<Vec<FindHit>, ArchiveError> {
-        let found = matching(self.db(), query)?;
-        let hits = found.into_iter().map(|document| hit(self.db(), document));
+        let found = matching_documents(self.db(), query)?;
+        let hits = found.into_iter().map(|document| read_hit(self.db(), document));
         hits.filter_map(Result::transpose).collect()
     }
 }
 
-fn matching(db: &dyn Link, query: &FindQuery<'_>) -> Result<Vec<i64>, ArchiveError> {
+fn matching_documents(db: &dyn Link, query: &FindQuery<'_>) -> Result<Vec<i64>, ArchiveError> {
     let terms = terms::terms(query.text);
     if terms.is_empty() || query.limit == 0 {
         return Ok(Vec::new());
@@ -146,13 +146,13 @@ fn matching(db: &dyn Link, query: &FindQuery<'_>) -> Result<Vec<i64>, ArchiveErr
         // Texts with the words as they were typed come first.
         _ => run(db, query, &phrase(&terms.concat()))?,
     };
-    append(&mut found, run(db, query, &joined(&terms, phrase, " AND "))?);
+    append(&mut found, run(db, query, &join_terms(&terms, phrase, " AND "))?);
     if found.len() < limit {
         append(&mut found, with_longer(db, query, &terms, Part::Beginning)?);
     }
     let pieces = terms::pieces(&terms);
     if found.len() < ENOUGH && pieces.len() > 1 {
-        append(&mut found, run(db, query, &joined(&pieces, phrase, " OR "))?);
+        append(&mut found, run(db, query, &join_terms(&pieces, phrase, " OR "))?);
     }
     if found.is_empty() {
         found = with_longer(db, query, &terms, Part::Anywhere)?;
@@ -169,11 +169,11 @@ fn with_longer(
     place: Part,
 ) -> Result<Vec<i64>, ArchiveError> {
     let [term] = terms else {
-        let longer = terms.iter().map(|term| Ok(any(&longer(db, term, place, MOST_LONGER)?)));
+        let longer = terms.iter().map(|term| Ok(any(&longer_phrases(db, term, place, MOST_LONGER)?)));
         return run(db, query, &longer.collect::<Result<Vec<_>, ArchiveError>>()?.join(" AND "));
     };
     let mut found = Vec::new();
-    for phrases in longer(db, term, place, MOST_BY_TURNS)?.chunks(MOST_LONGER) {
+    for phrases in longer_phrases(db, term, place, MOST_BY_TURNS)?.chunks(MOST_LONGER) {
         append(&mut found, run(db, query, &any(phrases))?);
         if found.len() >= query.limit as usize {
             break;
@@ -185,9 +185,9 @@ fn with_longer(
 /// Texts that match `expression`, best first.
 fn run(db: &dyn Link, query: &FindQuery<'_>, expression: &str) -> Result<Vec<i64>, ArchiveError> {
     let narrowed = query.narrowed(expression);
-    let (mut found, n_ranked) = ranked(db, query, &narrowed)?;
+    let (mut found, n_ranked) = rank_documents(db, query, &narrowed)?;
     if n_ranked >= MOST_RANKED {
-        found.extend(ranked(db, query, &format!("{narrowed} AND about : \"{SAID}\""))?.0);
+        found.extend(rank_documents(db, query, &format!("{narrowed} AND about : \"{SAID}\""))?.0);
         found.sort_by(|left, right| {
             let by_score = left.score.total_cmp(&right.score);
             by_score.then_with(|| (right.time, right.id).cmp(&(left.time, left.id)))
@@ -208,7 +208,7 @@ struct Ranked {
 }
 
 /// The best of the newest texts that match `expression`, and the number of texts that were ranked.
-fn ranked(db: &dyn Link, query: &FindQuery<'_>, expression: &str) -> Result<(Vec<Ranked>, u32), ArchiveError> {
+fn rank_documents(db: &dyn Link, query: &FindQuery<'_>, expression: &str) -> Result<(Vec<Ranked>, u32), ArchiveError> {
     let mut n_ranked = 0;
     let values = values![expression, query.since.map(|since| since.from), MOST_RANKED, query.limit];
     let found = db.all(MATCHING, &values, |row| {
@@ -219,7 +219,7 @@ fn ranked(db: &dyn Link, query: &FindQuery<'_>, expression: &str) -> Result<(Vec
     Ok((found, n_ranked))
 }
 
-fn hit(db: &dyn Link, document: i64) -> Result<Option<FindHit>, ArchiveError> {
+fn read_hit(db: &dyn Link, document: i64) -> Result<Option<FindHit>, ArchiveError> {
     let mut places = Some(db.all(PLACES, &values![document], |row| {
         let (source, line, at) = (row.get()?, row.get()?, row.get()?);
         Ok(FindPlace { source, line, at, start: row.get()? })
@@ -230,12 +230,12 @@ fn hit(db: &dyn Link, document: i64) -> Result<Option<FindHit>, ArchiveError> {
     })
 }
 
-fn joined(terms: &[Vec<String>], expression: fn(&[String]) -> String, with: &str) -> String {
+fn join_terms(terms: &[Vec<String>], expression: fn(&[String]) -> String, with: &str) -> String {
     terms.iter().map(|term| expression(term)).collect::<Vec<_>>().join(with)
 }
 
 /// Phrases that match `term`, also with its last word as a part of a longer one.
-fn longer(db: &dyn Link, term: &[String], place: Part, most: usize) -> Result<Vec<String>, ArchiveError> {
+fn longer_phrases(db: &dyn Link, term: &[String], place: Part, most: usize) -> Result<Vec<String>, ArchiveError> {
     let Some((last, before)) = term.split_last() else { return Ok(Vec::new()) };
     let is_part = match place {
         Part::Beginning => last.chars().count() >= SHORTEST_BEGINNING,

@@ -51,13 +51,13 @@ impl NewWords {
         if self.new.is_empty() {
             return Ok(());
         }
-        let mut words = merged(self.new.iter().map(String::as_str));
+        let mut words = merge_words(self.new.iter().map(String::as_str));
         while let Some((id, n_bytes)) = db.one(NEWEST, &[], |row| Ok((row.get::<i64>()?, row.get::<u64>()?)))? {
             if n_bytes > (words.len() * LONGER) as u64 {
                 break;
             }
             let older = db.all("SELECT words FROM vocabulary WHERE id = $1", &values![id], Row::get::<String>)?;
-            words = merged(older.iter().map(String::as_str).chain([&*words]).flat_map(str::lines));
+            words = merge_words(older.iter().map(String::as_str).chain([&*words]).flat_map(str::lines));
             db.execute("DELETE FROM vocabulary WHERE id = $1", &values![id])?;
         }
         let n_bytes = words.len() as u64;
@@ -71,7 +71,7 @@ impl NewWords {
 }
 
 /// The words as a sorted list without duplicates.
-fn merged<'a>(words: impl Iterator<Item = &'a str>) -> String {
+fn merge_words<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let mut words: Vec<&str> = words.collect();
     words.sort_unstable();
     words.dedup();

@@ -93,7 +93,7 @@ impl Link for SqliteLink {
             let mut rows = statement.query(params_from_iter(values)).fault(&self.path)?;
             while let Some(row) = rows.next().fault(&self.path)? {
                 let columns: rusqlite::Result<Vec<ValueRef<'_>>> = (0..n_columns).map(|at| row.get_ref(at)).collect();
-                let values: Result<Vec<Value>, Damage> = columns.fault(&self.path)?.into_iter().map(value).collect();
+                let values: Result<Vec<Value>, Damage> = columns.fault(&self.path)?.into_iter().map(to_value).collect();
                 values.and_then(|values| each(&mut Row::new(values))).map_err(|detail| self.damaged(detail))?;
             }
             Ok(())
@@ -190,7 +190,7 @@ pub(super) fn translated(sql: &str) -> String {
     translated
 }
 
-fn value(value: ValueRef<'_>) -> Result<Value, Damage> {
+fn to_value(value: ValueRef<'_>) -> Result<Value, Damage> {
     Ok(match value {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(number) => Value::Int(number),

@@ -63,7 +63,7 @@ pub(super) fn catch_up(
     let mut known = HashSet::new();
     let mut n_done = 0;
     while n_done < total {
-        let n_indexed = alone(db, Hold::Indexing, true, || portion(db, &mut lines, read, &mut known))?;
+        let n_indexed = alone(db, Hold::Indexing, true, || index_portion(db, &mut lines, read, &mut known))?;
         n_done += n_indexed;
         // Another process may have done the rest.
         if n_indexed == 0 || progress(n_done.min(total), total).is_break() {
@@ -86,7 +86,7 @@ struct Unindexed {
 }
 
 /// Indexes as much as is committed at once; how many entries that is.
-fn portion(
+fn index_portion(
     db: &dyn Link,
     lines: &mut Lines,
     read: &Reader<'_>,
@@ -96,12 +96,12 @@ fn portion(
     if entries.is_empty() {
         return Ok(0);
     }
-    let documents = documents(db, lines, &entries, read)?;
+    let documents = read_documents(db, lines, &entries, read)?;
     if db.dialect() != Dialect::Sqlite {
         // One that was replaced since may have been indexed in between.
         db.execute("DELETE FROM document WHERE record = ANY($1)", &[Value::list(records_of(&entries))])?;
     }
-    store(db, documents, known)?;
+    store_documents(db, documents, known)?;
     if db.dialect() == Dialect::Sqlite {
         let last_body = entries.iter().rev().find_map(|entry| entry.body);
         let mark = "UPDATE indexed SET body = coalesce($1, body), record = coalesce($2, record)";
@@ -148,7 +148,7 @@ fn next_on_a_server(db: &dyn Link) -> Result<Vec<Unindexed>, ArchiveError> {
 }
 
 /// The documents of the entries, in their order. A damaged entry has none; whoever reads it gets the error.
-fn documents(
+fn read_documents(
     db: &dyn Link,
     lines: &mut Lines,
     entries: &[Unindexed],
@@ -174,7 +174,7 @@ fn documents(
     Ok(documents)
 }
 
-fn store(
+fn store_documents(
     db: &dyn Link,
     documents: Vec<(Unindexed, Document)>,
     known: &mut HashSet<String>,

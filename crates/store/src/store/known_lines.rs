@@ -43,7 +43,7 @@ impl KnownLines {
         let beginnings = self.beginnings.get_or_insert_default();
         let stored = "SELECT digest FROM body WHERE id > $1";
         db.each(stored, &values![self.last], &mut |row: &mut Row| {
-            beginnings.insert(beginning(&row.get()?));
+            beginnings.insert(digest_prefix(&row.get()?));
             Ok(())
         })?;
         (self.last, self.is_current) = (last, true);
@@ -52,19 +52,19 @@ impl KnownLines {
 
     /// Whether a line with this digest may be there.
     pub(super) fn may_have(&self, digest: &Digest) -> bool {
-        self.beginnings.as_ref().is_none_or(|known| known.contains(&beginning(digest)))
+        self.beginnings.as_ref().is_none_or(|known| known.contains(&digest_prefix(digest)))
     }
 
     /// Notes a line that was stored in this transaction.
     pub(super) fn add(&mut self, digest: &Digest, id: i64) {
         if let Some(beginnings) = &mut self.beginnings {
-            beginnings.insert(beginning(digest));
+            beginnings.insert(digest_prefix(digest));
             self.last = self.last.max(id);
         }
     }
 }
 
 /// As much of a digest as tells it from most others.
-fn beginning(digest: &Digest) -> u64 {
+fn digest_prefix(digest: &Digest) -> u64 {
     digest.as_bytes().first_chunk().copied().map_or(0, u64::from_le_bytes)
 }

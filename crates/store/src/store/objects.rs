@@ -16,12 +16,12 @@ const INSERT: &str = "INSERT INTO object (kind, key, \"group\", head, checksum, 
 
 const DROP: &str = "DELETE FROM object WHERE key = $1 AND kind = $2";
 
-fn label(row: &mut Row) -> Result<Label, Damage> {
+fn read_label(row: &mut Row) -> Result<Label, Damage> {
     Ok(Label { kind: row.get()?, key: row.get()?, group: row.get()?, head: row.get()?, checksum: row.get()? })
 }
 
 pub(crate) fn object(row: &mut Row, unpacker: &mut Unpacker) -> Result<Object, Damage> {
-    let label = label(row)?;
+    let label = read_label(row)?;
     let key = label.key;
     let packed = PackedObject { label, codec: row.get()?, bytes: row.get()?, content: row.get()? };
     packed.unpack(unpacker).ok_or_else(|| format!("the object {key} is not what was stored"))
@@ -48,7 +48,7 @@ pub(crate) fn heads(
     values.extend(group.map(Value::from));
     let sql = format!("{LABEL} WHERE kind = $1 {} ORDER BY seq", group.map_or("", |_| of_group));
     db.all(&sql, &values, |row| {
-        let label = label(row)?;
+        let label = read_label(row)?;
         let odd = || format!("the object {} is not what was stored", label.key);
         if label.is_sound() { Ok((label.key, label.head)) } else { Err(odd()) }
     })

@@ -39,7 +39,7 @@ pub(crate) fn operation(row: &mut Row) -> Result<Operation, Damage> {
 }
 
 /// The error for what of an operation could not be compressed.
-const fn compress(source: std::io::Error) -> ArchiveError {
+const fn compression_error(source: std::io::Error) -> ArchiveError {
     ArchiveError::Compress { bytes: 0, source }
 }
 
@@ -81,9 +81,12 @@ pub(crate) fn ids(db: &dyn Link) -> Result<Vec<String>, ArchiveError> {
 /// When another one of its id is there, or the database fails.
 pub(crate) fn put(db: &dyn Link, operation: &Operation, part: Option<(i64, i64)>) -> Result<bool, ArchiveError> {
     let Operation { id, verb, command, session, time, source, output, tokens, .. } = operation;
-    let session_ids = serde_json::to_string(&operation.session_ids).map_err(|error| compress(error.into()))?;
-    let cost =
-        operation.cost.map(|cost| serde_json::to_string(&cost)).transpose().map_err(|error| compress(error.into()))?;
+    let session_ids = serde_json::to_string(&operation.session_ids).map_err(|error| compression_error(error.into()))?;
+    let cost = operation
+        .cost
+        .map(|cost| serde_json::to_string(&cost))
+        .transpose()
+        .map_err(|error| compression_error(error.into()))?;
     let mut row = values![
         id,
         verb,
@@ -98,7 +101,7 @@ pub(crate) fn put(db: &dyn Link, operation: &Operation, part: Option<(i64, i64)>
         output.bytes,
         session_ids,
         cost,
-        cuts::pack(&operation.cuts).map_err(compress)?,
+        cuts::pack(&operation.cuts).map_err(compression_error)?,
         tokens.map(|(before, _)| before.0),
         tokens.map(|(_, after)| after.0),
         part.map(|(first, _)| first),
@@ -125,7 +128,7 @@ pub(crate) fn put(db: &dyn Link, operation: &Operation, part: Option<(i64, i64)>
 /// Stores other texts of an operation.
 pub(crate) fn replace(db: &dyn Link, operation: &Operation) -> Result<(), ArchiveError> {
     let Operation { id, command, source, output, .. } = operation;
-    let cuts = cuts::pack(&operation.cuts).map_err(compress)?;
+    let cuts = cuts::pack(&operation.cuts).map_err(compression_error)?;
     let update = "UPDATE operation SET command = $2, cuts = $3, source_digest = $4, output_digest = $5 WHERE id = $1";
     db.execute(update, &values![id, command, cuts, source.digest, output.digest])?;
     Ok(())

@@ -57,7 +57,7 @@ enum LinePlace {
 type Stored = HashMap<Digest, (LineId, LinePlace)>;
 
 /// Stores those of `lines` that are not there, as `kept` says what is kept of each.
-fn store(
+fn store_missing(
     db: &dyn Link,
     known: &mut KnownLines,
     lines: &[Digested<'_>],
@@ -113,7 +113,7 @@ pub(crate) fn put_alone(
     if lines.is_empty() {
         return Ok(Vec::new());
     }
-    let stored = store(db, known, lines, |line| {
+    let stored = store_missing(db, known, lines, |line| {
         let (codec, content) = packer.pack(line)?;
         Ok((codec, content.to_vec()))
     })?;
@@ -148,7 +148,7 @@ impl Packing {
         lines: &[Digested<'_>],
     ) -> Result<Vec<LineId>, ArchiveError> {
         let mut ids = Vec::with_capacity(lines.len());
-        for portion in portions(lines) {
+        for portion in pack_portions(lines) {
             self.put_portion(db, known, portion, &mut ids)?;
         }
         Ok(ids)
@@ -167,7 +167,7 @@ impl Packing {
             self.id = next_pack(db)?;
             place_of = place(self.id);
         }
-        let mut stored = store(db, known, lines, |_| Ok((PACKED, place_of.clone())))?;
+        let mut stored = store_missing(db, known, lines, |_| Ok((PACKED, place_of.clone())))?;
         let mut alone = Vec::new();
         // In their order, for lines that lie together are read together.
         for (digest, line) in lines {
@@ -240,7 +240,7 @@ pub(crate) fn insert_pack(
 }
 
 /// Lines in their order, each portion no longer than half a pack unless it is one line.
-fn portions<'a, 'l>(mut lines: &'a [Digested<'l>]) -> impl Iterator<Item = &'a [Digested<'l>]> {
+fn pack_portions<'a, 'l>(mut lines: &'a [Digested<'l>]) -> impl Iterator<Item = &'a [Digested<'l>]> {
     std::iter::from_fn(move || {
         let mut sum = 0;
         let n_lines = lines.iter().take_while(|(_, line)| {

@@ -56,7 +56,7 @@ pub(crate) fn each(
     wanted: Records<'_>,
     each: &mut EachRecord<'_>,
 ) -> Result<(), ArchiveError> {
-    for Rows { which, mut values, is_portioned } in which(db.dialect(), wanted) {
+    for Rows { which, mut values, is_portioned } in statements_for(db.dialect(), wanted) {
         let sql = format!("SELECT {COLUMNS}, seq FROM {which}");
         loop {
             let (mut ended, mut n_rows, mut newest) = (None, 0, Value::Null);
@@ -96,7 +96,7 @@ struct Rows {
 }
 
 /// Which rows are asked for, in as many statements as it takes.
-fn which(dialect: Dialect, wanted: Records<'_>) -> Vec<Rows> {
+fn statements_for(dialect: Dialect, wanted: Records<'_>) -> Vec<Rows> {
     match wanted {
         Records::Matching(RecordFilter { kind, session, speaker, last }) => {
             // An index of a server has but the beginning of what may be long.

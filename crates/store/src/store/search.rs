@@ -23,7 +23,7 @@ pub(super) fn matching(db: &dyn Link, query: &Query<'_>) -> Result<Vec<i64>, Arc
     let longer = |terms: &[Vec<String>]| -> Result<Vec<Vec<Phrase>>, ArchiveError> {
         terms.iter().map(|term| any_longer(db, term)).collect()
     };
-    let whole: Vec<Vec<Phrase>> = terms.iter().map(|term| vec![whole(term)]).collect();
+    let whole: Vec<Vec<Phrase>> = terms.iter().map(|term| vec![whole_phrase(term)]).collect();
     let mut found = run(&whole, Wanted::All)?;
     if found.len() < limit {
         append(&mut found, run(&longer(&terms)?, Wanted::All)?);
@@ -67,9 +67,9 @@ fn any_longer(db: &dyn Link, term: &[String]) -> Result<Vec<Phrase>, ArchiveErro
             vocabulary(ends, first)?.into_iter().map(phrase).collect()
         }
     };
-    Ok(if longer.is_empty() { vec![whole(term)] } else { longer })
+    Ok(if longer.is_empty() { vec![whole_phrase(term)] } else { longer })
 }
 
-fn whole(term: &[String]) -> Phrase {
+fn whole_phrase(term: &[String]) -> Phrase {
     Phrase { words: term.to_vec(), last: Last::Whole }
 }

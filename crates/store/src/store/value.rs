@@ -97,7 +97,7 @@ pub(crate) trait FromValue: Sized {
     fn from_value(value: Value) -> Result<Self, Damage>;
 }
 
-fn odd<T>() -> Result<T, Damage> {
+fn wrong_type<T>() -> Result<T, Damage> {
     Err("a value of another type than the one that was stored".to_owned())
 }
 
@@ -113,12 +113,12 @@ macro_rules! from_value {
 }
 
 from_value! {
-    i64: value => if let Value::Int(number) = value { Ok(number) } else { odd() };
+    i64: value => if let Value::Int(number) = value { Ok(number) } else { wrong_type() };
     u64: value => i64::from_value(value).map(|number| Self::try_from(number).unwrap_or(0));
     bool: value => i64::from_value(value).map(|number| number != 0);
-    f64: value => if let Value::Real(number) = value { Ok(number) } else { odd() };
+    f64: value => if let Value::Real(number) = value { Ok(number) } else { wrong_type() };
     LineId: value => i64::from_value(value).map(|id| Self(id.cast_unsigned()));
-    String: value => if let Value::Text(text) = value { Ok(text) } else { odd() };
+    String: value => if let Value::Text(text) = value { Ok(text) } else { wrong_type() };
     u32: value => Self::try_from(i64::from_value(value)?).map_err(|error| error.to_string());
     Kind: value => String::from_value(value)?.parse().map_err(|error: NotAKind| error.to_string());
     ObjectKind: value => String::from_value(value)?.parse().map_err(|error: NotAnObjectKind| error.to_string());
@@ -126,11 +126,11 @@ from_value! {
         Value::Bytes(bytes) | Value::Path(bytes) => Ok(bytes),
         // No bytes at all, as a statement says it in either dialect.
         Value::Text(text) if text.is_empty() => Ok(Self::new()),
-        _ => odd(),
+        _ => wrong_type(),
     };
     Vec<String>: value => match value {
         Value::List(items) => items.into_iter().map(String::from_value).collect(),
-        _ => odd(),
+        _ => wrong_type(),
     };
     PathBuf: value => match value {
         Value::Text(text) => Ok(text.into()),

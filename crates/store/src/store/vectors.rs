@@ -34,13 +34,13 @@ pub(super) fn put(db: &dyn Link, model: &str, vectors: &[(DocumentId, Option<Vec
     let known = space(db, model)?;
     let space = match (known, dimensions().next()) {
         (Some(space), _) => space,
-        (None, Some(dimension)) => make(db, model, dimension)?,
+        (None, Some(dimension)) => make_space(db, model, dimension)?,
         (None, None) => return Ok(()),
     };
     if let Some(found) = dimensions().find(|dimension| *dimension != space.dimension) {
         return Err(ArchiveError::OtherDimension { model: model.to_owned(), found, known: space.dimension });
     }
-    let documents = documents(db, vectors.iter().map(|(id, _)| *id))?;
+    let documents = document_ids(db, vectors.iter().map(|(id, _)| *id))?;
     let mut rows = Vec::with_capacity(vectors.len());
     for (id, vector) in vectors {
         let Some(document) = documents.get(id) else { continue };
@@ -61,7 +61,7 @@ pub(super) fn put(db: &dyn Link, model: &str, vectors: &[(DocumentId, Option<Vec
 }
 
 /// Notes a model of which there are no vectors yet.
-fn make(db: &dyn Link, model: &str, dimension: usize) -> Result<Space, ArchiveError> {
+fn make_space(db: &dyn Link, model: &str, dimension: usize) -> Result<Space, ArchiveError> {
     match db.dialect() {
         Dialect::Sqlite => {
             let insert = "INSERT OR IGNORE INTO space (model, dimension) VALUES ($1, $2)";
@@ -74,7 +74,10 @@ fn make(db: &dyn Link, model: &str, dimension: usize) -> Result<Space, ArchiveEr
 }
 
 /// The numbers of documents, as far as they are there.
-fn documents(db: &dyn Link, names: impl Iterator<Item = DocumentId>) -> Result<HashMap<DocumentId, i64>, ArchiveError> {
+fn document_ids(
+    db: &dyn Link,
+    names: impl Iterator<Item = DocumentId>,
+) -> Result<HashMap<DocumentId, i64>, ArchiveError> {
     let mut lines: Vec<Value> = Vec::new();
     let mut records: HashMap<Kind, Vec<Value>> = HashMap::new();
     for name in names {

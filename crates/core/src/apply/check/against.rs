@@ -54,7 +54,7 @@ impl Visible {
             if let Some(content) = content.map(|it| it.of(line)) {
                 let model = scan.message.and_then(|message| message.model?.string(line));
                 let is_enforced = model.and_then(|model| str::from_utf8(model).ok()).is_some_and(enforces_prefix);
-                digests.push(VisibleLine { line: line_no, seen: seen(&scan, line, content), is_enforced });
+                digests.push(VisibleLine { line: line_no, seen: content_digest(&scan, line, content), is_enforced });
                 if finders.iter().flatten().any(|finder| finder.find(content).is_some()) {
                     in_folder.push(line_no);
                 }
@@ -70,7 +70,7 @@ impl Visible {
 }
 
 /// A digest of what is in a line beside thinking.
-fn seen(scan: &Scan, line: &[u8], content: &[u8]) -> Option<u64> {
+fn content_digest(scan: &Scan, line: &[u8], content: &[u8]) -> Option<u64> {
     let mut hasher = Xxh3Default::new();
     hasher.update(&[u8::from(scan.kind == Kind::Assistant)]);
     let blocks: Vec<_> = scan.outer_blocks().collect();

@@ -34,14 +34,14 @@ pub fn unchanged_tokens(now: Transcript<'_>, base: Transcript<'_>, rewrite: &Rew
             Some(splices) => render(stored, splices).map_err(io::Error::other)?,
             None => stored.to_vec(),
         };
-        if content(old_bytes) != content(&rendered) {
+        if content_of(old_bytes) != content_of(&rendered) {
             return Ok(Some(unchanged));
         }
         unchanged += context_tokens(index, old);
     }
 }
 
-fn content(line: &[u8]) -> &[u8] {
+fn content_of(line: &[u8]) -> &[u8] {
     let scan = Scan::of(line);
     scan.message.and_then(|message| message.content).or(scan.attachment).map_or(line, |span| span.of(line))
 }

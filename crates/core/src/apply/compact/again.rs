@@ -66,9 +66,9 @@ impl EarlierMessages {
             for block in scan.outer_blocks() {
                 match block.kind {
                     BlockKind::ToolUse => {
-                        calls.push((line, decoded(block.name, bytes).unwrap_or_default(), id(block, bytes)));
+                        calls.push((line, decoded(block.name, bytes).unwrap_or_default(), id_of(block, bytes)));
                     }
-                    BlockKind::ToolResult => drop(before.results.insert(id(block, bytes), line)),
+                    BlockKind::ToolResult => drop(before.results.insert(id_of(block, bytes), line)),
                     _ => {}
                 }
             }
@@ -103,8 +103,8 @@ impl EarlierMessages {
             }
             for block in scan.outer_blocks() {
                 let original = match block.kind {
-                    BlockKind::ToolUse => self.calls.get(&id(block, bytes)).map(|(line, _)| line),
-                    BlockKind::ToolResult => self.results.get(&id(block, bytes)),
+                    BlockKind::ToolUse => self.calls.get(&id_of(block, bytes)).map(|(line, _)| line),
+                    BlockKind::ToolResult => self.results.get(&id_of(block, bytes)),
                     _ => None,
                 };
                 originals.extend(original);
@@ -131,10 +131,10 @@ impl EarlierMessages {
             let Some((block, content)) = scan.blocks.get(at).and_then(|block| Some((block, block.content?))) else {
                 continue;
             };
-            let call = id(block, text);
+            let call = id_of(block, text);
             let Some(line) = self.results.get(&call) else { continue };
             let original = read_line(file, index, *line, &mut buffer)?;
-            let Some((was, value)) = result(original, &call).filter(|(was, _)| *was != now) else { continue };
+            let Some((was, value)) = result_of(original, &call).filter(|(was, _)| *was != now) else { continue };
             let len = |bytes: &[u8]| i64::try_from(bytes.len()).unwrap_or(i64::MAX);
             let start = usize::try_from(i64::from(content.start) + shift).unwrap_or_default();
             shift += len(value) - len(content.of(text));
@@ -158,9 +158,9 @@ impl EarlierMessages {
 }
 
 /// The result of `call` in `line`: its text and its value. One with an image was not cut: the client did not hand that over.
-fn result<'a>(line: &'a [u8], call: &str) -> Option<(String, &'a [u8])> {
+fn result_of<'a>(line: &'a [u8], call: &str) -> Option<(String, &'a [u8])> {
     let scan = Scan::of(line);
-    let is_it = |block: &Block| block.kind == BlockKind::ToolResult && !block.is_nested && id(block, line) == call;
+    let is_it = |block: &Block| block.kind == BlockKind::ToolResult && !block.is_nested && id_of(block, line) == call;
     let at = scan.blocks.iter().position(is_it)?;
     let mut nested = scan.blocks.iter().skip(at + 1).take_while(|block| block.is_nested);
     let has_image = nested.any(|block| block.kind == BlockKind::Image);
@@ -194,7 +194,7 @@ fn said_again(left: &mut &[EarlierText], kind: Kind, said: &str) -> Vec<LineNo> 
     lines
 }
 
-fn id(block: &Block, line: &[u8]) -> String {
+fn id_of(block: &Block, line: &[u8]) -> String {
     decoded(block.tool_id, line).unwrap_or_default()
 }
 
@@ -228,7 +228,7 @@ mod tests {
         json!({"type": "tool_use", "id": id, "name": "Read", "input": {}})
     }
 
-    fn result(id: &str, text: &str) -> Value {
+    fn result_of(id: &str, text: &str) -> Value {
         json!({"type": "tool_result", "tool_use_id": id, "content": text})
     }
 
@@ -244,8 +244,8 @@ mod tests {
             ("assistant", 5, text("I read two.")),
             ("assistant", 6, json!([call("c1")])),
             ("assistant", 7, json!([call("c2")])),
-            ("user", 8, json!([result("c1", "one")])),
-            ("user", 9, json!([result("c2", "two")])),
+            ("user", 8, json!([result_of("c1", "one")])),
+            ("user", 9, json!([result_of("c2", "two")])),
             ("assistant", 10, text("First.")),
             ("assistant", 11, text("Done.")),
         ]);
@@ -257,7 +257,7 @@ mod tests {
         let again = [
             ("user", 3, json!("And at that")),
             ("assistant", 50, json!([{"type": "text", "text": "I read two."}, call("c1"), call("c2")])),
-            ("user", 50, json!([result("c1", "[ctxc: Read removed]"), result("c2", "two")])),
+            ("user", 50, json!([result_of("c1", "[ctxc: Read removed]"), result_of("c2", "two")])),
             ("assistant", 50, text("First.\n\nDone.")),
             ("assistant", 50, text(&format!("First.\n\n[ctxc {}]", name(10)))),
         ];

@@ -42,7 +42,7 @@ impl NamedBatch {
     /// `batch`, which is of `session` and made of the batches called `made_of`.
     #[must_use]
     pub fn new(batch: Batch, session: &str, made_of: Vec<String>, labels: &mut Labels) -> Self {
-        let name = key(&batch, session, &made_of).to_string();
+        let name = batch_key(&batch, session, &made_of).to_string();
         let end = batch.end.map_or_else(|| "undated".to_owned(), |end| end.to_string());
         let label = labels.give(&name, &format!("compaction-batch-{session}-{end}"));
         Self { name, label, session: session.to_owned(), batch, made_of }
@@ -54,7 +54,7 @@ impl NamedBatch {
         let Self { label, session, batch, made_of, .. } = self;
         let meta = Meta { label: label.into(), made_of: made_of.into(), ledger: Cow::Borrowed(&batch.ledger) };
         Record {
-            key: key(batch, session, made_of),
+            key: batch_key(batch, session, made_of),
             document: Document {
                 kind: Kind::Batch,
                 session: Some(session.clone()),
@@ -84,7 +84,7 @@ impl NamedBatch {
 }
 
 /// The digest of all that a batch is: equal ones have one name.
-fn key(batch: &Batch, session: &str, made_of: &[String]) -> Digest {
+fn batch_key(batch: &Batch, session: &str, made_of: &[String]) -> Digest {
     Digest::of_json(&(session, batch.stored(), &batch.ledger, made_of))
 }
 
@@ -107,7 +107,7 @@ pub fn find_batches(archive: &dyn Archive, names: &[String]) -> Result<Option<Ve
 /// # Errors
 /// When the archive cannot be read, or what it holds is damaged.
 pub fn over(archive: &dyn Archive, batch: &NamedBatch) -> Result<Option<String>, ArchiveError> {
-    let mut batches = all(archive, None)?;
+    let mut batches = all_batches(archive, None)?;
     Ok(batches.find(|other| other.made_of.contains(&batch.name)).map(|other| other.label))
 }
 
@@ -116,11 +116,11 @@ pub fn over(archive: &dyn Archive, batch: &NamedBatch) -> Result<Option<String>,
 /// # Errors
 /// When the archive cannot be read, or what it holds is damaged.
 pub fn merged_batches(archive: &dyn Archive) -> Result<HashSet<String>, ArchiveError> {
-    Ok(all(archive, None)?.flat_map(|batch| batch.made_of).collect())
+    Ok(all_batches(archive, None)?.flat_map(|batch| batch.made_of).collect())
 }
 
 /// All batches of `archive`, or those of `session`.
-fn all(archive: &dyn Archive, session: Option<&str>) -> Result<impl Iterator<Item = NamedBatch>, ArchiveError> {
+fn all_batches(archive: &dyn Archive, session: Option<&str>) -> Result<impl Iterator<Item = NamedBatch>, ArchiveError> {
     let filter = RecordFilter { kind: Some(Kind::Batch), session, ..RecordFilter::default() };
     Ok(archive.records(&filter)?.into_iter().map(NamedBatch::of))
 }
@@ -135,7 +135,7 @@ impl Labels {
     /// # Errors
     /// When the archive cannot be read, or what it holds is damaged.
     pub fn of(archive: &dyn Archive, session: &str) -> Result<Self, ArchiveError> {
-        Ok(Self(all(archive, Some(session))?.map(|batch| (batch.name, batch.label)).collect()))
+        Ok(Self(all_batches(archive, Some(session))?.map(|batch| (batch.name, batch.label)).collect()))
     }
 
     /// The label of the batch called `name`: the one that it has, else `label`, with a number behind it where another

@@ -30,7 +30,7 @@ pub(in crate::apply) fn entries(
     let mut buffer = Vec::new();
     let line = read_line(file, index, last, &mut buffer)?;
     let envelope = envelope(line);
-    let time = time(transcript, gone)?;
+    let time = boundary_time(transcript, gone)?;
     let logical = json_string::encode(&uuid_of(file, index, last)?);
     let Compaction { view, size, batches, .. } = compaction;
     let own = if batches.is_empty() {
@@ -53,7 +53,7 @@ pub(in crate::apply) fn entries(
 }
 
 /// The raw timestamp of the last of `gone` that has one, else that of the first live entry that has.
-fn time(transcript: Transcript<'_>, gone: &[LineNo]) -> io::Result<String> {
+fn boundary_time(transcript: Transcript<'_>, gone: &[LineNo]) -> io::Result<String> {
     let Transcript { file, index, chain } = transcript;
     let mut buffer = Vec::new();
     for &line in gone.iter().rev().chain(&chain.lines) {

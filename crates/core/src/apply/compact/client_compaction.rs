@@ -56,7 +56,7 @@ impl ClientCompaction {
         // The client makes new entries between the view and the boundary, which it makes last and writes first.
         let made_from = time_of(bytes).unwrap_or_default();
         let made_to = time_of(read_line(file, index, boundary, &mut buffer)?).unwrap_or_default();
-        let before = times(file, index, boundary)?;
+        let before = message_times(file, index, boundary)?;
         let mut end = view.0 + 1;
         // Attachments may stand between what was written again.
         for line in behind().skip(1).filter(|line| index.record(*line).is_message()) {
@@ -120,7 +120,7 @@ fn time_of(line: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The timestamps of the messages before `end`.
-fn times(file: &File, index: &Index, end: LineNo) -> io::Result<HashSet<Vec<u8>>> {
+fn message_times(file: &File, index: &Index, end: LineNo) -> io::Result<HashSet<Vec<u8>>> {
     let lines = index.lines().take_while(|line| *line < end).filter(|line| index.record(*line).is_message()).collect();
     let mut times = HashSet::new();
     each_page(file, index, &lines, |page| times.extend(page.scan.timestamp.map(|time| time.of(page.bytes).to_vec())))?;

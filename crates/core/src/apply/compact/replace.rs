@@ -59,7 +59,8 @@ pub fn noted(index: &Index, chain: &Chain, rewrite: &Rewrite, lines: &LineAddres
     let kept: LineSet = chain.lines.iter().copied().filter(|line| place(*line).is_some()).collect();
     let added = draft.index.lines().filter(|line| !before.contains(*line) && draft.chain.is_live(*line));
     let seen = kept.iter().filter(|line| rewrite.is_seen(*line)).filter_map(place);
-    let measured = measured(index, chain, &kept) - measured(&draft.index, &draft.chain, &draft.chain.live);
+    let measured =
+        measured_tokens(index, chain, &kept) - measured_tokens(&draft.index, &draft.chain, &draft.chain.live);
     let cuts = rewrite.cuts.iter().filter_map(|(line, cuts)| Some((place(*line)?, cuts.clone())));
     Rewrite {
         added: added.chain(seen).collect(),
@@ -71,7 +72,7 @@ pub fn noted(index: &Index, chain: &Chain, rewrite: &Rewrite, lines: &LineAddres
 }
 
 /// The `chars4` tokens that the last usage knows of, which a line of `kept` holds; what came behind it is not in its figure.
-fn measured(index: &Index, chain: &Chain, kept: &LineSet) -> i64 {
+fn measured_tokens(index: &Index, chain: &Chain, kept: &LineSet) -> i64 {
     let has_usage = |line: &LineNo| kept.contains(*line) && index.record(*line).flags.any(Flags::USAGE);
     let Some(last) = chain.lines.iter().rposition(has_usage) else { return 0 };
     let tokens: Tokens = chain.lines.iter().take(last + 1).map(|&line| context_tokens(index, line)).sum();

@@ -89,7 +89,7 @@ pub fn take_up(archive: &mut dyn Archive, found: &ClientCompaction, taken: TakeU
 }
 
 /// The first `n_lines` of a file, with their index.
-fn part(mut file: &File, index: &Index, n_lines: u32) -> io::Result<Index> {
+fn index_of_part(mut file: &File, index: &Index, n_lines: u32) -> io::Result<Index> {
     let len = if n_lines < index.n_lines() { index.offset(LineNo(n_lines)) } else { index.n_bytes };
     file.rewind()?;
     Index::build(file.take(len))
@@ -97,7 +97,7 @@ fn part(mut file: &File, index: &Index, n_lines: u32) -> io::Result<Index> {
 
 /// The version of the deposited lines, and their places in the session. They are computed, because uncommitted lines cannot
 /// be read back.
-fn rendered(deposited: &Deposited) -> (Version, LineAddresses) {
+fn rendered_version(deposited: &Deposited) -> (Version, LineAddresses) {
     let state = &deposited.state;
     let known = deposited.known.as_ref().and_then(|known| known.version.clone());
     let Some(mut version) = known.filter(|_| deposited.version.is_some()) else {
@@ -123,10 +123,10 @@ fn noted_usage(calibration: &Calibration, before: Tokens, after: Tokens) -> Oper
 /// Notes what stands before the boundary as a state, and the compaction as an operation on it.
 fn note_operation(archive: &mut dyn Archive, found: &ClientCompaction, taken: TakeUp<'_>) -> Result<(), ApplyError> {
     let TakeUp { file, index, .. } = taken;
-    let before = part(file, index, found.boundary.0)?;
+    let before = index_of_part(file, index, found.boundary.0)?;
     let chain = Chain::find(&before);
     let deposited = version::deposit(archive, file, &before, taken.session, taken.stop)?;
-    let (Version { mut operations, mut steps, mut saved, .. }, lines) = rendered(&deposited);
+    let (Version { mut operations, mut steps, mut saved, .. }, lines) = rendered_version(&deposited);
     let state = &deposited.state;
     let mut sum: Sum = deposited.keys.iter().copied().collect();
     let again = EarlierMessages::read(Transcript { file, index: &before, chain: &chain })?;
@@ -151,7 +151,7 @@ fn note_operation(archive: &mut dyn Archive, found: &ClientCompaction, taken: Ta
         let uncut = again.uncut(file, &before, &scan, text)?;
         let Uncut { line: whole, splices, cuts: own } = uncut.unwrap_or_default();
         let (whole, own_scan) = if splices.is_empty() { (text, None) } else { (&*whole, Some(Scan::of(&whole))) };
-        inserted.push(relinked(own_scan.as_ref().unwrap_or(&scan), whole, parent.as_deref())?);
+        inserted.push(relink_line(own_scan.as_ref().unwrap_or(&scan), whole, parent.as_deref())?);
         let operation = taken.operation.to_owned();
         let cut = |splice: &Splice| Edit::Splice {
             line: Address::Inserted { operation: operation.clone(), at },
@@ -202,12 +202,12 @@ fn note_operation(archive: &mut dyn Archive, found: &ClientCompaction, taken: Ta
 /// Notes the boundary that was written once more as what follows from the operation: it is in the file, and in no session.
 fn note_repeated(archive: &mut dyn Archive, repeated: LineNo, taken: TakeUp<'_>) -> Result<(), ApplyError> {
     let TakeUp { file, index, .. } = taken;
-    let before = part(file, index, repeated.0)?;
+    let before = index_of_part(file, index, repeated.0)?;
     let deposited = version::deposit(archive, file, &before, taken.session, taken.stop)?;
     if deposited.version.is_none() {
         return Ok(());
     }
-    let (Version { operations, mut steps, saved, .. }, _) = rendered(&deposited);
+    let (Version { operations, mut steps, saved, .. }, _) = rendered_version(&deposited);
     let state = &deposited.state;
     let mut buffer = Vec::new();
     let bytes = read_line(file, index, repeated, &mut buffer)?;
@@ -245,7 +245,7 @@ fn put_session(
 
 /// The line as the session has it, hung on the one before it. Places of values are the same in both: only what is as long is
 /// replaced.
-fn relinked(scan: &Scan, text: &[u8], parent: Option<&[u8]>) -> Result<String, ApplyError> {
+fn relink_line(scan: &Scan, text: &[u8], parent: Option<&[u8]>) -> Result<String, ApplyError> {
     let parent = parent.zip(scan.parent_uuid).filter(|(parent, span)| span.of(text).len() == parent.len());
     let splices: Vec<Splice> = parent.map(|(parent, span)| Splice::new(span, parent)).into_iter().collect();
     let line = render(text, &splices).map_err(|error| ApplyError::Read(io::Error::other(error)))?;

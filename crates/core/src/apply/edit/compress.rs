@@ -99,7 +99,7 @@ pub fn add_edits(
             };
             let Some(splices) = splices else { continue };
             rewrite.edit(page.line, splices);
-            let name = call.as_ref().map_or_else(|| beginning(&task.text), |call| handle(index, call));
+            let name = call.as_ref().map_or_else(|| beginning(&task.text), |call| handle_of(index, call));
             let rule = "compress".to_owned();
             rewrite.cut(page.line, Cut { uuid: page.uuid(), call, name, rule, before: task.tokens, after });
         }
@@ -107,7 +107,7 @@ pub fn add_edits(
 }
 
 /// The handle of `call`, as far as it alone goes.
-fn handle(index: &Index, call: &str) -> String {
+fn handle_of(index: &Index, call: &str) -> String {
     let id = IdHash::of(call.as_bytes());
     let tool = index.tools.iter().find(|end| !end.is_result && end.id == id).and_then(|end| end.tool);
     let tool = tool.map(|tool| index.tools.name(tool)).unwrap_or_default();

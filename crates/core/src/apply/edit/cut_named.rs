@@ -116,7 +116,7 @@ fn cut_call(
     let at = call.result?.block as usize;
     let what = described.get(&call.call)?.brief(WHAT_LEN);
     let name = calls.handles.get(call_idx)?.to_string();
-    let text = text(page, &what, page.result_tokens(at), replacement);
+    let text = replacement_text(page, &what, page.result_tokens(at), replacement);
     let cut = cut_result(page, at, &text, Label { name: &name, rule }, rewrite)?;
     Some(CutOutcome::Cut { cut, what })
 }
@@ -129,7 +129,7 @@ fn cut_message(page: Page<'_>, replacement: Replacement<'_>, rule: &str, rewrite
     let name = beginning(texts.first()?);
     let who = if page.scan.kind == Kind::Assistant { "answer" } else { "prompt" };
     let tokens: Tokens = texts.iter().map(|text| chars4(text)).sum();
-    let text = text(page, &format!("{who} `{name}`"), tokens, replacement);
+    let text = replacement_text(page, &format!("{who} `{name}`"), tokens, replacement);
     let cut = cut_text(page, &text, Label { name: &name, rule }, rewrite)?;
     Some(CutOutcome::Cut { cut, what: who.to_owned() })
 }
@@ -137,7 +137,7 @@ fn cut_message(page: Page<'_>, replacement: Replacement<'_>, rule: &str, rewrite
 /// The most characters of an argument of a call in a placeholder.
 const WHAT_LEN: usize = 60;
 
-fn text(page: Page<'_>, what: &str, tokens: Tokens, replacement: Replacement<'_>) -> String {
+fn replacement_text(page: Page<'_>, what: &str, tokens: Tokens, replacement: Replacement<'_>) -> String {
     match replacement {
         Replacement::Summary(summary) => summary.to_owned(),
         Replacement::Placeholder(archive_ref) => {

@@ -33,7 +33,7 @@ pub(in crate::apply) fn cut_images(
     let protected = calls.iter().filter(|call| call.access == Access::Protected);
     let protected: HashSet<Place> = protected.filter_map(|call| call.result).collect();
     let mut cuts = Vec::new();
-    each_page(file, index, &candidates(index, chain, horizon), |page| {
+    each_page(file, index, &image_candidates(index, chain, horizon), |page| {
         let line = page.line;
         // The result around the blocks that are nested.
         let mut around: Option<(u32, String)> = None;
@@ -57,7 +57,7 @@ pub(in crate::apply) fn cut_images(
 }
 
 /// The live user entries that may hold an image and are old enough.
-fn candidates(index: &Index, chain: &Chain, horizon: Horizon) -> LineSet {
+fn image_candidates(index: &Index, chain: &Chain, horizon: Horizon) -> LineSet {
     let turns = turns(index, chain);
     let mut lines = LineSet::default();
     let mut seen = HashSet::new();

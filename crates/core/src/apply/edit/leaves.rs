@@ -38,7 +38,7 @@ pub(in crate::apply) fn shorten_leaves(line: &[u8], value: Span, reader: Reader<
     }
     each_string_place(text, |key, place| {
         let Some(raw) = place.string(text).filter(|raw| raw.len() >= LONG) else { return };
-        let short = short(key.unwrap_or_default(), raw, reader);
+        let short = shorten_string(key.unwrap_or_default(), raw, reader);
         if let Some(short) = short.filter(|short| short.len() < raw.len()) {
             splices.push(Splice::new(place.shifted(value.start), json_string::encode(&short)));
         }
@@ -47,7 +47,7 @@ pub(in crate::apply) fn shorten_leaves(line: &[u8], value: Span, reader: Reader<
 }
 
 /// The replacement of the long string `raw` under `key`; `None` if it stays.
-fn short(key: &[u8], raw: &[u8], reader: Reader<'_>) -> Option<String> {
+fn shorten_string(key: &[u8], raw: &[u8], reader: Reader<'_>) -> Option<String> {
     if is_name(key) {
         return None;
     }

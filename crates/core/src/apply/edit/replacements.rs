@@ -30,7 +30,7 @@ pub(in crate::apply) fn mend_replacements(file: &File, index: &Index, rewrite: &
     let calls: HashSet<String> = cuts.filter_map(|cut| cut.call.clone()).collect();
     let mut buffer = Vec::new();
     for line in lines {
-        let splices = without(read_line(file, index, line, &mut buffer)?, &calls);
+        let splices = remove_replacements(read_line(file, index, line, &mut buffer)?, &calls);
         if !splices.is_empty() {
             rewrite.edit_unseen(line, splices);
         }
@@ -39,7 +39,7 @@ pub(in crate::apply) fn mend_replacements(file: &File, index: &Index, rewrite: &
 }
 
 /// The splices that take the replacements of `calls` out of `line`.
-fn without(line: &[u8], calls: &HashSet<String>) -> Vec<Splice> {
+fn remove_replacements(line: &[u8], calls: &HashSet<String>) -> Vec<Splice> {
     let array = field_at(line, b"replacements");
     let Some(array) = array.filter(|array| array.of(line).starts_with(b"[")) else { return Vec::new() };
     let mut elements = Vec::new();
@@ -74,7 +74,7 @@ mod tests {
             [(&["a", "b", "c"], &["b"]), (&["a", "c"], &[]), (&["b"], &["b"]), (&[], &[])];
         for (before, after) in cases {
             let before = line(before);
-            let rendered = render(before.as_bytes(), &without(before.as_bytes(), &calls)).unwrap();
+            let rendered = render(before.as_bytes(), &remove_replacements(before.as_bytes(), &calls)).unwrap();
             assert_eq!(String::from_utf8(rendered).unwrap(), line(after));
         }
     }

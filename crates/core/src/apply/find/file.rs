@@ -105,7 +105,7 @@ fn take_up(
     let stamp = std::mem::take(&mut source.stamp);
     let number = index.put_source(&source)?;
     let begins = match known {
-        Some((_, known)) => beginning(&file, &known)?.map(|indexed| (known.n_lines, indexed)),
+        Some((_, known)) => indexed_beginning(&file, &known)?.map(|indexed| (known.n_lines, indexed)),
         None => None,
     };
     let (mut n_lines, mut indexed) = if let Some(begins) = begins {
@@ -114,7 +114,7 @@ fn take_up(
         index.drop_texts(number)?;
         (0, Fingerprinter::default())
     };
-    let tools = tools(&transcript.tools);
+    let tools = tool_names(&transcript.tools);
     let mut texts = Indexer { index, project, source: number, tools, scan: Scan::default() };
     let mut at = indexed.finish().len;
     (&file).seek(SeekFrom::Start(at))?;
@@ -149,7 +149,7 @@ fn take_up(
 }
 
 /// The fingerprinter of what is indexed of `file`; `None` where the file no longer begins so.
-fn beginning(mut file: &File, known: &FindSource) -> io::Result<Option<Fingerprinter>> {
+fn indexed_beginning(mut file: &File, known: &FindSource) -> io::Result<Option<Fingerprinter>> {
     file.rewind()?;
     let mut left = file.take(known.n_bytes);
     let mut read = Fingerprinter::default();
@@ -174,7 +174,7 @@ fn is_readable(mut file: &File) -> io::Result<bool> {
 }
 
 /// The names of the tools that are called, by the digests of the ids of the calls.
-fn tools(tools: &Tools) -> HashMap<IdHash, String> {
+fn tool_names(tools: &Tools) -> HashMap<IdHash, String> {
     let calls = tools.iter().filter_map(|end| Some((end.id, end.tool?)));
     calls.map(|(id, tool)| (id, tools.name(tool).into_owned())).collect()
 }

@@ -43,7 +43,7 @@ fn take_up(
     let key = kept_key(session);
     let known = index.source(&key)?;
     let lines = session.state(archive)?.lines;
-    let sum = checksum(&lines);
+    let sum = checksum_of(&lines);
     let source = FindSource {
         key,
         project: project.to_owned(),
@@ -58,7 +58,7 @@ fn take_up(
     let number = index.put_source(&source)?;
     let begins_so = |known: &FindSource| {
         let begin = usize::try_from(known.n_lines).ok().and_then(|n_lines| lines.get(..n_lines));
-        begin.is_some_and(|begin| checksum(begin).checksum == known.checksum)
+        begin.is_some_and(|begin| checksum_of(begin).checksum == known.checksum)
     };
     let n_known = known.map(|(_, known)| known).filter(begins_so).map_or(0, |known| known.n_lines);
     if n_known == 0 {
@@ -76,7 +76,7 @@ fn take_up(
     Ok(())
 }
 
-fn checksum(lines: &[LineId]) -> Fingerprint {
+fn checksum_of(lines: &[LineId]) -> Fingerprint {
     let mut sum = Fingerprinter::default();
     for LineId(id) in lines {
         sum.update(&id.to_le_bytes());

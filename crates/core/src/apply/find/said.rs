@@ -50,7 +50,7 @@ impl Indexer<'_> {
                 continue;
             }
             let kind = if is_summary { SUMMARY } else { said.kind.name() };
-            let key = key(self.project, kind, said);
+            let key = text_key(self.project, kind, said);
             // Nobody types to a subagent: what it is told is the model's.
             let is_told = self.scan.is_sidechain && said.speaker == Speaker::User;
             let speaker = if is_told { Speaker::Assistant } else { said.speaker }.word();
@@ -71,7 +71,7 @@ impl Indexer<'_> {
 }
 
 /// A digest of what makes a text the same in a copy of its session.
-fn key(project: &str, kind: &str, said: &Shown) -> u64 {
+fn text_key(project: &str, kind: &str, said: &Shown) -> u64 {
     let time = said.time.map(|time| time.to_string()).unwrap_or_default();
     IdHash::of([project, kind, said.speaker.word(), &time, &said.text].join("\0").as_bytes()).0
 }

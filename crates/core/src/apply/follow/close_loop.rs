@@ -41,7 +41,7 @@ pub(in crate::apply) fn closing_entries(transcript: Transcript<'_>, rewrite: &Re
     let (envelope, own_time) = (envelope(line), field(line, "timestamp"));
     let latest = index.latest.unwrap_or(tip);
     let latest = field(read_line(file, index, latest, &mut buffer)?, "timestamp");
-    entries.push(closing_entry(&parent, &envelope, &later(latest, own_time)));
+    entries.push(closing_entry(&parent, &envelope, &later_time(latest, own_time)));
     Ok(entries)
 }
 
@@ -62,7 +62,7 @@ fn closing_entry(parent: &str, envelope: &str, timestamp: &str) -> String {
 }
 
 /// The later of two times, as they stand in JSON, and a millisecond more; as it is where neither is a time.
-fn later(left: Option<String>, right: Option<String>) -> String {
+fn later_time(left: Option<String>, right: Option<String>) -> String {
     let time = |raw: &String| raw.trim_matches('"').parse::<Timestamp>().ok();
     let latest = [&left, &right].into_iter().flatten().filter_map(time).max();
     let next = latest.and_then(|time| time.checked_add(SignedDuration::from_millis(1)).ok());
@@ -88,7 +88,7 @@ mod tests {
             (None, None, "null"),
         ];
         for (left, right, expected) in cases {
-            assert_eq!(later(left, right), expected);
+            assert_eq!(later_time(left, right), expected);
         }
     }
 }

@@ -57,7 +57,7 @@ pub fn follow_up(
     let Transcript { file, index, chain } = transcript;
     let mut consequences = Consequences::default();
     let first_change = chain.lines.iter().position(|&line| rewrite.is_seen(line));
-    remove(transcript, &Bounds::of_changes(chain, thinking, runs, rewrite), rewrite, &mut consequences)?;
+    remove_unkept(transcript, &Bounds::of_changes(chain, thinking, runs, rewrite), rewrite, &mut consequences)?;
     consequences.unchanged = tokens_before(index, chain, |line| rewrite.is_seen(line));
     let is_seen = first_change.is_some() || consequences.thinking.entries > 0;
     if is_seen {
@@ -69,7 +69,7 @@ pub fn follow_up(
     settle(file, index, rewrite)?;
     keep_skipped(transcript, rewrite)?;
     if is_seen {
-        let change = change(index, chain, calibration, rewrite, consequences.thinking, runs);
+        let change = gauge_change(index, chain, calibration, rewrite, consequences.thinking, runs);
         consequences.gauge = move_gauge(transcript, change, rewrite)?;
     }
     Ok(consequences)
@@ -83,7 +83,7 @@ pub fn tokens_before(index: &Index, chain: &Chain, is_changed: impl Fn(LineNo) -
 }
 
 /// Takes out the thinking that cannot stay, and closes the open tool loop that loses some (S-09).
-fn remove(
+fn remove_unkept(
     transcript: Transcript<'_>,
     bounds: &Bounds<'_>,
     rewrite: &mut Rewrite,
@@ -128,7 +128,7 @@ fn is_all_thinking(index: &Index, chain: &Chain, rewrite: &Rewrite) -> bool {
 }
 
 /// By how much the gauge moves.
-fn change(
+fn gauge_change(
     index: &Index,
     chain: &Chain,
     calibration: &Calibration,

@@ -81,7 +81,7 @@ pub(in crate::apply) fn move_gauge(
         let Some(usage) = Scan::of(bytes).message.and_then(|message| message.usage) else { continue };
         let before = Usage::recorded(usage.of(bytes)).context();
         let wanted = before.cast_signed() - change.after(Tokens(before)).0.cast_signed();
-        let (splices, lowered) = lowered(usage, bytes, wanted);
+        let (splices, lowered) = lower_usage(usage, bytes, wanted);
         rewrite.edit_unseen(line, splices);
         gauge = Some(Gauge { before: Tokens(before), after: Tokens(before.saturating_add_signed(-lowered)) });
     }
@@ -91,7 +91,7 @@ pub(in crate::apply) fn move_gauge(
 /// The splices that take `saved` from the counts of the prompt, and how much they take: from the cache first, and no
 /// count goes below zero. What is given back is added to the first of them. The client reads the counts of the last request in
 /// `iterations` before those of all.
-fn lowered(usage: Span, line: &[u8], saved: i64) -> (Vec<Splice>, i64) {
+fn lower_usage(usage: Span, line: &[u8], saved: i64) -> (Vec<Splice>, i64) {
     let (mut splices, of_all) = lowered_counts(usage, line, saved);
     let Some(last) = Usage::last_iteration(usage.of(line)) else { return (splices, of_all) };
     let (of_last, lowered) = lowered_counts(last.span.shifted(usage.start), line, saved);
@@ -171,7 +171,7 @@ mod tests {
             (of(900, &[]), of(800, &[]), 902),
         ];
         for (usage, expected, recorded) in cases {
-            let (splices, lowered) = lowered(Span::new(0, usage.len()), usage.as_bytes(), 100);
+            let (splices, lowered) = lower_usage(Span::new(0, usage.len()), usage.as_bytes(), 100);
             let after = String::from_utf8(render(usage.as_bytes(), &splices).unwrap()).unwrap();
             assert_eq!((after, lowered), (expected, 100));
             assert_eq!(Usage::recorded(usage.as_bytes()).context(), recorded, "{usage}");
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn the_last_iteration_follows() {
         let usage = r#"{"input_tokens":2,"cache_read_input_tokens":900,"iterations":[{"input_tokens":1,"cache_read_input_tokens":300},{"input_tokens":2,"cache_read_input_tokens":900}]}"#;
-        let (splices, _) = lowered(Span::new(0, usage.len()), usage.as_bytes(), 100);
+        let (splices, _) = lower_usage(Span::new(0, usage.len()), usage.as_bytes(), 100);
         let after = String::from_utf8(render(usage.as_bytes(), &splices).unwrap()).unwrap();
         let expected = r#"{"input_tokens":2,"cache_read_input_tokens":800,"iterations":[{"input_tokens":1,"cache_read_input_tokens":300},{"input_tokens":2,"cache_read_input_tokens":800}]}"#;
         assert_eq!(after, expected);
@@ -201,7 +201,7 @@ mod tests {
         ];
         for (saved, (input, creation, read), expected) in cases {
             let span = Span::new(0, usage.len());
-            let (splices, lowered) = lowered(span, usage.as_bytes(), saved);
+            let (splices, lowered) = lower_usage(span, usage.as_bytes(), saved);
             let after = Usage::of(&render(usage.as_bytes(), &splices).unwrap());
             assert_eq!((after.input, after.cache_creation, after.cache_read, after.output), (input, creation, read, 7));
             assert_eq!(lowered, expected);

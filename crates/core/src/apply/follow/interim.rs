@@ -66,7 +66,7 @@ pub(in crate::apply) fn answers_behind(
             let id = json_string::decode(id);
             let interim = interim(&json_string::decode(raw(block.name)));
             let uuid = Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("ctxc answer {id}").as_bytes()).to_string();
-            entries.push(entry(bytes, parent, &uuid, &id, &interim));
+            entries.push(result_entry(bytes, parent, &uuid, &id, &interim));
             *parent = uuid;
         }
     }
@@ -75,7 +75,7 @@ pub(in crate::apply) fn answers_behind(
 
 /// The user entry that answers the call `id` in `line`, as the client writes results: those of servers with a copy of
 /// their content, failed ones with a copy of the message.
-fn entry(line: &[u8], parent: &str, uuid: &str, id: &str, interim: &InterimResult) -> String {
+fn result_entry(line: &[u8], parent: &str, uuid: &str, id: &str, interim: &InterimResult) -> String {
     let (envelope, timestamp) = (envelope(line), field(line, "timestamp").unwrap_or_else(|| "null".to_owned()));
     let [parent, id] = [parent, id].map(json_string::encode);
     let (text, is_error) = match interim {

@@ -27,7 +27,7 @@ pub(in crate::apply) fn mend_pointers(file: &File, index: &Index, rewrite: &mut 
     if dropped.is_empty() {
         return Ok(());
     }
-    let rests = rests(index, rewrite, &dropped);
+    let rests = surviving_lines(index, rewrite, &dropped);
     let mut survivors = Survivors::new(index, rewrite);
     let mut heir = |pointer: &Pointer| {
         let target = *dropped.get(&pointer.target)?;
@@ -74,7 +74,11 @@ fn forget_moves(index: &Index, rewrite: &mut Rewrite) {
 
 /// The lines that stay of each message of which a pointer names a line that goes: a resume goes on no further than the
 /// entry that the last prompt names, and the rest of its message.
-fn rests(index: &Index, rewrite: &Rewrite, dropped: &HashMap<IdHash, LineNo>) -> HashMap<MessageIdx, Vec<LineNo>> {
+fn surviving_lines(
+    index: &Index,
+    rewrite: &Rewrite,
+    dropped: &HashMap<IdHash, LineNo>,
+) -> HashMap<MessageIdx, Vec<LineNo>> {
     let targets = index.pointers.iter().filter_map(|pointer| dropped.get(&pointer.target));
     let wanted: HashSet<MessageIdx> = targets.filter_map(|line| index.record(*line).message()).collect();
     if wanted.is_empty() {

@@ -25,9 +25,9 @@ pub(in crate::apply) fn relinks(index: &Index, rewrite: &Rewrite) -> BTreeMap<Li
         Parent::Root | Parent::Missing => false,
     };
     let orphans: Vec<LineNo> = index.lines().filter(is_orphan).collect();
-    let rests = rests(index, rewrite, &orphans);
+    let rests = surviving_lines(index, rewrite, &orphans);
     let mut survivors = Survivors::new(index, rewrite);
-    relinks.extend(orphans.into_iter().map(|line| (line, heir(&mut survivors, &rests, line))));
+    relinks.extend(orphans.into_iter().map(|line| (line, find_heir(&mut survivors, &rests, line))));
     relinks
 }
 
@@ -40,9 +40,9 @@ fn parent_of(index: &Index, rewrite: &Rewrite, line: LineNo) -> Parent {
 }
 
 /// The surviving lines of partly removed messages that other entries point to, in file order.
-fn rests(index: &Index, rewrite: &Rewrite, orphans: &[LineNo]) -> HashMap<MessageIdx, Vec<LineNo>> {
+fn surviving_lines(index: &Index, rewrite: &Rewrite, orphans: &[LineNo]) -> HashMap<MessageIdx, Vec<LineNo>> {
     let message_of = |line: LineNo| index.record(line).message();
-    let forked = orphans.iter().flat_map(|line| forks(index, rewrite, *line));
+    let forked = orphans.iter().flat_map(|line| forked_messages(index, rewrite, *line));
     let mut rests: HashMap<MessageIdx, Vec<LineNo>> = forked.map(|message| (message, Vec::new())).collect();
     if rests.is_empty() {
         return rests;
@@ -58,20 +58,20 @@ fn rests(index: &Index, rewrite: &Rewrite, orphans: &[LineNo]) -> HashMap<Messag
 /// The entry that `line` hangs on when its parent goes: the nearest ancestor that stays. Where the conversation forked
 /// at the thinking of a message, the rest of that message is found by a resume only while a part of it is an ancestor
 /// of `line`; so `line` moves behind that rest.
-fn heir(survivors: &mut Survivors<'_>, rests: &HashMap<MessageIdx, Vec<LineNo>>, line: LineNo) -> Option<LineNo> {
+fn find_heir(survivors: &mut Survivors<'_>, rests: &HashMap<MessageIdx, Vec<LineNo>>, line: LineNo) -> Option<LineNo> {
     let Survivors { index, rewrite, .. } = *survivors;
     let ancestor = survivors.ancestor(line);
     let of_ancestor = ancestor.and_then(|ancestor| index.record(ancestor).message());
-    let forked = forks(index, rewrite, line).into_iter().take_while(|message| Some(*message) != of_ancestor);
+    let forked = forked_messages(index, rewrite, line).into_iter().take_while(|message| Some(*message) != of_ancestor);
     let mut rests = forked.filter_map(|message| {
         let rest = rests.get(&message).into_iter().flatten().rev();
-        rest.copied().find(|&rest| !descends(index, rewrite, rest, line))
+        rest.copied().find(|&rest| !is_below(index, rewrite, rest, line))
     });
     rests.next().or(ancestor)
 }
 
 /// The messages, other than its own, of what `line` hangs on up to the nearest ancestor that stays, the nearest first.
-fn forks(index: &Index, rewrite: &Rewrite, line: LineNo) -> Vec<MessageIdx> {
+fn forked_messages(index: &Index, rewrite: &Rewrite, line: LineNo) -> Vec<MessageIdx> {
     let own = index.record(line).message();
     let mut forks: Vec<MessageIdx> = Vec::new();
     let mut at = line;
@@ -88,7 +88,7 @@ fn forks(index: &Index, rewrite: &Rewrite, line: LineNo) -> Vec<MessageIdx> {
 }
 
 /// Whether `line` hangs below `ancestor`, or in a circle.
-fn descends(index: &Index, rewrite: &Rewrite, line: LineNo, ancestor: LineNo) -> bool {
+fn is_below(index: &Index, rewrite: &Rewrite, line: LineNo, ancestor: LineNo) -> bool {
     let mut at = line;
     for _ in 0..index.records.len() {
         match parent_of(index, rewrite, at) {

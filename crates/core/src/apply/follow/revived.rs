@@ -54,7 +54,7 @@ pub(in crate::apply) fn drop_revived(
 /// Leaves out what would become live by what `rewrite` does, and by nothing else.
 fn drop_others(file: &File, index: &Index, chain: &mut Chain, rewrite: &mut Rewrite) -> io::Result<()> {
     for _ in 0..2 {
-        let found = Chain::find(&linked(file, index, rewrite)?);
+        let found = Chain::find(&linked_index(file, index, rewrite)?);
         let revived: Vec<LineNo> = found.lines.iter().copied().filter(|line| !chain.is_live(*line)).collect();
         if revived.is_empty() {
             chain.leaf = found.leaf.or(chain.leaf);
@@ -69,7 +69,7 @@ fn drop_others(file: &File, index: &Index, chain: &mut Chain, rewrite: &mut Rewr
 }
 
 /// The index with the links and pointers that `rewrite` leaves.
-fn linked(file: &File, index: &Index, rewrite: &Rewrite) -> io::Result<Index> {
+fn linked_index(file: &File, index: &Index, rewrite: &Rewrite) -> io::Result<Index> {
     let mut linked = index.clone();
     // The length of the result is not known yet, so no entry may have a parent that a client skips in a long file.
     linked.n_bytes = 0;

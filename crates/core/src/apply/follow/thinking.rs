@@ -119,7 +119,7 @@ const FRAME: (&[u8], &[u8]) = (br#"{"type":"assistant","message":{"role":"assist
 
 /// The splices that take thinking out of a line, and the tokens of its text and of its signatures; `None` where none goes.
 fn without_thinking(scan: &Scan, bytes: &[u8], is_first_change: bool) -> Option<(Vec<Splice>, (Tokens, Tokens))> {
-    let blocks = fates(scan, is_first_change);
+    let blocks = block_fates(scan, is_first_change);
     let elements: Vec<_> = blocks.iter().filter_map(|(block, fate)| Some((block.span?, *fate))).collect();
     if elements.iter().all(|(_, fate)| *fate == Fate::Stays) {
         return None;
@@ -136,7 +136,7 @@ fn without_thinking(scan: &Scan, bytes: &[u8], is_first_change: bool) -> Option<
 
 /// Which blocks of a message go: all thinking. Where the message is the first that changed, thinking that stands
 /// before its text is not behind the change and may stay; but a message loses all of its thinking or none.
-fn fates(scan: &Scan, is_first_change: bool) -> Vec<(&Block, Fate)> {
+fn block_fates(scan: &Scan, is_first_change: bool) -> Vec<(&Block, Fate)> {
     let behind_text = || scan.outer_blocks().skip_while(|block| block.kind != BlockKind::Text);
     let goes = !is_first_change || behind_text().any(|block| block.kind == BlockKind::Thinking);
     let fate = |block: &Block| {

@@ -106,7 +106,7 @@ pub fn prune(
         }
     }
     let horizon = Horizon::new(calls.n_steps, stage.protect_steps, calls.n_turns, stage.protect_turns);
-    let planned = plan(&calls, stage, horizon);
+    let planned = plan_cuts(&calls, stage, horizon);
     let mut rows = Rows::default();
     for name in stage.rules.iter().map(|rule| rule.name()).chain(stage.mask.map(|_| MASK)) {
         rows.row(name);
@@ -169,7 +169,7 @@ impl Planned {
 
 /// The results that are to be cut, with their lines and in their order. The rules go first, and masking takes what they
 /// leave.
-fn plan(calls: &Calls, stage: &PruneStage, horizon: Horizon) -> Vec<(LineNo, Planned)> {
+fn plan_cuts(calls: &Calls, stage: &PruneStage, horizon: Horizon) -> Vec<(LineNo, Planned)> {
     let superseded = supersede(&calls.calls, &stage.rules, horizon);
     let by_call: HashMap<usize, Superseded> = superseded.into_iter().map(|it| (it.call_idx, it)).collect();
     let mask_from = stage.mask.map(|n_steps| calls.n_steps.saturating_sub(n_steps));
@@ -178,7 +178,7 @@ fn plan(calls: &Calls, stage: &PruneStage, horizon: Horizon) -> Vec<(LineNo, Pla
     for (call_idx, call) in calls.calls.iter().enumerate() {
         let superseded = by_call.get(&call_idx).copied();
         let is_masked = mask_from.is_some_and(|from| call.step < from) && horizon.opens(call);
-        let is_open = || only.as_ref().is_none_or(|only| only.contains(&*handle(calls, call_idx)));
+        let is_open = || only.as_ref().is_none_or(|only| only.contains(&*handle_of(calls, call_idx)));
         if let Some(result) = call.result.filter(|_| (superseded.is_some() || is_masked) && is_open()) {
             planned.push((result.line, Planned { call_idx, superseded }));
         }
@@ -187,7 +187,7 @@ fn plan(calls: &Calls, stage: &PruneStage, horizon: Horizon) -> Vec<(LineNo, Pla
     planned
 }
 
-fn handle(calls: &Calls, call_idx: usize) -> String {
+fn handle_of(calls: &Calls, call_idx: usize) -> String {
     calls.handles.get(call_idx).map(|handle| handle.to_string()).unwrap_or_default()
 }
 
@@ -285,7 +285,7 @@ impl Work<'_> {
     }
 
     fn handle(&self, call_idx: usize) -> String {
-        handle(self.calls, call_idx)
+        handle_of(self.calls, call_idx)
     }
 
     fn line_of(&self, call_idx: usize) -> LineNo {

@@ -120,7 +120,7 @@ struct Given {
 
 impl FoundCalls {
     fn add_calls(&mut self, page: Page<'_>, step: u32, turn: Option<u32>, protected: &Protected) {
-        for (at, block) in blocks(page.scan, BlockKind::ToolUse) {
+        for (at, block) in blocks_of(page.scan, BlockKind::ToolUse) {
             let id = page.decoded(block.tool_id);
             let hash = IdHash::of(id.as_bytes());
             if self.by_id.contains_key(&hash) {
@@ -146,7 +146,7 @@ impl FoundCalls {
                 tokens: Tokens::ZERO,
             };
             if let Some(given) = self.early.remove(&hash) {
-                answer(&mut call, given);
+                note_result(&mut call, given);
             }
             self.by_id.insert(hash, self.calls.len());
             self.calls.push(call);
@@ -156,11 +156,11 @@ impl FoundCalls {
     }
 
     fn add_results(&mut self, page: Page<'_>) {
-        for (at, block) in blocks(page.scan, BlockKind::ToolResult) {
+        for (at, block) in blocks_of(page.scan, BlockKind::ToolResult) {
             let hash = IdHash::of(page.decoded(block.tool_id).as_bytes());
-            let given = given(page, at, block);
+            let given = read_result(page, at, block);
             match self.by_id.get(&hash).and_then(|&at| self.calls.get_mut(at)) {
-                Some(call) => answer(call, given),
+                Some(call) => note_result(call, given),
                 None => {
                     self.early.entry(hash).or_insert(given);
                 }
@@ -177,7 +177,7 @@ impl FoundCalls {
 }
 
 /// Notes the first result of a call.
-fn answer(call: &mut Call, given: Given) {
+fn note_result(call: &mut Call, given: Given) {
     if call.result.is_some() {
         return;
     }
@@ -192,8 +192,8 @@ fn answer(call: &mut Call, given: Given) {
     }
 }
 
-fn given(page: Page<'_>, at: u32, block: &Block) -> Given {
-    let beginning = beginning(page, at);
+fn read_result(page: Page<'_>, at: u32, block: &Block) -> Given {
+    let beginning = result_beginning(page, at);
     let copy = ReadNote::of(page);
     let answer = if block.is_error || is_refusal(&beginning) {
         Answer::Failed
@@ -228,7 +228,7 @@ pub(in crate::apply) fn is_refusal(beginning: &str) -> bool {
 }
 
 /// The beginning of the text of a result.
-fn beginning(page: Page<'_>, at: u32) -> String {
+fn result_beginning(page: Page<'_>, at: u32) -> String {
     const LEN: usize = 80;
     let mut texts = result_blocks(page.scan, at as usize).flat_map(|block| [block.content, block.text]).flatten();
     let raw = texts.find_map(|span| span.string(page.bytes)).unwrap_or_default();
@@ -244,7 +244,7 @@ fn params_digest(tool: &str, input: Input<'_>) -> u64 {
 }
 
 /// The outer blocks of a kind, by their places among all blocks.
-fn blocks(scan: &Scan, kind: BlockKind) -> impl Iterator<Item = (u32, &Block)> {
+fn blocks_of(scan: &Scan, kind: BlockKind) -> impl Iterator<Item = (u32, &Block)> {
     (0..).zip(&scan.blocks).filter(move |(_, block)| block.kind == kind && !block.is_nested)
 }
 

@@ -53,7 +53,7 @@ pub(in crate::apply) fn texts_of(scan: &Scan, line: &[u8]) -> Vec<EntryText> {
     let (kind, speaker) = match scan.kind {
         scan::Kind::User => (Kind::Prompt, "user"),
         scan::Kind::Assistant => (Kind::Answer, "assistant"),
-        scan::Kind::Attachment => return attachment(scan, line).into_iter().collect(),
+        scan::Kind::Attachment => return attachment_text(scan, line).into_iter().collect(),
         _ => return Vec::new(),
     };
     let mut results = entry::tool_results(scan, line).into_iter();
@@ -66,7 +66,7 @@ pub(in crate::apply) fn texts_of(scan: &Scan, line: &[u8]) -> Vec<EntryText> {
             BlockKind::Text => (kind, speaker, decoded(block.text, line)),
             // Without a signature it is redacted: nobody can read it.
             BlockKind::Thinking if block.signature.is_some() => (Kind::Thinking, speaker, decoded(block.text, line)),
-            BlockKind::ToolUse => (Kind::Call, speaker, Some(call(block, line))),
+            BlockKind::ToolUse => (Kind::Call, speaker, Some(call_text(block, line))),
             BlockKind::ToolResult => (Kind::ToolResult, "tool", results.next().map(|(_, text)| text)),
             _ => continue,
         };
@@ -78,7 +78,7 @@ pub(in crate::apply) fn texts_of(scan: &Scan, line: &[u8]) -> Vec<EntryText> {
 }
 
 /// The strings of an attachment, which is context that the client adds to a message.
-fn attachment(scan: &Scan, line: &[u8]) -> Option<EntryText> {
+fn attachment_text(scan: &Scan, line: &[u8]) -> Option<EntryText> {
     let mut strings = Vec::new();
     each_string(scan.sent_attachment(line)?.of(line), |key, string| {
         if key != Some(b"type") {
@@ -89,7 +89,7 @@ fn attachment(scan: &Scan, line: &[u8]) -> Option<EntryText> {
     (!text.trim().is_empty()).then_some(EntryText { kind: Kind::Other, speaker: "client", text, call: None })
 }
 
-fn call(block: &Block, line: &[u8]) -> String {
+fn call_text(block: &Block, line: &[u8]) -> String {
     let name = decoded(block.name, line).unwrap_or_default();
     let input = block.input.map(|input| input.of(line)).unwrap_or_default();
     match serde_json::from_slice(input) {

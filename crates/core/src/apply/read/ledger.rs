@@ -80,13 +80,13 @@ impl CallEffect {
         let text = |key: &str| input.string(key.as_bytes());
         Some(match tool.as_str() {
             "Bash" | "PowerShell" => Self::Command(text("command")?, page.folder()),
-            "TodoWrite" => Self::Todos(todos(input.value(b"todos")?)?),
+            "TodoWrite" => Self::Todos(parse_todos(input.value(b"todos")?)?),
             "TaskCreate" => Self::NewTask(text("subject").or_else(|| text("description"))?),
             "TaskUpdate" => {
                 let progress = text("status").map(|name| Progress::named(&name));
                 Self::Task(text("taskId")?, TaskNews { text: text("subject"), progress })
             }
-            tool => Self::Files(files(tool, input, page)),
+            tool => Self::Files(files_of(tool, input, page)),
         })
     }
 
@@ -174,7 +174,7 @@ fn note_command(command: &str, folder: Option<&str>, answer: &CallResult<'_>, le
         ledger.tested(&run, report, folder.as_deref().unwrap_or_default());
     }
     if !answer.is_error && !answer.is_in_background() {
-        for (path, action) in patched(command).into_iter().flat_map(|patch| patch_files(patch, folder)) {
+        for (path, action) in patch_in(command).into_iter().flat_map(|patch| patch_files(patch, folder)) {
             ledger.touch(path, action);
         }
         for (path, action) in effects(&script, folder) {
@@ -187,7 +187,7 @@ fn note_command(command: &str, folder: Option<&str>, answer: &CallResult<'_>, le
 const PATHS: [&[u8]; 4] = [b"file_path", b"notebook_path", b"absolute_path", b"path"];
 
 /// The files that a call of `tool` works on: its own of the client, those of servers and of other clients by their kin.
-fn files(tool: &str, input: Input<'_>, page: Page<'_>) -> Vec<(String, Action)> {
+fn files_of(tool: &str, input: Input<'_>, page: Page<'_>) -> Vec<(String, Action)> {
     let name = tool.rsplit("__").next().unwrap_or_default();
     let action = match name {
         "Read" | "NotebookRead" | "read_file" | "read_text_file" => Action::Read,
@@ -215,7 +215,7 @@ fn rooted(path: &str, page: Page<'_>) -> String {
 }
 
 /// The patch in a shell command that applies one.
-fn patched(command: &str) -> Option<&str> {
+fn patch_in(command: &str) -> Option<&str> {
     let (before, patch) = command.split_once("*** Begin Patch")?;
     before.contains("apply_patch").then_some(patch)
 }
@@ -241,7 +241,7 @@ fn patch_files(patch: &str, folder: Option<&str>) -> Vec<(String, Action)> {
 }
 
 /// The list of what is to be done, as it is written to `TodoWrite`.
-fn todos(raw: &[u8]) -> Option<Vec<Todo>> {
+fn parse_todos(raw: &[u8]) -> Option<Vec<Todo>> {
     let list: Vec<Value> = serde_json::from_slice(raw).ok()?;
     let text = |todo: &Value, key: &str| todo.get(key).and_then(Value::as_str).map(str::to_owned);
     let todo = |todo: &Value| {

@@ -42,7 +42,7 @@ fn read_answer(page: Page<'_>, titles: &mut HashMap<String, String>, needs: &mut
     for block in page.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse) {
         let raw = block.input.map_or(&[][..], |it| it.of(page.bytes));
         let tool = page.decoded(block.name);
-        let title = title(&tool, Input(raw));
+        let title = call_title(&tool, Input(raw));
         let source = source(&tool);
         each_string(raw, |_, string| needs.read(source, Some(&title), &json_string::decode(string)));
         titles.insert(page.decoded(block.tool_id), title);
@@ -62,7 +62,7 @@ fn read_user(page: Page<'_>, titles: &HashMap<String, String>, needs: &mut Needs
 }
 
 /// The file of a call that works on one, as the model wrote it, else the tool and its argument.
-fn title(tool: &str, input: Input<'_>) -> String {
+fn call_title(tool: &str, input: Input<'_>) -> String {
     let path = [&b"file_path"[..], b"notebook_path"].iter().find_map(|key| input.string(key));
     let brief = || {
         let argument = input.key_argument(None);

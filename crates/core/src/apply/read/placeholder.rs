@@ -63,8 +63,8 @@ impl ArchiveRef {
     #[must_use]
     pub fn command(&self, line: Digest) -> String {
         match self {
-            Self::Default => format!("; ctxc archive show {}", name(line)),
-            Self::At(url) => format!("; ctxc archive show {} --archive {}", name(line), shell_word(url)),
+            Self::Default => format!("; ctxc archive show {}", digest_name(line)),
+            Self::At(url) => format!("; ctxc archive show {} --archive {}", digest_name(line), shell_word(url)),
             Self::Nowhere => String::new(),
         }
     }
@@ -110,7 +110,7 @@ impl Placeholder<'_> {
     #[must_use]
     pub fn bare(&self) -> String {
         match self.archive_ref {
-            ArchiveRef::Default | ArchiveRef::At(_) => format!("{START} {}]", name(self.line)),
+            ArchiveRef::Default | ArchiveRef::At(_) => format!("{START} {}]", digest_name(self.line)),
             ArchiveRef::Nowhere => format!("{START}: {}]", self.fate),
         }
     }
@@ -129,7 +129,7 @@ impl Placeholder<'_> {
 }
 
 /// The name by which a command finds the original of this digest.
-fn name(line: Digest) -> String {
+fn digest_name(line: Digest) -> String {
     line.to_string().chars().take(DIGITS).collect()
 }
 

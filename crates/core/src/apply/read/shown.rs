@@ -137,11 +137,11 @@ pub(in crate::apply) fn texts_in(page: Page<'_>, turn: Option<TurnIdx>) -> Vec<S
         },
         _ => shown(Speaker::System, Kind::Other, said.text, None),
     });
-    said.chain(remark(page).map(|text| shown(Speaker::System, Kind::Other, text, None))).collect()
+    said.chain(remark_text(page).map(|text| shown(Speaker::System, Kind::Other, text, None))).collect()
 }
 
 /// The text of a remark of the client.
-fn remark(page: Page<'_>) -> Option<String> {
+fn remark_text(page: Page<'_>) -> Option<String> {
     if page.scan.kind != scan::Kind::System {
         return None;
     }

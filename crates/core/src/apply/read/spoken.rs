@@ -44,7 +44,7 @@ pub fn read_spoken(transcript: Transcript<'_>) -> io::Result<Vec<SpokenMessage>>
         let Some(said) = spoken.get_mut(message) else { return };
         let turn = messages.firsts.get(message).and_then(|place| turn_at(&turns, *place as usize));
         for shown in texts_in(page, turn).into_iter().filter(|shown| is_said(shown, kind)) {
-            add(said, shown, kind);
+            add_text(said, shown, kind);
         }
     })?;
     Ok(spoken.into_iter().flatten().collect())
@@ -66,7 +66,7 @@ fn is_said(shown: &Shown, of: scan::Kind) -> bool {
     }
 }
 
-fn add(said: &mut Vec<SpokenMessage>, shown: Shown, of: scan::Kind) {
+fn add_text(said: &mut Vec<SpokenMessage>, shown: Shown, of: scan::Kind) {
     let Shown { turn, time, speaker, text, .. } = shown;
     match said.last_mut() {
         // A message typed meanwhile is an utterance of its own.

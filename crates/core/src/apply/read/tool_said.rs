@@ -97,7 +97,7 @@ impl Asked {
 
     /// The description of a call without a result.
     pub(in crate::apply) fn unanswered(&self) -> Said {
-        tool(&format!("{}: no result", self.name))
+        said_by_tool(&format!("{}: no result", self.name))
     }
 
     /// The description of the call with its result.
@@ -105,14 +105,14 @@ impl Asked {
         let Self { name, told, .. } = self;
         if let Some(words) = text.split_once("the user said:").map(|(_, words)| words).filter(|_| is_refusal(text)) {
             let words = words.split("Note: The user's next message").next().unwrap_or_default().trim();
-            let refused = tool(&format!("{name}: refused by the person"));
+            let refused = said_by_tool(&format!("{name}: refused by the person"));
             return [Some(refused), said("user", words.to_owned())].into_iter().flatten().collect();
         }
         if text.starts_with("[Request interrupted") || text.starts_with("Exit code 137\n[Request interrupted") {
-            return vec![tool(&format!("{name}: interrupted by the person"))];
+            return vec![said_by_tool(&format!("{name}: interrupted by the person"))];
         }
         if is_refusal(text) && !text.starts_with("<tool_use_error>") {
-            return vec![tool(&format!("{name}: refused by the person"))];
+            return vec![said_by_tool(&format!("{name}: refused by the person"))];
         }
         if is_error || is_refusal(text) {
             let error = inside(text, "tool_use_error").unwrap_or(text);
@@ -121,18 +121,18 @@ impl Asked {
             }
             let error = printed.news(error);
             let error = if chars4(&error) <= ERROR { error } else { digest(&error, ERROR) };
-            return vec![tool(&format!("{name} failed: {error}"))];
+            return vec![said_by_tool(&format!("{name} failed: {error}"))];
         }
         match told {
             ResultDetail::Looked => Vec::new(),
-            ResultDetail::Nothing => vec![tool(&name)],
+            ResultDetail::Nothing => vec![said_by_tool(&name)],
             ResultDetail::Briefly(limit) => {
                 let digest = digest(&printed.news(text), limit);
                 let lines: Vec<&str> = digest.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-                vec![tool(&if lines.is_empty() { name } else { format!("{name}: {}", lines.join("; ")) })]
+                vec![said_by_tool(&if lines.is_empty() { name } else { format!("{name}: {}", lines.join("; ")) })]
             }
             ResultDetail::AtLength(_) if text.starts_with("Async agent launched") => {
-                vec![tool(&format!("{name}: started in the background"))]
+                vec![said_by_tool(&format!("{name}: started in the background"))]
             }
             ResultDetail::AtLength(limit) => {
                 // The report is followed by instructions for continuing with the subagent.
@@ -140,7 +140,7 @@ impl Asked {
                 let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("agentId: ")).collect();
                 let text = lines.join("\n");
                 let report = if chars4(&text) <= limit { text.trim().to_owned() } else { digest(&text, limit) };
-                vec![tool(&format!("{name}:\n{report}"))]
+                vec![said_by_tool(&format!("{name}:\n{report}"))]
             }
             ResultDetail::Answers => {
                 let answers = text.strip_prefix("User has answered your questions: ").unwrap_or(text);
@@ -207,7 +207,7 @@ pub(in crate::apply) fn aside(title: &str, text: &str) -> Option<Said> {
     if digest.is_empty() { None } else { said("tool", format!("{title}: {digest}")) }
 }
 
-fn tool(text: &str) -> Said {
+fn said_by_tool(text: &str) -> Said {
     Said { speaker: "tool".to_owned(), text: text.trim().to_owned() }
 }
 

@@ -33,7 +33,8 @@ impl RenderInput<'_> {
         for end in self.ends() {
             let before = Address::Stored(LineNo(end));
             let Some(place) = base.layout.place(&before) else { continue };
-            let chain = left(&composed.chain, |line| line < place && !composed.rewrite.dropped.contains(line));
+            let chain =
+                remaining_chain(&composed.chain, |line| line < place && !composed.rewrite.dropped.contains(line));
             let Some(tip) = chain.lines.last().copied() else { continue };
             let mut problems = Vec::new();
             check_pairs(&composed.index, &chain, &mut problems);
@@ -52,8 +53,8 @@ impl RenderInput<'_> {
     fn unanswered(&self, rebased: &Rebased) -> Result<HashSet<IdHash>, ApplyError> {
         let (Some(archive), Some(known)) = (self.archive, self.known) else { return Ok(HashSet::new()) };
         let composed = &rebased.composed;
-        let chain = left(&composed.chain, |line| !composed.rewrite.dropped.contains(line));
-        let mut found = lacking(&composed.index, &chain);
+        let chain = remaining_chain(&composed.chain, |line| !composed.rewrite.dropped.contains(line));
+        let mut found = unanswered_calls(&composed.index, &chain);
         if found.is_empty() {
             return Ok(found);
         }
@@ -80,7 +81,7 @@ impl RenderInput<'_> {
 }
 
 /// The calls without a result that others follow.
-fn lacking(index: &Index, chain: &Chain) -> HashSet<IdHash> {
+fn unanswered_calls(index: &Index, chain: &Chain) -> HashSet<IdHash> {
     let mut problems = Vec::new();
     check_pairs(index, chain, &mut problems);
     let lacking = problems.iter().filter(|problem| problem.kind == ProblemKind::CallWithoutResult);
@@ -88,7 +89,7 @@ fn lacking(index: &Index, chain: &Chain) -> HashSet<IdHash> {
 }
 
 /// The part of `chain` that stays.
-fn left(chain: &Chain, stays: impl Fn(LineNo) -> bool) -> Chain {
+fn remaining_chain(chain: &Chain, stays: impl Fn(LineNo) -> bool) -> Chain {
     let mut left = chain.clone();
     left.lines.retain(|line| stays(*line));
     left.live = left.lines.iter().copied().collect();

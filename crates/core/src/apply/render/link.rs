@@ -87,7 +87,7 @@ fn link_group(
         rewrite.added.remove(last);
         return None;
     }
-    let (before, thinking) = before(index, stored, group.first, rewrite);
+    let (before, thinking) = last_before(index, stored, group.first, rewrite);
     if let Some(before) = before.max(earlier) {
         if is_boundary(head) {
             rewrite.drop_line(head);
@@ -121,7 +121,7 @@ fn link_group(
 }
 
 /// The last live entry before `line` that stays, and those that hold nothing but thinking.
-fn before(index: &Index, stored: &Chain, line: LineNo, rewrite: &Rewrite) -> (Option<LineNo>, Vec<LineNo>) {
+fn last_before(index: &Index, stored: &Chain, line: LineNo, rewrite: &Rewrite) -> (Option<LineNo>, Vec<LineNo>) {
     let left = stored.lines.iter().copied().filter(|it| *it < line && !rewrite.dropped.contains(*it));
     let left = left.filter(|&it| !index.record(it).flags.any(Flags::COMPACT_BOUNDARY));
     let (thinking, others): (Vec<LineNo>, Vec<LineNo>) = left.partition(|&it| {

@@ -45,7 +45,7 @@ pub fn truncate(
     let messages = Messages::of(index, chain, &rewrite.dropped);
     let outlook = Outlook::new(transcript, thinking, rewrite)?;
     let strategy = TopDownTruncation { added: strategy.added + outlook.end, ..*strategy };
-    let truncation = planned(index, chain, &messages, &strategy, &outlook, rewrite);
+    let truncation = plan_truncation(index, chain, &messages, &strategy, &outlook, rewrite);
     let mut truncated = Truncated {
         truncation,
         n_before: messages.len(),
@@ -73,7 +73,7 @@ pub fn truncate(
 }
 
 /// Decides which messages stay.
-fn planned(
+fn plan_truncation(
     index: &Index,
     chain: &Chain,
     messages: &Messages,
@@ -89,17 +89,17 @@ fn planned(
             As::Opener => messages.first_line(chain, at).map_or(Tokens::ZERO, |line| rewrite.tokens(index, line)),
         })
     };
-    let Ok(truncation) = strategy.plan(&described(index, chain, messages), estimate);
+    let Ok(truncation) = strategy.plan(&describe_messages(index, chain, messages), estimate);
     truncation
 }
 
 /// The messages as the plan sees them.
-fn described(index: &Index, chain: &Chain, messages: &Messages) -> Vec<Message> {
+fn describe_messages(index: &Index, chain: &Chain, messages: &Messages) -> Vec<Message> {
     let groups = messages.groups.iter().copied().enumerate();
     let mut described: Vec<Message> = groups
         .map(|(at, group)| {
             let line = messages.first_line(chain, at);
-            Message { group, opening: line.map_or(Opening::Never, |line| opening(index, chain, line)) }
+            Message { group, opening: line.map_or(Opening::Never, |line| opening_of(index, chain, line)) }
         })
         .collect();
     for at in (0..described.len()).filter(|at| is_client_command(index, chain, messages, *at)) {
@@ -127,7 +127,7 @@ fn is_client_command(index: &Index, chain: &Chain, messages: &Messages, at: usiz
 }
 
 /// The way in which the message whose first line is `line` could open a conversation.
-fn opening(index: &Index, chain: &Chain, line: LineNo) -> Opening {
+fn opening_of(index: &Index, chain: &Chain, line: LineNo) -> Opening {
     let record = index.record(line);
     let is_main = chain.is_sidechain || !record.flags.any(Flags::SIDECHAIN);
     if record.kind == Kind::Assistant {

@@ -21,7 +21,7 @@ pub(in crate::apply) fn hang(
     let Transcript { index, chain, .. } = transcript;
     let segments = live_segments(index, chain);
     if !segments.is_empty() {
-        return straighten(transcript, &segments, rewrite);
+        return link_in_order(transcript, &segments, rewrite);
     }
     let boundary = chain.lines.first().copied().filter(|&line| index.record(line).flags.any(Flags::COMPACT_BOUNDARY));
     hang_on(index, opener.unwrap_or(first), boundary, rewrite);
@@ -41,7 +41,7 @@ fn live_segments<'a>(index: &'a Index, chain: &Chain) -> Vec<&'a PreservedSegmen
 
 /// Links what is left in the order of the conversation, and lets no boundary keep any of it. A boundary behind an entry
 /// that is left goes: clients read large files from their last boundary on.
-fn straighten(transcript: Transcript<'_>, segments: &[&PreservedSegment], rewrite: &mut Rewrite) -> io::Result<()> {
+fn link_in_order(transcript: Transcript<'_>, segments: &[&PreservedSegment], rewrite: &mut Rewrite) -> io::Result<()> {
     let Transcript { file, index, chain } = transcript;
     let is_boundary = |line: &LineNo| index.record(*line).flags.any(Flags::COMPACT_BOUNDARY);
     let left = chain.lines.iter().copied().filter(|line| !rewrite.dropped.contains(*line));
@@ -94,7 +94,7 @@ pub(in crate::apply) fn mend_tips(
 ) -> io::Result<()> {
     let Transcript { file, index, chain } = transcript;
     let targets = index.lines_of(index.pointers.iter().map(|pointer| pointer.target));
-    let tip = match (tip(index, chain, rewrite), otherwise) {
+    let tip = match (last_message(index, chain, rewrite), otherwise) {
         (Some(tip), _) => uuid_of(file, index, tip)?,
         (None, Some(otherwise)) => otherwise.to_owned(),
         (None, None) => return Ok(()),
@@ -114,7 +114,7 @@ pub(in crate::apply) fn mend_tips(
 }
 
 /// The last message of the conversation that has more than thinking, if it stays.
-fn tip(index: &Index, chain: &Chain, rewrite: &Rewrite) -> Option<LineNo> {
+fn last_message(index: &Index, chain: &Chain, rewrite: &Rewrite) -> Option<LineNo> {
     let has_more = |line: &LineNo| {
         let record = index.record(*line);
         record.kind == Kind::User || record.flags.any(Flags::BEYOND_THINKING)

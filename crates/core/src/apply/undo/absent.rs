@@ -49,7 +49,7 @@ pub fn absent(
                         *slot = Some(taken_out(uuid, name, call, operation));
                     }
                 };
-                for (at, name, id) in calls(&page, targets) {
+                for (at, name, id) in named_calls(&page, targets) {
                     take(at, name, Some(id));
                 }
                 if roles.are_of(scan.kind) && !scan.is_compact_summary && !scan.is_meta {
@@ -64,7 +64,7 @@ pub fn absent(
 }
 
 /// The calls of `page` that targets name: the place of the target, the name of the call, and its id.
-fn calls(page: &Page<'_>, targets: &[&Target]) -> Vec<(usize, String, String)> {
+fn named_calls(page: &Page<'_>, targets: &[&Target]) -> Vec<(usize, String, String)> {
     let mut calls = Vec::new();
     for block in page.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse) {
         let (tool, id) = (page.decoded(block.name), page.decoded(block.tool_id));

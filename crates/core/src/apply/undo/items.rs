@@ -65,9 +65,10 @@ fn give_back_one<'a>(
         }
         let bytes = read_line(&rebased.base.file, index, line, &mut buffer)?;
         let scan = Scan::of(bytes);
-        let all: Vec<Splice> = on_line.iter().filter_map(|active| splice(active)).cloned().collect();
-        let (mine, left): (Vec<&Active<'_>>, Vec<&Active<'_>>) =
-            on_line.iter().partition(|active| splice(active).is_some_and(|it| is_of(cut, &scan, bytes, it.span, &all)));
+        let all: Vec<Splice> = on_line.iter().filter_map(|active| splice_of(active)).cloned().collect();
+        let (mine, left): (Vec<&Active<'_>>, Vec<&Active<'_>>) = on_line
+            .iter()
+            .partition(|active| splice_of(active).is_some_and(|it| is_of(cut, &scan, bytes, it.span, &all)));
         if mine.is_empty() {
             continue;
         }
@@ -76,8 +77,8 @@ fn give_back_one<'a>(
                 found.entry(&own.operation.operation).or_default().insert(own.at);
             }
         }
-        let before = measured(&rendered(bytes, on_line.iter().filter_map(|it| splice(it))));
-        let after = measured(&rendered(bytes, left.into_iter().filter_map(|it| splice(it))));
+        let before = measured(&render_splices(bytes, on_line.iter().filter_map(|it| splice_of(it))));
+        let after = measured(&render_splices(bytes, left.into_iter().filter_map(|it| splice_of(it))));
         return Ok(Returned::Restored(Cut {
             uuid: cut.uuid.clone(),
             call: cut.call.clone(),
@@ -90,7 +91,7 @@ fn give_back_one<'a>(
     Ok(Returned::Gone(dropped_by))
 }
 
-fn splice<'a>(active: &Active<'a>) -> Option<&'a Splice> {
+fn splice_of<'a>(active: &Active<'a>) -> Option<&'a Splice> {
     match active.edit {
         Edit::Splice { splice, .. } => Some(splice),
         Edit::Drop(_) | Edit::Insert { .. } => None,
@@ -98,7 +99,7 @@ fn splice<'a>(active: &Active<'a>) -> Option<&'a Splice> {
 }
 
 /// The line with splices of which later ones hold.
-fn rendered<'a>(bytes: &[u8], splices: impl DoubleEndedIterator<Item = &'a Splice>) -> Vec<u8> {
+fn render_splices<'a>(bytes: &[u8], splices: impl DoubleEndedIterator<Item = &'a Splice>) -> Vec<u8> {
     let mut newest = Newest::default();
     splices.rev().for_each(|splice| newest.offer(splice, ()));
     let kept: Vec<Splice> = newest.into_splices().map(|(splice, ())| splice).collect();

@@ -67,13 +67,13 @@ pub fn recall(
         Calls::default()
     };
     let named = find_named(transcript, &calls, &unknown, roles)?;
-    let ids = ids(transcript, &calls, &named)?;
+    let ids = call_ids(transcript, &calls, &named)?;
     let mut ours: HashMap<String, Handles> = HashMap::new();
     for ((at, target), named) in left.into_iter().zip(unknown).zip(named) {
         let is_there = !named.is_empty();
         let meant: HashSet<String> = match (target, named) {
             // The call is gone from the transcript: its cut still knows its id.
-            (Target::Call(handle), _) if !is_there => gone(open, handle, &mut ours),
+            (Target::Call(handle), _) if !is_there => cut_calls(open, handle, &mut ours),
             (_, Named::Calls(call_idxs)) => call_idxs.iter().filter_map(|at| ids.get(at).cloned()).collect(),
             (_, Named::Messages(_)) => HashSet::new(),
         };
@@ -90,7 +90,7 @@ pub fn recall(
 
 /// The ids of the calls with cuts that `handle` may stand for. A cut that is not known by a handle does not tell its tool, so
 /// that its letter is taken for the right one.
-fn gone(open: &[OpenCut], handle: &Handle, ours: &mut HashMap<String, Handles>) -> HashSet<String> {
+fn cut_calls(open: &[OpenCut], handle: &Handle, ours: &mut HashMap<String, Handles>) -> HashSet<String> {
     let letter: String = handle.to_string().chars().take(1).collect();
     let handles = ours.entry(letter.clone()).or_insert_with(|| {
         let tool = |cut: &OpenCut| if cut.name.parse::<Handle>().is_ok() { cut.name.clone() } else { letter.clone() };
@@ -111,7 +111,7 @@ fn of_calls(open: &[OpenCut], is_wanted: impl Fn(&OpenCut) -> bool) -> Recalled 
 }
 
 /// The ids of the calls that are named.
-fn ids(transcript: Transcript<'_>, calls: &Calls, named: &[Named]) -> Result<HashMap<usize, String>, ApplyError> {
+fn call_ids(transcript: Transcript<'_>, calls: &Calls, named: &[Named]) -> Result<HashMap<usize, String>, ApplyError> {
     let call_idxs = named.iter().flat_map(|named| match named {
         Named::Calls(call_idxs) => call_idxs.clone(),
         Named::Messages(_) => Vec::new(),
@@ -133,7 +133,7 @@ fn by_text(
     let mut found: Vec<Vec<usize>> = vec![Vec::new(); targets.len()];
     if !patterns.is_empty() {
         for (at, cut) in open.iter().enumerate().filter(|(_, cut)| cut.call.is_none()) {
-            let Some((bytes, scan)) = original(cut, archive)? else { continue };
+            let Some((bytes, scan)) = read_original(cut, archive)? else { continue };
             if !roles.are_of(scan.kind) {
                 continue;
             }
@@ -148,7 +148,7 @@ fn by_text(
 }
 
 /// The line that had the item, and its scan; `None` where the archive has lost it.
-fn original(cut: &OpenCut, archive: &dyn Archive) -> Result<Option<(Vec<u8>, Scan)>, ApplyError> {
+fn read_original(cut: &OpenCut, archive: &dyn Archive) -> Result<Option<(Vec<u8>, Scan)>, ApplyError> {
     let known = archive.originals_of(&cut.uuid)?;
     let mut taken = known.into_iter().filter(|it| it.replaced_by.is_some());
     let Some(taken) = taken.find(|it| it.operation.as_ref() == Some(&cut.first)) else { return Ok(None) };

@@ -232,7 +232,8 @@ pub fn carry_out(
     if let Some(keeping) = keeping {
         let tokens = (before.tokens, tokens_after(index, &chain, rewrite));
         let sizes = (before.fingerprint.len, written.len);
-        let (id, unread) = keep(keeping, file, index, rewrite, info, origin.path, stage.target(), tokens, sizes)?;
+        let (id, unread) =
+            commit_operation(keeping, file, index, rewrite, info, origin.path, stage.target(), tokens, sizes)?;
         (operation, not_read_back) = (Some(id), unread);
     }
     if let Some(guard) = &guard {
@@ -262,7 +263,7 @@ fn check_whole(file: &mut File) -> Result<Vec<Problem>, ApplyError> {
 /// Commits what was done to the archive: the operation with its edits, and how the result is rendered. Gives the id of the
 /// operation, and why the archive does not give back the session that was read, where it does not.
 #[expect(clippy::too_many_arguments, reason = "all of it is what the archive tells of an operation")]
-fn keep(
+fn commit_operation(
     keeping: ArchiveWrite<'_>,
     file: &File,
     index: &Index,
@@ -298,7 +299,7 @@ fn keep(
     for record in &rewrite.records {
         archive.put_record(record)?;
     }
-    let file_ref = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(absolute), digest, bytes };
+    let file_ref = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(absolute_path), digest, bytes };
     let record = Operation {
         id: id.clone(),
         verb: info.verb.to_owned(),
@@ -393,7 +394,7 @@ pub(in crate::apply) fn left_of(mut live: LineSet, rewrite: &Rewrite) -> LineSet
 }
 
 /// A path is asked for later, from other folders.
-fn absolute(path: &Path) -> PathBuf {
+fn absolute_path(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 

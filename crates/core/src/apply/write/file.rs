@@ -42,7 +42,7 @@ impl Staged {
         if existing == IfExists::Refuse && fs::symlink_metadata(target).is_ok() {
             return Err(ApplyError::Exists(target.to_owned()));
         }
-        let target = followed(target).map_err(cannot_write)?;
+        let target = follow_links(target).map_err(cannot_write)?;
         let temporary = temporary_in(folder_of(&target)).map_err(cannot_write)?;
         Ok(Self { temporary, target, permissions })
     }
@@ -126,7 +126,7 @@ pub fn unnamed_file() -> Result<File, ApplyError> {
 }
 
 /// `path` with its links followed, whether or not there is a file at the end of them.
-fn followed(path: &Path) -> io::Result<PathBuf> {
+fn follow_links(path: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
         Ok(followed) => Ok(followed),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -173,14 +173,14 @@ pub fn n_names(_path: &Path) -> u64 {
 
 /// The number of a file: one that took its place has another.
 #[cfg(unix)]
-fn number(metadata: &fs::Metadata) -> u64 {
+fn file_number(metadata: &fs::Metadata) -> u64 {
     use std::os::unix::fs::MetadataExt;
     metadata.ino()
 }
 
 /// Elsewhere nobody tells.
 #[cfg(not(unix))]
-fn number(_metadata: &fs::Metadata) -> u64 {
+fn file_number(_metadata: &fs::Metadata) -> u64 {
     0
 }
 
@@ -200,7 +200,7 @@ impl Guard {
             path: path.to_owned(),
             len: metadata.len(),
             modified: metadata.modified().ok(),
-            number: number(&metadata),
+            number: file_number(&metadata),
         })
     }
 
@@ -208,8 +208,9 @@ impl Guard {
     /// When the path no longer leads to a file of the same size and time.
     pub(in crate::apply) fn verify(&self) -> Result<(), ApplyError> {
         let metadata = fs::metadata(&self.path)?;
-        let is_same =
-            metadata.len() == self.len && metadata.modified().ok() == self.modified && number(&metadata) == self.number;
+        let is_same = metadata.len() == self.len
+            && metadata.modified().ok() == self.modified
+            && file_number(&metadata) == self.number;
         if is_same { Ok(()) } else { Err(ApplyError::SourceChanged(self.path.clone())) }
     }
 

@@ -95,7 +95,7 @@ fn take_over(mut source: &File, len: u64, path: &Path) -> io::Result<u64> {
         out.push(b'\n');
     }
     let goes_on = !old_ends && !new_ends;
-    relinked(&late, goes_on, source, &new, &mut out)?;
+    relink_late(&late, goes_on, source, &new, &mut out)?;
     // In one go: a client may append to the new file by now.
     new.write_all(&out)?;
     new.sync_all()?;
@@ -114,10 +114,10 @@ fn line_start(mut file: &File, len: u64) -> io::Result<u64> {
 }
 
 /// Adds the lines of `late` to `out`. Those whose parent is in `old` and no longer in `new` go on from the newest entry there.
-fn relinked(late: &[u8], goes_on: bool, old: &File, new: &File, out: &mut Vec<u8>) -> io::Result<()> {
-    let mut known = uuids(new)?;
-    let gone: HashSet<String> = uuids(old)?.difference(&known).cloned().collect();
-    let leaf = leaf(new)?;
+fn relink_late(late: &[u8], goes_on: bool, old: &File, new: &File, out: &mut Vec<u8>) -> io::Result<()> {
+    let mut known = read_uuids(new)?;
+    let gone: HashSet<String> = read_uuids(old)?.difference(&known).cloned().collect();
+    let leaf = read_leaf(new)?;
     for (n, line) in late.split_inclusive(|byte| *byte == b'\n').enumerate() {
         // The rest of a line that was not whole.
         if goes_on && n == 0 {
@@ -136,31 +136,31 @@ fn relinked(late: &[u8], goes_on: bool, old: &File, new: &File, out: &mut Vec<u8
             }
             _ => out.extend_from_slice(line),
         }
-        known.extend(uuid(text));
+        known.extend(uuid_of(text));
     }
     Ok(())
 }
 
-fn uuid(line: &[u8]) -> Option<String> {
+fn uuid_of(line: &[u8]) -> Option<String> {
     decoded(Scan::of(line).uuid, line)
 }
 
-fn uuids(mut file: &File) -> io::Result<HashSet<String>> {
+fn read_uuids(mut file: &File) -> io::Result<HashSet<String>> {
     file.rewind()?;
     let mut lines = LineReader::new(BufReader::new(file));
     let mut uuids = HashSet::new();
     while let Some(line) = lines.next_line()? {
-        uuids.extend(uuid(line));
+        uuids.extend(uuid_of(line));
     }
     Ok(uuids)
 }
 
 /// The uuid of the entry that a resume goes on from.
-fn leaf(mut file: &File) -> io::Result<Option<String>> {
+fn read_leaf(mut file: &File) -> io::Result<Option<String>> {
     file.rewind()?;
     let index = Index::build(file)?;
     let Some(leaf) = Chain::find(&index).leaf else { return Ok(None) };
-    Ok(uuid(read_line(file, &index, leaf, &mut Vec::new())?))
+    Ok(uuid_of(read_line(file, &index, leaf, &mut Vec::new())?))
 }
 
 #[cfg(test)]

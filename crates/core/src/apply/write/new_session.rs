@@ -66,7 +66,7 @@ pub fn whole_title_of(transcript: Transcript<'_>) -> io::Result<String> {
         .find_map(|line| {
             let text = read_line(file, index, line, &mut buffer).map(|bytes| entry::text(&Scan::of(bytes), bytes));
             let is_summary = flags(line).any(Flags::COMPACT_SUMMARY);
-            let title = |text: String| if is_summary { first_asked(&text) } else { Some(readable(&text)) };
+            let title = |text: String| if is_summary { first_asked(&text) } else { Some(readable_prompt(&text)) };
             text.map(|text| title(text).map(|title| on_one_line(&title))).transpose()
         })
         .unwrap_or_else(|| Ok("untitled session".to_owned()))
@@ -81,7 +81,7 @@ fn first_asked(summary: &str) -> Option<String> {
 }
 
 /// A prompt as a person would say it, and as it is where that would be nothing.
-fn readable(text: &str) -> String {
+fn readable_prompt(text: &str) -> String {
     let typed = typed(text);
     if typed.is_empty() { text.to_owned() } else { typed }
 }
@@ -107,7 +107,7 @@ mod tests {
             ("<not closed> text", "<not closed> text"),
         ];
         for (text, title) in cases {
-            assert_eq!(readable(text), title);
+            assert_eq!(readable_prompt(text), title);
         }
     }
 }

@@ -146,7 +146,7 @@ impl Pass<'_> {
             && self.recorder.is_none()
             && let Some(&Some(heir)) = parent
             && let Some(uuid) = self.uuids.get(&heir)
-            && let Some(pieces) = relinked(text, &record, uuid, self.rewrite.session.as_deref())
+            && let Some(pieces) = relink_pieces(text, &record, uuid, self.rewrite.session.as_deref())
         {
             for piece in pieces {
                 self.sink.write(piece)?;
@@ -235,7 +235,12 @@ impl Pass<'_> {
 
 /// The pieces of a line with `parent` for its parent and nothing changed besides but its session id; `None` where the
 /// places of both do not show.
-fn relinked<'t>(text: &'t [u8], record: &Record, parent: &'t [u8], session: Option<&'t str>) -> Option<[&'t [u8]; 5]> {
+fn relink_pieces<'t>(
+    text: &'t [u8],
+    record: &Record,
+    parent: &'t [u8],
+    session: Option<&'t str>,
+) -> Option<[&'t [u8]; 5]> {
     let inside = |span: Span| span.range().start + 1..span.range().end - 1;
     let old = inside(leading_parent(text, record)?);
     let Some((session, span)) = session.zip(record.session_at.span(text)) else {

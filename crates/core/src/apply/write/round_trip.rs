@@ -26,7 +26,7 @@ pub fn round_trips(data: &[u8]) -> bool {
 }
 
 fn is_identity(data: &[u8]) -> Result<bool, ApplyError> {
-    let file = spooled(data)?;
+    let file = spool_data(data)?;
     let mut index = Index::build(&file)?;
     let mut out = Vec::new();
     let stop = AtomicBool::new(false);
@@ -35,7 +35,7 @@ fn is_identity(data: &[u8]) -> Result<bool, ApplyError> {
 }
 
 fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
-    let file = spooled(data)?;
+    let file = spool_data(data)?;
     let mut index = Index::build(&file)?;
     let chain = Chain::find(&index);
     let n_groups = Groups::of(&index, &chain).n_groups as usize;
@@ -56,14 +56,15 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
 
     let mut archive = archive::open(&ArchiveUrl::Memory)?;
     let stop = AtomicBool::new(false);
-    let source = Index::build(spooled(data)?)?;
+    let source = Index::build(spool_data(data)?)?;
     let Deposited { state, keys, .. } = version::deposit(&mut *archive, &file, &source, "s", &stop)?;
     archive.commit()?;
     let mut out = Vec::new();
     let mut recorder = Recorder::new(Layout::plain(source.n_lines()), keys.clone(), StandIns::default());
     let written = pass::write(&file, &mut index, &rewrite, &mut out, Some(&mut recorder), &stop)?;
     let Recorded { steps, sum, .. } = recorder.finish();
-    let plain = Version::new(state.key(), Vec::new(), Vec::from_iter(kept(&state)), &keys.into_iter().collect(), 0);
+    let plain =
+        Version::new(state.key(), Vec::new(), Vec::from_iter(keep_step(&state)), &keys.into_iter().collect(), 0);
     let version = Version::new(state.key(), vec!["test".to_owned()], steps, &sum, 0);
     let put = archive.put_object(&version.object()).and_then(|()| archive.commit());
     put?;
@@ -71,7 +72,7 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
     let (mut back, mut again) = (Vec::new(), Vec::new());
     plain.write(&*archive, None, Appended::UnderIdentity, &mut back)?;
     version.write(&*archive, rewrite.session.as_deref(), Appended::UnderIdentity, &mut again)?;
-    let spooled_out = spooled(&out)?;
+    let spooled_out = spool_data(&out)?;
     let out_index = Index::build(&spooled_out)?;
     let (_, known) = version::recognise(&*archive, &spooled_out, &out_index)?;
     let is_known = known.is_some_and(|known| known.n_lines == out_index.n_lines() && known.version == Some(version));
@@ -79,13 +80,13 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
 }
 
 /// The steps that leave a state as it is.
-fn kept(state: &State) -> Option<Step> {
+fn keep_step(state: &State) -> Option<Step> {
     (state.n_lines() > 0).then(|| Step::Keep(state.n_lines()))
 }
 
 /// Whether the result and what is known of it are the same where no line is kept, for which there are shorter ways.
 fn is_equal_without_archive(data: &[u8], rewrite: &Rewrite, out: &[u8], index: &Index) -> Result<bool, ApplyError> {
-    let file = spooled(data)?;
+    let file = spool_data(data)?;
     let mut again = Index::build(&file)?;
     let mut plain = Vec::new();
     pass::write(&file, &mut again, rewrite, &mut plain, None, &AtomicBool::new(false))?;
@@ -93,7 +94,7 @@ fn is_equal_without_archive(data: &[u8], rewrite: &Rewrite, out: &[u8], index: &
     Ok(plain == out && facts(&again) == facts(index) && again.thinking == index.thinking)
 }
 
-fn spooled(data: &[u8]) -> Result<File, ApplyError> {
+fn spool_data(data: &[u8]) -> Result<File, ApplyError> {
     let mut file = unnamed_file()?;
     file.write_all(data).and_then(|()| file.rewind()).map_err(ApplyError::WriteResult)?;
     Ok(file)

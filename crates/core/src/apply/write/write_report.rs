@@ -16,11 +16,11 @@ pub fn probe_report(path: &Path) -> io::Result<()> {
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return Ok(());
     }
-    NamedTempFile::new_in(folder_of(path)).map(drop).map_err(|error| unnamed(error, path))
+    NamedTempFile::new_in(folder_of(path)).map(drop).map_err(|error| without_path(error, path))
 }
 
 /// The error without the name of a temporary file, which is nothing to its reader.
-fn unnamed(error: io::Error, path: &Path) -> io::Error {
+fn without_path(error: io::Error, path: &Path) -> io::Error {
     match error.kind() {
         kind @ io::ErrorKind::NotFound => {
             io::Error::new(kind, format!("there is no folder {}", folder_of(path).display()))
@@ -39,7 +39,7 @@ pub fn write_report(path: &Path, text: &str) -> io::Result<()> {
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return std::fs::write(path, text);
     }
-    let mut file = temporary_in(folder_of(path)).map_err(|error| unnamed(error, path))?;
+    let mut file = temporary_in(folder_of(path)).map_err(|error| without_path(error, path))?;
     file.write_all(text.as_bytes())?;
     file.persist(path)?;
     Ok(())

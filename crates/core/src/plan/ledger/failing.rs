@@ -42,14 +42,14 @@ impl Failing {
         let TestReport { failed, passed, all_passed } = report;
         let mut later = Self::default();
         if all_passed && run.reach == Reach::Whole {
-            later.cleared.insert(format!("{} {}", run.runner.name(), place(folder)));
+            later.cleared.insert(format!("{} {}", run.runner.name(), folder_place(folder)));
         } else {
             later.passed.extend(passed);
-            let run = || (run.runner.name().to_owned(), place(folder).to_owned(), run.scope.clone());
+            let run = || (run.runner.name().to_owned(), folder_place(folder).to_owned(), run.scope.clone());
             later.rerun.extend(all_passed.then(run));
         }
         for name in failed {
-            later.tests.insert((name, place(folder).to_owned(), run.scope.clone()), (), |(), ()| ());
+            later.tests.insert((name, folder_place(folder).to_owned(), run.scope.clone()), (), |(), ()| ());
         }
         self.merge(later);
     }
@@ -58,29 +58,29 @@ impl Failing {
     pub(super) fn merge(&mut self, later: Self) {
         let is_over = |(name, folder, scope): &(String, String, String)| {
             let runner = runner_of(name);
-            covers(&later.passed, name, &PARTS)
-                || covers(&later.cleared, &format!("{runner} {folder}"), &["/"])
+            is_covered(&later.passed, name, &PARTS)
+                || is_covered(&later.cleared, &format!("{runner} {folder}"), &["/"])
                 || later.rerun.contains(&(runner.to_owned(), folder.clone(), scope.clone()))
         };
         self.tests.retain(|test, ()| !is_over(test));
         self.tests.merge(later.tests, |(), ()| ());
-        later.passed.into_iter().for_each(|name| insert(&mut self.passed, name, &PARTS));
+        later.passed.into_iter().for_each(|name| insert_name(&mut self.passed, name, &PARTS));
         if !later.cleared.is_empty() {
-            self.rerun.retain(|run| !clears(&later.cleared, run));
+            self.rerun.retain(|run| !is_cleared(&later.cleared, run));
         }
-        later.cleared.into_iter().for_each(|place| insert(&mut self.cleared, place, &["/"]));
-        self.rerun.extend(later.rerun.into_iter().filter(|run| !clears(&self.cleared, run)));
+        later.cleared.into_iter().for_each(|place| insert_name(&mut self.cleared, place, &["/"]));
+        self.rerun.extend(later.rerun.into_iter().filter(|run| !is_cleared(&self.cleared, run)));
     }
 }
 
 /// Whether all tests of the runner have passed in the folder of the run or in a parent of it.
-fn clears(cleared: &BTreeSet<String>, (runner, folder, _): &(String, String, String)) -> bool {
-    covers(cleared, &format!("{runner} {folder}"), &["/"])
+fn is_cleared(cleared: &BTreeSet<String>, (runner, folder, _): &(String, String, String)) -> bool {
+    is_covered(cleared, &format!("{runner} {folder}"), &["/"])
 }
 
 /// Adds `name` unless it is a part of another name, and removes names that are parts of it.
-fn insert(names: &mut BTreeSet<String>, name: String, parts: &[&str]) {
-    if covers(names, &name, parts) {
+fn insert_name(names: &mut BTreeSet<String>, name: String, parts: &[&str]) {
+    if is_covered(names, &name, parts) {
         return;
     }
     let longer = names.range::<str, _>((Bound::Excluded(name.as_str()), Bound::Unbounded));
@@ -101,12 +101,12 @@ fn runner_of(name: &str) -> &str {
 }
 
 /// The folder without a trailing slash.
-fn place(folder: &str) -> &str {
+fn folder_place(folder: &str) -> &str {
     folder.trim_end_matches('/')
 }
 
 /// Whether `names` has `name` or a whole that it is a part of.
-fn covers(names: &BTreeSet<String>, name: &str, parts: &[&str]) -> bool {
+fn is_covered(names: &BTreeSet<String>, name: &str, parts: &[&str]) -> bool {
     names.contains(name) || is_part(name, names, parts)
 }
 
@@ -126,7 +126,7 @@ mod tests {
         fn f_06_no_name_that_has_passed_is_part_of_another(names in prop::collection::vec("[ab](/[ab]|::[ab]|-[ab]){0,3}", 0..12)) {
             let mut inserted = BTreeSet::new();
             for name in &names {
-                insert(&mut inserted, name.clone(), &PARTS);
+                insert_name(&mut inserted, name.clone(), &PARTS);
             }
             let all: BTreeSet<String> = names.into_iter().collect();
             let expected: BTreeSet<String> = all.iter().filter(|name| !is_part(name, &all, &PARTS)).cloned().collect();

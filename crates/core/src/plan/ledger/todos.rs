@@ -81,13 +81,13 @@ impl Todos {
 
     /// Updates the task with this number.
     pub(super) fn tell(&mut self, number: String, news: TaskNews) {
-        self.tasks.insert(number, news, joined);
+        self.tasks.insert(number, news, merge_news);
     }
 
     /// Adds later notes.
     pub(super) fn merge(&mut self, later: Self) {
         self.list = later.list.or_else(|| self.list.take());
-        self.tasks.merge(later.tasks, joined);
+        self.tasks.merge(later.tasks, merge_news);
     }
 
     /// The open tasks with their progress, those in progress first.
@@ -105,6 +105,6 @@ impl Todos {
     }
 }
 
-fn joined(earlier: TaskNews, later: TaskNews) -> TaskNews {
+fn merge_news(earlier: TaskNews, later: TaskNews) -> TaskNews {
     TaskNews { text: later.text.or(earlier.text), progress: later.progress.or(earlier.progress) }
 }

@@ -19,7 +19,7 @@ struct Section {
 }
 
 /// Adds items to the sections in turn until `limit`, so that no section takes all of the room.
-fn fill(sections: &mut [Section], n_tokens: &mut u64, limit: Tokens) {
+fn fill_sections(sections: &mut [Section], n_tokens: &mut u64, limit: Tokens) {
     let mut has_grown = true;
     while std::mem::take(&mut has_grown) {
         for section in &mut *sections {
@@ -56,7 +56,7 @@ impl Ledger {
         // Half of the limit suffices for successful commands and files read, which other lines mention too.
         for (sections, limit) in [(mattering, limit), (rest, Tokens(limit.0 / 2))] {
             n_tokens += sections.iter().map(|section| chars4(section.title).0 + 5).sum::<u64>();
-            fill(sections, &mut n_tokens, limit);
+            fill_sections(sections, &mut n_tokens, limit);
         }
         sections.iter().map(Section::told).collect::<Vec<_>>().join("\n")
     }
@@ -123,7 +123,7 @@ impl Ledger {
         let told = |((folder, command), runs): (&(String, String), &Runs)| {
             let is_elsewhere = !folder.is_empty() && Some(folder) != self.folder.as_ref();
             let place = if is_elsewhere { format!(" in {}", self.place(folder)) } else { String::new() };
-            format!("`{}`{place}{}", clipped(command), notes(*runs))
+            format!("`{}`{place}{}", clip_command(command), run_notes(*runs))
         };
         commands.map(told).collect()
     }
@@ -149,11 +149,11 @@ fn told_verdict((command, ending): &(String, Ending)) -> String {
         Ending::Failed(None) => "failed".to_owned(),
         Ending::Untold => "status not known".to_owned(),
     };
-    format!("`{}` {ended}", clipped(command))
+    format!("`{}` {ended}", clip_command(command))
 }
 
 /// Status and number of runs in brackets, unless the section says it all.
-fn notes(runs: Runs) -> String {
+fn run_notes(runs: Runs) -> String {
     let Runs { count, failed, last } = runs;
     let status = match last {
         Ending::Failed(Some(status)) => format!("exit {status}"),
@@ -169,7 +169,7 @@ fn notes(runs: Runs) -> String {
 }
 
 /// `command`, cut to [`COMMAND`] characters.
-fn clipped(command: &str) -> String {
+fn clip_command(command: &str) -> String {
     match command.char_indices().nth(COMMAND) {
         None => command.to_owned(),
         Some((at, _)) => format!("{}…", command.get(..at).unwrap_or_default().trim_end()),

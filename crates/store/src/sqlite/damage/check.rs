@@ -73,7 +73,7 @@ fn each_part(link: &SqliteLink, damage: &mut Damage) -> Result<(), ArchiveError>
     check_lines(db, damage, &mut known)?;
     let lost: HashSet<LineId> = damage.lines.iter().map(|(line, _)| *line).collect();
     let mut unpacker = Unpacker::default();
-    for seq in numbers(db, "object")? {
+    for seq in row_numbers(db, "object")? {
         let sql = format!("{} WHERE seq = $1", objects::WHOLE);
         match db.one(&sql, &values![seq], |row| objects::object(row, &mut unpacker)) {
             Ok(Some(object)) => {
@@ -84,13 +84,13 @@ fn each_part(link: &SqliteLink, damage: &mut Damage) -> Result<(), ArchiveError>
             Ok(None) | Err(_) => damage.rows.push(DamagedRow::Object(seq)),
         }
     }
-    for seq in numbers(db, "record")? {
+    for seq in row_numbers(db, "record")? {
         let sql = format!("SELECT {} FROM record WHERE seq = $1", records::COLUMNS);
         if db.one(&sql, &values![seq], |row| records::record(row, &mut unpacker)).is_err() {
             damage.rows.push(DamagedRow::Record(seq));
         }
     }
-    for seq in numbers(db, "operation")? {
+    for seq in row_numbers(db, "operation")? {
         let sql = format!("SELECT {} FROM operation WHERE seq = $1", operations::COLUMNS);
         if db.one(&sql, &values![seq], operations::operation).is_err() {
             damage.rows.push(DamagedRow::Operation(seq));
@@ -119,7 +119,7 @@ fn check_lines(db: &dyn Link, damage: &mut Damage, known: &mut HashSet<LineId>) 
 }
 
 /// The sequence numbers of the rows of a table.
-fn numbers(db: &dyn Link, table: &str) -> Result<Vec<i64>, ArchiveError> {
+fn row_numbers(db: &dyn Link, table: &str) -> Result<Vec<i64>, ArchiveError> {
     db.all(&format!("SELECT seq FROM {table} ORDER BY seq"), &[], Row::get)
 }
 
