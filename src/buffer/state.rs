@@ -38,7 +38,7 @@ pub(super) struct UtteranceRef {
 
 /// The state as JSON, without the summary, which is the text of the record.
 #[derive(Serialize, Deserialize)]
-struct Meta {
+struct StateMeta {
     limits: Limits,
     #[serde(rename = "summarised")]
     summarized: u64,
@@ -83,7 +83,7 @@ impl State {
     }
 
     fn of_record(record: Record) -> Option<Self> {
-        let Meta { limits, summarized, newest, turn, held, waiting } =
+        let StateMeta { limits, summarized, newest, turn, held, waiting } =
             serde_json::from_str(record.meta.as_deref()?).ok()?;
         Some(Self {
             limits,
@@ -103,7 +103,7 @@ impl State {
         // The newer of two states wins when buffers are copied, so time must increase even if a clock was set back.
         let later = changed.and_then(|changed| changed.checked_add(SignedDuration::from_nanos(1)).ok());
         let time = later.map_or(now, |later| later.max(now));
-        let meta = Meta { limits, summarized, newest, turn, held: listed(held), waiting: listed(waiting) };
+        let meta = StateMeta { limits, summarized, newest, turn, held: listed(held), waiting: listed(waiting) };
         archive.put_record(&Record {
             key: name.key(),
             document: Document {

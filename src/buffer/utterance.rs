@@ -39,7 +39,7 @@ pub(crate) struct Utterance {
 
 /// The metadata in the record of an utterance.
 #[derive(Serialize, Deserialize)]
-struct Meta {
+struct UtteranceMeta {
     sequence: u64,
     turn: u64,
 }
@@ -64,14 +64,14 @@ impl Utterance {
                 time: Some(*time),
                 text: text.clone(),
             },
-            meta: Some(serde_json::json!(Meta { sequence: *sequence, turn: *turn_number }).to_string()),
+            meta: Some(serde_json::json!(UtteranceMeta { sequence: *sequence, turn: *turn_number }).to_string()),
             expires: None,
         }
     }
 
     /// The utterance in `record`, with this place; `None` if the record has none.
     pub(super) fn of_record(record: Record, place: usize) -> Option<Self> {
-        let Meta { sequence, turn } = serde_json::from_str(record.meta.as_deref()?).ok()?;
+        let UtteranceMeta { sequence, turn } = serde_json::from_str(record.meta.as_deref()?).ok()?;
         let Document { speaker, time, text, .. } = record.document;
         let speaker = speaker?.parse().ok()?;
         Some(Self { sequence, place, turn_number: turn, speaker, time: time?, text })

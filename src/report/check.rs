@@ -24,23 +24,22 @@ pub(crate) struct CheckReport {
     /// Problems that may change what a resume sends.
     warnings: u64,
     /// The number of problems that the original has too; null without `--against`.
-    original: Option<Counts>,
+    original: Option<SeverityCounts>,
     /// The problems, in the order of their lines.
-    problems: Vec<Row>,
+    problems: Vec<ProblemRow>,
 }
 
 /// The number of problems by severity.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ProblemCounts")]
-struct Counts {
+struct SeverityCounts {
     errors: u64,
     warnings: u64,
 }
 
 /// One problem.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-#[schemars(rename = "ProblemRow")]
-struct Row {
+struct ProblemRow {
     /// Its line, from 1.
     line: u32,
     severity: Severity,
@@ -78,23 +77,25 @@ impl CheckReport {
             let same = problems.iter().filter(|(problem, from)| problem.severity == severity && *from == origin);
             same.count() as u64
         };
-        let counts =
-            |origin| Counts { errors: count(Severity::Error, origin), warnings: count(Severity::Warning, origin) };
-        let Counts { errors, warnings } = counts(Origin::Own);
+        let counts = |origin| SeverityCounts {
+            errors: count(Severity::Error, origin),
+            warnings: count(Severity::Warning, origin),
+        };
+        let SeverityCounts { errors, warnings } = counts(Origin::Own);
         let original = against.as_ref().map(|_| counts(Origin::Original));
-        let problems = problems.into_iter().map(|(problem, origin)| Row::new(problem, origin)).collect();
+        let problems = problems.into_iter().map(|(problem, origin)| ProblemRow::new(problem, origin)).collect();
         Self { session, file, against, errors, warnings, original, problems }
     }
 
     /// The number of problems in one sentence.
     pub(crate) fn summary(&self) -> String {
-        let found = |Counts { errors, warnings }| match (errors, warnings) {
+        let found = |SeverityCounts { errors, warnings }| match (errors, warnings) {
             (0, 0) => None,
             (0, _) => Some(counted(warnings, "warning")),
             (_, 0) => Some(counted(errors, "error")),
             _ => Some(format!("{} and {}", counted(errors, "error"), counted(warnings, "warning"))),
         };
-        let own = found(Counts { errors: self.errors, warnings: self.warnings });
+        let own = found(SeverityCounts { errors: self.errors, warnings: self.warnings });
         let (file, original) = (&self.file, self.against.as_deref().unwrap_or("the original"));
         match (own, self.original.and_then(found)) {
             (None, None) => format!("no problems in {file}"),
@@ -106,7 +107,7 @@ impl CheckReport {
     }
 }
 
-impl Row {
+impl ProblemRow {
     fn new(problem: Problem, origin: Origin) -> Self {
         let (other_line, entries) = match problem.detail {
             Detail::None => (None, None),
@@ -122,7 +123,7 @@ impl Row {
 /// A line for each problem: `FILE:LINE: error: ...`.
 impl fmt::Display for CheckReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for Row { line, severity, in_original, problem, .. } in &self.problems {
+        for ProblemRow { line, severity, in_original, problem, .. } in &self.problems {
             let old = if *in_original { " (also in the original)" } else { "" };
             writeln!(f, "{}:{line}: {}{old}: {problem}", self.file, severity.name())?;
         }

@@ -37,7 +37,7 @@ pub(crate) enum Sort {
 
 /// Lists the items of the session that was read.
 pub(crate) fn list(request: &RefsRequest, mut reading: Reading) -> Result<Refs, CommandError> {
-    let summaries = Summaries::of(request, &mut reading);
+    let summaries = SummarizedItems::of(request, &mut reading);
     let calls = reading.named(read_calls(reading.transcript(), &Protected::default()))?;
     let mut rows = reading.named(call_rows(&reading, &calls, &summaries))?;
     rows.retain(|row| request.tool.as_ref().is_none_or(|tool| tool.eq_ignore_ascii_case(&row.tool)));
@@ -57,12 +57,12 @@ pub(crate) fn list(request: &RefsRequest, mut reading: Reading) -> Result<Refs, 
 
 /// Items that were replaced by summaries, which only the archive can tell from originals.
 #[derive(Default)]
-struct Summaries {
+struct SummarizedItems {
     calls: HashSet<String>,
     texts: HashSet<LineNo>,
 }
 
-impl Summaries {
+impl SummarizedItems {
     /// An archive that cannot be read counts as none.
     fn of(request: &RefsRequest, reading: &mut Reading) -> Self {
         let archive = request.archive.as_deref().and_then(|url| archives::open_existing(url).ok());
@@ -80,7 +80,7 @@ impl Summaries {
     }
 }
 
-fn call_rows(reading: &Reading, calls: &Calls, summaries: &Summaries) -> std::io::Result<Vec<CallRow>> {
+fn call_rows(reading: &Reading, calls: &Calls, summaries: &SummarizedItems) -> std::io::Result<Vec<CallRow>> {
     let mut described = describe(&reading.file, &reading.index, calls.calls.iter().map(|call| call.call))?;
     let row = |(at, call): (usize, &ctxc_core::plan::Call)| {
         let known = described.remove(&call.call)?;
@@ -106,7 +106,7 @@ fn call_rows(reading: &Reading, calls: &Calls, summaries: &Summaries) -> std::io
     Ok(calls.calls.iter().enumerate().filter_map(row).collect())
 }
 
-fn message_rows(reading: &Reading, summaries: &Summaries) -> std::io::Result<Vec<MessageRow>> {
+fn message_rows(reading: &Reading, summaries: &SummarizedItems) -> std::io::Result<Vec<MessageRow>> {
     let mut rows = Vec::new();
     each_text(reading.transcript(), Roles::Both, |line, text| {
         if text.trim().is_empty() {

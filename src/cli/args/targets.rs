@@ -98,7 +98,7 @@ impl TargetArgs {
         });
         let mut rows: Vec<(String, Option<String>)> = typed.collect();
         if let Some(path) = &self.targets {
-            rows.extend(read(path, source)?.into_iter().map(|Row(target, summary)| (target, summary)));
+            rows.extend(read(path, source)?.into_iter().map(|TargetRow(target, summary)| (target, summary)));
         }
         let specs = rows.into_iter().map(|(typed, summary)| spec(typed, summary, action)).collect::<Result<_, _>>()?;
         let matches = if self.all_matches { Matches::All } else { Matches::One };
@@ -140,9 +140,9 @@ const FORM: &str = r#"write a JSON array such as [["r_3f9a1"], ["Let me explain.
 
 /// A row of a file of targets.
 #[derive(Debug, Deserialize)]
-struct Row(String, #[serde(default)] Option<String>);
+struct TargetRow(String, #[serde(default)] Option<String>);
 
-fn read(path: &Path, source: &Found) -> Result<Vec<Row>, CommandError> {
+fn read(path: &Path, source: &Found) -> Result<Vec<TargetRow>, CommandError> {
     let is_stdin = path.as_os_str() == "-";
     if is_stdin && *source == Found::StandardInput {
         return Err(CommandError::usage(anyhow!("the session and the targets cannot both be standard input")));

@@ -79,12 +79,12 @@ pub(super) struct Given<'a> {
     pub(super) out: Vec<Box<RawValue>>,
     /// The `chars4` tokens of the messages so far.
     pub(super) tokens: Tokens,
-    step: Step,
+    step: AnsweredStep,
 }
 
 /// A closed step: the texts and the calls of the assistant, and all results.
 #[derive(Default)]
-struct Step {
+struct AnsweredStep {
     texts: Vec<String>,
     calls: Vec<ToolUse>,
     results: Vec<ToolResult>,
@@ -99,7 +99,15 @@ impl<'a> Given<'a> {
         linear: &'a Linear,
         archive_ref: &'a ArchiveRef,
     ) -> Self {
-        Self { raw, messages, linear, archive_ref, out: Vec::new(), tokens: Tokens::ZERO, step: Step::default() }
+        Self {
+            raw,
+            messages,
+            linear,
+            archive_ref,
+            out: Vec::new(),
+            tokens: Tokens::ZERO,
+            step: AnsweredStep::default(),
+        }
     }
 
     /// Adds a message that is new to the client.
@@ -165,7 +173,7 @@ impl<'a> Given<'a> {
 
     /// Adds the collected step.
     pub(super) fn flush(&mut self) -> Result<(), CommandError> {
-        let Step { texts, calls, mut results, said } = std::mem::take(&mut self.step);
+        let AnsweredStep { texts, calls, mut results, said } = std::mem::take(&mut self.step);
         for call in &calls {
             if !results.iter().any(|result| result.id == call.id) {
                 let text = "[no result: the call was interrupted]".to_owned();
@@ -189,7 +197,7 @@ impl<'a> Given<'a> {
     }
 }
 
-impl Step {
+impl AnsweredStep {
     /// Whether the step has calls and a result for each: the next message begins another step.
     fn is_answered(&self) -> bool {
         !self.calls.is_empty() && self.calls.iter().all(|call| self.results.iter().any(|result| result.id == call.id))

@@ -34,8 +34,8 @@ impl Request {
 pub(crate) struct Preview {
     before: Tokens,
     after: Tokens,
-    prompts: Share,
-    results: Share,
+    prompts: KindShare,
+    results: KindShare,
     /// The number of tool results replaced by placeholders or digests.
     n_shortened: usize,
     /// The headings of the summary; empty if all messages stay.
@@ -44,7 +44,7 @@ pub(crate) struct Preview {
 
 /// The number of unchanged messages of a kind.
 #[derive(Debug)]
-struct Share {
+struct KindShare {
     n_kept: usize,
     n_all: usize,
 }
@@ -63,14 +63,14 @@ impl Preview {
         let n_kept = results().filter(|(id, text)| left.get(id) == Some(text)).count();
         let n_typed = |messages: &[Message]| messages.iter().filter(|message| is_typed(message)).count();
         // A conversation that was only pruned starts with a note, which is not a summary.
-        let prompts = Share { n_kept: n_typed(after), n_all: n_typed(&before) };
+        let prompts = KindShare { n_kept: n_typed(after), n_all: n_typed(&before) };
         let n_results = results().count();
         let has_summary = prompts.n_kept < prompts.n_all || n_left < n_results;
         Ok(Self {
             before: answer.tokens_before,
             after: answer.tokens_after,
             prompts,
-            results: Share { n_kept, n_all: n_results },
+            results: KindShare { n_kept, n_all: n_results },
             n_shortened: n_left - n_kept,
             sections: headings(view).filter(|_| has_summary).map(str::to_owned).collect(),
         })
@@ -110,7 +110,8 @@ fn headings(view: &str) -> impl Iterator<Item = &str> {
 impl fmt::Display for Preview {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { before, after, prompts, results, n_shortened, sections } = self;
-        let of = |Share { n_kept, n_all }: &Share| format!("{} of {}", count(*n_kept as u64), count(*n_all as u64));
+        let of =
+            |KindShare { n_kept, n_all }: &KindShare| format!("{} of {}", count(*n_kept as u64), count(*n_all as u64));
         let (before, after) = (short(*before), short(*after));
         writeln!(f, "the next /compact: {before} -> {after} tokens, 0 requests; nothing is changed yet")?;
         write!(f, "stays      {} prompts, {} tool results", of(prompts), of(results))?;

@@ -17,12 +17,12 @@ pub(crate) struct Status {
 struct Window {
     context_window_size: Option<u64>,
     used_percentage: Option<f64>,
-    current_usage: Option<Usage>,
+    current_usage: Option<StatusUsage>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Usage {
+struct StatusUsage {
     #[serde(rename = "input_tokens")]
     fresh: u64,
     #[serde(rename = "cache_creation_input_tokens")]

@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
     #[command(flatten)]
-    select: SelectArgs,
+    select: CompressSelectArgs,
     #[command(flatten)]
     engine: EngineArgs,
     /// List each task with its result and cost
@@ -61,7 +61,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Selection")]
-struct SelectArgs {
+struct CompressSelectArgs {
     /// Bands of turns to compress, such as 0-30:heavy,50-80:compress
     #[arg(long)]
     bands: String,
@@ -148,7 +148,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
     Ok(if is_partial && strict { Completion::Partial } else { Completion::Full })
 }
 
-impl SelectArgs {
+impl CompressSelectArgs {
     fn resolve(&self, config: &Config) -> Result<Selection, CommandError> {
         let bands: Bands = self.bands.parse().map_err(CommandError::usage)?;
         let has_results = self.include.contains(&Include::ToolResults);

@@ -24,7 +24,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
     #[command(flatten)]
-    target: TargetArgs,
+    target: FitTargetArgs,
     #[command(flatten)]
     protect: ProtectArgs,
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Target")]
-struct TargetArgs {
+struct FitTargetArgs {
     /// Target: percent of the context window, or tokens
     #[arg(long, value_name = "TARGET", default_value = "50%", allow_negative_numbers = true)]
     to: Target,
@@ -49,7 +49,7 @@ struct TargetArgs {
 }
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
-    let TargetArgs { to, context_window, truncate, best_effort } = args.target;
+    let FitTargetArgs { to, context_window, truncate, best_effort } = args.target;
     let config = &context.environment.config;
     let request = FitRequest {
         target: to,

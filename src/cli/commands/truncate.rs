@@ -28,14 +28,14 @@ pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
     #[command(flatten)]
-    target: TargetArgs,
+    target: TruncateTargetArgs,
     #[command(flatten)]
     rewrite: RewriteArgs,
 }
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Target")]
-struct TargetArgs {
+struct TruncateTargetArgs {
     /// Target: percent of the context window, or tokens
     #[arg(long, value_name = "TARGET", conflicts_with_all = ["context_window", "threshold"])]
     target_tokens: Option<Target>,
@@ -53,7 +53,7 @@ struct TargetArgs {
     best_effort: bool,
 }
 
-impl TargetArgs {
+impl TruncateTargetArgs {
     fn resolve(&self, config: &Config) -> Target {
         let headroom = self.headroom.unwrap_or(Share(config.headroom));
         let threshold = self.threshold.unwrap_or(Share(config.threshold));

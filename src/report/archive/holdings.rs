@@ -18,7 +18,7 @@ use ctxc_transcript::text::Tokens;
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct Holdings {
     archive: String,
-    counts: Counts,
+    counts: HoldingCounts,
     /// The operations, newest first; empty where they are not listed.
     pub(crate) operations: Vec<OperationRow>,
     /// The entries of one kind, newest first; empty where they are not listed.
@@ -54,7 +54,7 @@ impl SizeRow {
 
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ArchiveCounts")]
-struct Counts {
+struct HoldingCounts {
     operations: u64,
     originals: u64,
     lines: u64,
@@ -68,13 +68,13 @@ impl Holdings {
     /// The archive at the URL `archive`, without lists of its contents.
     pub(crate) fn new(archive: String, contents: Contents, file_bytes: Option<u64>, look: Look) -> Self {
         let Contents { operations, originals, lines, line_bytes, records } = contents;
-        let counts = Counts { operations, originals, lines, line_bytes, records, file_bytes };
+        let counts = HoldingCounts { operations, originals, lines, line_bytes, records, file_bytes };
         Self { archive, counts, operations: Vec::new(), entries: Vec::new(), sessions: Vec::new(), look }
     }
 
     /// The archive and its totals in two lines.
     pub(crate) fn summary(&self) -> String {
-        let Counts { operations, lines, line_bytes, records, file_bytes, .. } = self.counts;
+        let HoldingCounts { operations, lines, line_bytes, records, file_bytes, .. } = self.counts;
         let within = file_bytes.map(|size| format!("; {} on disk", bytes(size))).unwrap_or_default();
         format!(
             "archive   {}\nholds     {}, {} ({}), {}{within}",

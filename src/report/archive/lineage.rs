@@ -23,12 +23,12 @@ pub(crate) struct Log {
     #[serde(skip)]
     pub(crate) read: SessionRef,
     /// The operations, newest first.
-    operations: Vec<Step>,
+    operations: Vec<LineageRow>,
 }
 
 /// An operation, in short.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-struct Step {
+struct LineageRow {
     /// Its id.
     id: String,
     /// When it was.
@@ -74,7 +74,7 @@ impl Log {
             let added_since = operation.output.digest != read;
             let is_undone = undone.contains(id.as_str());
             let undoes = history.get(&id).map(|edits| edits.undoes.clone()).unwrap_or_default();
-            Step {
+            LineageRow {
                 id,
                 time,
                 verb,
@@ -104,7 +104,7 @@ impl Log {
 
     fn write(&self, f: &mut impl fmt::Write, look: Look) -> fmt::Result {
         for (step_idx, step) in self.operations.iter().enumerate() {
-            let Step { id, time, verb, command, source, output, cuts, .. } = step;
+            let LineageRow { id, time, verb, command, source, output, cuts, .. } = step;
             if step_idx > 0 {
                 writeln!(f)?;
             }

@@ -14,21 +14,21 @@ use crate::report::table::{Cell, Table};
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct Buffers {
     #[serde(rename = "buffers")]
-    rows: Vec<Row>,
+    rows: Vec<BufferRow>,
     #[serde(skip)]
     look: Look,
 }
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-#[schemars(rename = "BufferRow")]
-struct Row {
+struct BufferRow {
     buffer: String,
     holds: Fill,
 }
 
 impl Buffers {
     pub(crate) fn new(states: &[(String, State)], look: Look) -> Self {
-        let rows = states.iter().map(|(name, state)| Row { buffer: name.clone(), holds: Fill::new(state) }).collect();
+        let rows =
+            states.iter().map(|(name, state)| BufferRow { buffer: name.clone(), holds: Fill::new(state) }).collect();
         Self { rows, look }
     }
 }
@@ -39,7 +39,7 @@ impl fmt::Display for Buffers {
             return Ok(());
         }
         let mut table = Table::new(&["buffer", "utterances", "tokens", "summarized", "summary tokens", "waiting"]);
-        for Row { buffer, holds } in &self.rows {
+        for BufferRow { buffer, holds } in &self.rows {
             table.push(vec![
                 buffer.as_str().into(),
                 Cell::Count(holds.utterances),

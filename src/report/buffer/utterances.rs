@@ -17,13 +17,13 @@ pub(crate) struct Utterances {
     buffer: String,
     query: Option<String>,
     #[serde(rename = "utterances")]
-    rows: Vec<Row>,
+    rows: Vec<UtteranceRow>,
 }
 
 /// One utterance (H-03).
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Utterance")]
-struct Row {
+struct UtteranceRow {
     sequence: u64,
     utterance_index: usize,
     turn_number: u64,
@@ -39,7 +39,7 @@ struct Row {
 impl Utterances {
     /// Utterances of `buffer`: a part of them, or the matches of `query`.
     pub(crate) fn new(buffer: String, query: Option<&str>, utterances: &[&Utterance]) -> Self {
-        let rows = utterances.iter().map(|utterance| Row::new(utterance)).collect();
+        let rows = utterances.iter().map(|utterance| UtteranceRow::new(utterance)).collect();
         Self { buffer, query: query.map(str::to_owned), rows }
     }
 
@@ -61,7 +61,7 @@ impl fmt::Display for Utterances {
     }
 }
 
-impl Row {
+impl UtteranceRow {
     fn new(utterance: &Utterance) -> Self {
         Self {
             sequence: utterance.sequence,
@@ -76,7 +76,7 @@ impl Row {
     }
 }
 
-impl fmt::Display for Row {
+impl fmt::Display for UtteranceRow {
     /// The heading above the text of the utterance.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { sequence, turn_number, speaker, said_at, .. } = self;

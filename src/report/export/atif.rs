@@ -40,7 +40,7 @@ struct AtifStep<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_content: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_calls: Vec<ToolCall<'a>>,
+    tool_calls: Vec<AtifToolCall<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     observation: Option<Observation<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,7 +49,7 @@ struct AtifStep<'a> {
 
 #[derive(Serialize)]
 #[expect(clippy::struct_field_names, reason = "the names of the format")]
-struct ToolCall<'a> {
+struct AtifToolCall<'a> {
     tool_call_id: &'a str,
     function_name: &'a str,
     arguments: Map<String, Value>,
@@ -130,11 +130,11 @@ fn atif_step(step_id: usize, step: &Step) -> AtifStep<'_> {
     }
 }
 
-fn tool_call(call: &Call) -> ToolCall<'_> {
+fn tool_call(call: &Call) -> AtifToolCall<'_> {
     let arguments = match serde_json::from_str(&call.input) {
         Ok(Value::Object(arguments)) => arguments,
         // A placeholder may have broken the JSON, or the model never wrote an object.
         _ => [("input".to_owned(), Value::from(call.input.as_str()))].into_iter().collect(),
     };
-    ToolCall { tool_call_id: &call.id, function_name: &call.tool, arguments }
+    AtifToolCall { tool_call_id: &call.id, function_name: &call.tool, arguments }
 }

@@ -32,11 +32,11 @@ pub(crate) enum Format {
 #[derive(Debug)]
 pub(crate) struct Export<'a> {
     session: &'a SessionRef,
-    form: Form,
+    form: ExportForm,
 }
 
 #[derive(Debug)]
-enum Form {
+enum ExportForm {
     Ndjson,
     Markdown(markdown::Place),
     Atif(Steps),
@@ -47,10 +47,10 @@ impl<'a> Export<'a> {
     /// An export of `session` without any text yet.
     pub(crate) fn new(format: Format, session: &'a SessionRef) -> Self {
         let form = match format {
-            Format::Ndjson => Form::Ndjson,
-            Format::Markdown => Form::Markdown(markdown::Place::default()),
-            Format::Atif => Form::Atif(Steps::default()),
-            Format::Openai => Form::Openai(Steps::default()),
+            Format::Ndjson => ExportForm::Ndjson,
+            Format::Markdown => ExportForm::Markdown(markdown::Place::default()),
+            Format::Atif => ExportForm::Atif(Steps::default()),
+            Format::Openai => ExportForm::Openai(Steps::default()),
         };
         Self { session, form }
     }
@@ -61,9 +61,9 @@ impl<'a> Export<'a> {
     /// When it cannot be serialized.
     pub(crate) fn add(&mut self, piece: Piece) -> serde_json::Result<String> {
         match &mut self.form {
-            Form::Ndjson => row::line(self.session, &piece),
-            Form::Markdown(place) => Ok(place.add(self.session, &piece)),
-            Form::Atif(steps) | Form::Openai(steps) => {
+            ExportForm::Ndjson => row::line(self.session, &piece),
+            ExportForm::Markdown(place) => Ok(place.add(self.session, &piece)),
+            ExportForm::Atif(steps) | ExportForm::Openai(steps) => {
                 steps.add(piece);
                 Ok(String::new())
             }
@@ -76,11 +76,11 @@ impl<'a> Export<'a> {
     /// When it cannot be serialized.
     pub(crate) fn end(self) -> serde_json::Result<Option<String>> {
         let mut line = match self.form {
-            Form::Ndjson => return Ok(Some(String::new())),
-            Form::Markdown(place) => return Ok(Some(place.end(self.session))),
-            Form::Atif(steps) | Form::Openai(steps) if steps.is_empty() => return Ok(None),
-            Form::Atif(steps) => atif::trajectory(self.session, &steps)?,
-            Form::Openai(steps) => openai::chat(&steps)?,
+            ExportForm::Ndjson => return Ok(Some(String::new())),
+            ExportForm::Markdown(place) => return Ok(Some(place.end(self.session))),
+            ExportForm::Atif(steps) | ExportForm::Openai(steps) if steps.is_empty() => return Ok(None),
+            ExportForm::Atif(steps) => atif::trajectory(self.session, &steps)?,
+            ExportForm::Openai(steps) => openai::chat(&steps)?,
         };
         // Writing to a string does not fail.
         let _ = writeln!(line);

@@ -7,21 +7,21 @@ use super::steps::{Call, Source, Step, Steps};
 
 #[derive(Serialize)]
 struct Chat<'a> {
-    messages: Vec<Message<'a>>,
+    messages: Vec<OpenAiMessage<'a>>,
 }
 
 #[derive(Serialize)]
-struct Message<'a> {
+struct OpenAiMessage<'a> {
     role: &'a str,
     content: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_calls: Vec<ToolCall<'a>>,
+    tool_calls: Vec<OpenAiToolCall<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_call_id: Option<&'a str>,
 }
 
 #[derive(Serialize)]
-struct ToolCall<'a> {
+struct OpenAiToolCall<'a> {
     id: &'a str,
     #[serde(rename = "type")]
     kind: &'a str,
@@ -41,8 +41,8 @@ pub(super) fn chat(steps: &Steps) -> serde_json::Result<String> {
     serde_json::to_string(&Chat { messages: steps.steps.iter().flat_map(messages).collect() })
 }
 
-fn messages(step: &Step) -> Vec<Message<'_>> {
-    let said = |role| Message { role, content: Some(&step.text), tool_calls: Vec::new(), tool_call_id: None };
+fn messages(step: &Step) -> Vec<OpenAiMessage<'_>> {
+    let said = |role| OpenAiMessage { role, content: Some(&step.text), tool_calls: Vec::new(), tool_call_id: None };
     match step.source {
         Source::Person => vec![said("user")],
         Source::Client => vec![said("system")],
@@ -51,18 +51,18 @@ fn messages(step: &Step) -> Vec<Message<'_>> {
         Source::Model => {
             let content = Some(step.text.as_str()).filter(|text| !text.is_empty());
             let tool_calls = step.calls.iter().map(tool_call).collect();
-            let results = step.calls.iter().map(|call| Message {
+            let results = step.calls.iter().map(|call| OpenAiMessage {
                 role: "tool",
                 content: Some(call.result.as_deref().unwrap_or(NO_RESULT)),
                 tool_calls: Vec::new(),
                 tool_call_id: Some(&call.id),
             });
-            let message = Message { role: "assistant", content, tool_calls, tool_call_id: None };
+            let message = OpenAiMessage { role: "assistant", content, tool_calls, tool_call_id: None };
             [message].into_iter().chain(results).collect()
         }
     }
 }
 
-fn tool_call(call: &Call) -> ToolCall<'_> {
-    ToolCall { id: &call.id, kind: "function", function: Function { name: &call.tool, arguments: &call.input } }
+fn tool_call(call: &Call) -> OpenAiToolCall<'_> {
+    OpenAiToolCall { id: &call.id, kind: "function", function: Function { name: &call.tool, arguments: &call.input } }
 }

@@ -8,7 +8,7 @@ use ctxc_core::apply::Speaker;
 use ctxc_transcript::text::Tokens;
 
 #[derive(Serialize)]
-struct Row<'a> {
+struct ExportRow<'a> {
     session: Option<&'a str>,
     turn: Option<usize>,
     step: Option<u64>,
@@ -23,7 +23,7 @@ struct Row<'a> {
 
 pub(super) fn line(session: &SessionRef, piece: &Piece) -> serde_json::Result<String> {
     let Piece { turn, step, role, kind, text, tokens, .. } = piece;
-    let row = Row {
+    let row = ExportRow {
         session: session.id.as_deref().or(session.path.as_deref()),
         turn: *turn,
         step: *step,

@@ -21,7 +21,7 @@ pub(crate) enum Figures {
 }
 
 /// The inputs of the tables.
-struct Shown<'a> {
+struct TableInput<'a> {
     stats: &'a Stats,
     figures: Figures,
 }
@@ -29,7 +29,7 @@ struct Shown<'a> {
 impl Stats {
     /// The whole report as text.
     pub(crate) fn text(&self, look: Look, figures: Figures) -> String {
-        let shown = Shown { stats: self, figures };
+        let shown = TableInput { stats: self, figures };
         let tables = [
             (self.roles.is_empty(), shown.roles_table()),
             (self.parts.is_empty(), shown.parts_table()),
@@ -46,7 +46,7 @@ impl Stats {
     }
 }
 
-impl Shown<'_> {
+impl TableInput<'_> {
     /// A table with the columns of figures between `before` and `behind`.
     fn table(&self, before: &[&str], behind: &[&str]) -> Table {
         let figures: &[&str] = match self.figures {

@@ -57,11 +57,11 @@ Examples:
 #[command(subcommand_required = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    verb: Verb,
+    verb: ArchiveVerb,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum ArchiveVerb {
     /// List operations, or entries of one kind
     List(list::Args),
     /// Show an operation, a removed entry, or a record
@@ -81,12 +81,12 @@ enum Verb {
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     match args.verb {
-        Verb::List(args) => list::run(&args, OpenArchive::open(&args.archive, context)?)?,
-        Verb::Show(args) => show::run(&args, &OpenArchive::open(&args.archive, context)?)?,
-        Verb::Search(args) => search::run(args, context)?,
-        Verb::Check(args) => return check::run(&args, context),
-        Verb::Copy(args) => copy::run(&args, context)?,
-        Verb::Gc(args) => gc::run(&args, OpenArchive::open(&args.archive, context)?)?,
+        ArchiveVerb::List(args) => list::run(&args, OpenArchive::open(&args.archive, context)?)?,
+        ArchiveVerb::Show(args) => show::run(&args, &OpenArchive::open(&args.archive, context)?)?,
+        ArchiveVerb::Search(args) => search::run(args, context)?,
+        ArchiveVerb::Check(args) => return check::run(&args, context),
+        ArchiveVerb::Copy(args) => copy::run(&args, context)?,
+        ArchiveVerb::Gc(args) => gc::run(&args, OpenArchive::open(&args.archive, context)?)?,
     }
     Ok(Completion::Full)
 }

@@ -43,7 +43,7 @@ pub(super) enum Results<'a> {
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct ResultLine {
     batch: BatchKey,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Results<'a> {
         let mut line = Vec::new();
         while reader.read_until(b'\n', &mut line).with_context(place)? > 0 {
             // Torn lines and lines of other programs have no key.
-            keys.extend(serde_json::from_slice(&line).ok().and_then(|Line { batch }| batch.key));
+            keys.extend(serde_json::from_slice(&line).ok().and_then(|ResultLine { batch }| batch.key));
             line.clear();
         }
         end_line(&mut file).with_context(place)?;

@@ -35,18 +35,18 @@ struct Batch<'a> {
     environment: &'a Environment,
     ui: &'a Ui,
     stop: Arc<AtomicBool>,
-    state: Mutex<State<'a>>,
+    state: Mutex<BatchState<'a>>,
 }
 
-struct State<'a> {
+struct BatchState<'a> {
     results: Results<'a>,
-    counts: Counts,
+    counts: BatchCounts,
     /// The error that prevents further results.
     ended: Option<CommandError>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+struct BatchCounts {
     done: u64,
     failed: u64,
     skipped: u64,
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, runner: Runner) -> Result<
     let ui = context.ui;
     let (results, known) = Results::open(args.results.as_deref(), ui)?;
     let (_, _, stop) = ui.parts();
-    let state = State { results, counts: Counts::default(), ended: None };
+    let state = BatchState { results, counts: BatchCounts::default(), ended: None };
     let batch = Batch { args, runner, environment: context.environment, ui, stop, state: Mutex::new(state) };
     let (give, items) = sync_channel(args.n_jobs());
     let items = Mutex::new(items);
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, runner: Runner) -> Result<
             scope.spawn(|| batch.work(&items, &known));
         }
     });
-    let State { counts, ended, .. } = batch.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let BatchState { counts, ended, .. } = batch.state.into_inner().unwrap_or_else(PoisonError::into_inner);
     if batch.stop.load(Ordering::Relaxed) && ended.is_none() {
         return Err(CommandError::interrupted());
     }
@@ -201,7 +201,7 @@ impl<'a> Batch<'a> {
         self.lock().ended.is_some()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<'a>> {
+    fn lock(&self) -> MutexGuard<'_, BatchState<'a>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

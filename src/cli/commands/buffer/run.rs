@@ -48,11 +48,11 @@ Examples:
 #[command(subcommand_required = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    verb: Verb,
+    verb: BufferVerb,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum BufferVerb {
     /// Add an utterance
     #[command(after_help = PUSH_EXAMPLES)]
     Push(Box<push::Args>),
@@ -79,20 +79,20 @@ enum Verb {
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let to_read = |place| OpenBuffer::to_read(place, context);
     match args.verb {
-        Verb::Push(args) => return push::run(*args, context),
-        Verb::Load(args) => return load::run(*args, context),
-        Verb::Last(LastArgs { n, read: ReadArgs { speaker, place } }) => {
+        BufferVerb::Push(args) => return push::run(*args, context),
+        BufferVerb::Load(args) => return load::run(*args, context),
+        BufferVerb::Last(LastArgs { n, read: ReadArgs { speaker, place } }) => {
             read::run(&Which::Last(n), speaker, &to_read(place)?)?;
         }
-        Verb::Read(ReadArgs { speaker, place }) => read::run(&Which::All, speaker, &to_read(place)?)?,
-        Verb::Search(SearchArgs { query, limit, read: ReadArgs { speaker, place } }) => {
+        BufferVerb::Read(ReadArgs { speaker, place }) => read::run(&Which::All, speaker, &to_read(place)?)?,
+        BufferVerb::Search(SearchArgs { query, limit, read: ReadArgs { speaker, place } }) => {
             read::run(&Which::Found { query, limit }, speaker, &to_read(place)?)?;
         }
-        Verb::Summary(place) => state::summary(&to_read(place)?)?,
-        Verb::Tokens(place) => state::tokens(&to_read(place)?)?,
-        Verb::Delete(args) => delete::run(args, context)?,
+        BufferVerb::Summary(place) => state::summary(&to_read(place)?)?,
+        BufferVerb::Tokens(place) => state::tokens(&to_read(place)?)?,
+        BufferVerb::Delete(args) => delete::run(args, context)?,
         // A list of all buffers ignores the name.
-        Verb::List(archive) => list::run(&to_read(WhereArgs { buffer: "default".parse()?, archive })?)?,
+        BufferVerb::List(archive) => list::run(&to_read(WhereArgs { buffer: "default".parse()?, archive })?)?,
     }
     Ok(Completion::Full)
 }

@@ -53,7 +53,7 @@ pub(crate) struct Args {
 
 /// The sessions to export.
 #[derive(Debug)]
-enum Which {
+enum ExportedSessions {
     /// A single session.
     One(Found),
     /// The sessions of all projects.
@@ -62,13 +62,16 @@ enum Which {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let ui = context.ui;
-    let which =
-        if args.all { Which::All(context.environment.places()?) } else { Which::One(args.session.find(context)?) };
+    let which = if args.all {
+        ExportedSessions::All(context.environment.places()?)
+    } else {
+        ExportedSessions::One(args.session.find(context)?)
+    };
     let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
     if output.is_none() && context.reporting.form == Form::Json {
         return Err(both_printed());
     }
-    let source = if let Which::One(found) = &which { found.path() } else { None };
+    let source = if let ExportedSessions::One(found) = &which { found.path() } else { None };
     context.probe_report(source.into_iter().chain(output))?;
     let mut report = ExportReport {
         session: None,
@@ -114,17 +117,17 @@ fn about(report: &ExportReport) -> About<'_> {
 
 fn export(
     args: &Args,
-    which: &Which,
+    which: &ExportedSessions,
     output: &mut impl Write,
     report: &mut ExportReport,
     ui: &Ui,
 ) -> Result<(), CommandError> {
     let places = match which {
-        Which::One(found) => {
+        ExportedSessions::One(found) => {
             report.session = Some(export_one(args, found, output, report, ui)?);
             return Ok(());
         }
-        Which::All(places) => places,
+        ExportedSessions::All(places) => places,
     };
     for session in of_all_projects(places)? {
         let found = Found::File { path: session.path.clone(), by: FoundBy::Id };
