@@ -8,7 +8,7 @@ use super::{CRATES, Source, sources};
 
 /// The program and its crates, with the names and comments that still break a rule.
 const UNDONE: [Undone; 5] = [
-    Undone { place: "", types: 44, functions: 560, comments: 0 },
+    Undone { place: "", types: 0, functions: 560, comments: 0 },
     Undone { place: "core/", types: 0, functions: 278, comments: 0 },
     Undone { place: "engine/", types: 15, functions: 290, comments: 135 },
     Undone { place: "store/", types: 0, functions: 162, comments: 0 },

@@ -24,7 +24,7 @@ impl Default for Limits {
 
 /// The limits to change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Change {
+pub(crate) struct LimitChange {
     /// The maximum number of utterances.
     pub(crate) size: Option<u32>,
     /// The maximum number of tokens of all utterances together.
@@ -35,7 +35,7 @@ pub(crate) struct Change {
 
 impl Limits {
     /// The limits with `change` applied.
-    pub(crate) fn with(self, change: Change) -> Self {
+    pub(crate) fn with(self, change: LimitChange) -> Self {
         Self {
             size: change.size.unwrap_or(self.size),
             max_tokens: change.max_tokens.unwrap_or(self.max_tokens),

@@ -24,7 +24,7 @@ mod utterance;
 
 pub(crate) use delete::{Deleted, delete, delete_all};
 pub(crate) use error::BufferError;
-pub(crate) use limits::{Change, Limits};
+pub(crate) use limits::{LimitChange, Limits};
 pub(crate) use name::{Name, NotAName};
 pub(crate) use push::{Pushed, push};
 pub(crate) use read::{contents, names, search, state};

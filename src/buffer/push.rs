@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::state::{UtteranceRef, under_claim};
-use super::{BufferError, Change, Name, Speaker, Spoken, State, Utterance};
+use super::{BufferError, LimitChange, Name, Speaker, Spoken, State, Utterance};
 use ctxc_store::Archive;
 
 /// The result of a push.
@@ -28,7 +28,7 @@ pub(crate) fn push(
     archive: &mut dyn Archive,
     name: &Name,
     spoken: Vec<Spoken>,
-    change: Change,
+    change: LimitChange,
     now: Timestamp,
 ) -> Result<Pushed, BufferError> {
     under_claim(archive, |archive| {

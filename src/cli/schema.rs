@@ -68,17 +68,17 @@ pub fn schemas() -> Schemas {
     all.add::<report::archive::Log>(&["log"]);
     all.add::<report::archive::Holdings>(&["archive list"]);
     all.add::<report::archive::Shown>(&["archive show"]);
-    all.add::<report::archive::Found>(&["archive search"]);
+    all.add::<report::archive::FoundEntries>(&["archive search"]);
     all.add::<report::archive::Swept>(&["archive gc"]);
     all.add::<report::damage::DamageReport>(&["archive check"]);
-    all.add::<archive::copy::Report<'_>>(&["archive copy"]);
+    all.add::<archive::copy::CopyReport<'_>>(&["archive copy"]);
     all.add::<report::buffer::PushReport>(&["buffer push", "buffer load"]);
     all.add::<report::buffer::Utterances>(&["buffer read", "buffer last", "buffer search"]);
     all.add::<report::buffer::SummaryReport>(&["buffer summary"]);
     all.add::<report::buffer::FillReport>(&["buffer tokens"]);
     all.add::<report::buffer::DeleteReport>(&["buffer delete"]);
     all.add::<report::buffer::Buffers>(&["buffer list"]);
-    all.add::<config::Report>(&["config"]);
+    all.add::<config::ConfigReport>(&["config"]);
     let Collector { mut generator, results } = all;
     Schemas { results, definitions: generator.take_definitions(true) }
 }

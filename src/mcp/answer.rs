@@ -11,7 +11,7 @@ const LONGEST_ERROR: usize = 2_000;
 
 /// The answer of a tool: text for the model, and data for programs if the tool has any.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Answer {
+pub(super) struct ToolAnswer {
     pub(super) text: String,
     pub(super) data: Option<Value>,
     pub(super) status: CallStatus,
@@ -26,7 +26,7 @@ pub(super) enum CallStatus {
     Failed,
 }
 
-impl Answer {
+impl ToolAnswer {
     /// A successful answer.
     pub(super) fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), data: None, status: CallStatus::Done }

@@ -13,7 +13,7 @@ use ctxc_core::plan;
 
 /// A call as it was received.
 #[derive(Clone, Debug)]
-pub(super) struct Request {
+pub(super) struct CallRequest {
     pub(super) tool: Tool,
     pub(super) arguments: Map<String, Value>,
     /// The id under which the client wrote the call to its transcript, if it sends one.
@@ -27,7 +27,7 @@ pub(crate) enum Call {
     CompactContext,
     MemoryRead(Wanted),
     ContextStats,
-    ContextRefs(List),
+    ContextRefs(RefsPage),
 }
 
 /// The change that `context` makes.
@@ -54,7 +54,7 @@ pub(crate) enum Wanted {
 
 /// The rows that `context_refs` returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct List {
+pub(crate) struct RefsPage {
     pub(super) page: usize,
     pub(super) listed: Listed,
     pub(super) sort: Sort,
@@ -72,7 +72,7 @@ impl Call {
     ///
     /// # Errors
     /// When an argument is missing, unknown or of the wrong type.
-    pub(super) fn of(request: &Request) -> Result<Self, CommandError> {
+    pub(super) fn of(request: &CallRequest) -> Result<Self, CommandError> {
         let arguments = Arguments { tool: request.tool, values: &request.arguments };
         arguments.refuse_unknown()?;
         match request.tool {
@@ -99,7 +99,7 @@ impl Call {
                             .hint("`sort` is \"age\" or \"size\""));
                     }
                 };
-                Ok(Self::ContextRefs(List { page: arguments.page()?, listed, sort }))
+                Ok(Self::ContextRefs(RefsPage { page: arguments.page()?, listed, sort }))
             }
         }
     }
@@ -280,7 +280,7 @@ fn kind_of(value: &Value) -> &'static str {
 pub fn reads_any_call(bytes: &[u8]) -> bool {
     let Ok(arguments) = serde_json::from_slice::<Map<String, Value>>(bytes) else { return true };
     Tool::ALL.into_iter().all(|tool| {
-        let request = Request { tool, arguments: arguments.clone(), call_id: None };
+        let request = CallRequest { tool, arguments: arguments.clone(), call_id: None };
         Call::of(&request).map_or_else(|error| !error.explained().is_empty(), |_| true)
     })
 }
@@ -292,7 +292,7 @@ mod tests {
 
     fn call(tool: Tool, arguments: Value) -> Result<Call, String> {
         let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
-        Call::of(&Request { tool, arguments, call_id: None }).map_err(|error| error.explained())
+        Call::of(&CallRequest { tool, arguments, call_id: None }).map_err(|error| error.explained())
     }
 
     fn specs(arguments: Value) -> Vec<(String, Option<String>)> {

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::anyhow;
 use serde_json::Value;
 
-use super::call::Request;
+use super::call::CallRequest;
 use super::settings::ServerSettings;
 use super::tools::Tool;
 use crate::session::error::{CommandError, describe};
@@ -37,7 +37,7 @@ const N_NAMED: usize = 10;
 pub(super) fn find(
     settings: &ServerSettings,
     started: SystemTime,
-    request: &Request,
+    request: &CallRequest,
     ui: &Ui,
 ) -> Result<PathBuf, CommandError> {
     if let Some(path) = &settings.session {
@@ -77,7 +77,7 @@ struct CallingSession {
     input: String,
 }
 
-fn calling(all: &[Candidate], since: SystemTime, request: &Request) -> Vec<CallingSession> {
+fn calling(all: &[Candidate], since: SystemTime, request: &CallRequest) -> Vec<CallingSession> {
     let recent = all.iter().filter(|candidate| candidate.modified >= since);
     let ends_so = |candidate: &Candidate| {
         // A session that cannot be read could not be changed either.
@@ -89,7 +89,7 @@ fn calling(all: &[Candidate], since: SystemTime, request: &Request) -> Vec<Calli
 }
 
 /// Whether `call` is the requested one.
-fn is_it(call: &OpenCall, request: &Request) -> bool {
+fn is_it(call: &OpenCall, request: &CallRequest) -> bool {
     if let Some(id) = &request.call_id {
         return call.id == *id;
     }
@@ -97,7 +97,7 @@ fn is_it(call: &OpenCall, request: &Request) -> bool {
 }
 
 /// The sessions whose call has the same arguments, if any; among them the session that started the server, if possible.
-fn narrowed(calling: Vec<CallingSession>, settings: &ServerSettings, request: &Request) -> Vec<PathBuf> {
+fn narrowed(calling: Vec<CallingSession>, settings: &ServerSettings, request: &CallRequest) -> Vec<PathBuf> {
     let paths = |calling: Vec<CallingSession>| calling.into_iter().map(|it| it.path).collect::<Vec<_>>();
     if calling.len() < 2 {
         return paths(calling);
@@ -113,7 +113,7 @@ fn narrowed(calling: Vec<CallingSession>, settings: &ServerSettings, request: &R
     }
 }
 
-fn unknown(all: &[Candidate], request: &Request) -> CommandError {
+fn unknown(all: &[Candidate], request: &CallRequest) -> CommandError {
     let error = CommandError::from(anyhow!(
         "cannot tell which session calls {}: no session of this project ends in that call",
         request.tool.name()

@@ -3,7 +3,7 @@
 use anyhow::anyhow;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::ToolAnswer;
 use super::settings::ServerSettings;
 use super::subject::{Subject, rewriting};
 use crate::report::compact::{CompactReport, CompactStats};
@@ -20,7 +20,11 @@ use ctxc_core::apply::{Rewrite, ThinkingReach};
 ///
 /// # Errors
 /// When anything fails; then nothing was written.
-pub(super) fn answer(subject: Subject, settings: &ServerSettings, ui: &Ui) -> Result<(Answer, Outcome), CommandError> {
+pub(super) fn answer(
+    subject: Subject,
+    settings: &ServerSettings,
+    ui: &Ui,
+) -> Result<(ToolAnswer, Outcome), CommandError> {
     let compacting = settings.compacting.as_ref().map_err(|error| {
         CommandError::usage(anyhow!("cannot compact the session: {}", error.sentence()))
             .hint("fix the configuration, or start the server with `ctxc mcp --engine extract`, which works offline")
@@ -34,7 +38,7 @@ pub(super) fn answer(subject: Subject, settings: &ServerSettings, ui: &Ui) -> Re
     }
     let CompactReport { outcome, compacted } = compact_session(compacting, Trigger::OverBudget, &mut work)?;
     let data = told(&compacted, &outcome);
-    Ok((Answer { data: Some(data.clone()), ..Answer::text(data.to_string()) }, outcome))
+    Ok((ToolAnswer { data: Some(data.clone()), ..ToolAnswer::text(data.to_string()) }, outcome))
 }
 
 /// A server cannot ask for consent: it must have been given before.

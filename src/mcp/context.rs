@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 
-use super::answer::{Answer, CallStatus, new_session};
+use super::answer::{CallStatus, ToolAnswer, new_session};
 use super::call::Change;
 use super::settings::ServerSettings;
 use super::subject::{Subject, rewriting};
@@ -29,11 +29,11 @@ pub(super) fn answer(
     subject: Subject,
     settings: &ServerSettings,
     ui: &Ui,
-) -> Result<(Answer, Outcome), CommandError> {
+) -> Result<(ToolAnswer, Outcome), CommandError> {
     let rewriting = rewriting(&subject, settings);
     let (text, outcome, status) = carry_out(change, subject, &rewriting, settings, ui)?;
     let text = format!("{}\n{}", text.trim_end(), new_session(&outcome));
-    Ok((Answer { status, ..Answer::text(text.trim_end()) }, outcome))
+    Ok((ToolAnswer { status, ..ToolAnswer::text(text.trim_end()) }, outcome))
 }
 
 /// Carries `change` out with the settings `rewriting`, and returns the text of the report.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use super::answer::Answer;
-use super::call::{Call, Request};
+use super::answer::ToolAnswer;
+use super::call::{Call, CallRequest};
 use super::settings::ServerSettings;
 use super::subject::{self, OwnResult};
 use super::{caller, compaction, context, memory, refs, stats};
@@ -31,19 +31,19 @@ impl Handler {
     }
 
     /// Answers `request` after all earlier ones.
-    pub(super) fn answer(&self, request: &Request, ui: &Ui) -> Answer {
+    pub(super) fn answer(&self, request: &CallRequest, ui: &Ui) -> ToolAnswer {
         // A call that panicked leaves the map consistent.
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = self.try_answer(request, &mut made, ui);
-        answer.unwrap_or_else(|error| Answer::of_error(&error)).warned(&ui.warnings())
+        answer.unwrap_or_else(|error| ToolAnswer::of_error(&error)).warned(&ui.warnings())
     }
 
     fn try_answer(
         &self,
-        request: &Request,
+        request: &CallRequest,
         made: &mut HashMap<PathBuf, OwnResult>,
         ui: &Ui,
-    ) -> Result<Answer, CommandError> {
+    ) -> Result<ToolAnswer, CommandError> {
         let call = Call::of(request)?;
         let source = caller::find(&self.settings, self.started, request, ui)?;
         while_changing(|| self.act(&call, &source, made, ui))
@@ -55,7 +55,7 @@ impl Handler {
         source: &PathBuf,
         made: &mut HashMap<PathBuf, OwnResult>,
         ui: &Ui,
-    ) -> Result<Answer, CommandError> {
+    ) -> Result<ToolAnswer, CommandError> {
         let Self { settings, .. } = self;
         let subject = subject::open(source, made.get(source), &settings.archive, ui)?;
         let (answer, outcome) = match call {

@@ -9,14 +9,14 @@ const LONGEST: u64 = rmcp::transport::async_rw::DEFAULT_MAX_LINE_LENGTH as u64;
 
 /// The reason for rejecting a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BadLine {
+pub(super) enum RejectedLine {
     /// It is not JSON.
     NoJson,
     /// It is longer than 16 MiB.
     TooLong,
 }
 
-impl BadLine {
+impl RejectedLine {
     /// The reason in words.
     pub(super) const fn reason(self) -> &'static str {
         match self {
@@ -28,7 +28,11 @@ impl BadLine {
 
 /// Passes the lines of `input` that are JSON on to `lines`, and reports each other line to `bad`. Ends with the input, or when
 /// the reader of `lines` is gone.
-pub(super) async fn pass_on(input: impl AsyncRead + Unpin, mut lines: DuplexStream, bad: UnboundedSender<BadLine>) {
+pub(super) async fn pass_on(
+    input: impl AsyncRead + Unpin,
+    mut lines: DuplexStream,
+    bad: UnboundedSender<RejectedLine>,
+) {
     let mut input = BufReader::new(input);
     let mut line = Vec::new();
     loop {
@@ -40,11 +44,11 @@ pub(super) async fn pass_on(input: impl AsyncRead + Unpin, mut lines: DuplexStre
         let is_whole = line.ends_with(b"\n");
         let passed = if !is_whole && line.len() as u64 == LONGEST {
             skip_line(&mut input).await;
-            bad.send(BadLine::TooLong).is_ok()
+            bad.send(RejectedLine::TooLong).is_ok()
         } else if is_json(&line) {
             lines.write_all(&line).await.is_ok()
         } else {
-            bad.send(BadLine::NoJson).is_ok()
+            bad.send(RejectedLine::NoJson).is_ok()
         };
         if !passed {
             return;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 
-use super::answer::Answer;
+use super::answer::ToolAnswer;
 use super::call::Wanted;
 use super::settings::ServerSettings;
 use super::subject::Subject;
@@ -42,7 +42,7 @@ pub(super) fn answer(
     mut subject: Subject,
     settings: &ServerSettings,
     ui: &Ui,
-) -> Result<Answer, CommandError> {
+) -> Result<ToolAnswer, CommandError> {
     match wanted {
         Wanted::Matches { query, limit } => search(query, *limit, subject, settings, ui),
         Wanted::Entry { id, page } => show(id, *page, &mut subject, settings),
@@ -50,7 +50,7 @@ pub(super) fn answer(
 }
 
 /// The entry with the id of a placeholder, page by page.
-fn show(id: &str, page: usize, subject: &mut Subject, settings: &ServerSettings) -> Result<Answer, CommandError> {
+fn show(id: &str, page: usize, subject: &mut Subject, settings: &ServerSettings) -> Result<ToolAnswer, CommandError> {
     let not_here = || {
         CommandError::from(anyhow!("nothing with the id {} was removed from this session", clipped(id, QUERY)))
             .hint("give words to search for as `query`")
@@ -74,7 +74,7 @@ fn show(id: &str, page: usize, subject: &mut Subject, settings: &ServerSettings)
     let n_pages = chars.len().div_ceil(PAGE).max(1);
     let text: String = chars.iter().skip((page - 1).saturating_mul(PAGE)).take(PAGE).collect();
     let pages = if n_pages == 1 { String::new() } else { format!(", page {page} of {n_pages}") };
-    Ok(Answer::text(format!("{}{pages}\n{text}", head(document, &shown))))
+    Ok(ToolAnswer::text(format!("{}{pages}\n{text}", head(document, &shown))))
 }
 
 fn search(
@@ -83,13 +83,13 @@ fn search(
     mut subject: Subject,
     settings: &ServerSettings,
     ui: &Ui,
-) -> Result<Answer, CommandError> {
+) -> Result<ToolAnswer, CommandError> {
     let asked = Query { text: query, kind: None, speaker: None, sessions: &[], limit: limit.saturating_mul(SPARE) };
     if !asked.has_words() {
         return Err(CommandError::usage(anyhow!("the query {:?} has no letters or digits", clipped(query, QUERY)))
             .hint("use a word or a part of one"));
     }
-    let Ok(mut archive) = archives::open_existing(&settings.archive) else { return Ok(Answer::text(NOTHING_YET)) };
+    let Ok(mut archive) = archives::open_existing(&settings.archive) else { return Ok(ToolAnswer::text(NOTHING_YET)) };
     let names = names(&mut subject)?;
     let operations = archive.operations(Operations::All)?;
     let sessions = ancestors(&names, &operations);
@@ -97,7 +97,7 @@ fn search(
         sessions.contains(&operation.session) || operation.session_ids.iter().any(|id| sessions.contains(id))
     };
     if !operations.iter().any(is_of_them) {
-        return Ok(Answer::text(NOTHING_YET));
+        return Ok(ToolAnswer::text(NOTHING_YET));
     }
     index(&mut *archive, ui)?;
     let asked = Query { sessions: &sessions, ..asked };
@@ -116,7 +116,7 @@ fn search(
     let said: Vec<Hit> = said.collect();
     if said.is_empty() {
         let query = clipped(query, QUERY);
-        return Ok(Answer::text(format!("no match for {query:?} in what was removed from this session")));
+        return Ok(ToolAnswer::text(format!("no match for {query:?} in what was removed from this session")));
     }
     let mut text = format!("{}, best first", counted(said.len() as u64, "entry").replace("entrys", "entries"));
     if let Some(meant) = meant {
@@ -125,7 +125,7 @@ fn search(
     for hit in &said {
         let _ = write!(text, "\n\n{}", told(hit, query));
     }
-    Ok(Answer::text(text))
+    Ok(ToolAnswer::text(text))
 }
 
 /// The settings of a search by meaning. Without consent given beforehand only a local server is used, since nobody can be

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::answer::Answer;
-use super::call::{List, Listed};
+use super::answer::ToolAnswer;
+use super::call::{Listed, RefsPage};
 use super::settings::ServerSettings;
 use super::subject::Subject;
 use crate::report::refs::{ARGUMENT_LEN, CallRow, MessageRow};
@@ -17,8 +17,8 @@ use ctxc_transcript::Calibration;
 /// The number of rows on a page, small enough for a model's context.
 const PAGE: usize = 40;
 
-pub(super) fn answer(list: &List, subject: Subject, settings: &ServerSettings) -> Result<Answer, CommandError> {
-    let List { page, listed, sort } = *list;
+pub(super) fn answer(list: &RefsPage, subject: Subject, settings: &ServerSettings) -> Result<ToolAnswer, CommandError> {
+    let RefsPage { page, listed, sort } = *list;
     let request = RefsRequest {
         state: None,
         tool: None,
@@ -51,19 +51,19 @@ pub(super) fn answer(list: &List, subject: Subject, settings: &ServerSettings) -
         Listed::Messages => "messages",
     };
     if rows.is_empty() {
-        return Ok(Answer::text(format!("this session has no {noun} yet")));
+        return Ok(ToolAnswer::text(format!("this session has no {noun} yet")));
     }
     let n_pages = rows.len().div_ceil(PAGE);
     let shown = rows.iter().skip((page - 1).saturating_mul(PAGE)).take(PAGE);
     let mut text = format!("{} {noun}, {order} first; page {page} of {n_pages}", count(rows.len() as u64));
     if page > n_pages {
-        return Ok(Answer::text(text + ", which is empty"));
+        return Ok(ToolAnswer::text(text + ", which is empty"));
     }
     let _ = write!(text, "\n{head}");
     for row in shown {
         let _ = write!(text, "\n{row}");
     }
-    Ok(Answer::text(text))
+    Ok(ToolAnswer::text(text))
 }
 
 fn call_row(row: &CallRow, measure: Calibration) -> String {

@@ -8,8 +8,8 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use super::answer::Answer;
-use super::call::{Call, Change, Request};
+use super::answer::ToolAnswer;
+use super::call::{Call, CallRequest, Change};
 use super::context;
 use super::handler::while_changing;
 use super::settings::ServerSettings;
@@ -46,7 +46,7 @@ const ENVELOPE: [&str; 3] = ["tool_use_id", "agentId", "consent"];
 /// The reply to the agent, and whether a change is still to be made.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Later {
+pub(crate) struct DelayedReply {
     text: String,
     is_error: bool,
     /// Whether the session shall be compacted with this call after the turn.
@@ -62,16 +62,16 @@ impl ClientCall {
         let tool = Tool::called(&self.tool).ok_or_else(|| anyhow!("{} is no tool of ctxc", self.tool))?;
         let mut arguments = self.arguments.clone();
         arguments.retain(|name, _| !ENVELOPE.contains(&name.as_str()));
-        Call::of(&Request { tool, arguments, call_id: None })
+        Call::of(&CallRequest { tool, arguments, call_id: None })
     }
 }
 
 /// Announces the effect of `asked` on the session at `source`. `None` if the server has to answer instead: for calls that only
 /// read or restore, and for those without effect.
-pub(crate) fn announce(asked: &ClientCall, source: &Path, settings: &ServerSettings, ui: &Ui) -> Option<Later> {
+pub(crate) fn announce(asked: &ClientCall, source: &Path, settings: &ServerSettings, ui: &Ui) -> Option<DelayedReply> {
     let failed = |error: &CommandError| {
-        let Answer { text, .. } = Answer::of_error(error);
-        Later { text, is_error: true, compact: false }
+        let ToolAnswer { text, .. } = ToolAnswer::of_error(error);
+        DelayedReply { text, is_error: true, compact: false }
     };
     let call = match asked.call() {
         Ok(call) => call,
@@ -84,7 +84,7 @@ pub(crate) fn announce(asked: &ClientCall, source: &Path, settings: &ServerSetti
         Ok(None) => None,
         Ok(Some(said)) => {
             let text = format!("{}\n{LATER}", said.trim_end());
-            Some(Later { text, is_error: false, compact: true })
+            Some(DelayedReply { text, is_error: false, compact: true })
         }
         Err(error) => Some(failed(&error)),
     }

@@ -19,10 +19,10 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Notify, mpsc};
 
-use super::answer::{Answer, CallStatus};
-use super::call::Request;
+use super::answer::{CallStatus, ToolAnswer};
+use super::call::CallRequest;
 use super::handler::Handler;
-use super::lines::{BadLine, pass_on};
+use super::lines::{RejectedLine, pass_on};
 use super::settings::ServerSettings;
 use super::tools::{INSTRUCTIONS, Tool};
 use crate::session::error::CommandError;
@@ -111,7 +111,11 @@ struct CallUi {
 impl Server {
     /// Answers `request` on a thread that may block. The call is told to stop when the client cancels it, when the connection
     /// is closed, and when the program should stop.
-    async fn answer(&self, request: Request, context: &RequestContext<RoleServer>) -> Result<Answer, ErrorData> {
+    async fn answer(
+        &self,
+        request: CallRequest,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ToolAnswer, ErrorData> {
         let stop = Arc::new(AtomicBool::new(false));
         let ui = Ui::to_agent(self.call_ui.verbosity, self.call_ui.color, Arc::clone(&stop));
         let handler = Arc::clone(&self.handler);
@@ -173,11 +177,11 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(message, None));
         };
         let meta = |name| context.meta.get(name).and_then(Value::as_str).map(str::to_owned);
-        let request = Request { tool, arguments: request.arguments.unwrap_or_default(), call_id: meta(CALL_ID) };
+        let request = CallRequest { tool, arguments: request.arguments.unwrap_or_default(), call_id: meta(CALL_ID) };
         self.begin();
         let answer = self.answer(request, &context).await;
         self.end();
-        let Answer { text, data, status } = answer?;
+        let ToolAnswer { text, data, status } = answer?;
         let blocks = vec![ContentBlock::text(text)];
         let mut result = match status {
             CallStatus::Done => CallToolResult::success(blocks),
@@ -208,7 +212,7 @@ fn listed(tool: Tool) -> rmcp::model::Tool {
 /// would make the library fail.
 struct CheckedTransport<T> {
     inner: T,
-    bad_lines: UnboundedReceiver<BadLine>,
+    bad_lines: UnboundedReceiver<RejectedLine>,
     has_begun: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::answer::Answer;
+use super::answer::ToolAnswer;
 use super::settings::ServerSettings;
 use super::subject::Subject;
 use crate::report::size::{counted, percent, tokens};
@@ -16,10 +16,10 @@ use ctxc_transcript::text::Tokens;
 /// The maximum number of tools in the answer.
 const N_TOOLS: usize = 10;
 
-pub(super) fn answer(mut subject: Subject, settings: &ServerSettings, ui: &Ui) -> Result<Answer, CommandError> {
+pub(super) fn answer(mut subject: Subject, settings: &ServerSettings, ui: &Ui) -> Result<ToolAnswer, CommandError> {
     let (archive, window) = (Some(settings.archive.as_str()), settings.window);
     let stats = measure(&mut subject.reading, &Bands::default(), archive, window, ui)?;
-    Ok(Answer::text(told(&stats)))
+    Ok(ToolAnswer::text(told(&stats)))
 }
 
 fn told(stats: &Stats) -> String {

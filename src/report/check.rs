@@ -58,7 +58,7 @@ struct ProblemRow {
 
 /// The origin of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Origin {
+pub(crate) enum ProblemOrigin {
     /// Only in the file that was checked.
     Own,
     /// Also in the original.
@@ -71,7 +71,7 @@ impl CheckReport {
         session: SessionRef,
         file: String,
         against: Option<String>,
-        problems: Vec<(Problem, Origin)>,
+        problems: Vec<(Problem, ProblemOrigin)>,
     ) -> Self {
         let count = |severity, origin| {
             let same = problems.iter().filter(|(problem, from)| problem.severity == severity && *from == origin);
@@ -81,8 +81,8 @@ impl CheckReport {
             errors: count(Severity::Error, origin),
             warnings: count(Severity::Warning, origin),
         };
-        let SeverityCounts { errors, warnings } = counts(Origin::Own);
-        let original = against.as_ref().map(|_| counts(Origin::Original));
+        let SeverityCounts { errors, warnings } = counts(ProblemOrigin::Own);
+        let original = against.as_ref().map(|_| counts(ProblemOrigin::Original));
         let problems = problems.into_iter().map(|(problem, origin)| ProblemRow::new(problem, origin)).collect();
         Self { session, file, against, errors, warnings, original, problems }
     }
@@ -108,14 +108,14 @@ impl CheckReport {
 }
 
 impl ProblemRow {
-    fn new(problem: Problem, origin: Origin) -> Self {
+    fn new(problem: Problem, origin: ProblemOrigin) -> Self {
         let (other_line, entries) = match problem.detail {
             Detail::None => (None, None),
             Detail::Line(line) | Detail::ContinuesAt(line) => (Some(line.number()), None),
             Detail::Entries(n_entries) => (None, Some(n_entries)),
         };
         let Problem { severity, kind, .. } = problem;
-        let (line, message, in_original) = (problem.line.number(), kind.text(), origin == Origin::Original);
+        let (line, message, in_original) = (problem.line.number(), kind.text(), origin == ProblemOrigin::Original);
         Self { line, severity, kind, message, in_original, other_line, entries, problem }
     }
 }

@@ -17,13 +17,13 @@ pub(crate) struct CleanReport {
     /// The least age of versions and backups, in days, rounded down.
     older_than_days: i64,
     /// The files.
-    pub(crate) files: Vec<File>,
+    pub(crate) files: Vec<OwnFile>,
     bytes: u64,
 }
 
 /// A file that ctxc made.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(crate) struct File {
+pub(crate) struct OwnFile {
     /// Its path.
     pub(crate) path: String,
     /// The kind of file.
@@ -51,7 +51,7 @@ impl CleanReport {
 
     /// Adds a file of `bytes` bytes.
     pub(crate) fn add(&mut self, path: &Path, what: What, bytes: u64) {
-        self.files.push(File { path: path.display().to_string(), what, bytes });
+        self.files.push(OwnFile { path: path.display().to_string(), what, bytes });
         self.bytes += bytes;
     }
 }
@@ -59,7 +59,7 @@ impl CleanReport {
 impl fmt::Display for CleanReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let done = if self.dry_run { "would remove" } else { "removed" };
-        for File { path, what, bytes: n_bytes } in &self.files {
+        for OwnFile { path, what, bytes: n_bytes } in &self.files {
             let what = match what {
                 What::Version => "version ",
                 What::Backup => "backup  ",

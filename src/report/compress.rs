@@ -311,13 +311,13 @@ impl fmt::Display for CompressReport {
 
 /// Text of a dry run: the turns by band, the tasks, and the expected result.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Plan<'a> {
+pub(crate) struct CompressPlanText<'a> {
     pub(crate) report: &'a CompressReport,
     pub(crate) bands: &'a Bands,
     pub(crate) look: Look,
 }
 
-impl fmt::Display for Plan<'_> {
+impl fmt::Display for CompressPlanText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { report, bands, look } = self;
         let figure = |tokens| Cell::Count(report.outcome.shown(tokens).0);

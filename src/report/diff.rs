@@ -19,15 +19,15 @@ pub(crate) struct Diff {
     /// The number of entries that are equal in both.
     pub(crate) unchanged: u64,
     /// Entries only in the first session.
-    pub(crate) dropped: Sum,
+    pub(crate) dropped: DiffSum,
     /// Entries whose content differs; tokens as in the second session.
-    pub(crate) changed: Sum,
+    pub(crate) changed: DiffSum,
     /// `chars4` tokens of the changed entries in the first session.
     pub(crate) changed_from: Tokens,
     /// Entries only in the second session.
-    pub(crate) added: Sum,
+    pub(crate) added: DiffSum,
     /// The differences, in the order of the conversation.
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<DiffEntry>,
     /// The scale of figures in the text: that of the first session.
     #[serde(skip)]
     measure: Calibration,
@@ -52,7 +52,7 @@ pub(crate) struct Side {
 
 /// Entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
-pub(crate) struct Sum {
+pub(crate) struct DiffSum {
     /// The number of entries.
     pub(crate) entries: u64,
     /// Their `chars4` tokens.
@@ -73,8 +73,7 @@ pub(crate) enum Became {
 
 /// One entry.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-#[schemars(rename = "DiffEntry")]
-pub(crate) struct Entry {
+pub(crate) struct DiffEntry {
     /// The outcome.
     pub(crate) became: Became,
     /// Its line in the first transcript, from 1.
@@ -97,10 +96,16 @@ pub(crate) struct Entry {
 
 impl Diff {
     /// The differences between `before` and `after`, which share `unchanged` entries.
-    pub(crate) fn new(before: Side, after: Side, unchanged: u64, entries: Vec<Entry>, measure: Calibration) -> Self {
+    pub(crate) fn new(
+        before: Side,
+        after: Side,
+        unchanged: u64,
+        entries: Vec<DiffEntry>,
+        measure: Calibration,
+    ) -> Self {
         let sum = |became: Became| {
             let of = entries.iter().filter(|entry| entry.became == became);
-            of.fold(Sum::default(), |sum, entry| Sum {
+            of.fold(DiffSum::default(), |sum, entry| DiffSum {
                 entries: sum.entries + 1,
                 tokens: sum.tokens + entry.tokens_after.or(entry.tokens_before).unwrap_or_default(),
             })
@@ -150,7 +155,7 @@ impl Diff {
     }
 }
 
-impl Entry {
+impl DiffEntry {
     fn write(&self, text: &mut String, measure: Calibration, look: Look) {
         let number = |line: Option<u32>| line.map_or_else(String::new, |line| line.to_string());
         let size = |n: Option<Tokens>| n.map_or_else(String::new, |n| tokens(measure.scale(n)));

@@ -18,7 +18,7 @@ pub(crate) struct Doctor {
     #[serde(skip)]
     pub(crate) version: &'static str,
     /// The client.
-    pub(crate) client: Client,
+    pub(crate) client: InstalledClient,
     /// The archive.
     pub(crate) archive: ArchiveState,
     /// The number of sessions of this project that were checked.
@@ -31,7 +31,7 @@ pub(crate) struct Doctor {
 
 /// The client, as found from its files.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
-pub(crate) struct Client {
+pub(crate) struct InstalledClient {
     /// Its folder.
     pub(crate) folder: Option<String>,
     /// Whether the folder exists.
@@ -88,7 +88,7 @@ pub(crate) struct Finding {
 impl Doctor {
     /// A report without findings.
     pub(crate) fn new(version: &'static str, look: Look) -> Self {
-        let client = Client { proven_version: PROVEN_CLIENT, ..Client::default() };
+        let client = InstalledClient { proven_version: PROVEN_CLIENT, ..InstalledClient::default() };
         Self { version, client, look, ..Self::default() }
     }
 

@@ -20,11 +20,11 @@ pub(crate) struct ForgetReport {
     operations: u64,
     records: u64,
     /// Results and backups that ctxc wrote.
-    pub(crate) files: Vec<File>,
+    pub(crate) files: Vec<MaskedFile>,
     /// Temporary files of commands that were killed; they are removed.
     pub(crate) leftovers: Vec<String>,
     /// Files of the client that contain the text; they are not changed.
-    pub(crate) left: Vec<File>,
+    pub(crate) left: Vec<MaskedFile>,
     /// Archives that a repair put aside; they may contain the text, and are not changed.
     pub(crate) damaged_archives: Vec<String>,
     /// Entries that masking would turn into others, so that they were not masked.
@@ -33,14 +33,14 @@ pub(crate) struct ForgetReport {
 
 /// A file that contains the text.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(crate) struct File {
+pub(crate) struct MaskedFile {
     /// Its path.
     pub(crate) path: String,
     /// The number of lines that contain the text.
     pub(crate) lines: u64,
 }
 
-impl File {
+impl MaskedFile {
     /// The file at `path` with the number of `lines` that contain the text.
     pub(crate) fn new(path: &Path, lines: u64) -> Self {
         Self { path: path.display().to_string(), lines }
@@ -86,13 +86,13 @@ impl fmt::Display for ForgetReport {
             counted(self.records, "record"),
             self.archive
         )?;
-        for File { path, lines } in &self.files {
+        for MaskedFile { path, lines } in &self.files {
             write!(f, "\n{done}    {} in {path}", counted(*lines, "line"))?;
         }
         for path in &self.leftovers {
             write!(f, "\n{}   {path}", if self.dry_run { "would remove" } else { "removed" })?;
         }
-        for File { path, lines } in &self.left {
+        for MaskedFile { path, lines } in &self.left {
             write!(f, "\nunchanged {} in {path}", counted(*lines, "line"))?;
         }
         for path in &self.damaged_archives {

@@ -60,12 +60,12 @@ pub(crate) struct SessionRow {
     #[schemars(with = "String")]
     pub(crate) modified: Timestamp,
     /// The operation that made it; null for a session of the client.
-    pub(crate) origin: Option<Origin>,
+    pub(crate) origin: Option<SessionOrigin>,
 }
 
 /// The operation that made a session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(crate) struct Origin {
+pub(crate) struct SessionOrigin {
     /// The verb.
     pub(crate) verb: String,
     /// The id of the operation.

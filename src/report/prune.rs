@@ -25,7 +25,7 @@ pub(crate) struct PruneReport {
     /// Whether inactive entries were to be removed and were kept, because the newest message is one of them.
     pub(crate) dead_kept: bool,
     /// The tool results that were removed, in file order.
-    pub(crate) calls: Vec<CallRow>,
+    pub(crate) calls: Vec<PrunedCallRow>,
 }
 
 /// The items that one rule removed.
@@ -45,7 +45,7 @@ pub(crate) struct RuleRow {
 /// A tool result that was removed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "PrunedCall")]
-pub(crate) struct CallRow {
+pub(crate) struct PrunedCallRow {
     handle: Box<str>,
     tool: Box<str>,
     argument: Box<str>,
@@ -67,7 +67,7 @@ pub(crate) struct SupersededBy {
     line: u32,
 }
 
-impl CallRow {
+impl PrunedCallRow {
     /// The handle of the call.
     pub(crate) fn handle(&self) -> &str {
         &self.handle
@@ -95,7 +95,7 @@ impl PruneReport {
             total.bytes_saved += row.bytes_saved;
             total.too_small += row.too_small;
         }
-        let calls = pruned.calls.into_iter().map(CallRow::from).collect();
+        let calls = pruned.calls.into_iter().map(PrunedCallRow::from).collect();
         Self { outcome, rules, total, dead_kept: pruned.keeps_dead, calls }
     }
 }
@@ -118,7 +118,7 @@ impl RuleRow {
     }
 }
 
-impl CallRow {
+impl PrunedCallRow {
     /// The result as an item of a plan.
     pub(super) fn as_item(&self) -> String {
         format!("{{ item = \"{}\" }}", self.handle)
@@ -139,7 +139,7 @@ impl From<PrunedRow> for RuleRow {
     }
 }
 
-impl From<PrunedCall> for CallRow {
+impl From<PrunedCall> for PrunedCallRow {
     fn from(call: PrunedCall) -> Self {
         let PrunedCall { handle, rule, before, after, kept: _, line, described, by } = call;
         Self {

@@ -28,7 +28,7 @@ pub(crate) struct Refs {
 /// The state of a call or of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum State {
+pub(crate) enum RefState {
     /// Unchanged.
     #[value(name = "active", help = "Unchanged")]
     Live,
@@ -43,7 +43,7 @@ pub(crate) enum State {
     Unanswered,
 }
 
-impl State {
+impl RefState {
     /// The word in text.
     pub(crate) const fn word(self) -> &'static str {
         match self {
@@ -73,7 +73,7 @@ pub(crate) struct CallRow {
     /// The `chars4` tokens of the result.
     pub(crate) tokens: Tokens,
     /// Its state.
-    pub(crate) state: State,
+    pub(crate) state: RefState,
     /// The id of the call.
     pub(crate) id: String,
 }
@@ -88,7 +88,7 @@ pub(crate) struct MessageRow {
     /// Its `chars4` tokens.
     pub(crate) tokens: Tokens,
     /// Its state.
-    pub(crate) state: State,
+    pub(crate) state: RefState,
     /// A pattern that matches it; null where the text has no letter or digit.
     pub(crate) pattern: Option<String>,
 }

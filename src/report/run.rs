@@ -9,7 +9,7 @@ use super::calls::{Calls, CallsReport, TaskCalls};
 use super::compact::CompactStats;
 use super::compress::TaskResult;
 use super::outcome::{BeforeAfter, Outcome};
-use super::prune::{CallRow, RuleRow};
+use super::prune::{PrunedCallRow, RuleRow};
 use super::size::{count, counted};
 use ctxc_core::plan::Stage;
 use ctxc_engine::run;
@@ -59,7 +59,7 @@ pub(crate) enum Did {
         /// A row for each rule.
         rules: Vec<RuleRow>,
         /// The results.
-        calls: Vec<CallRow>,
+        calls: Vec<PrunedCallRow>,
     },
     /// Texts were shortened.
     Compressed {

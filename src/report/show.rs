@@ -29,7 +29,7 @@ pub(crate) enum Length {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct Show {
     /// The messages, oldest first.
-    pub(crate) messages: Vec<Message>,
+    pub(crate) messages: Vec<ShownMessage>,
     /// The length of each message in the text.
     #[serde(skip)]
     pub(crate) length: Length,
@@ -40,7 +40,7 @@ pub(crate) struct Show {
 
 /// One text of a message.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(crate) struct Message {
+pub(crate) struct ShownMessage {
     /// Its line, from 1.
     line: u32,
     /// Its turn, from 0.
@@ -53,7 +53,7 @@ pub(crate) struct Message {
     text: String,
 }
 
-impl Message {
+impl ShownMessage {
     pub(crate) fn new(shown: Shown) -> Self {
         Self {
             line: shown.line.number(),

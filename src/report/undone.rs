@@ -22,7 +22,7 @@ pub(crate) struct UndoneReport {
     /// The items that it had restored and that are removed again.
     pub(crate) cut_again: Vec<String>,
     /// The items that it had removed and that later operations keep removed.
-    pub(crate) kept: Vec<KeptRow>,
+    pub(crate) kept: Vec<KeptItem>,
     /// The number of lines that a client appended since, which are kept.
     pub(crate) appended_lines: u64,
     /// Whether the source still exists unchanged, so that nothing had to be written.
@@ -31,8 +31,7 @@ pub(crate) struct UndoneReport {
 
 /// An item that a later operation keeps removed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-#[schemars(rename = "KeptItem")]
-pub(crate) struct KeptRow {
+pub(crate) struct KeptItem {
     /// The handle, or the beginning of the text.
     pub(crate) name: String,
     /// The operation that removed it last.
@@ -62,7 +61,7 @@ impl fmt::Display for UndoneText<'_> {
         if !cut_again.is_empty() {
             writeln!(f, "  removed again: {}", counted(cut_again.len() as u64, "item"))?;
         }
-        for KeptRow { name, by } in kept {
+        for KeptItem { name, by } in kept {
             writeln!(f, "  {name}: still removed by operation {by}")?;
         }
         if *appended_lines > 0 {

@@ -3,7 +3,7 @@
 
 use super::error::CommandError;
 use super::reading::Reading;
-use crate::session::fit_view::{MessageSizes, Range, View};
+use crate::session::fit_view::{ChunkView, MessageSizes, Range};
 use crate::session::open::OpenSession;
 use crate::session::options::{Summaries, Summarizing};
 use ctxc_core::apply::{ArchiveRef, PrunedCall, Pruning, Rewrite, prune};
@@ -128,7 +128,7 @@ impl Figures {
     }
 
     /// Compacts the messages before `view`, and removes results after it until the remaining content is in `range`.
-    fn compacting(&self, work: &OpenSession<'_>, view: &View, range: Range, how: &Summaries) -> Plan {
+    fn compacting(&self, work: &OpenSession<'_>, view: &ChunkView, range: Range, how: &Summaries) -> Plan {
         let FitChoice { chosen, saved } = self.masks_behind(work, view, range);
         let stages = [
             (!chosen.is_empty()).then(|| self.prune_stage(&chosen)),
@@ -187,7 +187,7 @@ impl Figures {
     }
 
     /// The results to remove after `view` so that the context is in `range`, or as near to it as possible.
-    fn masks_behind(&self, work: &OpenSession<'_>, view: &View, range: Range) -> FitChoice {
+    fn masks_behind(&self, work: &OpenSession<'_>, view: &ChunkView, range: Range) -> FitChoice {
         let start = self.messages.place(view.start);
         let (behind, items): (Vec<usize>, Vec<Removable>) =
             (0..).zip(self.items.iter().copied()).filter(|(_, item)| item.place >= start).unzip();

@@ -107,7 +107,7 @@ impl MessageSizes {
 }
 
 /// A view of the messages before `start`.
-pub(crate) struct View {
+pub(crate) struct ChunkView {
     pub(crate) start: usize,
     /// The token limit of its summary.
     pub(crate) limit: u64,
@@ -133,7 +133,7 @@ impl MessageSizes {
         work: &mut OpenSession<'_>,
         how: &Summaries,
         range: Range,
-    ) -> Result<Option<View>, CommandError> {
+    ) -> Result<Option<ChunkView>, CommandError> {
         let room = |start: usize| range.most.checked_sub(self.least_sizes.from(start));
         let is_enough = |start: usize| room(start).is_some_and(|room| room >= self.good_view(work, start));
         let borders = self.borders();
@@ -142,7 +142,7 @@ impl MessageSizes {
         };
         let mut older: Option<Older> = None;
         let mut frame = FRAME;
-        let mut found: Option<View> = None;
+        let mut found: Option<ChunkView> = None;
         for _ in 0..MOST_VIEWS {
             let Some(&start) = borders.get(at) else { break };
             let Some(room) = room(start) else { return Ok(found) };
@@ -176,7 +176,7 @@ impl MessageSizes {
             } else {
                 let unused = room - tokens;
                 let could_stay = self.sizes.from(start).saturating_sub(self.least_sizes.from(start));
-                found = Some(View { start, limit, most: Some(most), tokens });
+                found = Some(ChunkView { start, limit, most: Some(most), tokens });
                 let back = self.back(&borders, at, unused.saturating_sub(could_stay));
                 if back == at || unused < could_stay + (range.most - range.least) {
                     break;
@@ -194,16 +194,16 @@ impl MessageSizes {
         work: &mut OpenSession<'_>,
         how: &Summaries,
         masked: u64,
-    ) -> Result<Option<View>, CommandError> {
+    ) -> Result<Option<ChunkView>, CommandError> {
         let Some(&start) = self.borders().last() else { return Ok(None) };
         let Some(older) = self.older(work, how, start, None)? else { return Ok(None) };
         let room = masked.saturating_sub(self.least_sizes.from(start));
         let mut limit = older.whole_limit();
-        let mut found: Option<View> = None;
+        let mut found: Option<ChunkView> = None;
         for _ in 0..MOST_VIEWS {
             let (tokens, is_whole) = older.view(work, how, limit, None)?;
             if is_whole && tokens < found.as_ref().map_or(room, |view| view.tokens) {
-                found = Some(View { start, limit, most: None, tokens });
+                found = Some(ChunkView { start, limit, most: None, tokens });
                 limit = (limit * 2 / 3).max(LEAST_SUMMARY);
             } else if found.is_some() || tokens >= room {
                 break;

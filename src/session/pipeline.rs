@@ -4,7 +4,7 @@ use anyhow::anyhow;
 
 use super::error::{CommandError, too_low};
 use crate::report::outcome::BeforeAfter;
-use crate::report::prune::{CallRow, RuleRow};
+use crate::report::prune::{PrunedCallRow, RuleRow};
 use crate::report::run::{Did, StageRow, TextRow, with_calls};
 use crate::report::size::count;
 use crate::session::compact::compact_conversation;
@@ -92,7 +92,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
             self.reach = ThinkingReach::Everywhere;
         }
         let rules = pruned.rows.into_iter().map(RuleRow::from).collect();
-        Ok(Did::Pruned { rules, calls: pruned.calls.into_iter().map(CallRow::from).collect() })
+        Ok(Did::Pruned { rules, calls: pruned.calls.into_iter().map(PrunedCallRow::from).collect() })
     }
 
     fn compress(&mut self, stage: &CompressStage) -> Result<Did, CommandError> {

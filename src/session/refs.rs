@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use super::error::CommandError;
 use super::reading::Reading;
 use super::restore::lineage;
-use crate::report::refs::{CallRow, MessageRow, Refs, State};
+use crate::report::refs::{CallRow, MessageRow, RefState, Refs};
 use crate::session::archives;
 use ctxc_core::apply::{Calls, describe, each_text, is_placeholder, open_cuts, read_calls};
 use ctxc_core::plan::{Access, Answer, Protected, Roles};
@@ -18,7 +18,7 @@ use ctxc_transcript::{Calibration, IdHash, Index, LineNo};
 
 #[derive(Debug)]
 pub(crate) struct RefsRequest {
-    pub(crate) state: Option<State>,
+    pub(crate) state: Option<RefState>,
     pub(crate) tool: Option<String>,
     pub(crate) sort: Sort,
     pub(crate) lists_messages: bool,
@@ -86,10 +86,10 @@ fn call_rows(reading: &Reading, calls: &Calls, summaries: &SummarizedItems) -> s
         let known = described.remove(&call.call)?;
         let is_cut = call.access == Access::Cut || summaries.calls.contains(&*known.id);
         let state = match call.answer {
-            Answer::Missing => State::Unanswered,
-            _ if is_cut => State::Cut,
-            Answer::Failed => State::Failed,
-            Answer::Good | Answer::PointsBack => State::Live,
+            Answer::Missing => RefState::Unanswered,
+            _ if is_cut => RefState::Cut,
+            Answer::Failed => RefState::Failed,
+            Answer::Good | Answer::PointsBack => RefState::Live,
         };
         Some(CallRow {
             handle: calls.handles.get(at)?.to_string(),
@@ -117,7 +117,7 @@ fn message_rows(reading: &Reading, summaries: &SummarizedItems) -> std::io::Resu
             role: if reading.index.record(line).kind == Kind::User { "user" } else { "assistant" },
             line: line.number(),
             tokens: chars4(text),
-            state: if is_cut { State::Cut } else { State::Live },
+            state: if is_cut { RefState::Cut } else { RefState::Live },
             pattern: Pattern::of(text).map(|pattern| pattern.to_string()),
         });
     })?;

@@ -20,7 +20,7 @@ fn test_7_14_a_durable_backend_keeps_what_was_said() {
     let mut archive = open(&url).unwrap();
     assert_eq!(texts(&*archive), ["2", "3"]);
     assert!(held(&*archive).state.summary.contains('1'));
-    write(&mut *archive, &["4"], Change::default());
+    write(&mut *archive, &["4"], LimitChange::default());
     assert_eq!(numbers(&*open(&url).unwrap()), [3, 4], "the size is remembered");
 }
 
@@ -32,7 +32,7 @@ fn test_7_15_the_backend_is_switched_with_the_data() {
         write(&mut *from, &["1", "2", "3"], size(2));
         copy(&*from, to, &mut |_, _| ControlFlow::Continue(())).unwrap();
         assert_eq!(held(to), held(&*from));
-        write(to, &["4"], Change::default());
+        write(to, &["4"], LimitChange::default());
         assert_eq!(texts(to), ["3", "4"]);
         // The older state does not replace the newer one.
         copy(&*from, to, &mut |_, _| ControlFlow::Continue(())).unwrap();
@@ -47,8 +47,8 @@ fn test_7_15_the_backend_is_switched_with_the_data() {
 fn h_08_a_copy_takes_no_utterance_away() {
     on_each_backend(|to| {
         let mut from = open(&ArchiveUrl::Memory).unwrap();
-        write(&mut *from, &["source one", "source two"], Change::default());
-        write(to, &["target one"], Change::default());
+        write(&mut *from, &["source one", "source two"], LimitChange::default());
+        write(to, &["target one"], LimitChange::default());
         copy(&*from, to, &mut |_, _| ControlFlow::Continue(())).unwrap();
         for text in ["source one", "source two", "target one"] {
             assert_eq!(found_in_archive(to, text).first().map(String::as_str), Some(text));
@@ -85,7 +85,7 @@ fn h_03_no_number_is_lost_or_doubled_by_pushes_at_once() {
 #[test]
 fn h_03_a_damaged_buffer_is_said_and_left_alone() {
     on_each_backend(|archive| {
-        write(archive, &["1", "2"], Change::default());
+        write(archive, &["1", "2"], LimitChange::default());
         let utterance = held(archive).utterances[0].record(&name());
         archive.drop_record(Kind::Utterance, utterance.key).unwrap();
         archive.commit().unwrap();
@@ -103,7 +103,7 @@ fn h_03_a_damaged_buffer_is_said_and_left_alone() {
         state.meta = Some("{}".to_owned());
         archive.put_record(&state).unwrap();
         archive.commit().unwrap();
-        let error = push(archive, &name(), vec![said(User, "3")], Change::default(), now()).unwrap_err();
+        let error = push(archive, &name(), vec![said(User, "3")], LimitChange::default(), now()).unwrap_err();
         assert!(error.to_string().contains("its record makes no sense"), "{error}");
         assert_eq!(archive.record(Kind::Summary, name().key()).unwrap(), Some(state));
     });

@@ -26,7 +26,7 @@ fn test_7_2_the_oldest_are_evicted_first() {
 #[test]
 fn test_7_3_utterances_have_their_places() {
     on_each_backend(|archive| {
-        write(archive, &["1", "2", "3", "4", "5"], Change::default());
+        write(archive, &["1", "2", "3", "4", "5"], LimitChange::default());
         let places = |archive: &dyn Archive| -> Vec<usize> {
             held(archive).utterances.iter().map(|utterance| utterance.place).collect()
         };
@@ -44,7 +44,7 @@ fn test_7_3_utterances_have_their_places() {
 fn test_7_4_the_speaker_is_recorded() {
     on_each_backend(|archive| {
         for speaker in Speaker::ALL {
-            put(archive, vec![said(speaker, "words")], Change::default());
+            put(archive, vec![said(speaker, "words")], LimitChange::default());
         }
         let speakers: Vec<&str> = held(archive).utterances.iter().map(|it| it.speaker.name()).collect();
         assert_eq!(speakers, ["user", "assistant", "system"]);
@@ -56,7 +56,7 @@ fn test_7_4_the_speaker_is_recorded() {
 fn test_7_5_the_turn_is_recorded() {
     on_each_backend(|archive| {
         for turn in [1, 1, 2, 2, 3, 3] {
-            put(archive, vec![Spoken { turn: Some(turn), ..said(User, "words") }], Change::default());
+            put(archive, vec![Spoken { turn: Some(turn), ..said(User, "words") }], LimitChange::default());
         }
         let turns = |archive: &dyn Archive| -> Vec<u64> {
             held(archive).utterances.iter().map(|utterance| utterance.turn_number).collect()
@@ -65,7 +65,7 @@ fn test_7_5_the_turn_is_recorded() {
         // Without a number turns are counted: a user starts the next one.
         delete_all(archive, &name()).unwrap();
         for speaker in [System, User, Assistant, Assistant, User, System] {
-            put(archive, vec![said(speaker, "words")], Change::default());
+            put(archive, vec![said(speaker, "words")], LimitChange::default());
         }
         assert_eq!(turns(archive), [1, 2, 2, 2, 3, 3]);
     });
@@ -75,7 +75,7 @@ fn test_7_5_the_turn_is_recorded() {
 #[test]
 fn test_7_16_the_token_budget_is_kept_to() {
     on_each_backend(|archive| {
-        let change = Change { max_tokens: Some(Tokens(1000)), ..Change::default() };
+        let change = LimitChange { max_tokens: Some(Tokens(1000)), ..LimitChange::default() };
         for n in 0..12 {
             write(archive, &[&format!("{n:03} ").repeat(300)], change);
             let state = held(archive).state;
@@ -91,11 +91,11 @@ fn test_7_16_the_token_budget_is_kept_to() {
 #[test]
 fn h_06_one_utterance_over_the_budget_stays() {
     on_each_backend(|archive| {
-        let change = Change { max_tokens: Some(Tokens(100)), ..Change::default() };
+        let change = LimitChange { max_tokens: Some(Tokens(100)), ..LimitChange::default() };
         write(archive, &["small", &"long ".repeat(400)], change);
         let state = held(archive).state;
         assert_eq!((state.n_held(), state.total_tokens()), (1, Tokens(500)));
-        write(archive, &["next"], Change::default());
+        write(archive, &["next"], LimitChange::default());
         assert_eq!(texts(archive), ["next"]);
     });
 }
@@ -120,14 +120,14 @@ fn test_7_17_an_empty_buffer_gives_empty_results() {
 #[test]
 fn test_7_18_a_single_utterance_works_and_can_be_deleted() {
     on_each_backend(|archive| {
-        write(archive, &["only"], Change::default());
+        write(archive, &["only"], LimitChange::default());
         assert_eq!(last(archive, 1), ["only"]);
         assert_eq!(texts(archive), ["only"]);
         let (place, state) = delete(archive, &name(), 1, now()).unwrap();
         assert_eq!((place, state.n_held()), (Deleted::Held, 0));
         assert_eq!(texts(archive), [""; 0]);
         assert_eq!(found_in_archive(archive, "only"), [""; 0], "it is gone for good");
-        write(archive, &["next"], Change::default());
+        write(archive, &["next"], LimitChange::default());
         assert_eq!(numbers(archive), [2], "no number is given twice");
     });
 }
@@ -137,7 +137,7 @@ fn test_7_18_a_single_utterance_works_and_can_be_deleted() {
 fn h_01_what_was_evicted_can_be_deleted_too() {
     on_each_backend(|archive| {
         write(archive, &["first", "second"], size(1));
-        put(archive, vec![said(User, "third")], Change::default());
+        put(archive, vec![said(User, "third")], LimitChange::default());
         assert_eq!(delete(archive, &name(), 2, now()).unwrap().0, Deleted::Waiting);
         assert_eq!(delete(archive, &name(), 1, now()).unwrap().0, Deleted::Summarized);
         for number in [0, 1, 2, 4] {
@@ -176,7 +176,7 @@ fn test_7_19_large_utterances_come_back_byte_for_byte() {
         let large = "Many words, and each of them counts: wörter 会議.\r\n".repeat(2_000);
         assert!(chars4(&large) > Tokens(10_000));
         for text in [large.as_str(), odd.as_str(), ""] {
-            write(archive, &[text], Change { max_tokens: Some(Tokens(100_000)), ..Change::default() });
+            write(archive, &[text], LimitChange { max_tokens: Some(Tokens(100_000)), ..LimitChange::default() });
         }
         assert_eq!(texts(archive), [large, odd, String::new()]);
         let utterance = &held(archive).utterances[1];
@@ -189,7 +189,7 @@ fn test_7_19_large_utterances_come_back_byte_for_byte() {
 fn h_01_limits_are_remembered_until_they_are_set_anew() {
     on_each_backend(|archive| {
         write(archive, &["1", "2", "3"], size(2));
-        write(archive, &["4"], Change { max_tokens: Some(Tokens(50)), ..Change::default() });
+        write(archive, &["4"], LimitChange { max_tokens: Some(Tokens(50)), ..LimitChange::default() });
         let limits = held(archive).state.limits;
         assert_eq!((limits.size, limits.max_tokens, limits.summary_tokens), (2, Tokens(50), Tokens(1000)));
         write(archive, &["5"], size(3));

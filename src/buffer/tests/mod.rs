@@ -12,8 +12,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::read::Contents;
 use super::{
-    BufferError, Change, Deleted, Due, Name, Pushed, Settled, Speaker, Spoken, contents, delete, delete_all, names,
-    push, search, settle,
+    BufferError, Deleted, Due, LimitChange, Name, Pushed, Settled, Speaker, Spoken, contents, delete, delete_all,
+    names, push, search, settle,
 };
 use ctxc_engine::run::{SummaryError, summarize_at_once};
 use ctxc_engine::{Engine, Extract, Scripted, Summarize};
@@ -44,16 +44,16 @@ fn said(speaker: Speaker, text: &str) -> Spoken {
     Spoken { speaker, turn: None, time: None, text: text.to_owned() }
 }
 
-fn size(size: u32) -> Change {
-    Change { size: Some(size), ..Change::default() }
+fn size(size: u32) -> LimitChange {
+    LimitChange { size: Some(size), ..LimitChange::default() }
 }
 
-fn put(archive: &mut dyn Archive, spoken: Vec<Spoken>, change: Change) -> Pushed {
+fn put(archive: &mut dyn Archive, spoken: Vec<Spoken>, change: LimitChange) -> Pushed {
     push(archive, &name(), spoken, change, now()).unwrap()
 }
 
 /// Pushes each of `texts` separately, and summarizes evicted utterances.
-fn write(archive: &mut dyn Archive, texts: &[&str], change: Change) {
+fn write(archive: &mut dyn Archive, texts: &[&str], change: LimitChange) {
     for text in texts {
         put(archive, vec![said(User, text)], change);
         summarize(archive, &Extract).unwrap();

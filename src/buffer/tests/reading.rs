@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn test_7_9_the_last_come_in_their_order() {
     on_each_backend(|archive| {
-        write(archive, &["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"], Change::default());
+        write(archive, &["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"], LimitChange::default());
         assert_eq!(last(archive, 5), ["6", "7", "8", "9", "10"]);
         assert_eq!(last(archive, 50).len(), 10);
         assert_eq!(last(archive, 0), [""; 0]);
@@ -19,9 +19,9 @@ fn test_7_10_reading_is_chronological() {
     on_each_backend(|archive| {
         for (text, hours) in [("first", 5), ("second", 3), ("third", 4)] {
             let time = now().checked_add(SignedDuration::from_hours(hours)).unwrap();
-            put(archive, vec![Spoken { time: Some(time), ..said(User, text) }], Change::default());
+            put(archive, vec![Spoken { time: Some(time), ..said(User, text) }], LimitChange::default());
         }
-        put(archive, vec![said(User, "fourth"), said(Assistant, "fifth")], Change::default());
+        put(archive, vec![said(User, "fourth"), said(Assistant, "fifth")], LimitChange::default());
         assert_eq!(texts(archive), ["first", "second", "third", "fourth", "fifth"]);
     });
 }
@@ -36,7 +36,7 @@ fn test_7_11_a_search_finds_what_was_said() {
             "Somewhere among many other words of a long sentence there stands a parser too.",
             "会議は3時です",
         ];
-        write(archive, &texts, Change::default());
+        write(archive, &texts, LimitChange::default());
         assert_eq!(found(archive, "parser", None), [texts[1], texts[2]], "the best first");
         assert_eq!(found(archive, "SRC/PARSE", None), [texts[1]]);
         assert_eq!(found(archive, "会議", None), [texts[3]]);
@@ -56,7 +56,7 @@ fn test_7_12_all_reads_filter_by_speaker() {
         for (speaker, text) in
             [(User, "u1"), (Assistant, "a1"), (System, "s1"), (User, "u2 word"), (Assistant, "a2 word")]
         {
-            put(archive, vec![said(speaker, text)], Change::default());
+            put(archive, vec![said(speaker, text)], LimitChange::default());
         }
         let contents = held(archive);
         let texts =

@@ -23,7 +23,7 @@ fn test_7_6_what_is_evicted_is_summarized() {
 #[test]
 fn test_7_7_the_summary_keeps_to_its_limit() {
     on_each_backend(|archive| {
-        let change = Change { summary_tokens: Some(Tokens(100)), ..size(2) };
+        let change = LimitChange { summary_tokens: Some(Tokens(100)), ..size(2) };
         for n in 0..30 {
             let text = format!("Step {n} moved the file src/part_{n}.rs, and the test case_{n} failed with code {n}. ");
             write(archive, &[&text.repeat(3)], change);
@@ -34,7 +34,7 @@ fn test_7_7_the_summary_keeps_to_its_limit() {
         assert_eq!(state.n_summarized, 28);
         assert!(!state.summary.is_empty());
         // A lower limit is kept to as well, without any new utterance.
-        put(archive, Vec::new(), Change { summary_tokens: Some(Tokens(30)), ..Change::default() });
+        put(archive, Vec::new(), LimitChange { summary_tokens: Some(Tokens(30)), ..LimitChange::default() });
         let settled = summarize(archive, &Extract).unwrap();
         assert!(settled.state.summary_tokens() <= Tokens(30), "{:?}", settled.state.summary_tokens());
         assert_eq!(settled.n_summarized, 0);
@@ -46,7 +46,11 @@ fn test_7_7_the_summary_keeps_to_its_limit() {
 fn h_04_a_long_reply_is_shortened() {
     on_each_backend(|archive| {
         let long = "A word and another one, so that there is something to read here. ".repeat(40);
-        put(archive, vec![said(User, "a"), said(User, "b")], Change { summary_tokens: Some(Tokens(50)), ..size(1) });
+        put(
+            archive,
+            vec![said(User, "a"), said(User, "b")],
+            LimitChange { summary_tokens: Some(Tokens(50)), ..size(1) },
+        );
         let settled = summarize(archive, &Scripted::new([Ok(long.as_str())])).unwrap();
         let tokens = settled.state.summary_tokens();
         assert!(tokens <= Tokens(50) && tokens > Tokens(0), "{tokens:?}");
@@ -134,7 +138,7 @@ fn h_04_of_two_that_summarize_at_once_one_counts() {
     let settled = settle(&mut *ours, &name(), now, |due| {
         assert_eq!(due.chunks.len(), 1);
         let mut theirs = open(&url).unwrap();
-        put(&mut *theirs, vec![said(User, "3")], Change::default());
+        put(&mut *theirs, vec![said(User, "3")], LimitChange::default());
         summarize(&mut *theirs, &Scripted::new([Ok("theirs")])).unwrap();
         Ok::<_, BufferError>("ours".to_owned())
     })
@@ -153,7 +157,7 @@ fn h_04_what_is_evicted_meanwhile_is_summarized_next() {
     let settled = settle(&mut *ours, &name(), now, |due| {
         let what = due.chunks.concat().iter().map(|said| said.text.as_str()).collect::<String>();
         if what == "1" {
-            put(&mut *open(&url).unwrap(), vec![said(User, "3")], Change::default());
+            put(&mut *open(&url).unwrap(), vec![said(User, "3")], LimitChange::default());
         }
         Ok::<_, BufferError>(format!("{}({what})", due.existing))
     })

@@ -17,4 +17,4 @@ pub(crate) use pruning::{ExtraArgs, ProtectArgs, SelectArgs};
 pub(crate) use removal::RemovalArgs;
 pub(crate) use shared::{KeptOnly, RewriteArgs, SessionArg, both_printed, find};
 pub(crate) use summarizing::{SummarizingArgs, WordingArgs};
-pub(crate) use targets::{NamedArgs, Role, TargetArgs};
+pub(crate) use targets::{NamedArgs, PatternRole, TargetArgs};

@@ -24,7 +24,7 @@ pub(crate) struct TargetArgs {
     targets: Option<PathBuf>,
     /// Only messages of this role
     #[arg(long, value_enum, value_name = "ROLE")]
-    role: Option<Role>,
+    role: Option<PatternRole>,
     /// Select all messages that a pattern matches
     #[arg(long)]
     all_matches: bool,
@@ -32,14 +32,14 @@ pub(crate) struct TargetArgs {
 
 /// Whose messages a pattern may fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Role {
+pub(crate) enum PatternRole {
     /// Messages of the user.
     User,
     /// Messages of the model.
     Assistant,
 }
 
-impl Role {
+impl PatternRole {
     /// The roles of messages that a pattern may match; both without `role`.
     pub(crate) const fn roles(role: Option<Self>) -> Roles {
         match role {
@@ -98,11 +98,11 @@ impl TargetArgs {
         });
         let mut rows: Vec<(String, Option<String>)> = typed.collect();
         if let Some(path) = &self.targets {
-            rows.extend(read(path, source)?.into_iter().map(|TargetRow(target, summary)| (target, summary)));
+            rows.extend(read(path, source)?.into_iter().map(|TargetPair(target, summary)| (target, summary)));
         }
         let specs = rows.into_iter().map(|(typed, summary)| spec(typed, summary, action)).collect::<Result<_, _>>()?;
         let matches = if self.all_matches { Matches::All } else { Matches::One };
-        Ok(Targets { specs, roles: Role::roles(self.role), matches, unmatched: Unmatched::Refuse })
+        Ok(Targets { specs, roles: PatternRole::roles(self.role), matches, unmatched: Unmatched::Refuse })
     }
 }
 
@@ -140,9 +140,9 @@ const FORM: &str = r#"write a JSON array such as [["r_3f9a1"], ["Let me explain.
 
 /// A row of a file of targets.
 #[derive(Debug, Deserialize)]
-struct TargetRow(String, #[serde(default)] Option<String>);
+struct TargetPair(String, #[serde(default)] Option<String>);
 
-fn read(path: &Path, source: &Found) -> Result<Vec<TargetRow>, CommandError> {
+fn read(path: &Path, source: &Found) -> Result<Vec<TargetPair>, CommandError> {
     let is_stdin = path.as_os_str() == "-";
     if is_stdin && *source == Found::StandardInput {
         return Err(CommandError::usage(anyhow!("the session and the targets cannot both be standard input")));

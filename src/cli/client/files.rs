@@ -27,7 +27,7 @@ pub(crate) struct Touched {
 
 /// The choice between writing files and a dry run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum WriteMode {
     Write,
     Preview,
 }

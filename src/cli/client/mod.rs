@@ -23,10 +23,10 @@ mod switches;
 mod view;
 
 pub(crate) use answer::Request;
-pub(crate) use files::{Mode, Touched};
+pub(crate) use files::{Touched, WriteMode};
 pub(crate) use found_client::{FoundClient, find_client};
 pub(crate) use line_setting::{LineOwner, line_owner};
-pub(crate) use planning::{CompactOptions, Plan, plan};
+pub(crate) use planning::{ClientPlan, CompactOptions, plan};
 pub(crate) use plugin::{add_status_line, program_in, remove, remove_status_line, skills_folder, version_in, write};
 pub(crate) use preview::Preview;
 pub(crate) use repair::{ARCHIVE_WAIT, Hook, archive, archive_first, archive_unstored, repair};

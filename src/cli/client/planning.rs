@@ -53,7 +53,7 @@ pub(crate) struct CompactOptions {
 
 /// The result of planning a compaction.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct ClientPlan {
     /// The answer to the client.
     pub(crate) answer: Answer,
     /// The records to store before answering.
@@ -64,7 +64,7 @@ pub(crate) struct Plan {
 ///
 /// # Errors
 /// On any doubt: when the transcript cannot be read, or the result would not be smaller.
-pub(crate) fn plan(request: &Request, how: &CompactOptions, ui: &Ui) -> Result<Option<Plan>, CommandError> {
+pub(crate) fn plan(request: &Request, how: &CompactOptions, ui: &Ui) -> Result<Option<ClientPlan>, CommandError> {
     let messages =
         request.messages.iter().map(|raw| serde_json::from_str(raw.get())).collect::<Result<Vec<Message>, _>>();
     let mut messages = messages.context("read the messages of the client")?;
@@ -259,7 +259,7 @@ impl<'a> Conversation<'a> {
         note: Option<&str>,
         is_compacted: bool,
         mut rewrite: Rewrite,
-    ) -> Result<Plan, CommandError> {
+    ) -> Result<ClientPlan, CommandError> {
         if !rewrite.edits.is_empty() || !rewrite.dropped.is_empty() {
             let edits = own_edits(&self.work.reading.index, &rewrite, &self.work.reading.past.lines);
             rewrite = take(&mut self.work, edits, &rewrite)?;
@@ -305,7 +305,7 @@ impl<'a> Conversation<'a> {
         }
         let line = format!("{} -> {} tokens, 0 requests; undo: /ctxc:undo", short(before), short(after));
         let answer = Answer { messages: given.out, tokens_before: before, tokens_after: after, line };
-        Ok(Plan { answer, records })
+        Ok(ClientPlan { answer, records })
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use serde_json::Value;
 
-use super::files::{Fate, Mode, Touched};
+use super::files::{Fate, Touched, WriteMode};
 use super::line_setting::{add_line, remove_line};
 use super::settings::Settings;
 use crate::session::error::CommandError;
@@ -40,7 +40,7 @@ pub(crate) fn skills_folder(config: &Path) -> PathBuf {
 ///
 /// # Errors
 /// When the files cannot be written, or another plugin is there.
-pub(crate) fn write(folder: &Path, program: &Path, mode: Mode) -> Result<Vec<Touched>, CommandError> {
+pub(crate) fn write(folder: &Path, program: &Path, mode: WriteMode) -> Result<Vec<Touched>, CommandError> {
     refuse_stranger(folder)?;
     let program = quotable(program)?;
     let mut touched = Vec::with_capacity(FILES.len());
@@ -52,7 +52,7 @@ pub(crate) fn write(folder: &Path, program: &Path, mode: Mode) -> Result<Vec<Tou
             Ok(_) => Fate::Replaced,
             Err(_) => Fate::Written,
         };
-        if fate != Fate::Unchanged && mode == Mode::Write {
+        if fate != Fate::Unchanged && mode == WriteMode::Write {
             let write = || {
                 path.parent().map_or(Ok(()), fs::create_dir_all)?;
                 fs::write(&path, text)
@@ -79,13 +79,13 @@ fn quotable(program: &Path) -> Result<String, CommandError> {
 ///
 /// # Errors
 /// When the folder cannot be removed, or contains another plugin.
-pub(crate) fn remove(folder: &Path, mode: Mode) -> Result<Vec<Touched>, CommandError> {
+pub(crate) fn remove(folder: &Path, mode: WriteMode) -> Result<Vec<Touched>, CommandError> {
     refuse_stranger(folder)?;
     if !folder.exists() {
         return Ok(Vec::new());
     }
     let files = files_in(folder).with_context(|| format!("read {}", folder.display()))?;
-    if mode == Mode::Write {
+    if mode == WriteMode::Write {
         fs::remove_dir_all(folder).with_context(|| format!("remove {}", folder.display()))?;
         // An empty parent folder is useless too; one that is not empty stays.
         let _ = folder.parent().map(fs::remove_dir);
@@ -138,7 +138,7 @@ fn status_command(program: &Path) -> Result<String, CommandError> {
 ///
 /// # Errors
 /// When the file cannot be written.
-pub(crate) fn add_status_line(settings: &Settings, program: &Path, mode: Mode) -> Result<Touched, CommandError> {
+pub(crate) fn add_status_line(settings: &Settings, program: &Path, mode: WriteMode) -> Result<Touched, CommandError> {
     settings.apply(add_line(settings, &status_command(program)?)?, mode)
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn add_status_line(settings: &Settings, program: &Path, mode: Mode) -
 ///
 /// # Errors
 /// When the file cannot be read or written.
-pub(crate) fn remove_status_line(path: &Path, mode: Mode) -> Result<Option<Touched>, CommandError> {
+pub(crate) fn remove_status_line(path: &Path, mode: WriteMode) -> Result<Option<Touched>, CommandError> {
     let settings = Settings::read(path)?;
     let touched = settings.apply(remove_line(&settings)?, mode)?;
     Ok(Some(touched).filter(|touched| touched.fate != Fate::Unchanged))

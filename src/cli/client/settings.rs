@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use serde::de::IgnoredAny;
 
-use super::files::{Fate, Mode, Touched};
+use super::files::{Fate, Touched, WriteMode};
 use super::jsonc::{as_plain_json, members};
 use crate::session::error::CommandError;
 use ctxc_core::apply::{IfExists, Staged};
@@ -125,7 +125,7 @@ impl Settings {
     ///
     /// # Errors
     /// When the file cannot be written, or has changed since it was read.
-    pub(super) fn apply(&self, edit: Edit, mode: Mode) -> Result<Touched, CommandError> {
+    pub(super) fn apply(&self, edit: Edit, mode: WriteMode) -> Result<Touched, CommandError> {
         let path = self.path.clone();
         let fate = match (&edit, &self.text) {
             (Edit::Nothing, _) => Fate::Unchanged,
@@ -133,7 +133,7 @@ impl Settings {
             (Edit::Write(_), Some(_)) => Fate::Replaced,
             (Edit::Remove, _) => Fate::Removed,
         };
-        if mode == Mode::Write && edit != Edit::Nothing {
+        if mode == WriteMode::Write && edit != Edit::Nothing {
             if bytes_of(&path)? != self.text {
                 return Err(CommandError::from(anyhow!("{} has just been changed by another program", path.display()))
                     .hint("run the command again"));

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::cli::args::{SessionArg, find};
 use crate::cli::context::Context;
-use crate::report::check::{CheckReport, Origin};
+use crate::report::check::{CheckReport, ProblemOrigin};
 use crate::report::envelope::About;
 use crate::session::archives;
 use crate::session::error::{CommandError, Completion};
@@ -70,7 +70,7 @@ fn alone(mut file: Reading, archive: Option<&str>, ui: &Ui) -> Result<CheckRepor
         problems.extend(invalidated_thinking(&mut file, &*archive, ui)?);
         problems.sort_by_key(|problem| (problem.line, problem.kind));
     }
-    let problems = problems.into_iter().map(|problem| (problem, Origin::Own)).collect();
+    let problems = problems.into_iter().map(|problem| (problem, ProblemOrigin::Own)).collect();
     Ok(CheckReport::new(file.session(), file.name, None, problems))
 }
 
@@ -123,9 +123,9 @@ fn against(file: &mut Reading, original: &mut Reading, ui: &Ui) -> Result<CheckR
             // `new` is in the order of `all`, and may have raised the severity of a problem.
             let is_same =
                 |new: &&Problem| (new.kind, new.line, new.subject) == (problem.kind, problem.line, problem.subject);
-            left.next_if(is_same).map_or((problem, Origin::Original), |new| (*new, Origin::Own))
+            left.next_if(is_same).map_or((problem, ProblemOrigin::Original), |new| (*new, ProblemOrigin::Own))
         })
-        .chain(compared.into_iter().map(|problem| (problem, Origin::Own)))
+        .chain(compared.into_iter().map(|problem| (problem, ProblemOrigin::Own)))
         .collect();
     problems.sort_by_key(|(problem, _)| (problem.line, problem.kind));
     Ok(CheckReport::new(file.session(), file.name.clone(), Some(original.name.clone()), problems))

@@ -2,12 +2,12 @@
 
 use clap::ValueEnum;
 
-use crate::cli::args::{EngineArgs, RewriteArgs, Role, SessionArg};
+use crate::cli::args::{EngineArgs, PatternRole, RewriteArgs, SessionArg};
 use crate::cli::config::Config;
 use crate::cli::context::Context;
 use crate::report::calls::cost_of_calls;
 use crate::report::compress::explain::Explained;
-use crate::report::compress::{CompressReport, Messages, Plan, TaskRows};
+use crate::report::compress::{CompressPlanText, CompressReport, Messages, TaskRows};
 use crate::report::envelope::About;
 use crate::report::facts::LostFacts;
 use crate::report::look::Look;
@@ -67,7 +67,7 @@ struct CompressSelectArgs {
     bands: String,
     /// Only messages of this role
     #[arg(long, value_enum, value_name = "ROLE")]
-    only: Option<Role>,
+    only: Option<PatternRole>,
     /// Also compress these texts
     #[arg(long, value_enum, value_name = "KIND", value_delimiter = ',')]
     include: Vec<Include>,
@@ -124,7 +124,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
         let unchanged = tokens_before(&reading.index, &reading.chain, is_first);
         let outcome = work.outcome_expected("compress", expected, unchanged);
         let report = CompressReport::new(outcome, engine.name(), bands, turns.len(), rows);
-        let plan = Plan { report: &report, bands, look: ui.look() };
+        let plan = CompressPlanText { report: &report, bands, look: ui.look() };
         context.print_about(About::Rewrite(&report.outcome), &report, plan)?;
         return Ok(Completion::Full);
     }
@@ -154,7 +154,7 @@ impl CompressSelectArgs {
         let has_results = self.include.contains(&Include::ToolResults);
         Ok(Selection {
             bands,
-            roles: Role::roles(self.only),
+            roles: PatternRole::roles(self.only),
             include: if has_results { plan::Include::ToolResults } else { plan::Include::Messages },
             n_protected_turns: usize::try_from(self.protect_turns.unwrap_or(config.protect_turns))
                 .unwrap_or(usize::MAX),

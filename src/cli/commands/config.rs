@@ -12,7 +12,7 @@ use ctxc_store::hide_password;
 
 /// All settings with their sources.
 #[derive(JsonSchema, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct ConfigReport {
     values: Vec<Row>,
 }
 
@@ -34,12 +34,12 @@ pub(crate) fn run(context: &Context<'_>) -> Result<(), CommandError> {
         }
         Row { value, ..row }
     });
-    let report = Report { values: rows.collect() };
+    let report = ConfigReport { values: rows.collect() };
     context.print(&report, &report)
 }
 
 /// Lines in the form of `ctxc.toml`, each with its source as a comment.
-impl fmt::Display for Report {
+impl fmt::Display for ConfigReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines: Vec<String> = self
             .values

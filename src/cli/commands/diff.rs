@@ -8,10 +8,10 @@ use similar::TextDiff;
 use crate::cli::args::SessionArg;
 use crate::cli::completing;
 use crate::cli::context::Context;
-use crate::report::diff::{Became, Diff, Entry, Side};
+use crate::report::diff::{Became, Diff, DiffEntry, Side};
 use crate::report::envelope::About;
 use crate::report::look::Look;
-use crate::report::show::{Length, Message};
+use crate::report::show::{Length, ShownMessage};
 use crate::report::when::to_second;
 use crate::session::archives;
 use crate::session::error::CommandError;
@@ -138,22 +138,22 @@ fn outline(reading: &Reading) -> Result<Outline, CommandError> {
     reading.named(Outline::of(reading.transcript()))
 }
 
-fn entry(change: Change, before: &Reading, after: &Reading, length: Length) -> Result<Entry, CommandError> {
+fn entry(change: Change, before: &Reading, after: &Reading, length: Length) -> Result<DiffEntry, CommandError> {
     let texts = |reading: &Reading, entry: Outlined| reading.named(shown_in(&reading.file, &reading.index, entry.line));
     Ok(match change {
-        Change::Dropped(entry) => Entry {
+        Change::Dropped(entry) => DiffEntry {
             line_before: Some(entry.line.number()),
             tokens_before: Some(entry.tokens),
             ..alone(Became::Dropped, &texts(before, entry)?)
         },
-        Change::Added(entry) => Entry {
+        Change::Added(entry) => DiffEntry {
             line_after: Some(entry.line.number()),
             tokens_after: Some(entry.tokens),
             ..alone(Became::Added, &texts(after, entry)?)
         },
         Change::Changed(old, new) => {
             let (shown, other) = (texts(before, old)?, texts(after, new)?);
-            Entry {
+            DiffEntry {
                 line_before: Some(old.line.number()),
                 line_after: Some(new.line.number()),
                 tokens_before: Some(old.tokens),
@@ -166,12 +166,12 @@ fn entry(change: Change, before: &Reading, after: &Reading, length: Length) -> R
 }
 
 /// An entry with these texts, without lines and sizes.
-fn alone(became: Became, shown: &[Shown]) -> Entry {
-    let what = shown.first().map_or_else(|| "without text".to_owned(), |first| Message::new(first.clone()).what());
+fn alone(became: Became, shown: &[Shown]) -> DiffEntry {
+    let what = shown.first().map_or_else(|| "without text".to_owned(), |first| ShownMessage::new(first.clone()).what());
     let text = on_one_line(&joined(shown));
     let beginning = clipped(&text, BEGINNING);
     let time = shown.first().and_then(|first| first.time).map(to_second);
-    Entry {
+    DiffEntry {
         became,
         line_before: None,
         line_after: None,

@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::cli::args::ArchiveIfAny;
 use crate::cli::client::{FoundClient, Settings};
 use crate::cli::context::Context;
-use crate::report::doctor::{Client, Doctor, SessionBytes};
+use crate::report::doctor::{Doctor, InstalledClient, SessionBytes};
 use crate::report::size::{bytes, counted};
 use crate::session::archives;
 use crate::session::error::{CommandError, Completion, Kind};
@@ -157,7 +157,7 @@ fn look_at_client(places: &Places, client: Option<FoundClient>, doctor: &mut Doc
     };
     let cleanup_days = cleanup_days.unwrap_or(CLEANUP_DAYS);
     let folder = Some(folder.display().to_string());
-    doctor.client = Client {
+    doctor.client = InstalledClient {
         folder,
         is_found,
         version: client.and_then(|client| client.version),

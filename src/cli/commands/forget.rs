@@ -11,7 +11,7 @@ use clap::builder::NonEmptyStringValueParser;
 use crate::cli::args::RemovalArgs;
 use crate::cli::context::Context;
 use crate::cli::environment::data_dir;
-use crate::report::forget::{File, ForgetReport};
+use crate::report::forget::{ForgetReport, MaskedFile};
 use crate::report::size::counted;
 use crate::session::archives;
 use crate::session::backups::backups_of;
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     for path in &files.ours {
         let masked =
             Masked::find(path, &|line| secret.mask(line, 0)).with_context(|| format!("read {}", path.display()))?;
-        report.files.extend((masked.n_lines > 0).then(|| File::new(path, masked.n_lines)));
+        report.files.extend((masked.n_lines > 0).then(|| MaskedFile::new(path, masked.n_lines)));
         // No client opens a backup.
         let is_session = path.extension().is_some_and(|extension| extension == "jsonl");
         bound.extend((is_session && masked.has_thinking_behind).then(|| path.display().to_string()));
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         Stopped::check(ui.stop())?;
         // Unreadable files of the client are not our concern.
         let n_lines = n_masked(path, &|line| secret.mask(line, 0)).unwrap_or(0);
-        report.left.extend((n_lines > 0).then(|| File::new(path, n_lines)));
+        report.left.extend((n_lines > 0).then(|| MaskedFile::new(path, n_lines)));
     }
     report.damaged_archives = damaged_archives(&place);
     if mode == Mode::Show || report.is_nothing() {
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     (done.files, done.left, done.leftovers) = (report.files, report.left, report.leftovers);
     done.damaged_archives = report.damaged_archives;
     let report = done;
-    for File { path, .. } in &report.files {
+    for MaskedFile { path, .. } in &report.files {
         let path = files.ours.iter().find(|ours| ours.display().to_string() == *path);
         if let Some(path) = path {
             overwrite(path, &|line| secret.mask(line, 0)).with_context(|| format!("write {}", path.display()))?;

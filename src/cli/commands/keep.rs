@@ -55,7 +55,7 @@ const PORTION: u64 = 8 << 20;
 
 /// The sessions to store.
 #[derive(Debug)]
-pub(crate) enum Which {
+pub(crate) enum SessionsToKeep {
     /// A single session.
     One(Found),
     /// The sessions of all projects.
@@ -64,7 +64,11 @@ pub(crate) enum Which {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let environment = context.environment;
-    let which = if args.all { Which::All(environment.places()?) } else { Which::One(args.session.find(context)?) };
+    let which = if args.all {
+        SessionsToKeep::All(environment.places()?)
+    } else {
+        SessionsToKeep::One(args.session.find(context)?)
+    };
     keep_sessions(&which, &args.archive.url(environment)?, environment.config.keep_max(), context)
 }
 
@@ -73,25 +77,25 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
 /// # Errors
 /// When the archive cannot be used, or the session cannot be read.
 pub(crate) fn keep_sessions(
-    which: &Which,
+    which: &SessionsToKeep,
     url: &str,
     keep_max: Option<u64>,
     context: &Context<'_>,
 ) -> Result<Completion, CommandError> {
     let ui = context.ui;
-    let source = if let Which::One(found) = which { found.path() } else { None };
+    let source = if let SessionsToKeep::One(found) = which { found.path() } else { None };
     context.probe_report(source)?;
     let mut archive = archives::open(url)?;
     let archive = &mut *archive;
     let is_there = match which {
-        Which::One(found) => is_kept(archive, found)?,
-        Which::All(_) => false,
+        SessionsToKeep::One(found) => is_kept(archive, found)?,
+        SessionsToKeep::All(_) => false,
     };
     allow_on_server(url, context.environment.server_consent(), is_there, ui)?;
     let mut report = KeepReport::new(hide_password(url));
     match which {
-        Which::One(found) => report.add(keep(archive, found, ui)?.ok_or_else(|| nothing_whole(found))?),
-        Which::All(places) => keep_all(archive, places, &mut report, ui)?,
+        SessionsToKeep::One(found) => report.add(keep(archive, found, ui)?.ok_or_else(|| nothing_whole(found))?),
+        SessionsToKeep::All(places) => keep_all(archive, places, &mut report, ui)?,
     }
     archive.commit()?;
     if report.deposit != DepositSize::default() {

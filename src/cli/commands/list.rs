@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::cli::args::ArchiveIfAny;
 use crate::cli::context::Context;
 use crate::report::kept::KeptList;
-use crate::report::list::{List, Origin, Projects, SessionRow};
+use crate::report::list::{List, Projects, SessionOrigin, SessionRow};
 use crate::report::size::counted;
 use crate::session::archives;
 use crate::session::error::{CommandError, Kind};
@@ -131,12 +131,12 @@ fn row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<Se
 }
 
 /// The operation that wrote the session, if it changed something.
-fn origin(archive: &dyn Archive, path: &Path) -> Option<Origin> {
+fn origin(archive: &dyn Archive, path: &Path) -> Option<SessionOrigin> {
     // An undo that found the earlier file unchanged wrote nothing, and counted no tokens.
     let is_written = |operation: &Operation| operation.changes() && operation.tokens.is_some();
     let operation = archive.operations(Operations::At(path)).ok()?.into_iter().rev().find(is_written)?;
     let source = operation.source.path.as_deref().and_then(|source| {
         session_id(source).map(str::to_owned).or_else(|| Some(source.file_name()?.to_string_lossy().into_owned()))
     });
-    Some(Origin { verb: operation.verb, operation: operation.id, source })
+    Some(SessionOrigin { verb: operation.verb, operation: operation.id, source })
 }

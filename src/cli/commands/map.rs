@@ -9,7 +9,7 @@ use anyhow::{Context as _, anyhow};
 use crate::cli::args::{ArchiveIfAny, SessionArg};
 use crate::cli::context::{Context, Form};
 use crate::report::envelope::About;
-use crate::report::map::{Map, OperationRow, Source};
+use crate::report::map::{Map, MapOperation, MapSource};
 use crate::session::archives;
 use crate::session::error::CommandError;
 use crate::session::reading::Reading;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let url = args.archive.url(context.environment).ok();
     let operations = url.map(|url| operations(&mut reading, &url, &session)).transpose()?.unwrap_or_default();
     let calibration = reading.calibration();
-    let source = Source { transcript: reading.transcript(), calibration, session: &session };
+    let source = MapSource { transcript: reading.transcript(), calibration, session: &session };
     let mut map = reading.named(Map::read(source, reading.session(), operations, args.no_redact))?;
     (map.origin, map.usage.measured) = (reading.usage_origin(), reading.measured());
     map.usage.window = context.environment.config.window().unwrap_or(map.usage.window);
@@ -101,7 +101,7 @@ fn is_map(path: &Path) -> bool {
 }
 
 /// The operations on the session, oldest first; empty if there is no archive or it does not know the session.
-fn operations(reading: &mut Reading, url: &str, session: &str) -> Result<Vec<OperationRow>, CommandError> {
+fn operations(reading: &mut Reading, url: &str, session: &str) -> Result<Vec<MapOperation>, CommandError> {
     let Ok(archive) = archives::open_existing(url) else { return Ok(Vec::new()) };
     reading.recognise(&*archive)?;
     reading.inherit(&*archive);
@@ -110,7 +110,7 @@ fn operations(reading: &mut Reading, url: &str, session: &str) -> Result<Vec<Ope
     for edits in reading.past.history.operations() {
         let Some(operation) = archive.operation(&edits.operation)? else { continue };
         let noted = operation.cost;
-        rows.push(OperationRow {
+        rows.push(MapOperation {
             command: format!("ctxc undo {session} --op {}", operation.id),
             is_undone: undone.contains(operation.id.as_str()),
             id: operation.id,

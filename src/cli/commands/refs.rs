@@ -3,7 +3,7 @@
 use crate::cli::args::{ArchiveIfAny, SessionArg};
 use crate::cli::context::Context;
 use crate::report::envelope::About;
-use crate::report::refs::State;
+use crate::report::refs::RefState;
 use crate::session::error::CommandError;
 use crate::session::reading::Reading;
 use crate::session::refs::{RefsRequest, Sort, list};
@@ -22,7 +22,7 @@ pub(crate) struct Args {
     session: SessionArg,
     /// Only items in this state
     #[arg(long, value_enum, value_name = "STATE")]
-    state: Option<State>,
+    state: Option<RefState>,
     /// Only calls of this tool
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,

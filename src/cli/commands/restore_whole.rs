@@ -9,7 +9,7 @@ use super::still_there::{go_on_with, newest_undo};
 use crate::cli::context::Context;
 use crate::report::envelope::About;
 use crate::report::outcome::Outcome;
-use crate::report::undone::{KeptRow, UndoneReport, UndoneText};
+use crate::report::undone::{KeptItem, UndoneReport, UndoneText};
 use crate::session::archives;
 use crate::session::error::CommandError;
 use crate::session::input;
@@ -271,7 +271,7 @@ fn report(
             None => report.restored.push(cut.name.clone()),
             Some(other) if other.last != cut.last => report.cut_again.push(cut.name.clone()),
             Some(other) if ids.contains(&cut.first) => {
-                report.kept.push(KeptRow { name: cut.name.clone(), by: other.last.clone() });
+                report.kept.push(KeptItem { name: cut.name.clone(), by: other.last.clone() });
             }
             Some(_) => {}
         }

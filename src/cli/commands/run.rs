@@ -7,7 +7,7 @@ use clap::ValueEnum;
 
 use super::compress::Include;
 use crate::cli::args::{
-    EngineArgs, ExtraArgs, ProtectArgs, RewriteArgs, Role, SelectArgs, SessionArg, SummarizingArgs,
+    EngineArgs, ExtraArgs, PatternRole, ProtectArgs, RewriteArgs, SelectArgs, SessionArg, SummarizingArgs,
 };
 use crate::cli::context::Context;
 use crate::cli::plan_file;
@@ -82,7 +82,7 @@ struct WhatArgs {
     bands: Option<String>,
     /// Only compress messages of this role
     #[arg(long, value_enum, value_name = "ROLE")]
-    only: Option<Role>,
+    only: Option<PatternRole>,
     /// Also compress these texts
     #[arg(long, value_enum, value_name = "KIND", value_delimiter = ',')]
     include: Vec<Include>,
@@ -220,7 +220,7 @@ impl Args {
         let config = &context.environment.config;
         let (bands, only) = match (&self.what.bands, self.what.target_tokens) {
             (Some(bands), _) => (bands.as_str(), self.what.only),
-            (None, Some(_)) => (BANDS, self.what.only.or(Some(Role::Assistant))),
+            (None, Some(_)) => (BANDS, self.what.only.or(Some(PatternRole::Assistant))),
             (None, None) => {
                 return Err(CommandError::usage(anyhow!("no bands to compress"))
                     .hint("use --bands 0-50:compress, or --target-tokens"));
@@ -230,7 +230,7 @@ impl Args {
         Ok(CompressStage {
             name: "compress".to_owned(),
             bands: bands.parse().map_err(CommandError::usage)?,
-            only: Role::roles(only),
+            only: PatternRole::roles(only),
             tool_results: self.what.include.contains(&Include::ToolResults),
             min_tokens: self.what.min_tokens.map_or(config.min_tokens, |tokens| tokens.0),
             protect_turns: u32::try_from(protect_turns).unwrap_or(u32::MAX),

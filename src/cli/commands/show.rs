@@ -10,7 +10,7 @@ use clap::builder::NonEmptyStringValueParser;
 use crate::cli::args::SessionArg;
 use crate::cli::context::Context;
 use crate::report::envelope::About;
-use crate::report::show::{Length, Message, Show};
+use crate::report::show::{Length, Show, ShownMessage};
 use crate::session::error::CommandError;
 use crate::session::reading::Reading;
 use ctxc_core::apply::{Order, Shown, Speaker, each_shown, shown_in};
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
             return ControlFlow::Break(());
         }
         if fits(&shown) {
-            messages.push(Message::new(shown));
+            messages.push(ShownMessage::new(shown));
         }
         ControlFlow::Continue(())
     }))?;
@@ -126,7 +126,7 @@ fn show_line(reading: Reading, line: LineNo, length: Length, context: &Context<'
     let shown = shown_in(&file, &index, line).with_context(|| format!("read {name}"))?;
     let place = chain.lines.iter().position(|it| *it == line);
     let turn = place.and_then(|place| turn_at(&turns(&index, &chain), place));
-    let messages = shown.into_iter().map(|shown| Message::new(Shown { turn, ..shown })).collect();
+    let messages = shown.into_iter().map(|shown| ShownMessage::new(Shown { turn, ..shown })).collect();
     let show = Show { messages, length, measure: Calibration::learn(&index, &chain) };
     context.print_quoted(About::Session(&session), &show, show.text(ui.look()))?;
     if show.messages.is_empty() {

@@ -3,7 +3,7 @@
 use crate::cli::args::{ArchiveIfAny, SessionArg};
 use crate::cli::context::Context;
 use crate::report::envelope::About;
-use crate::report::stats::Figures;
+use crate::report::stats::FigureColumns;
 use crate::session::error::CommandError;
 use crate::session::reading::Reading;
 use crate::session::stats::measure;
@@ -47,6 +47,6 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let mut reading = Reading::of(&source, ui)?;
     reading.note_unsent_thinking(ui);
     let stats = measure(&mut reading, &bands, archive.as_deref(), window, ui)?;
-    let figures = if ui.is_verbose() { Figures::Both } else { Figures::One };
+    let figures = if ui.is_verbose() { FigureColumns::Both } else { FigureColumns::One };
     context.print_about(About::Usage(&stats.session, stats.usage()), &stats, stats.text(ui.look(), figures))
 }

@@ -19,7 +19,7 @@ pub(super) enum Scope {
 
 /// The form of a value in an environment variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ValueForm {
     Text,
     Number,
     /// Items separated by commas.
@@ -37,7 +37,7 @@ pub(super) enum Form {
 pub(super) struct Key {
     pub(super) name: &'static str,
     pub(super) scope: Scope,
-    pub(super) form: Form,
+    pub(super) form: ValueForm,
 }
 
 /// Whether ctxc reads the variable called `name`.
@@ -51,56 +51,56 @@ pub(in crate::cli) fn is_variable(name: &str) -> bool {
 
 /// All keys, in the order of `ctxc config`.
 pub(super) const KEYS: [Key; 43] = [
-    Key { name: "archive", scope: Scope::Personal, form: Form::Text },
+    Key { name: "archive", scope: Scope::Personal, form: ValueForm::Text },
     // Consent can only be given in the user's own file.
-    Key { name: "keep_on_server", scope: Scope::Personal, form: Form::FileOnly },
+    Key { name: "keep_on_server", scope: Scope::Personal, form: ValueForm::FileOnly },
     // A project could drown the warning by making it permanent.
-    Key { name: "keep_max", scope: Scope::Personal, form: Form::Text },
-    Key { name: "engine", scope: Scope::Personal, form: Form::Text },
-    Key { name: "base_url", scope: Scope::Personal, form: Form::Text },
-    Key { name: "api_key", scope: Scope::Personal, form: Form::Secret },
-    Key { name: "model", scope: Scope::Personal, form: Form::Text },
-    Key { name: "large_model", scope: Scope::Personal, form: Form::Text },
-    Key { name: "max_cost", scope: Scope::Personal, form: Form::Number },
-    Key { name: "concurrency", scope: Scope::Lowers, form: Form::Number },
-    Key { name: "attempts", scope: Scope::Lowers, form: Form::Number },
-    Key { name: "timeout", scope: Scope::Lowers, form: Form::Number },
-    Key { name: "timeout_step", scope: Scope::Lowers, form: Form::Number },
-    Key { name: "rpm", scope: Scope::Lowers, form: Form::Number },
-    Key { name: "tokens", scope: Scope::Anywhere, form: Form::Text },
-    Key { name: "min_tokens", scope: Scope::Raises, form: Form::Number },
-    Key { name: "protect_turns", scope: Scope::Raises, form: Form::Number },
-    Key { name: "protect_steps", scope: Scope::Raises, form: Form::Number },
-    Key { name: "protected_tools", scope: Scope::Adds, form: Form::List },
-    Key { name: "protected_files", scope: Scope::Adds, form: Form::List },
-    Key { name: "context_window", scope: Scope::Raises, form: Form::Number },
-    Key { name: "threshold", scope: Scope::Raises, form: Form::Number },
-    Key { name: "headroom", scope: Scope::Raises, form: Form::Number },
+    Key { name: "keep_max", scope: Scope::Personal, form: ValueForm::Text },
+    Key { name: "engine", scope: Scope::Personal, form: ValueForm::Text },
+    Key { name: "base_url", scope: Scope::Personal, form: ValueForm::Text },
+    Key { name: "api_key", scope: Scope::Personal, form: ValueForm::Secret },
+    Key { name: "model", scope: Scope::Personal, form: ValueForm::Text },
+    Key { name: "large_model", scope: Scope::Personal, form: ValueForm::Text },
+    Key { name: "max_cost", scope: Scope::Personal, form: ValueForm::Number },
+    Key { name: "concurrency", scope: Scope::Lowers, form: ValueForm::Number },
+    Key { name: "attempts", scope: Scope::Lowers, form: ValueForm::Number },
+    Key { name: "timeout", scope: Scope::Lowers, form: ValueForm::Number },
+    Key { name: "timeout_step", scope: Scope::Lowers, form: ValueForm::Number },
+    Key { name: "rpm", scope: Scope::Lowers, form: ValueForm::Number },
+    Key { name: "tokens", scope: Scope::Anywhere, form: ValueForm::Text },
+    Key { name: "min_tokens", scope: Scope::Raises, form: ValueForm::Number },
+    Key { name: "protect_turns", scope: Scope::Raises, form: ValueForm::Number },
+    Key { name: "protect_steps", scope: Scope::Raises, form: ValueForm::Number },
+    Key { name: "protected_tools", scope: Scope::Adds, form: ValueForm::List },
+    Key { name: "protected_files", scope: Scope::Adds, form: ValueForm::List },
+    Key { name: "context_window", scope: Scope::Raises, form: ValueForm::Number },
+    Key { name: "threshold", scope: Scope::Raises, form: ValueForm::Number },
+    Key { name: "headroom", scope: Scope::Raises, form: ValueForm::Number },
     // A price affects the limit of costs.
-    Key { name: "prices", scope: Scope::Personal, form: Form::FileOnly },
-    Key { name: "summarization.engine", scope: Scope::Personal, form: Form::Text },
-    Key { name: "summarization.base_url", scope: Scope::Personal, form: Form::Text },
-    Key { name: "summarization.api_key", scope: Scope::Personal, form: Form::Secret },
-    Key { name: "summarization.model", scope: Scope::Personal, form: Form::Text },
-    Key { name: "summarization.chunk_size", scope: Scope::Lowers, form: Form::Number },
-    Key { name: "summarization.keep_recent", scope: Scope::Raises, form: Form::Number },
-    Key { name: "summarization.max_summary_tokens", scope: Scope::Raises, form: Form::Number },
-    Key { name: "summarization.clip_first", scope: Scope::Raises, form: Form::Number },
-    Key { name: "summarization.clip_last", scope: Scope::Raises, form: Form::Number },
-    Key { name: "summarization.context_budget", scope: Scope::Raises, form: Form::Number },
+    Key { name: "prices", scope: Scope::Personal, form: ValueForm::FileOnly },
+    Key { name: "summarization.engine", scope: Scope::Personal, form: ValueForm::Text },
+    Key { name: "summarization.base_url", scope: Scope::Personal, form: ValueForm::Text },
+    Key { name: "summarization.api_key", scope: Scope::Personal, form: ValueForm::Secret },
+    Key { name: "summarization.model", scope: Scope::Personal, form: ValueForm::Text },
+    Key { name: "summarization.chunk_size", scope: Scope::Lowers, form: ValueForm::Number },
+    Key { name: "summarization.keep_recent", scope: Scope::Raises, form: ValueForm::Number },
+    Key { name: "summarization.max_summary_tokens", scope: Scope::Raises, form: ValueForm::Number },
+    Key { name: "summarization.clip_first", scope: Scope::Raises, form: ValueForm::Number },
+    Key { name: "summarization.clip_last", scope: Scope::Raises, form: ValueForm::Number },
+    Key { name: "summarization.context_budget", scope: Scope::Raises, form: ValueForm::Number },
     // A prompt decides what a model does with a transcript.
-    Key { name: "summarization.prompt", scope: Scope::Personal, form: Form::Path },
-    Key { name: "summarization.persona", scope: Scope::Personal, form: Form::Text },
-    Key { name: "embeddings.base_url", scope: Scope::Personal, form: Form::Text },
-    Key { name: "embeddings.model", scope: Scope::Personal, form: Form::Text },
-    Key { name: "embeddings.api_key", scope: Scope::Personal, form: Form::Secret },
-    Key { name: "client.target", scope: Scope::Raises, form: Form::Number },
+    Key { name: "summarization.prompt", scope: Scope::Personal, form: ValueForm::Path },
+    Key { name: "summarization.persona", scope: Scope::Personal, form: ValueForm::Text },
+    Key { name: "embeddings.base_url", scope: Scope::Personal, form: ValueForm::Text },
+    Key { name: "embeddings.model", scope: Scope::Personal, form: ValueForm::Text },
+    Key { name: "embeddings.api_key", scope: Scope::Personal, form: ValueForm::Secret },
+    Key { name: "client.target", scope: Scope::Raises, form: ValueForm::Number },
     // Only the user decides about automatic actions.
-    Key { name: "client.auto", scope: Scope::Personal, form: Form::Text },
+    Key { name: "client.auto", scope: Scope::Personal, form: ValueForm::Text },
     // Only the user decides whether complete sessions are stored.
-    Key { name: "client.keep", scope: Scope::Personal, form: Form::FileOnly },
+    Key { name: "client.keep", scope: Scope::Personal, form: ValueForm::FileOnly },
     // The instructions end up in a conversation, which a cloned repository must not influence.
-    Key { name: "client.instructions", scope: Scope::Personal, form: Form::FileOnly },
+    Key { name: "client.instructions", scope: Scope::Personal, form: ValueForm::FileOnly },
 ];
 
 impl Key {

@@ -10,7 +10,7 @@ use anyhow::anyhow;
 use serde::Serialize;
 use toml::{Table, Value};
 
-use super::key::{Form, KEYS, Key, Scope};
+use super::key::{KEYS, Key, Scope, ValueForm};
 use super::pairs::{Pair, pairs};
 use crate::session::error::CommandError;
 use crate::terminal::interrupt::while_waiting;
@@ -94,20 +94,20 @@ impl Layer {
 
     fn of_environment(variable: &impl Fn(&str) -> Option<OsString>) -> Result<Self, CommandError> {
         let mut layer = Self::empty(Source::Environment);
-        for key in KEYS.into_iter().filter(|key| key.form != Form::FileOnly) {
+        for key in KEYS.into_iter().filter(|key| key.form != ValueForm::FileOnly) {
             let name = key.variable();
             let Some(value) = variable(&name).filter(|value| !value.is_empty()) else { continue };
             let value = value.into_string().map_err(|_| CommandError::usage(anyhow!("{name} is not valid UTF-8")))?;
             let value = match key.form {
-                Form::Text | Form::Path | Form::FileOnly => Value::String(value),
-                Form::Secret => {
+                ValueForm::Text | ValueForm::Path | ValueForm::FileOnly => Value::String(value),
+                ValueForm::Secret => {
                     layer.set_secret(key, &value, &name, variable)?;
                     continue;
                 }
-                Form::List => {
+                ValueForm::List => {
                     Value::Array(value.split(',').map(|piece| Value::String(piece.trim().to_owned())).collect())
                 }
-                Form::Number => number(&value)
+                ValueForm::Number => number(&value)
                     .ok_or_else(|| CommandError::usage(anyhow!("{name} must be a number, not {value:?}")))?,
             };
             layer.table.insert(key.name.to_owned(), value);
@@ -149,21 +149,24 @@ impl Layer {
                     "invalid configuration in {place}: a project cannot set {name:?}"
                 ))
                 .hint(match key.form {
-                    Form::FileOnly => "set it in your own configuration".to_owned(),
-                    Form::Text | Form::Path | Form::Number | Form::List | Form::Secret => {
+                    ValueForm::FileOnly => "set it in your own configuration".to_owned(),
+                    ValueForm::Text | ValueForm::Path | ValueForm::Number | ValueForm::List | ValueForm::Secret => {
                         format!("set it in your own configuration, or as {}", key.variable())
                     }
                 }));
             }
             match (key.form, value) {
-                (Form::Secret, value) => {
+                (ValueForm::Secret, value) => {
                     layer.set_secret(key, value.as_str().unwrap_or_default(), &place, variable)?;
                 }
-                (Form::Path, Value::String(file)) => {
+                (ValueForm::Path, Value::String(file)) => {
                     let file = path.parent().unwrap_or(path).join(file);
                     layer.table.insert(name, Value::String(file.to_string_lossy().into_owned()));
                 }
-                (Form::Text | Form::Path | Form::Number | Form::List | Form::FileOnly, value) => {
+                (
+                    ValueForm::Text | ValueForm::Path | ValueForm::Number | ValueForm::List | ValueForm::FileOnly,
+                    value,
+                ) => {
                     layer.table.insert(name, value);
                 }
             }

@@ -16,7 +16,7 @@ const DIGITS: usize = 12;
 
 /// The matches of a search, best first.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(crate) struct Found {
+pub(crate) struct FoundEntries {
     query: String,
     /// Details of a search by meaning; null for other searches.
     meaning: Option<Meant>,
@@ -74,7 +74,7 @@ impl FoundEntry {
     }
 }
 
-impl Found {
+impl FoundEntries {
     /// The matches of `query`; `meant` is the report of a search by meaning.
     pub(crate) fn new(query: &str, hits: Vec<Hit>, meant: Option<Meant>) -> Self {
         let hits = hits.into_iter().map(|hit| FoundEntry::new(query, hit)).collect();
@@ -95,7 +95,7 @@ impl fmt::Display for FoundEntry {
     }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for FoundEntries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.hits.iter().try_for_each(|hit| writeln!(f, "{hit}"))
     }

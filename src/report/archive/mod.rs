@@ -9,7 +9,7 @@ mod snippet;
 mod swept;
 
 pub(crate) use entry::{Entry, LineEntry, RecordEntry, Shown};
-pub(crate) use found::{Found, FoundEntry, Meant};
+pub(crate) use found::{FoundEntries, FoundEntry, Meant};
 pub(crate) use holdings::{Holdings, SizeRow};
 pub(crate) use lineage::Log;
 pub(crate) use operation::{OperationEntry, OperationRow};

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Spent;
-use super::steps::{Call, Source, Step, Steps};
+use super::steps::{ExportedCall, ExportedStep, StepSource, Steps};
 use crate::report::session::SessionRef;
 
 #[derive(Serialize)]
@@ -48,7 +48,6 @@ struct AtifStep<'a> {
 }
 
 #[derive(Serialize)]
-#[expect(clippy::struct_field_names, reason = "the names of the format")]
 struct AtifToolCall<'a> {
     tool_call_id: &'a str,
     function_name: &'a str,
@@ -103,7 +102,7 @@ pub(super) fn trajectory(session: &SessionRef, steps: &Steps) -> serde_json::Res
     })
 }
 
-fn atif_step(step_id: usize, step: &Step) -> AtifStep<'_> {
+fn atif_step(step_id: usize, step: &ExportedStep) -> AtifStep<'_> {
     let results = step
         .calls
         .iter()
@@ -113,11 +112,11 @@ fn atif_step(step_id: usize, step: &Step) -> AtifStep<'_> {
         step_id,
         timestamp: step.time.as_deref(),
         source: match step.source {
-            Source::Person => "user",
-            Source::Model => "agent",
-            Source::Client => "system",
+            StepSource::Person => "user",
+            StepSource::Model => "agent",
+            StepSource::Client => "system",
         },
-        model_name: step.model.as_deref().filter(|_| step.source == Source::Model),
+        model_name: step.model.as_deref().filter(|_| step.source == StepSource::Model),
         message: &step.text,
         reasoning_content: Some(step.thinking.as_str()).filter(|thinking| !thinking.is_empty()),
         tool_calls: step.calls.iter().map(tool_call).collect(),
@@ -130,7 +129,7 @@ fn atif_step(step_id: usize, step: &Step) -> AtifStep<'_> {
     }
 }
 
-fn tool_call(call: &Call) -> AtifToolCall<'_> {
+fn tool_call(call: &ExportedCall) -> AtifToolCall<'_> {
     let arguments = match serde_json::from_str(&call.input) {
         Ok(Value::Object(arguments)) => arguments,
         // A placeholder may have broken the JSON, or the model never wrote an object.

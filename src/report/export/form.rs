@@ -38,7 +38,7 @@ pub(crate) struct Export<'a> {
 #[derive(Debug)]
 enum ExportForm {
     Ndjson,
-    Markdown(markdown::Place),
+    Markdown(markdown::MarkdownPlace),
     Atif(Steps),
     Openai(Steps),
 }
@@ -48,7 +48,7 @@ impl<'a> Export<'a> {
     pub(crate) fn new(format: Format, session: &'a SessionRef) -> Self {
         let form = match format {
             Format::Ndjson => ExportForm::Ndjson,
-            Format::Markdown => ExportForm::Markdown(markdown::Place::default()),
+            Format::Markdown => ExportForm::Markdown(markdown::MarkdownPlace::default()),
             Format::Atif => ExportForm::Atif(Steps::default()),
             Format::Openai => ExportForm::Openai(Steps::default()),
         };

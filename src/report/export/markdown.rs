@@ -7,13 +7,13 @@ use ctxc_core::apply::Speaker;
 
 /// The current position in the session.
 #[derive(Debug, Default)]
-pub(super) struct Place {
+pub(super) struct MarkdownPlace {
     has_begun: bool,
     turn: Option<usize>,
     speaker: Option<Speaker>,
 }
 
-impl Place {
+impl MarkdownPlace {
     pub(super) fn add(&mut self, session: &SessionRef, piece: &Piece) -> String {
         let head = if self.has_begun { String::new() } else { head(session) };
         self.has_begun = true;

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::steps::{Call, Source, Step, Steps};
+use super::steps::{ExportedCall, ExportedStep, StepSource, Steps};
 
 #[derive(Serialize)]
 struct Chat<'a> {
@@ -41,14 +41,14 @@ pub(super) fn chat(steps: &Steps) -> serde_json::Result<String> {
     serde_json::to_string(&Chat { messages: steps.steps.iter().flat_map(messages).collect() })
 }
 
-fn messages(step: &Step) -> Vec<OpenAiMessage<'_>> {
+fn messages(step: &ExportedStep) -> Vec<OpenAiMessage<'_>> {
     let said = |role| OpenAiMessage { role, content: Some(&step.text), tool_calls: Vec::new(), tool_call_id: None };
     match step.source {
-        Source::Person => vec![said("user")],
-        Source::Client => vec![said("system")],
+        StepSource::Person => vec![said("user")],
+        StepSource::Client => vec![said("system")],
         // The message has only thinking.
-        Source::Model if step.text.is_empty() && step.calls.is_empty() => Vec::new(),
-        Source::Model => {
+        StepSource::Model if step.text.is_empty() && step.calls.is_empty() => Vec::new(),
+        StepSource::Model => {
             let content = Some(step.text.as_str()).filter(|text| !text.is_empty());
             let tool_calls = step.calls.iter().map(tool_call).collect();
             let results = step.calls.iter().map(|call| OpenAiMessage {
@@ -63,6 +63,6 @@ fn messages(step: &Step) -> Vec<OpenAiMessage<'_>> {
     }
 }
 
-fn tool_call(call: &Call) -> OpenAiToolCall<'_> {
+fn tool_call(call: &ExportedCall) -> OpenAiToolCall<'_> {
     OpenAiToolCall { id: &call.id, kind: "function", function: Function { name: &call.tool, arguments: &call.input } }
 }

@@ -6,17 +6,17 @@ use ctxc_core::apply::Speaker;
 /// The steps of a session, in order.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ExportedStep>,
     /// The last version of the client that wrote to the session.
     pub(super) client: Option<String>,
 }
 
 #[derive(Debug)]
-pub(super) struct Step {
-    pub(super) source: Source,
+pub(super) struct ExportedStep {
+    pub(super) source: StepSource,
     pub(super) text: String,
     pub(super) thinking: String,
-    pub(super) calls: Vec<Call>,
+    pub(super) calls: Vec<ExportedCall>,
     pub(super) time: Option<String>,
     pub(super) model: Option<String>,
     pub(super) spent: Option<Spent>,
@@ -25,14 +25,14 @@ pub(super) struct Step {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum StepSource {
     Person,
     Model,
     Client,
 }
 
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct ExportedCall {
     pub(super) id: String,
     pub(super) tool: String,
     /// The input as JSON.
@@ -50,18 +50,27 @@ impl Steps {
         let piece = if piece.kind == "tool_result" { self.add_result(piece) } else { Some(piece) };
         let Some(piece) = piece else { return };
         let source = match piece.role {
-            Speaker::User => Source::Person,
-            Speaker::Assistant => Source::Model,
-            Speaker::System | Speaker::Tool => Source::Client,
+            Speaker::User => StepSource::Person,
+            Speaker::Assistant => StepSource::Model,
+            Speaker::System | Speaker::Tool => StepSource::Client,
         };
         let goes_on = self
             .steps
             .last()
-            .is_some_and(|step| source == Source::Model && step.source == source && step.message == piece.step);
+            .is_some_and(|step| source == StepSource::Model && step.source == source && step.message == piece.step);
         if !goes_on {
             let Piece { time, model, step: message, .. } = piece.clone();
             let (text, thinking) = (String::new(), String::new());
-            self.steps.push(Step { source, text, thinking, calls: Vec::new(), time, model, spent: None, message });
+            self.steps.push(ExportedStep {
+                source,
+                text,
+                thinking,
+                calls: Vec::new(),
+                time,
+                model,
+                spent: None,
+                message,
+            });
         }
         let Some(step) = self.steps.last_mut() else { return };
         // The last entry of a message has its complete usage.
@@ -69,7 +78,7 @@ impl Steps {
         let of_kind = match piece.kind {
             "call" => {
                 let (id, tool) = (piece.call.unwrap_or_default(), piece.tool.unwrap_or_default());
-                step.calls.push(Call { id, tool, input: piece.text, result: None });
+                step.calls.push(ExportedCall { id, tool, input: piece.text, result: None });
                 return;
             }
             "thinking" => &mut step.thinking,

@@ -12,7 +12,7 @@ use ctxc_transcript::{Calibration, Transcript};
 /// The kind of content that uses tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Kind {
+pub(crate) enum ContentKind {
     /// The system prompt and the tools, before the first message.
     System,
     /// Prompts.
@@ -27,7 +27,7 @@ pub(crate) enum Kind {
     Client,
 }
 
-impl Kind {
+impl ContentKind {
     /// All kinds, in the order of the chart.
     pub(crate) const ALL: [Self; 6] =
         [Self::System, Self::Prompt, Self::Answer, Self::Thinking, Self::Tool, Self::Client];
@@ -48,7 +48,7 @@ impl Kind {
 /// The state of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum State {
+pub(crate) enum ItemState {
     /// Sent unchanged.
     Active,
     /// Superseded by a later call.
@@ -59,9 +59,9 @@ pub(crate) enum State {
 
 /// One item of the context.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(crate) struct Item {
+pub(crate) struct MapItem {
     /// The kind of content.
-    pub(crate) kind: Kind,
+    pub(crate) kind: ContentKind,
     /// The tool, or a word for the kind.
     pub(crate) group: String,
     /// The argument, such as a file or a command; empty where there is none.
@@ -71,7 +71,7 @@ pub(crate) struct Item {
     /// The turn that it is part of, from 1; 0 before the first.
     pub(crate) turn: usize,
     /// The state of the item.
-    pub(crate) state: State,
+    pub(crate) state: ItemState,
     /// The beginning of its text.
     pub(crate) text: String,
     /// The command that removes it, or restores it; empty where there is none.
@@ -82,7 +82,7 @@ pub(crate) struct Item {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct Smaller {
     /// The kind of content.
-    pub(crate) kind: Kind,
+    pub(crate) kind: ContentKind,
     /// The tool, or a word for the kind.
     pub(crate) group: String,
     /// The number of items.
@@ -95,15 +95,14 @@ pub(crate) struct Smaller {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct Group {
     /// The kind of content.
-    pub(crate) kind: Kind,
+    pub(crate) kind: ContentKind,
     /// Its size, in calibrated tokens.
     pub(crate) tokens: u64,
 }
 
 /// The context at one step.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-#[expect(clippy::struct_field_names, reason = "the names of the JSON keys")]
-pub(crate) struct Step {
+pub(crate) struct MapStep {
     /// Which step it is, from 1.
     pub(crate) step: usize,
     /// The size of the prompt as the client recorded it, in tokens.
@@ -116,7 +115,7 @@ pub(crate) struct Step {
 
 /// An operation of ctxc on the session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(crate) struct OperationRow {
+pub(crate) struct MapOperation {
     /// Its id.
     pub(crate) id: String,
     /// The verb.
@@ -147,22 +146,22 @@ pub(crate) struct Map {
     /// Context usage by kind, empty kinds left out.
     pub(crate) kinds: Vec<Group>,
     /// The steps; a sample of them where there are many.
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<MapStep>,
     /// The largest items, largest first.
-    pub(crate) items: Vec<Item>,
+    pub(crate) items: Vec<MapItem>,
     /// The remaining items, by group.
     pub(crate) smaller: Vec<Smaller>,
     /// Calibrated tokens of all superseded items.
     pub(crate) superseded: u64,
     /// The operations of ctxc, oldest first.
-    pub(crate) operations: Vec<OperationRow>,
+    pub(crate) operations: Vec<MapOperation>,
     /// The number of secrets that were replaced.
     pub(crate) secrets: usize,
 }
 
 /// The input of a map.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Source<'a> {
+pub(crate) struct MapSource<'a> {
     pub(crate) transcript: Transcript<'a>,
     /// The scale of its tokens.
     pub(crate) calibration: Calibration,
@@ -171,7 +170,7 @@ pub(crate) struct Source<'a> {
 }
 
 /// The tokens and the time of one active line.
-pub(super) struct Line {
+pub(super) struct ActiveLine {
     pub(super) used: Used,
     pub(super) time: Option<Timestamp>,
 }
@@ -179,14 +178,14 @@ pub(super) struct Line {
 /// Tokens by kind, in the order of [`Kind::ALL`].
 #[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]
 #[serde(transparent)]
-pub(crate) struct Used([u64; Kind::ALL.len()]);
+pub(crate) struct Used([u64; ContentKind::ALL.len()]);
 
 impl Used {
-    pub(super) fn of(&self, kind: Kind) -> u64 {
+    pub(super) fn of(&self, kind: ContentKind) -> u64 {
         self.0.get(kind as usize).copied().unwrap_or(0)
     }
 
-    pub(super) fn add(&mut self, kind: Kind, tokens: u64) {
+    pub(super) fn add(&mut self, kind: ContentKind, tokens: u64) {
         if let Some(slot) = self.0.get_mut(kind as usize) {
             *slot += tokens;
         }
@@ -200,7 +199,7 @@ impl Used {
     /// Scaled to tokens of the API, with the overhead before the first message.
     pub(super) fn calibrated(&self, calibration: &Calibration) -> Self {
         let mut scaled = Self(self.0.map(|tokens| calibration.scale(Tokens(tokens)).0));
-        scaled.add(Kind::System, calibration.overhead.0);
+        scaled.add(ContentKind::System, calibration.overhead.0);
         scaled
     }
 }

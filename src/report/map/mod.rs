@@ -5,4 +5,4 @@ mod page;
 mod read;
 mod steps;
 
-pub(crate) use data::{Map, OperationRow, Source};
+pub(crate) use data::{Map, MapOperation, MapSource};

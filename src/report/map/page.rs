@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::data::{Group, Item, Kind, Map, OperationRow, State};
+use super::data::{ContentKind, Group, ItemState, Map, MapItem, MapOperation};
 use crate::report::size::{count, counted, short, whole_percent};
 use ctxc_transcript::text::{Tokens, grouped, printable};
 
@@ -14,13 +14,13 @@ const OPERATIONS: &str = r#"<section aria-labelledby="operations">
 <h2 id="operations">Operations</h2>
 <div class="scroll" tabindex="0" role="region" aria-label="Table of operations">
 <table>
-<thead><tr><th scope="col">Operation</th><th scope="col">Time</th><th scope="col">Tokens</th><th scope="col">State</th><th scope="col">Command</th></tr></thead>
+<thead><tr><th scope="col">Operation</th><th scope="col">Time</th><th scope="col">Tokens</th><th scope="col">ItemState</th><th scope="col">Command</th></tr></thead>
 <tbody>
 "#;
 /// The maximum number of rows in the table of items, the alternative to the chart for screen readers.
 const ROWS_LIMIT: usize = 200;
 
-impl Kind {
+impl ContentKind {
     /// The CSS class, which is also the name in the data.
     const fn class(self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl Kind {
     }
 }
 
-impl State {
+impl ItemState {
     const fn label(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -142,7 +142,7 @@ impl Map {
     }
 }
 
-fn operation_row(row: &OperationRow) -> String {
+fn operation_row(row: &MapOperation) -> String {
     let counted = |(before, after)| format!("{} -> {}", grouped(before), grouped(after));
     let tokens = row.tokens.map_or_else(|| "-".to_owned(), counted);
     let (state, command) = if row.is_undone { ("undone", "") } else { ("holds", row.command.as_str()) };
@@ -155,8 +155,8 @@ fn operation_row(row: &OperationRow) -> String {
     )
 }
 
-fn row(item: &Item) -> String {
-    let name = if item.name.is_empty() || item.kind != Kind::Tool {
+fn row(item: &MapItem) -> String {
+    let name = if item.name.is_empty() || item.kind != ContentKind::Tool {
         escaped(&item.group)
     } else {
         format!("{} {}", escaped(&item.group), escaped(&item.name))

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 
-use super::data::{Group, Item, Kind, Line, Map, OperationRow, Smaller, Source, State, Used};
+use super::data::{ActiveLine, ContentKind, Group, ItemState, Map, MapItem, MapOperation, MapSource, Smaller, Used};
 use super::steps::steps;
 use crate::report::overview::Origin;
 use crate::report::session::{ContextUsage, SessionRef};
@@ -30,13 +30,13 @@ const NAME_LEN: usize = 80;
 
 /// The results of the pass.
 struct Pass<'a> {
-    from: Source<'a>,
+    from: MapSource<'a>,
     turn_of: HashMap<LineNo, usize>,
     redactor: Option<Redactor>,
-    lines: HashMap<LineNo, Line>,
+    lines: HashMap<LineNo, ActiveLine>,
     inputs: HashMap<Place, u64>,
     results: HashMap<Place, String>,
-    items: Vec<Item>,
+    items: Vec<MapItem>,
 }
 
 impl Map {
@@ -45,12 +45,12 @@ impl Map {
     /// # Errors
     /// When the file cannot be read.
     pub(crate) fn read(
-        from: Source<'_>,
+        from: MapSource<'_>,
         mut read: SessionRef,
-        operations: Vec<OperationRow>,
+        operations: Vec<MapOperation>,
         shows_secrets: bool,
     ) -> io::Result<Self> {
-        let Source { transcript, calibration, .. } = from;
+        let MapSource { transcript, calibration, .. } = from;
         let Transcript { file, index, chain } = transcript;
         let calls = read_calls(transcript, &Protected::default())?;
         let described = describe(file, index, calls.calls.iter().map(|call| call.call))?;
@@ -68,7 +68,8 @@ impl Map {
         read.title = Some(clipped(&pass.redacted(&whole_title_of(transcript)?), TITLE_LEN));
         let mut kinds = pass.kinds(&calibration);
         kinds.retain(|group| group.tokens > 0);
-        let superseded = pass.items.iter().filter(|item| item.state == State::Superseded).map(|item| item.tokens).sum();
+        let superseded =
+            pass.items.iter().filter(|item| item.state == ItemState::Superseded).map(|item| item.tokens).sum();
         let (items, smaller) = parted(std::mem::take(&mut pass.items), &calibration);
         let chars4: Tokens = chain.lines.iter().map(|&line| ctxc_transcript::context_tokens(index, line)).sum();
         let before = if chain.lines.is_empty() { Tokens::ZERO } else { calibration.context(chars4) };
@@ -94,7 +95,7 @@ impl Map {
 }
 
 impl<'a> Pass<'a> {
-    fn new(from: Source<'a>, shows_secrets: bool) -> Self {
+    fn new(from: MapSource<'a>, shows_secrets: bool) -> Self {
         let turns = turns(from.transcript.index, from.transcript.chain);
         let places = from.transcript.chain.lines.iter().enumerate();
         let turn_of =
@@ -128,37 +129,37 @@ impl<'a> Pass<'a> {
         let is_thinking_sent = index.thinking_of(line).is_none_or(|thinking| thinking.unsent.is_none());
         let has_results = flags.any(Flags::TOOL_RESULT);
         let of_text = match scan.kind {
-            scan::Kind::Assistant => Kind::Answer,
-            scan::Kind::User if flags.any(Flags::PROMPT) => Kind::Prompt,
-            _ => Kind::Client,
+            scan::Kind::Assistant => ContentKind::Answer,
+            scan::Kind::User if flags.any(Flags::PROMPT) => ContentKind::Prompt,
+            _ => ContentKind::Client,
         };
         let mut used = Used::default();
         measure(scan, bytes, |part, Tokens(tokens)| {
             let kind = match part {
                 Part::Signature => return,
                 Part::Thinking if !is_thinking_sent => return,
-                Part::ToolUse | Part::ToolResult => Kind::Tool,
-                Part::Image if has_results => Kind::Tool,
+                Part::ToolUse | Part::ToolResult => ContentKind::Tool,
+                Part::Image if has_results => ContentKind::Tool,
                 Part::Text | Part::Image => of_text,
-                Part::Attachment => Kind::Client,
-                Part::Thinking => Kind::Thinking,
+                Part::Attachment => ContentKind::Client,
+                Part::Thinking => ContentKind::Thinking,
             };
             used.add(kind, tokens);
         });
         self.read_blocks(line, scan, bytes);
-        let thought = used.of(Kind::Thinking);
+        let thought = used.of(ContentKind::Thinking);
         if thought > 0 {
-            self.add(line, Kind::Thinking, thought, "", String::new());
+            self.add(line, ContentKind::Thinking, thought, "", String::new());
         }
         let tokens = used.of(of_text);
         if tokens > 0 {
             let text = entry::text(scan, bytes);
-            let command = self.discard(&text).filter(|_| of_text != Kind::Client).unwrap_or_default();
+            let command = self.discard(&text).filter(|_| of_text != ContentKind::Client).unwrap_or_default();
             self.add(line, of_text, tokens, &text, command);
         }
         let raw = scan.timestamp.and_then(|span| span.string(bytes));
         let time = raw.and_then(|raw| std::str::from_utf8(raw).ok()?.parse().ok());
-        self.lines.insert(line, Line { used, time });
+        self.lines.insert(line, ActiveLine { used, time });
     }
 
     /// Records the sizes of inputs and the beginnings of results.
@@ -198,13 +199,13 @@ impl<'a> Pass<'a> {
         (!is_secret).then(|| format!("ctxc discard {} {}", self.from.session, ctxc_core::apply::shell_word(&pattern)))
     }
 
-    fn add(&mut self, line: LineNo, kind: Kind, tokens: u64, text: &str, command: String) {
-        let state = if is_placeholder(text) { State::Removed } else { State::Active };
-        let group = if kind == Kind::Tool { "results without a call" } else { kind.label() };
+    fn add(&mut self, line: LineNo, kind: ContentKind, tokens: u64, text: &str, command: String) {
+        let state = if is_placeholder(text) { ItemState::Removed } else { ItemState::Active };
+        let group = if kind == ContentKind::Tool { "results without a call" } else { kind.label() };
         let turn = self.turn_of.get(&line).copied().unwrap_or(0);
         let text = self.beginning(text);
         let name = clipped(&text, NAME_LEN);
-        self.items.push(Item { kind, group: group.to_owned(), name, tokens, turn, state, text, command });
+        self.items.push(MapItem { kind, group: group.to_owned(), name, tokens, turn, state, text, command });
     }
 
     fn add_calls(&mut self, calls: &Calls, described: &HashMap<Place, Described>) {
@@ -215,18 +216,18 @@ impl<'a> Pass<'a> {
             let (Some(known), Some(handle)) = (described.get(&call.call), calls.handles.get(at)) else { continue };
             let session = self.from.session;
             let state = match call.access {
-                Access::Cut => State::Removed,
-                _ if superseded.contains(&at) => State::Superseded,
-                _ => State::Active,
+                Access::Cut => ItemState::Removed,
+                _ if superseded.contains(&at) => ItemState::Superseded,
+                _ => ItemState::Active,
             };
             let command = match state {
-                State::Removed => format!("ctxc restore {session} {handle}"),
+                ItemState::Removed => format!("ctxc restore {session} {handle}"),
                 _ if call.result.is_none() => String::new(),
                 _ => format!("ctxc discard {session} {handle}"),
             };
             let name = shortened(&self.redacted(&on_one_line(&known.argument)), NAME_LEN);
-            let item = Item {
-                kind: Kind::Tool,
+            let item = MapItem {
+                kind: ContentKind::Tool,
                 group: known.tool.to_string(),
                 name,
                 tokens: self.size(call),
@@ -249,15 +250,15 @@ impl<'a> Pass<'a> {
         let mut used = Used::default();
         self.lines.values().for_each(|line| used.add_all(&line.used));
         let used = used.calibrated(calibration);
-        Kind::ALL.into_iter().map(|kind| Group { kind, tokens: used.of(kind) }).collect()
+        ContentKind::ALL.into_iter().map(|kind| Group { kind, tokens: used.of(kind) }).collect()
     }
 }
 
 /// The largest of `items`, calibrated, and the sums of the others by group.
-fn parted(mut items: Vec<Item>, calibration: &Calibration) -> (Vec<Item>, Vec<Smaller>) {
+fn parted(mut items: Vec<MapItem>, calibration: &Calibration) -> (Vec<MapItem>, Vec<Smaller>) {
     items.sort_by_key(|item| Reverse(item.tokens));
     let rest = items.split_off(items.len().min(ITEMS_LIMIT));
-    let mut smaller: BTreeMap<(Kind, String), (u64, u64)> = BTreeMap::new();
+    let mut smaller: BTreeMap<(ContentKind, String), (u64, u64)> = BTreeMap::new();
     for item in rest {
         let sum = smaller.entry((item.kind, item.group)).or_default();
         *sum = (sum.0 + 1, sum.1 + item.tokens);

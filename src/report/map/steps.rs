@@ -2,20 +2,20 @@
 
 use std::collections::HashMap;
 
-use super::data::{Line, OperationRow, Source, Step, Used};
+use super::data::{ActiveLine, MapOperation, MapSource, MapStep, Used};
 use ctxc_transcript::{Calibration, Flags, LineNo, MessageIdx, Transcript, scan};
 
 /// The maximum number of steps in a chart: more cannot be distinguished on a screen.
 const STEPS_LIMIT: usize = 400;
 /// The steps in file order, and their number before thinning.
 pub(super) fn steps(
-    from: Source<'_>,
-    lines: &HashMap<LineNo, Line>,
+    from: MapSource<'_>,
+    lines: &HashMap<LineNo, ActiveLine>,
     calibration: &Calibration,
-    operations: &[OperationRow],
-) -> (Vec<Step>, usize) {
+    operations: &[MapOperation],
+) -> (Vec<MapStep>, usize) {
     let Transcript { index, chain, .. } = from.transcript;
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<MapStep> = Vec::new();
     let mut used = Used::default();
     let mut newest: Option<MessageIdx> = None;
     let mut marks = Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn steps(
         }
         newest = Some(message);
         let measured = index.prompt_of(message).map(|tokens| tokens.0);
-        steps.push(Step { step: steps.len() + 1, measured, used: now, marks: std::mem::take(&mut marks) });
+        steps.push(MapStep { step: steps.len() + 1, measured, used: now, marks: std::mem::take(&mut marks) });
     }
     marks.extend(operations.map(|operation| operation.verb.clone()));
     if let Some(last) = steps.last_mut() {
@@ -57,11 +57,11 @@ pub(super) fn steps(
 }
 
 /// At most [`STEPS_LIMIT`] of `steps`: the last of each run of neighbours, with the marks of all.
-fn thinned(steps: &[Step]) -> Vec<Step> {
+fn thinned(steps: &[MapStep]) -> Vec<MapStep> {
     let n_each = steps.len().div_ceil(STEPS_LIMIT).max(1);
-    let last_of = |chunk: &[Step]| {
+    let last_of = |chunk: &[MapStep]| {
         let marks = chunk.iter().flat_map(|step| step.marks.iter().cloned()).collect();
-        chunk.last().map(|last| Step { marks, ..last.clone() })
+        chunk.last().map(|last| MapStep { marks, ..last.clone() })
     };
     steps.chunks(n_each).filter_map(last_of).collect()
 }

@@ -9,4 +9,4 @@ mod tables;
 mod turn;
 
 pub(crate) use count::Stats;
-pub(crate) use tables::Figures;
+pub(crate) use tables::FigureColumns;

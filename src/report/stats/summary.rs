@@ -3,12 +3,12 @@
 use std::fmt::{self, Display, Formatter, Write};
 
 use super::count::{ContextSize, Measured, Problems, Start, Stats};
-use super::tables::Figures;
+use super::tables::FigureColumns;
 use crate::report::size::{bytes, count, counted, percent, short, tokens, whole_percent};
 
 impl Stats {
     /// A labelled line for each figure that is not in a table.
-    pub(super) fn summary(&self, figures: Figures) -> String {
+    pub(super) fn summary(&self, figures: FigureColumns) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
         let mut line = |label: &str, told: &dyn Display| {
@@ -42,7 +42,7 @@ impl Stats {
             Some(measured) => line("measured", measured),
             None => line("measured", &"none: the client recorded no usage"),
         }
-        if figures == Figures::Both {
+        if figures == FigureColumns::Both {
             line("estimate", context);
         }
         line("start", &self.start);

@@ -13,7 +13,7 @@ const N_TURNS: usize = 20;
 
 /// The columns of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Figures {
+pub(crate) enum FigureColumns {
     /// Calibrated tokens.
     One,
     /// `chars4` and calibrated tokens.
@@ -23,12 +23,12 @@ pub(crate) enum Figures {
 /// The inputs of the tables.
 struct TableInput<'a> {
     stats: &'a Stats,
-    figures: Figures,
+    figures: FigureColumns,
 }
 
 impl Stats {
     /// The whole report as text.
-    pub(crate) fn text(&self, look: Look, figures: Figures) -> String {
+    pub(crate) fn text(&self, look: Look, figures: FigureColumns) -> String {
         let shown = TableInput { stats: self, figures };
         let tables = [
             (self.roles.is_empty(), shown.roles_table()),
@@ -50,8 +50,8 @@ impl TableInput<'_> {
     /// A table with the columns of figures between `before` and `behind`.
     fn table(&self, before: &[&str], behind: &[&str]) -> Table {
         let figures: &[&str] = match self.figures {
-            Figures::One => &["tokens", "share", ""],
-            Figures::Both => &["chars4", "tokens", "share", ""],
+            FigureColumns::One => &["tokens", "share", ""],
+            FigureColumns::Both => &["chars4", "tokens", "share", ""],
         };
         Table::new(&[before, figures, behind].concat())
     }
@@ -59,7 +59,7 @@ impl TableInput<'_> {
     /// The cells of figures, with `bar` as the last.
     fn cells(&self, tokens: Estimates, bar: Cell) -> impl Iterator<Item = Cell> {
         let (part, whole) = (tokens.chars4.0, self.stats.tokens.chars4.0);
-        let chars4 = (self.figures == Figures::Both).then_some(Cell::Count(part));
+        let chars4 = (self.figures == FigureColumns::Both).then_some(Cell::Count(part));
         chars4.into_iter().chain([Cell::Count(tokens.calibrated.0), Cell::Share(part, whole), bar])
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 
-use super::opened::ArchiveArg;
+use super::opened::OpenArchiveArg;
 use crate::cli::context::Context;
 use crate::report::damage::{DamageReport, DamagedSession, RepairReport};
 use crate::session::archives;
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     #[arg(long)]
     repair: bool,
     #[command(flatten)]
-    archive: ArchiveArg,
+    archive: OpenArchiveArg,
 }
 
 pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::opened::{ArchiveArg, OpenArchive};
+use super::opened::{OpenArchive, OpenArchiveArg};
 use crate::cli::context::Context;
 use crate::report::size::counted;
 use crate::session::error::CommandError;
@@ -22,12 +22,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
     to: String,
     #[command(flatten)]
-    archive: ArchiveArg,
+    archive: OpenArchiveArg,
 }
 
 /// The number of records copied to another archive.
 #[derive(JsonSchema, Serialize)]
-pub(crate) struct Report<'a> {
+pub(crate) struct CopyReport<'a> {
     archive: &'a str,
     to: String,
     operations: u64,
@@ -73,7 +73,7 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
         counted(objects, "object"),
         if present == 1 { "1 was already".to_owned() } else { format!("{present} were already") },
     ));
-    let report = Report { archive: &archive.url, to: to.clone(), operations, originals, records, objects, present };
+    let report = CopyReport { archive: &archive.url, to: to.clone(), operations, originals, records, objects, present };
     archive.context.print(&report, format_args!("{to}\n"))
 }
 

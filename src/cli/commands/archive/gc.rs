@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::opened::{ArchiveArg, OpenArchive};
+use super::opened::{OpenArchive, OpenArchiveArg};
 use crate::report::archive::Swept;
 use crate::report::size;
 use crate::session::error::CommandError;
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(short, long)]
     yes: bool,
     #[command(flatten)]
-    pub(super) archive: ArchiveArg,
+    pub(super) archive: OpenArchiveArg,
 }
 
 pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<(), CommandError> {

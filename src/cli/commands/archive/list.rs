@@ -1,6 +1,6 @@
 //! `ctxc archive list`: list the newest operations, or the newest entries of one kind.
 
-use super::opened::{ArchiveArg, NarrowArgs, OpenArchive};
+use super::opened::{NarrowArgs, OpenArchive, OpenArchiveArg};
 use crate::report::archive::{FoundEntry, Holdings, OperationRow, SizeRow};
 use crate::session::error::CommandError;
 use ctxc_core::apply::document;
@@ -15,7 +15,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     narrow: NarrowArgs,
     #[command(flatten)]
-    pub(super) archive: ArchiveArg,
+    pub(super) archive: OpenArchiveArg,
 }
 
 pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<(), CommandError> {

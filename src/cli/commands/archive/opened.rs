@@ -22,7 +22,7 @@ use ctxc_transcript::session::Places;
 use ctxc_transcript::text::Stopped;
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct ArchiveArg {
+pub(crate) struct OpenArchiveArg {
     /// Archive URL: sqlite:PATH or postgres://... [env: CTXC_ARCHIVE=] [default: a file in your data folder]
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
     pub(super) archive: Option<String>,
@@ -59,7 +59,7 @@ pub(super) struct OpenArchive<'a> {
 
 impl<'a> OpenArchive<'a> {
     /// Opens the archive that `args` names.
-    pub(super) fn open(args: &ArchiveArg, context: &'a Context<'a>) -> Result<Self, CommandError> {
+    pub(super) fn open(args: &OpenArchiveArg, context: &'a Context<'a>) -> Result<Self, CommandError> {
         let url = context.environment.archive_url(args.archive.as_deref())?;
         let places = context.environment.places().ok();
         context.probe_report(None)?;

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use anyhow::anyhow;
 
-use super::opened::{ArchiveArg, NarrowArgs, OpenArchive};
+use super::opened::{NarrowArgs, OpenArchive, OpenArchiveArg};
 use crate::cli::args::MeaningArgs;
 use crate::cli::context::Context;
-use crate::report::archive::Found;
+use crate::report::archive::FoundEntries;
 use crate::session::error::CommandError;
 use crate::session::meaning;
 use ctxc_core::apply::merged_batches;
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     meaning: MeaningArgs,
     #[command(flatten)]
-    archive: ArchiveArg,
+    archive: OpenArchiveArg,
 }
 
 pub(super) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
@@ -55,7 +55,7 @@ pub(super) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     let (mut hits, meant) = meaning::find(&mut *archive.archive, &query, meaning.as_ref(), archive.context.ui)?;
     hits.retain(|hit| !(matches!(hit.id, DocumentId::Record(..)) && merged.contains(&hit.id.digest().to_string())));
     hits.truncate(args.narrow.limit as usize);
-    let found = Found::new(&args.query, hits, meant);
+    let found = FoundEntries::new(&args.query, hits, meant);
     archive.context.print(&found, &found)?;
     if found.hits.is_empty() {
         archive.context.ui.status(format_args!("no match in {} for {:?}", archive.url, args.query));

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
 
-use super::opened::{ArchiveArg, OpenArchive};
+use super::opened::{OpenArchive, OpenArchiveArg};
 use crate::report::archive::{Entry, LineEntry, OperationEntry, RecordEntry, Shown};
 use crate::session::entry::{Named, named};
 use crate::session::error::CommandError;
@@ -22,7 +22,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "json")]
     raw: bool,
     #[command(flatten)]
-    pub(super) archive: ArchiveArg,
+    pub(super) archive: OpenArchiveArg,
 }
 
 pub(super) fn run(args: &Args, archive: &OpenArchive<'_>) -> Result<(), CommandError> {

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::opened::OpenBuffer;
-use crate::buffer::{Change, Due, Name, Settled, Spoken};
+use crate::buffer::{Due, LimitChange, Name, Settled, Spoken};
 use crate::cli::args::{EngineArgs, WordingArgs};
 use crate::cli::context::Context;
 use crate::report::buffer::PushReport;
@@ -37,7 +37,7 @@ pub(crate) struct LimitArgs {
 /// The settings for filling a buffer.
 pub(super) struct Filling {
     /// The limits to change.
-    change: Change,
+    change: LimitChange,
     /// The settings of the summary, except for the limit, which the buffer stores.
     how: Summarizing,
     /// Whether a failed summary ends the command with exit code 3.
@@ -48,7 +48,7 @@ impl LimitArgs {
     pub(super) fn resolve(self, engine: EngineArgs, context: &Context<'_>) -> Result<Filling, CommandError> {
         let Self { size, max_tokens, summary_tokens, strict, wording } = self;
         let how = wording.resolve(engine, context.environment)?;
-        Ok(Filling { change: Change { size, max_tokens, summary_tokens }, how, is_strict: strict })
+        Ok(Filling { change: LimitChange { size, max_tokens, summary_tokens }, how, is_strict: strict })
     }
 }
 

@@ -16,12 +16,12 @@ pub(crate) struct WhereArgs {
     #[arg(long, value_name = "NAME", default_value = "default", value_parser = name)]
     pub(super) buffer: Name,
     #[command(flatten)]
-    pub(super) archive: ArchiveArg,
+    pub(super) archive: BufferArchiveArg,
 }
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Buffer")]
-pub(crate) struct ArchiveArg {
+pub(crate) struct BufferArchiveArg {
     /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data folder]
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
     archive: Option<String>,

@@ -40,7 +40,7 @@ pub(crate) struct SearchArgs {
 
 /// The utterances to show.
 #[derive(Debug)]
-pub(super) enum Which {
+pub(super) enum UtterancesToShow {
     All,
     /// The newest ones, at most this number.
     Last(u32),
@@ -52,8 +52,12 @@ pub(super) enum Which {
 }
 
 /// Shows the utterances `which` of this speaker, or of all.
-pub(super) fn run(which: &Which, speaker: Option<Speaker>, buffer: &OpenBuffer<'_>) -> Result<(), CommandError> {
-    if let Which::Found { query, .. } = which
+pub(super) fn run(
+    which: &UtterancesToShow,
+    speaker: Option<Speaker>,
+    buffer: &OpenBuffer<'_>,
+) -> Result<(), CommandError> {
+    if let UtterancesToShow::Found { query, .. } = which
         && !(Query { text: query, kind: None, speaker: None, sessions: &[], limit: 1 }).has_words()
     {
         return Err(CommandError::usage(anyhow!("the query {query:?} has no letters or digits"))
@@ -61,9 +65,9 @@ pub(super) fn run(which: &Which, speaker: Option<Speaker>, buffer: &OpenBuffer<'
     }
     let contents = crate::buffer::contents(&*buffer.archive, &buffer.name)?;
     let (query, utterances) = match which {
-        Which::All => (None, contents.read(speaker)),
-        Which::Last(n) => (None, contents.last(*n as usize, speaker)),
-        Which::Found { query, limit } => {
+        UtterancesToShow::All => (None, contents.read(speaker)),
+        UtterancesToShow::Last(n) => (None, contents.last(*n as usize, speaker)),
+        UtterancesToShow::Found { query, limit } => {
             let found = crate::buffer::search(&contents, &buffer.name, query, speaker, *limit)?;
             (Some(query.as_str()), found)
         }

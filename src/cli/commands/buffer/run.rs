@@ -2,8 +2,8 @@
 
 use clap::Subcommand;
 
-use super::opened::{ArchiveArg, OpenBuffer, WhereArgs};
-use super::read::{LastArgs, ReadArgs, SearchArgs, Which};
+use super::opened::{BufferArchiveArg, OpenBuffer, WhereArgs};
+use super::read::{LastArgs, ReadArgs, SearchArgs, UtterancesToShow};
 use super::{delete, list, load, push, read, state};
 use crate::cli::context::Context;
 use crate::session::error::{CommandError, Completion};
@@ -73,7 +73,7 @@ enum BufferVerb {
     #[command(after_help = DELETE_EXAMPLES)]
     Delete(delete::Args),
     /// List the buffers
-    List(ArchiveArg),
+    List(BufferArchiveArg),
 }
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
@@ -82,11 +82,11 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
         BufferVerb::Push(args) => return push::run(*args, context),
         BufferVerb::Load(args) => return load::run(*args, context),
         BufferVerb::Last(LastArgs { n, read: ReadArgs { speaker, place } }) => {
-            read::run(&Which::Last(n), speaker, &to_read(place)?)?;
+            read::run(&UtterancesToShow::Last(n), speaker, &to_read(place)?)?;
         }
-        BufferVerb::Read(ReadArgs { speaker, place }) => read::run(&Which::All, speaker, &to_read(place)?)?,
+        BufferVerb::Read(ReadArgs { speaker, place }) => read::run(&UtterancesToShow::All, speaker, &to_read(place)?)?,
         BufferVerb::Search(SearchArgs { query, limit, read: ReadArgs { speaker, place } }) => {
-            read::run(&Which::Found { query, limit }, speaker, &to_read(place)?)?;
+            read::run(&UtterancesToShow::Found { query, limit }, speaker, &to_read(place)?)?;
         }
         BufferVerb::Summary(place) => state::summary(&to_read(place)?)?,
         BufferVerb::Tokens(place) => state::tokens(&to_read(place)?)?,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::process::read_input;
 use crate::cli::args::ProtectArgs;
-use crate::cli::client::{ARCHIVE_WAIT, CompactOptions, Plan, Preview, Request, plan};
+use crate::cli::client::{ARCHIVE_WAIT, ClientPlan, CompactOptions, Preview, Request, plan};
 use crate::cli::context::Context;
 #[cfg(feature = "mcp")]
 use crate::mcp;
@@ -59,7 +59,7 @@ pub(super) fn compact(context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
     let how = &how(context)?;
     let request = read_request(context)?;
-    let answer = if let Some(Plan { answer, records }) = plan(&request, how, ui)? {
+    let answer = if let Some(ClientPlan { answer, records }) = plan(&request, how, ui)? {
         if let Keep::In(url) = &how.rewriting.keep
             && !records.is_empty()
         {
@@ -84,7 +84,7 @@ pub(super) fn preview(context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
     let request = read_request(context)?.after_preview()?;
     match plan(&request, &how(context)?, ui)? {
-        Some(Plan { answer, .. }) => ui.data_line(Preview::of(&request, &answer)?)?,
+        Some(ClientPlan { answer, .. }) => ui.data_line(Preview::of(&request, &answer)?)?,
         None => ui.data_line("nothing to compact: no message would be removed")?,
     }
     Ok(())

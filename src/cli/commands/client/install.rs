@@ -3,13 +3,13 @@
 use super::place::Place;
 use super::process::program;
 use crate::cli::client::{
-    LineOwner, Mode, Settings, Touched, add_status_line, line_owner, remove, remove_status_line, write,
+    LineOwner, Settings, Touched, WriteMode, add_status_line, line_owner, remove, remove_status_line, write,
 };
 use crate::cli::context::Context;
 use crate::report::client::{FileRow, Installed};
 use crate::session::error::{CommandError, Completion};
 
-pub(super) fn install(place: &Place, mode: Mode, context: &Context<'_>) -> Result<(), CommandError> {
+pub(super) fn install(place: &Place, mode: WriteMode, context: &Context<'_>) -> Result<(), CommandError> {
     let program = program()?;
     // Read before anything is written, so that settings that cannot be edited prevent a partial installation.
     let settings = Settings::read(&place.client_settings)?;
@@ -22,7 +22,7 @@ pub(super) fn install(place: &Place, mode: Mode, context: &Context<'_>) -> Resul
     let kept_in = place.kept_in.clone();
     let report = Installed {
         action: "install",
-        dry_run: mode == Mode::Preview,
+        dry_run: mode == WriteMode::Preview,
         files: rows(touched),
         other_status_line,
         left: None,
@@ -37,7 +37,7 @@ pub(super) fn install(place: &Place, mode: Mode, context: &Context<'_>) -> Resul
 }
 
 /// Removes everything it can: unreadable settings do not keep the plugin from being removed.
-pub(super) fn uninstall(place: &Place, mode: Mode, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(super) fn uninstall(place: &Place, mode: WriteMode, context: &Context<'_>) -> Result<Completion, CommandError> {
     let mut touched = remove(&place.folder, mode)?;
     touched.extend(remove(&place.data, mode)?);
     let line = remove_status_line(&place.client_settings, mode);
@@ -45,7 +45,7 @@ pub(super) fn uninstall(place: &Place, mode: Mode, context: &Context<'_>) -> Res
     touched.extend(line.as_ref().ok().and_then(Clone::clone));
     let report = Installed {
         action: "uninstall",
-        dry_run: mode == Mode::Preview,
+        dry_run: mode == WriteMode::Preview,
         files: rows(touched),
         other_status_line: None,
         left,

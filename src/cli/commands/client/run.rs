@@ -11,7 +11,7 @@ use super::place::place;
 use super::process::{program, read_input};
 use super::state::show_state;
 use super::upkeep::repair;
-use crate::cli::client::{Mode, Status, status_line, write};
+use crate::cli::client::{Status, WriteMode, status_line, write};
 use crate::cli::context::Context;
 use crate::session::error::{CommandError, Completion};
 
@@ -109,13 +109,13 @@ pub(crate) struct StatusLineArgs {
     expect(clippy::needless_pass_by_value, reason = "the arguments of the server are taken")
 )]
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
-    let mode = |dry_run| if dry_run { Mode::Preview } else { Mode::Write };
+    let mode = |dry_run| if dry_run { WriteMode::Preview } else { WriteMode::Write };
     match args.action {
         Action::Install { dry_run } => install(&place(context)?, mode(dry_run), context)?,
         Action::Uninstall { dry_run } => return uninstall(&place(context)?, mode(dry_run), context),
         Action::PluginDir => {
             let place = place(context)?;
-            write(&place.data, &program()?, Mode::Write)?;
+            write(&place.data, &program()?, WriteMode::Write)?;
             context.ui.data_line(place.data.display())?;
         }
         Action::Status => show_state(&place(context)?, context)?,
@@ -132,7 +132,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
 pub(crate) fn run_status_line(args: &StatusLineArgs, context: &Context<'_>) -> Result<(), CommandError> {
     if args.install {
         context.ui.hint("`ctxc statusline --install` is now `ctxc client install`, which installs the plugin too");
-        return install(&place(context)?, Mode::Write, context);
+        return install(&place(context)?, WriteMode::Write, context);
     }
     let status: Status = serde_json::from_str(&read_input()?).context("read the status of the client")?;
     let environment = context.environment;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use serde_json::json;
 
-use super::super::keep::{Which, keep_sessions};
+use super::super::keep::{SessionsToKeep, keep_sessions};
 use super::process::{program, read_input};
 use crate::cli::client::{Hook, archive, repair as mend};
 use crate::cli::context::{Context, Form, Reporting};
@@ -100,7 +100,7 @@ fn of_its_own(command: &mut Command) -> &mut Command {
 }
 
 fn keep_session(path: &Path, url: &str, context: &Context<'_>) -> Result<(), CommandError> {
-    let which = Which::One(Found::File { path: path.to_owned(), by: FoundBy::Path });
+    let which = SessionsToKeep::One(Found::File { path: path.to_owned(), by: FoundBy::Path });
     let reporting = Reporting { form: Form::Text, report: None, verb: "keep".to_owned() };
     keep_sessions(&which, url, None, &Context { reporting, ..context.clone() }).map(drop)
 }
