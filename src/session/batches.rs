@@ -11,6 +11,7 @@ use crate::session::summarize::{calls, expect, summarize};
 use crate::terminal::progress::Progress;
 use ctxc_core::apply::{Chunk, Labels, NamedBatch, PriorSummary, ReadChunk, find_batches, read_chunk};
 use ctxc_core::plan::{Batch, Clip, Ledger, Room, refold, view};
+use ctxc_engine::needs::Needs;
 use ctxc_engine::run::Summarized;
 use ctxc_engine::{Prompts, Said};
 use ctxc_store::Record;
@@ -21,7 +22,7 @@ const SAID_PART: u64 = 66;
 const LEAST_SAID: u64 = 256;
 /// Lines that are likely to be needed have this percentage of a limit at most, and so many times the percentage that the limit is of
 /// what was read: what was decided and demanded comes first where there is little room.
-const MOST_LINES: u64 = 34;
+const MOST_LINES: u64 = 32;
 const LINES_OF_SHARE: u64 = 7;
 
 /// Batches, oldest first.
@@ -116,7 +117,12 @@ impl Batches {
             chunks.into_iter().map(|chunk| (chunk.said, chunk.batch)).unzip();
         let existing = std::mem::take(&mut self.existing);
         let how = Summarizing { limit: self.limit(how, &batches), ..how.summarizing.clone() };
-        let summaries = self.summarize(work, &said, &existing, &how)?;
+        // Without a limit, lines have room of their own.
+        let needs = match batches.as_slice() {
+            [only] if how.prompts == Prompts::Compete => Some(only.ledger.needs()),
+            _ => None,
+        };
+        let summaries = self.summarize(work, &said, &existing, needs, &how)?;
         self.existing = summaries.last().cloned().unwrap_or(existing);
         for (batch, text) in batches.into_iter().zip(summaries) {
             self.add(Batch { text, ..batch }, Vec::new());
@@ -133,7 +139,7 @@ impl Batches {
     ) -> Result<(), CommandError> {
         if let Some(oldest) = refold(self.all.len(), clip(how)) {
             let said = earlier(self.all.get(oldest.clone()).unwrap_or_default());
-            let summary = self.summarize(work, &[said], "", &self.rest(how))?.pop();
+            let summary = self.summarize(work, &[said], "", None, &self.rest(how))?.pop();
             let later = self.all.split_off(oldest.end);
             let oldest = std::mem::take(&mut self.all);
             let names = oldest.iter().map(|named| named.name.clone()).collect();
@@ -150,11 +156,12 @@ impl Batches {
         work: &OpenSession<'_>,
         chunks: &[Vec<Said>],
         existing: &str,
+        needs: Option<&Needs>,
         how: &Summarizing,
     ) -> Result<Vec<String>, CommandError> {
         let keep = &work.settings.keep;
         let Summarized { summaries, spent, asked, n_secrets } =
-            summarize(chunks, existing, how, keep, Some(&self.session), work.ui)?;
+            summarize(chunks, existing, needs, how, keep, Some(&self.session), work.ui)?;
         self.summarized.spent += spent;
         self.summarized.asked.extend(asked);
         self.summarized.n_secrets = self.summarized.n_secrets.max(n_secrets);

@@ -10,6 +10,7 @@ use super::options::{Asking, EngineChoice, Keep, Summarizing};
 use crate::report::calls::CallsReport;
 use crate::terminal::ui::Ui;
 use ctxc_engine::chat::Chat;
+use ctxc_engine::needs::Needs;
 use ctxc_engine::run::{Summarized, SummaryError, summarize_at_once};
 use ctxc_engine::{Extract, Said, Summarize};
 use ctxc_transcript::text::{Stopped, Tokens, chars4};
@@ -40,7 +41,7 @@ pub(crate) fn calls(made: &Summarized, how: &Summarizing) -> Option<CallsReport>
     }
 }
 
-/// Summarizes each of `chunks`, each with the summary so far; the first gets `existing`. Results are cached in the archive
+/// Summarizes each of `chunks`, each with the summary so far; the first gets `existing`. `needs` are those of all chunks. Results are cached in the archive
 /// under `session`.
 ///
 /// # Errors
@@ -48,12 +49,13 @@ pub(crate) fn calls(made: &Summarized, how: &Summarizing) -> Option<CallsReport>
 pub(crate) fn summarize(
     chunks: &[Vec<Said>],
     existing: &str,
+    needs: Option<&Needs>,
     how: &Summarizing,
     keep: &Keep,
     session: Option<&str>,
     ui: &Ui,
 ) -> Result<Summarized, CommandError> {
-    let wanted = wanted(existing, how);
+    let wanted = Summarize { needs, ..wanted(existing, how) };
     let asking = match &how.engine {
         EngineChoice::Extract => {
             let goes_on =

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::needs::Needs;
 use crate::redact::{Redacted, Redactor};
 use crate::run::Kept;
 use ctxc_transcript::text::{Tokens, chars4};
@@ -41,6 +42,8 @@ pub struct Summarize<'a> {
     pub prompts: Prompts,
     /// The user's own prompt, with the placeholders `{persona}`, `{existing_summary}` and `{messages}` (F-11).
     pub prompt: Option<&'a str>,
+    /// What is known of the facts in the messages. Only the built-in engine uses it.
+    pub needs: Option<&'a Needs>,
 }
 
 /// The origin of a text.

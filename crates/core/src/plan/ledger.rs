@@ -134,6 +134,12 @@ impl Ledger {
         self.needs.merge(needs);
     }
 
+    /// The lines that the agent may need, with what is known of their facts.
+    #[must_use]
+    pub const fn needs(&self) -> &Needs {
+        &self.needs
+    }
+
     /// The number of characters read for [`Self::note_needs`].
     #[must_use]
     pub const fn n_chars(&self) -> u64 {

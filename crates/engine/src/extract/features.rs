@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::language::{
     Classes, HashedMap, Piece, Shape, fold_hash, lays_down, quoted, reports_error, tokens, vocabulary, words,
 };
+use crate::needs::Needs;
 
 /// What one piece carries.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,8 +65,8 @@ pub(super) fn ratio(dividend: usize, divisor: usize) -> f32 {
     dividend as f32 / divisor.max(1) as f32
 }
 
-/// Reads all pieces.
-pub(super) fn read(pieces: &[Piece<'_>], weights: Weights) -> Features {
+/// Reads all pieces. A fact is worth more the likelier it is to be needed, as far as `needs` knows.
+pub(super) fn read(pieces: &[Piece<'_>], weights: Weights, needs: Option<&Needs>) -> Features {
     let mut features = Features::default();
     let mut seen: Vec<(Shape, u32)> = Vec::new();
     for piece in pieces {
@@ -91,6 +92,9 @@ pub(super) fn read(pieces: &[Piece<'_>], weights: Weights) -> Features {
                     && word.text.starts_with(char::is_uppercase)
                 {
                     weight = weight.max(weights.name);
+                }
+                if weight >= FACT {
+                    weight += needs.map_or(0.0, |needs| weights.needed * needs.chance(word.text, word.shape));
                 }
                 if weight > 0.0 {
                     carries.n_facts += u32::from(weight >= FACT);
@@ -182,6 +186,8 @@ pub(super) struct Weights {
     plain: f32,
     /// A capitalized word that does not start its piece.
     name: f32,
+    /// What a fact is worth besides, times the chance that it is needed.
+    needed: f32,
     /// How much kinds with few facts are raised, and those with many lowered: 0 not at all, 1 until all kinds weigh the same.
     evenness: f32,
 }
@@ -203,6 +209,7 @@ impl Weights {
         error_line: 4.5,
         plain: 0.7,
         name: 0.0,
+        needed: 0.0,
         evenness: EVENNESS,
     };
     /// For a summary of many messages: these are full of identifiers, so that each says less than a figure, a place or a ticket.
@@ -218,6 +225,7 @@ impl Weights {
         error_line: 3.0,
         plain: 0.7,
         name: 2.2,
+        needed: 6.0,
         evenness: 0.0,
     };
 

@@ -32,7 +32,7 @@ impl<'t> Reading<'t> {
         let pieces = segment(text);
         let parents = outline::parents(&pieces);
         Self {
-            features: features::read(&pieces, Weights::TEXT),
+            features: features::read(&pieces, Weights::TEXT, None),
             children: outline::children(&parents),
             parents,
             bonds: bonds::bonds(&pieces),

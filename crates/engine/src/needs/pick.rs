@@ -39,6 +39,11 @@ impl Needs {
         })
     }
 
+    /// The chance that the agent writes the fact again; 0 for one that is not known.
+    pub(crate) fn chance(&self, name: &str, shape: Shape) -> f32 {
+        self.uses.get(name).map_or(0.0, |uses| chance(uses.features(name, shape, self.n_messages)))
+    }
+
     /// Keeps the best lines of at most `room` characters.
     pub(super) fn trim(&mut self, room: usize) {
         let picked: HashSet<usize> = self.pick(room, &HashSet::new()).into_iter().collect();
@@ -119,9 +124,8 @@ impl<'n> Picking<'n> {
         let mut numbered = |text: &'n str| {
             let facts = facts(text).map(|word| {
                 *numbers.entry(word.text).or_insert_with(|| {
-                    let uses = needs.uses.get(word.text).filter(|_| !shown.contains(word.text));
-                    let features = uses.map(|uses| uses.features(word.text, word.shape, needs.n_messages));
-                    chances.push(features.map_or(0.0, chance));
+                    let is_shown = shown.contains(word.text);
+                    chances.push(if is_shown { 0.0 } else { needs.chance(word.text, word.shape) });
                     u32::try_from(chances.len() - 1).unwrap_or(u32::MAX)
                 })
             });

@@ -88,7 +88,7 @@ fn settle(buffer: &mut OpenBuffer<'_>, mut how: Summarizing) -> Result<Settled, 
 }
 
 fn summarize(due: &Due, how: &Summarizing, keep: &Keep, name: &Name, ui: &Ui) -> Result<String, CommandError> {
-    let made = summarize_chunks(&due.chunks, &due.existing, how, keep, Some(&name.session()), ui)?;
+    let made = summarize_chunks(&due.chunks, &due.existing, None, how, keep, Some(&name.session()), ui)?;
     Ok(made.summaries.into_iter().next_back().unwrap_or_default())
 }
 

@@ -14,6 +14,7 @@ use super::section::{Author, Section};
 use super::summary::item_units;
 use crate::Prompts;
 use crate::language::{Classes, Join, Piece, PieceKind, Statement, replaced, segment, without_label};
+use crate::needs::Needs;
 
 /// What may become an item.
 pub(super) struct Candidate<'t> {
@@ -39,8 +40,8 @@ pub(super) struct Sources<'t> {
 }
 
 impl<'t> Sources<'t> {
-    /// The candidates of `parts`.
-    pub(super) fn of(parts: &'t [Part<'_>], prompts: Prompts) -> Self {
+    /// The candidates of `parts`, whose facts are needed as `needs` tells.
+    pub(super) fn of(parts: &'t [Part<'_>], prompts: Prompts, needs: Option<&Needs>) -> Self {
         let mut pieces: Vec<Piece<'t>> = Vec::new();
         let mut ranges = Vec::with_capacity(parts.len());
         // Each part by itself: a fence that one of them leaves open does not reach into the next.
@@ -49,7 +50,7 @@ impl<'t> Sources<'t> {
             pieces.append(&mut segment(&part.text));
             ranges.push(from..pieces.len());
         }
-        let features = features::read(&pieces, Weights::SUMMARY);
+        let features = features::read(&pieces, Weights::SUMMARY, needs);
         let counts = repeats::counts(&pieces);
         let mut candidates = Vec::new();
         let outdated = outdated(parts);

@@ -22,7 +22,7 @@ pub(in super::super::super) fn summarize(wanted: &Summarize<'_>) -> String {
         return existing.to_owned();
     }
     let parts = Part::all(wanted, shortened);
-    let sources = Sources::of(&parts, wanted.prompts);
+    let sources = Sources::of(&parts, wanted.prompts, wanted.needs);
     let summary = write(&choose(&sources, room).items());
     if !summary.is_empty() && (wanted.prompts == Prompts::Whole || chars4(&summary) <= wanted.limit) {
         return summary;

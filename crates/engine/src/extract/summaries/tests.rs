@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
 use super::summarize;
+use crate::needs::{Needs, Source};
 use crate::{Prompts, Said, Summarize};
 use ctxc_transcript::text::{Tokens, chars4};
 
@@ -509,4 +510,26 @@ fn k_11_of_summaries_the_first_goal_and_the_last_stay_goals() {
     let (goal, rest) = merged.split_once("\n\n").unwrap();
     assert_eq!(goal, "Goal:\n- Make the importer read gzip files.\n- Write the notes of the release.");
     assert_eq!(rest, "Asked:\n- Now let it read zstd files as well.");
+}
+
+// K-10
+#[test]
+fn k_10_of_two_findings_the_one_that_is_needed_stays() {
+    let messages = [
+        said("user", "Find out why the upload is slow."),
+        said("assistant", "The upload waits for `flush_queue` in src/queue.rs before each part."),
+        said("assistant", "The upload waits for `sweep_cache` in src/cache.rs before each part."),
+    ];
+    let with = |name: &str, limit| {
+        let mut needs = Needs::default();
+        for _ in 0..6 {
+            needs.read(Source::Edit, Some("Edit"), &format!("call {name} now"));
+            needs.next_message();
+        }
+        let messages = messages.as_slice().into();
+        summarize(&Summarize { messages, limit: Tokens(limit), needs: Some(&needs), ..Summarize::default() })
+    };
+    let has = |text: &str| (text.contains("flush_queue"), text.contains("sweep_cache"));
+    assert_eq!(has(&with("flush_queue", 33)), (true, false));
+    assert_eq!(has(&with("sweep_cache", 33)), (false, true));
 }
