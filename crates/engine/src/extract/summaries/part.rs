@@ -6,9 +6,10 @@ use std::collections::HashMap;
 use super::super::announce::announces;
 use super::super::bonds::is_question;
 use super::super::features::units;
+use super::goal;
 use super::section::{Author, Section};
 use super::summary;
-use crate::language::{Classes, PieceKind, classes, is_goal, label, reports_error, segment};
+use crate::language::{Classes, PieceKind, classes, reports_error, segment};
 use crate::{Prompts, Summarize};
 
 /// A text to be parted.
@@ -37,13 +38,9 @@ pub(super) enum Role {
 }
 
 /// The most UTF-16 units of a prompt that stays in one piece where prompts compete, and where they stand whole.
-const PROMPT: usize = 280;
-const SHORT_PROMPT: usize = 160;
+pub(super) const PROMPT: usize = 280;
+pub(super) const SHORT_PROMPT: usize = 160;
 const WHOLE_PROMPT: usize = 4000;
-/// A prompt of more units than this was pasted for the most part.
-const PASTED: usize = 1000;
-/// The fewest units of a prompt that is a goal: "go on" is none.
-const GOAL: usize = 24;
 /// The most units of an answer that says nothing without its question.
 const ANSWER: usize = 40;
 /// Up to so many bytes what a tool prints goes as one, shortened to so many UTF-16 units.
@@ -90,21 +87,9 @@ impl<'t> Part<'t> {
                 }
             }
         }
-        set_goal(&mut parts, n_carried, wanted.prompts, shorten);
+        goal::set(&mut parts, n_carried, wanted.prompts, shorten);
         set_now(&mut parts);
         parts
-    }
-
-    /// Whether it is a prompt that says what the work is about: not a rule alone, and not pasted.
-    fn is_goal(&self) -> bool {
-        let is_rule = |text: &str| Section::of(text, classes(text), Author::Person) == Section::Constraints;
-        let lays_down =
-            |text: &str| label(text).is_some() && !is_goal(text) || segment(text).iter().all(|it| is_rule(it.text));
-        let is_typed = |kind| matches!(kind, PieceKind::Sentence | PieceKind::Item);
-        let typed =
-            || segment(&self.text).iter().filter(|it| is_typed(it.kind)).map(|it| units(it.text)).sum::<usize>();
-        let size = units(&self.text);
-        self.role == Role::Prompt && size >= GOAL && !(size <= SHORT_PROMPT && lays_down(&self.text)) && typed() >= GOAL
     }
 
     fn prompt(
@@ -115,7 +100,7 @@ impl<'t> Part<'t> {
         shorten: fn(&'t str, usize) -> Cow<'t, str>,
     ) -> Self {
         match question {
-            Some(question) if units(text) <= ANSWER => {
+            Some(question) if units(text) <= ANSWER && !is_question(text) => {
                 Part { text: Cow::Owned(format!("{question}\n{text}")), role: Role::Answer, zone }
             }
             _ if prompts == Prompts::Whole => Part { text: shorten(text, WHOLE_PROMPT), role: Role::Prompt, zone },
@@ -141,61 +126,6 @@ fn carry_on<'t>(parts: &mut Vec<Part<'t>>, n_before: usize, carried: &mut HashMa
         }
         parts.push(part);
     }
-}
-
-/// The goal is the first prompt that asks for something, and the newest, which changes it; what was the newest before is one
-/// prompt among others. Of a long one, how it opens and ends says what it is about.
-fn set_goal<'t>(
-    parts: &mut Vec<Part<'t>>,
-    n_carried: usize,
-    prompts: Prompts,
-    shorten: fn(&'t str, usize) -> Cow<'t, str>,
-) {
-    let newest = parts.iter().rposition(Part::is_goal);
-    let first = parts.iter().position(|part| part.role.is_of_goal() || part.is_goal());
-    let (Some(first), Some(last)) = (first, newest.or_else(|| parts.iter().rposition(|part| part.role.is_of_goal())))
-    else {
-        return;
-    };
-    // Those between, each in the place that it has among what was asked before.
-    let is_former = |at: &usize| parts.get(*at).is_some_and(|part| part.role.is_of_goal());
-    let former: Vec<usize> = (first + 1..last).rev().filter(is_former).collect();
-    let mut n_same = 0;
-    for at in former {
-        // Each summary carries on the first goal.
-        if parts.get(at).map(|part| &part.text) == parts.get(first).map(|part| &part.text) {
-            parts.remove(at);
-            n_same += 1;
-        } else {
-            demote(parts, at, n_carried);
-        }
-    }
-    for at in [last - n_same, first] {
-        let Some(part) = parts.get_mut(at).filter(|part| part.role == Role::Prompt) else { continue };
-        match part.text {
-            Cow::Borrowed(text) if prompts == Prompts::Compete && units(text) > PROMPT => {
-                let zone = part.zone;
-                parts.insert(at, Part { text: shorten(text, PROMPT), role: Role::Goal, zone });
-            }
-            _ => part.role = Role::Goal,
-        }
-    }
-}
-
-/// Makes the goal at `at` one prompt among others; of a summary of other make, statements that say themselves what they are.
-fn demote(parts: &mut Vec<Part<'_>>, at: usize, n_carried: usize) {
-    let mut part = parts.remove(at);
-    if part.role == Role::Loose(Some(Section::Goal)) {
-        part.role = Role::Loose(None);
-        return parts.insert(at, part);
-    }
-    // A rule somewhere in a pasted text does not make a rule of all of it.
-    let is_rule = units(&part.text) <= PASTED
-        && Section::of(&part.text, classes(&part.text), Author::Person) == Section::Constraints;
-    part.role = Role::Item(if is_rule { Section::Constraints } else { Section::Asked });
-    let carried = parts.iter().take(n_carried.saturating_sub(1));
-    let last = carried.enumerate().rev().find(|(_, part)| part.role == Role::Item(Section::Asked));
-    parts.insert(last.map_or(at, |(last, _)| at.max(last + 1)), part);
 }
 
 /// Sets what was being done: the last words of the model, else what a summary says after which nothing was said.
@@ -322,12 +252,14 @@ fn is_of_view(line: &str) -> bool {
     .any(|start| line.starts_with(start))
 }
 
-impl Role {
-    /// Whether a summary says that it is the goal.
-    const fn is_of_goal(self) -> bool {
-        matches!(self, Self::Item(Section::Goal) | Self::Loose(Some(Section::Goal)))
-    }
+/// Whether the text says of a command that it failed, with its status and no message.
+fn is_bare_failure(text: &str) -> bool {
+    let is_of_shell = ["Bash ", "PowerShell "].iter().any(|tool| text.starts_with(tool));
+    let status = text.rsplit_once(" failed: ").and_then(|(_, said)| said.get(1..)?.strip_prefix("xit code "));
+    is_of_shell && status.is_some_and(|status| status.trim_end().bytes().all(|b| b.is_ascii_digit()))
+}
 
+impl Role {
     pub(super) const fn author(self) -> Author {
         match self {
             Self::Prompt | Self::Goal | Self::Answer => Author::Person,
@@ -353,7 +285,8 @@ impl Role {
 }
 
 impl Part<'_> {
-    /// Whether it only tells what the ledger knows: a file that was changed, or the tests that failed in a run.
+    /// Whether it only tells what the ledger knows: a file that was changed, a command that failed without a word, or the tests that
+    /// failed in a run.
     pub(super) fn is_in_ledger(&self) -> bool {
         let changes = ["Edit ", "MultiEdit ", "Write ", "NotebookEdit "];
         let is_change = !self.text.contains([':', '\n']) && changes.iter().any(|verb| self.text.starts_with(verb));
@@ -362,7 +295,12 @@ impl Part<'_> {
         let is_run = lines.next().is_some_and(|first| first.contains("failed: exit code "))
             && lines.next().is_some_and(|line| line.starts_with("failed: "))
             && lines.all(names_tests);
-        self.role == Role::Tool && (is_change || is_run)
+        let is_failure = is_bare_failure(&self.text);
+        match self.role {
+            Role::Tool => is_change || is_run || is_failure,
+            Role::Item(Section::Failed) => is_failure,
+            _ => false,
+        }
     }
 
     /// The section of a part that is one item; `None` where it is parted.

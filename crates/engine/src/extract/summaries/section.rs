@@ -271,17 +271,22 @@ impl Marks {
                 || any(&["from now on", "no more than", "not more than", "ab jetzt", "désormais", "a partir de ahora"]),
             decides: has(DECISION) || any(&["will use", "we use ", "went with", "going with", "moved to "]),
             has_done,
-            opens_with_deed: words(body).next().is_some_and(|word| lists_of(word) & DEED != 0),
+            // Where no space parts words, the first is half a sentence.
+            opens_with_deed: words(body)
+                .next()
+                .is_some_and(|word| word.shape != Shape::Ideographs && lists_of(word) & DEED != 0),
             informs: body.ends_with(['.', '。'])
                 && !["i ", "i'", "let ", "if ", "you "].iter().any(|start| body.starts_with(start))
                 && has_value(text),
-            supposes: body.starts_with("if ") || any(&[" would ", " could ", " might ", "れば", "場合", "ください"]),
+            supposes: body.starts_with("if ")
+                || any(&[" would ", " could ", " might ", "れば", "たら", "場合", "できます", "ください"]),
             is_open: (has(REMAINDER) || any(&["still to do", "still need", "not yet", "has to be", "[ ]"]))
                 && !any(&["✅", "[x]", "0 remaining", "no remaining", "nothing left"]),
             succeeds: has_done
                 && any(&["pass", "fixed", "resolved", "works", "✅", "succe", "0 fail", "no error", "0 error"])
                 || any(&[" 0 fail", "no failures", "without errors", "0 errors", "no errors"]),
             fails: !has(HYPOTHESIS)
+                && !lower.contains("ではなく")
                 && (has(FAILURE)
                     || reports_error(text) && !text.contains('❌')
                     || any(&[
@@ -326,6 +331,10 @@ mod tests {
             ("The root cause is a stale cache.", Section::Found),
             ("TODO: write the docs", Section::Open),
             ("Next I have to move the parser.", Section::Open),
+            // What is asked for, may be, or is avoided is not there yet.
+            ("修正点があれば指摘してください。", Section::Also),
+            ("必要になったら後で追加できます。", Section::Also),
+            ("エラーで止めるのではなく、常に動作する設計です。", Section::Also),
         ] {
             assert_eq!(of(text, Author::Model), section, "{text}");
         }

@@ -56,18 +56,22 @@ fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     Cow::Owned(pieces.into_iter().filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join("\n"))
 }
 
-/// The first lines of `text` that have at most `most` units together.
+/// The first lines of `text` that have at most `most` units together, and leave no block open.
 fn lines_within(text: &str, most: usize) -> &str {
-    let mut end = 0;
-    let mut used = 0;
+    let (mut end, mut closed, mut used) = (0, 0, 0);
+    let mut is_in_block = false;
     for line in text.split_inclusive('\n') {
         used += units(line);
         if used > most {
             break;
         }
         end += line.len();
+        is_in_block ^= line.trim_start().starts_with("```");
+        if !is_in_block {
+            closed = end;
+        }
     }
-    text.get(..end).unwrap_or_default()
+    text.get(..closed).unwrap_or_default()
 }
 
 fn choose<'s, 't>(sources: &'s Sources<'t>, room: usize) -> Choice<'s, 't> {

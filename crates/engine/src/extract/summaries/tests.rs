@@ -512,6 +512,58 @@ fn k_11_of_summaries_the_first_goal_and_the_last_stay_goals() {
     assert_eq!(rest, "Asked:\n- Now let it read zstd files as well.");
 }
 
+// K-11
+#[test]
+fn k_11_a_question_in_passing_is_no_answer_and_no_goal() {
+    let messages = [
+        said("user", "Write the specification of the exporter."),
+        said("assistant", "The specification is written. Shall I commit it?"),
+        said("user", "what does `get pods` do?"),
+        said("assistant", "It lists what runs in the cluster. Shall I push it too?"),
+        said("user", "yes"),
+    ];
+    assert_snapshot!(summary_of("", &messages, 200), @"
+    Goal:
+    - Write the specification of the exporter.
+
+    Asked:
+    - what does `get pods` do?
+
+    Decided:
+    - Shall I push it too?
+      yes
+    ");
+}
+
+// K-11
+#[test]
+fn k_11_a_failure_without_a_message_is_left_to_the_ledger() {
+    let messages = [
+        said("user", "Set up the hooks of this repository."),
+        said("tool", "Bash git config --get wt.hook failed: Exit code 1"),
+        said("tool", "Bash make check failed: exit code 2\nLintError: line 40 of hooks.nix is not formatted"),
+    ];
+    assert_snapshot!(summary_of("", &messages, 200), @"
+    Goal:
+    - Set up the hooks of this repository.
+
+    Failed:
+    - Bash make check failed: exit code 2
+      LintError: line 40 of hooks.nix is not formatted
+    ");
+}
+
+// K-11
+#[test]
+fn k_11_a_long_goal_opens_no_block_that_it_leaves_empty() {
+    let block = format!("{}\n", "pick the library ".repeat(30));
+    let goal =
+        format!("Write a program that helps to\n\n```\n{block}```\n\n{}Keep it small.", "It is fast. ".repeat(60));
+    let summary = summary_of("", &[said("user", &goal), said("assistant", "I start with the reader.")], 150);
+    assert!(summary.starts_with("Goal:\n- Write a program"), "{summary}");
+    assert!(!summary.contains("```\n  ```"), "{summary}");
+}
+
 // K-10
 #[test]
 fn k_10_of_two_findings_the_one_that_is_needed_stays() {
