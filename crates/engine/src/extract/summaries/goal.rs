@@ -32,7 +32,12 @@ impl Part<'_> {
         let typed =
             || segment(&self.text).iter().filter(|it| is_typed(it.kind)).map(|it| units(it.text)).sum::<usize>();
         let size = units(&self.text);
-        self.role == Role::Prompt && size >= GOAL && !(size <= SHORT_PROMPT && lays_down(&self.text)) && typed() >= GOAL
+        let is_of_terminal = ["❯ ", "➜ ", "$ ", "% ", "> "].iter().any(|mark| self.text.starts_with(mark));
+        self.role == Role::Prompt
+            && !is_of_terminal
+            && size >= GOAL
+            && !(size <= SHORT_PROMPT && lays_down(&self.text))
+            && typed() >= GOAL
     }
 }
 

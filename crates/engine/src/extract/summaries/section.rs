@@ -106,7 +106,7 @@ impl Section {
 
     fn of_person(text: &str, classes: Classes) -> Self {
         let marks = Marks::of(text);
-        if marks.demands || classes.has(Classes::RULE) || label(text).is_some() {
+        if marks.demands && !marks.asks || classes.has(Classes::RULE) || label(text).is_some() {
             Self::Constraints
         } else if marks.decides {
             Self::Decided
@@ -150,14 +150,21 @@ const COMMANDS: &str = "only keep leave nur seulement solo sólo";
 /// What a command may stand behind.
 const BEFORE_COMMANDS: &str = "please but and or then also just so always bitte aber und mais et pero y";
 /// Words with which something is decided.
-const DECIDES: &str = "decided decide decision chose chosen picked settled agreed opted rejected dropped switched \
+const DECIDES: &str = "decided chose chosen picked settled agreed opted rejected dropped switched \
     entschieden verworfen gewählt décidé choisi rejeté decidido elegido descartado \
     决定 決定 採用 采用 选择 选定 改用 却下 方針";
 /// Words with which something that was done is reported.
 const DONE: &str = "fixed resolved implemented added changed created completed finished done updated removed renamed merged committed pushed \
-    passes passed passing works working succeeded deployed migrated refactored installed verified green successfully \
+    complete passed succeeded deployed migrated refactored installed verified green successfully \
     behoben erledigt fertig hinzugefügt erstellt corrigé terminé ajouté créé corregido terminado añadido creado \
     完成 修复 修正 追加 解决 完了 成功 通过";
+/// Phrases of the same: what works may do so at times.
+const DONE_PHRASES: [&str; 7] =
+    ["[x]", "works since", "works now", "now works", "works correctly", "works as expected", "now working"];
+const PASSES: [&str; 3] = ["pass", "passes", "passing"];
+/// What passes when all is well.
+const CHECKED: [&str; 11] =
+    ["test", "tests", "check", "checks", "suite", "build", "ci", "lint", "linter", "specs", "typescript"];
 /// Words of what is left to do.
 const OPEN: &str = "todo fixme next remaining remains pending later tbd blocked outstanding unresolved awaiting \
     offen ausstehend nächster verbleibend restant prochaine pendiente próximo siguiente 待办 下一 接下 次の 今後 残り 未完 残る";
@@ -234,6 +241,14 @@ fn has_value(text: &str) -> bool {
     })
 }
 
+/// Whether tests or their kin pass, two words away at most: `passes` alone may be what a function does with a value.
+fn passes_checks(lower: &str) -> bool {
+    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let is_beside =
+        |pair: &[&str]| pair.iter().any(|word| PASSES.contains(word)) && pair.iter().any(|word| CHECKED.contains(word));
+    words.windows(3).any(is_beside) || is_beside(&words) && words.len() < 3
+}
+
 const DEMAND: u16 = 1;
 const DECISION: u16 = 2;
 const DEED: u16 = 4;
@@ -262,14 +277,19 @@ impl Marks {
         let lists = lists_in(&lower);
         let has = |list: u16| lists & list != 0;
         let any = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
+        // What is quoted is said of something else.
+        let unquoted = lower.split('"').step_by(2).collect::<Vec<_>>().join(" ");
         let body = lower.trim_start_matches(|c: char| c.is_ascii_digit() || "-*+#. ".contains(c));
-        let has_done = has(DEED) || any(&["✅", "[x]", "✓"]);
+        // What a check mark stands before may be an advantage.
+        let is_ticked = any(&["✅", "✓"]) && !body.starts_with(['✅', '✓']);
+        let has_done = has(DEED) || is_ticked || passes_checks(&lower) || any(&DONE_PHRASES);
         Self {
             demands: has(DEMAND)
                 || has(LIMIT) && has_value(text)
                 || has(COMMAND) && (has_value(text) || commands(&lower))
                 || any(&["from now on", "no more than", "not more than", "ab jetzt", "désormais", "a partir de ahora"]),
-            decides: has(DECISION) || any(&["will use", "we use ", "went with", "going with", "moved to "]),
+            decides: has(DECISION)
+                || any(&["decision: ", "decision is ", "will use", "we use ", "went with", "going with", "moved to "]),
             has_done,
             // Where no space parts words, the first is half a sentence.
             opens_with_deed: words(body)
@@ -287,7 +307,8 @@ impl Marks {
                 || any(&[" 0 fail", "no failures", "without errors", "0 errors", "no errors"]),
             fails: !has(HYPOTHESIS)
                 && !lower.contains("ではなく")
-                && (has(FAILURE)
+                && !(body.starts_with('[') && body.ends_with(')'))
+                && (lists_in(&unquoted) & FAILURE != 0
                     || reports_error(text) && !text.contains('❌')
                     || any(&[
                         "not work", "n't work", "exit code", "got an error", "エラーが", "エラーで", "エラーにな",
@@ -331,6 +352,18 @@ mod tests {
             ("The root cause is a stale cache.", Section::Found),
             ("TODO: write the docs", Section::Open),
             ("Next I have to move the parser.", Section::Open),
+            ("All 32 tests pass and ruff is clean.", Section::Done),
+            ("✅ **TypeScript passes**", Section::Done),
+            ("- [x] Parser", Section::Done),
+            ("Decision: keep the old reader.", Section::Decided),
+            // Neither a test that is missing, nor an advantage, nor a chance is done.
+            ("What's missing is a test of how `checkout` passes `commands` through", Section::Also),
+            ("`_checkout_pr` passes `commands` when it is true", Section::Also),
+            ("✅ Streaming", Section::Also),
+            ("It either works or it doesn't.", Section::Also),
+            ("3. Decide what to try", Section::Also),
+            ("[DNS resolution fails in the VM · Issue #14538](https://example.org/14538)", Section::Also),
+            ("\"This looks weird\" vs. \"This is actually broken\"", Section::Also),
             // What is asked for, may be, or is avoided is not there yet.
             ("修正点があれば指摘してください。", Section::Also),
             ("必要になったら後で追加できます。", Section::Also),
@@ -346,6 +379,7 @@ mod tests {
             ("必ずテストを実行する", Section::Constraints),
             ("Please only edit the docs.", Section::Constraints),
             ("The deadline is 2031-02-03.", Section::Constraints),
+            ("Do we want an agent for that?", Section::Asked),
             // A word of limits without a value lays nothing down.
             ("Retries back off with jitter, capped at thirty seconds.", Section::Asked),
             ("Writes go through a queue; the lock is only a backstop.", Section::Asked),

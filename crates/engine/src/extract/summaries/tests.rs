@@ -537,6 +537,15 @@ fn k_11_a_question_in_passing_is_no_answer_and_no_goal() {
 
 // K-11
 #[test]
+fn k_11_what_was_pasted_from_a_terminal_is_no_goal() {
+    let pasted = "❯ ./run.sh\nBuilding the container image took a while.\nThe command did not complete.";
+    let messages = [said("user", "Package the agent as a container image."), said("user", pasted)];
+    let summary = summary_of("", &messages, 200);
+    assert!(summary.starts_with("Goal:\n- Package the agent as a container image.\n\nAsked:\n- ❯"), "{summary}");
+}
+
+// K-11
+#[test]
 fn k_11_a_failure_without_a_message_is_left_to_the_ledger() {
     let messages = [
         said("user", "Set up the hooks of this repository."),
