@@ -22,7 +22,7 @@ const SAID_PART: u64 = 66;
 const LEAST_SAID: u64 = 256;
 /// Lines that are likely to be needed have this percentage of a limit at most, and so many times the percentage that the limit is of
 /// what was read: what was decided and demanded comes first where there is little room.
-const MOST_LINES: u64 = 32;
+const MOST_LINES: u64 = 30;
 const LINES_OF_SHARE: u64 = 7;
 
 /// Batches, oldest first.

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Whether a shortened session still holds what the agent needed next. No model, no network, nothing random.
 
-    python3 benches/keep/needs/measure.py FOLDER [--sessions N] [--cuts .4,.6,.8] [COMMAND ...]
+    python3 benches/keep/needs/measure.py FOLDER [COMMAND ...] [--sessions N] [--cuts .4,.6,.8] [--projects NAME,...]
 
-FOLDER has transcripts, one folder for each project. `CTXC` names another program than target/release/ctxc. For each command: the part
-of the text that is left, the recall of needs in percent, that of old needs, and that of needs in a line that says what they are;
-beside it, at the same number of characters, the recall of the newest text, of head and tail, of a bare list of all facts, and of an
-oracle that picks the whole lines with the most needs. definition.py says what a need is.
+FOLDER has transcripts, one folder for each project; --projects measures these alone. `CTXC` names another program than
+target/release/ctxc. For each command: the part of the text that is left, the recall of needs in percent, that of old needs, and that
+of needs in a line that says what they are; beside it, at the same number of characters, the recall of the newest text, of head and
+tail, of a bare list of all facts, and of an oracle that picks the whole lines with the most needs. definition.py says what a need is.
 """
 
 import argparse
@@ -15,10 +15,14 @@ import heapq
 import json
 import os
 import subprocess
+import sys
 import tempfile
 
 import definition
 from definition import facts
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import ctxc
 
 PROGRAM = os.environ.get("CTXC", "target/release/ctxc")
 COMMANDS = {
@@ -27,6 +31,7 @@ COMMANDS = {
     "standard": "run --preset standard",
     "aggressive": "run --preset aggressive",
     "compact": "compact --force --engine extract",
+    "compact 5": ("compact to", 0.05),
     "fit 50": 0.5,
     "fit 25": 0.25,
     "fit 10": 0.1,
@@ -41,6 +46,9 @@ def run(case, command, folder):
         stats = json.loads(subprocess.run([PROGRAM, "stats", case.path, "--json"], capture_output=True, env=env, check=True).stdout)
         overhead, now = stats["tokens"]["overhead"], stats["context"]["before"]
         command = f"fit --best-effort --to {max(1, int(overhead + (now - overhead) * command))}"
+    if isinstance(command, tuple):
+        _, share = command
+        return ctxc.compact(case.path, os.path.join(folder, "compacted.jsonl"), int(len(case.text) * share), "memory:")
     verb, *options = command.split()
     with tempfile.TemporaryDirectory() as out:
         target = os.path.join(out, "out.jsonl")
@@ -110,13 +118,16 @@ def main():
     parser.add_argument("commands", nargs="*", default=[])
     parser.add_argument("--sessions", type=int, default=30)
     parser.add_argument("--cuts", default=".4,.6,.8")
+    parser.add_argument("--projects")
     args = parser.parse_args()
     chosen = {name: COMMANDS[name] for name in args.commands or COMMANDS}
     sums = {name: collections.Counter() for name in chosen}
     n_cuts, sessions = 0, set()
     with tempfile.TemporaryDirectory() as folder:
         shares = [float(share) for share in args.cuts.split(",")]
-        for _, case in definition.cases(args.folder, folder, shares, args.sessions):
+        for project, case in definition.cases(args.folder, folder, shares, args.sessions):
+            if args.projects and project not in args.projects.split(","):
+                continue
             n_cuts += 1
             original = definition.lines_of(case.needs, case.text)
             for name, command in chosen.items():

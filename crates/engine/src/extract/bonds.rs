@@ -46,9 +46,10 @@ fn is_prose(piece: &Piece<'_>) -> bool {
     matches!(piece.kind, PieceKind::Sentence | PieceKind::Item) && piece.join != Join::Fragment
 }
 
-/// Whether the piece ends in a question mark.
+/// Whether the piece ends in a question mark, whatever marks or pictures stand behind it.
 pub(super) fn is_question(text: &str) -> bool {
-    text.trim_end_matches(['*', ')', '"', '_']).ends_with(['?', '？'])
+    let end = |c: char| c.is_alphanumeric() || ['?', '？', '.', '。', '!', '！', ':', ';'].contains(&c);
+    text.rfind(end).and_then(|at| text.get(at..)).is_some_and(|end| end.starts_with(['?', '？']))
 }
 
 fn points_back(text: &str) -> bool {

@@ -124,7 +124,7 @@ impl Section {
             () if marks.succeeds && !marks.requests => Self::Done,
             () if marks.decides && !marks.asks && !marks.is_option => Self::Decided,
             () if marks.opens_with_deed => Self::Done,
-            () if marks.fails && !marks.is_option => Self::Failed,
+            () if marks.fails && !marks.is_option && !marks.asks => Self::Failed,
             () if marks.has_done && !marks.asks && !marks.supposes => Self::Done,
             () if marks.requests => Self::Also,
             () if marks.states || classes.has(Classes::FINDING) => Self::Found,
@@ -155,13 +155,15 @@ const DECIDES: &str = "decided chose chosen picked settled agreed opted rejected
     决定 決定 採用 采用 选择 选定 改用 却下 方針";
 /// Words with which something that was done is reported.
 const DONE: &str = "fixed resolved implemented added changed created completed finished done updated removed renamed merged committed pushed \
-    complete passed succeeded deployed migrated refactored installed verified green successfully \
+    succeeded deployed migrated refactored installed verified green successfully \
     behoben erledigt fertig hinzugefügt erstellt corrigé terminé ajouté créé corregido terminado añadido creado \
     完成 修复 修正 追加 解决 完了 成功 通过";
 /// Phrases of the same: what works may do so at times.
-const DONE_PHRASES: [&str; 7] =
-    ["[x]", "works since", "works now", "now works", "works correctly", "works as expected", "now working"];
-const PASSES: [&str; 3] = ["pass", "passes", "passing"];
+const DONE_PHRASES: [&str; 9] = [
+    "[x]", "is complete", "✅ complete", "works since", "works now", "now works", "works correctly",
+    "works as expected", "now working",
+];
+const PASSES: [&str; 4] = ["pass", "passed", "passes", "passing"];
 /// What passes when all is well.
 const CHECKED: [&str; 11] =
     ["test", "tests", "check", "checks", "suite", "build", "ci", "lint", "linter", "specs", "typescript"];
@@ -283,6 +285,7 @@ impl Marks {
         // What a check mark stands before may be an advantage.
         let is_ticked = any(&["✅", "✓"]) && !body.starts_with(['✅', '✓']);
         let has_done = has(DEED) || is_ticked || passes_checks(&lower) || any(&DONE_PHRASES);
+        let is_of_another = any(&["ではなく", "as expected"]) || body.starts_with('[') && body.ends_with(')');
         Self {
             demands: has(DEMAND)
                 || has(LIMIT) && has_value(text)
@@ -306,14 +309,12 @@ impl Marks {
                 && any(&["pass", "fixed", "resolved", "works", "✅", "succe", "0 fail", "no error", "0 error"])
                 || any(&[" 0 fail", "no failures", "without errors", "0 errors", "no errors"]),
             fails: !has(HYPOTHESIS)
-                && !lower.contains("ではなく")
-                && !(body.starts_with('[') && body.ends_with(')'))
+                && !is_of_another
                 && (lists_in(&unquoted) & FAILURE != 0
                     || reports_error(text) && !text.contains('❌')
                     || any(&[
                         "not work", "n't work", "exit code", "got an error", "エラーが", "エラーで", "エラーにな",
-                    ]))
-                && !lower.contains("as expected"),
+                    ])),
             states: any(&[" currently ", " is now ", " now ", " are now "]),
             requests: any(&["ください", "please "]),
             asks: lower.trim_end().ends_with(['?', '？']),
@@ -360,6 +361,9 @@ mod tests {
             ("What's missing is a test of how `checkout` passes `commands` through", Section::Also),
             ("`_checkout_pr` passes `commands` when it is true", Section::Also),
             ("✅ Streaming", Section::Also),
+            ("Simple enough to complete in ten steps", Section::Also),
+            ("That gets passed to `reassemble`", Section::Also),
+            ("Does the build still break?", Section::Also),
             ("It either works or it doesn't.", Section::Also),
             ("3. Decide what to try", Section::Also),
             ("[DNS resolution fails in the VM · Issue #14538](https://example.org/14538)", Section::Also),

@@ -518,7 +518,7 @@ fn k_11_a_question_in_passing_is_no_answer_and_no_goal() {
     let messages = [
         said("user", "Write the specification of the exporter."),
         said("assistant", "The specification is written. Shall I commit it?"),
-        said("user", "what does `get pods` do?"),
+        said("user", "what does `get pods` do? 😬"),
         said("assistant", "It lists what runs in the cluster. Shall I push it too?"),
         said("user", "yes"),
     ];
@@ -527,7 +527,7 @@ fn k_11_a_question_in_passing_is_no_answer_and_no_goal() {
     - Write the specification of the exporter.
 
     Asked:
-    - what does `get pods` do?
+    - what does `get pods` do? 😬
 
     Decided:
     - Shall I push it too?
