@@ -10,7 +10,7 @@ use super::{CRATES, Source, sources};
 const UNDONE: [Undone; 5] = [
     Undone { place: "", types: 0, functions: 560, comments: 0 },
     Undone { place: "core/", types: 0, functions: 278, comments: 0 },
-    Undone { place: "engine/", types: 15, functions: 290, comments: 135 },
+    Undone { place: "engine/", types: 15, functions: 290, comments: 132 },
     Undone { place: "store/", types: 0, functions: 162, comments: 0 },
     Undone { place: "transcript/", types: 0, functions: 128, comments: 0 },
 ];
@@ -31,7 +31,10 @@ struct Undone {
 /// any reader knows.
 const CLEAR_WORDS: [&[&str]; 6] = [
     // Traits and constructors.
-    &["new", "of", "from", "with", "default", "fmt", "main", "serialize", "deserialize", "expecting", "iter", "next"],
+    &[
+        "new", "of", "from", "with", "default", "fmt", "main", "eq", "serialize", "deserialize", "expecting", "iter",
+        "next",
+    ],
     // Collections.
     &[
         "len", "get", "set", "has", "insert", "push", "add", "remove", "append", "clear", "all", "any", "first",

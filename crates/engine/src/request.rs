@@ -42,7 +42,7 @@ pub struct Summarize<'a> {
     pub prompts: Prompts,
     /// The user's own prompt, with the placeholders `{persona}`, `{existing_summary}` and `{messages}` (F-11).
     pub prompt: Option<&'a str>,
-    /// What is known of the facts in the messages. Only the built-in engine uses it.
+    /// The facts in the messages as far as they are known. Only the built-in engine uses it.
     pub needs: Option<&'a Needs>,
 }
 

@@ -186,7 +186,7 @@ pub(super) struct Weights {
     plain: f32,
     /// A capitalized word that does not start its piece.
     name: f32,
-    /// What a fact is worth besides, times the chance that it is needed.
+    /// The worth of a fact besides, times the chance that it is needed.
     needed: f32,
     /// How much kinds with few facts are raised, and those with many lowered: 0 not at all, 1 until all kinds weigh the same.
     evenness: f32,

@@ -41,14 +41,10 @@ impl Part<'_> {
     }
 }
 
-/// The goal is the first prompt that asks for something, and the newest, which changes it unless it is a question in passing; what was the newest before is one
-/// prompt among others. Of a long one, how it opens and ends says what it is about.
-pub(super) fn set<'t>(
-    parts: &mut Vec<Part<'t>>,
-    n_carried: usize,
-    prompts: Prompts,
-    shorten: fn(&'t str, usize) -> Cow<'t, str>,
-) {
+/// The goal is the first prompt that asks for something, and the newest, which changes it unless it is a question in passing;
+/// the newest of before is one prompt among others. Of a long one, how it opens and ends says what it is about.
+pub(super) fn set_goal<'t>(parts: &mut Vec<Part<'t>>, prompts: Prompts, shorten: fn(&'t str, usize) -> Cow<'t, str>) {
+    let n_carried = parts.iter().take_while(|part| part.zone == 0).count();
     let newest = parts.iter().rposition(|part| part.is_goal() && !only_asks(&part.text));
     let first = parts.iter().position(|part| part.role.is_of_goal() || part.is_goal());
     let (Some(first), Some(last)) =

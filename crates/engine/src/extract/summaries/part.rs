@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use super::super::announce::announces;
 use super::super::bonds::is_question;
 use super::super::features::units;
-use super::goal;
 use super::section::{Author, Section};
 use super::summary;
 use crate::language::{Classes, PieceKind, classes, reports_error, segment};
@@ -53,7 +52,6 @@ impl<'t> Part<'t> {
     pub(super) fn all(wanted: &'t Summarize<'_>, shorten: fn(&'t str, usize) -> Cow<'t, str>) -> Vec<Self> {
         let mut parts = Vec::new();
         of_summary(&wanted.existing, 0, &mut parts);
-        let n_carried = parts.len();
         let mut messages = wanted.messages.iter().enumerate().peekable();
         let mut asked: Option<&str> = None;
         let mut carried = HashMap::new();
@@ -87,8 +85,6 @@ impl<'t> Part<'t> {
                 }
             }
         }
-        goal::set(&mut parts, n_carried, wanted.prompts, shorten);
-        set_now(&mut parts);
         parts
     }
 
@@ -129,7 +125,7 @@ fn carry_on<'t>(parts: &mut Vec<Part<'t>>, n_before: usize, carried: &mut HashMa
 }
 
 /// Sets what was being done: the last words of the model, else what a summary says after which nothing was said.
-fn set_now(parts: &mut Vec<Part<'_>>) {
+pub(super) fn set_now(parts: &mut Vec<Part<'_>>) {
     let is_now = |part: &Part<'_>| matches!(part.role, Role::Item(Section::Now) | Role::Loose(Some(Section::Now)));
     let known = parts.iter().rposition(is_now);
     let said = parts.iter().rposition(|part| matches!(part.role, Role::Conclusion | Role::Speech));

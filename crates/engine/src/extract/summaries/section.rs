@@ -164,7 +164,7 @@ const DONE_PHRASES: [&str; 9] = [
     "works as expected", "now working",
 ];
 const PASSES: [&str; 4] = ["pass", "passed", "passes", "passing"];
-/// What passes when all is well.
+/// The things that pass when all is well.
 const CHECKED: [&str; 11] =
     ["test", "tests", "check", "checks", "suite", "build", "ci", "lint", "linter", "specs", "typescript"];
 /// Words of what is left to do.
@@ -279,10 +279,10 @@ impl Marks {
         let lists = lists_in(&lower);
         let has = |list: u16| lists & list != 0;
         let any = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
-        // What is quoted is said of something else.
+        // Quoted words are said of something else.
         let unquoted = lower.split('"').step_by(2).collect::<Vec<_>>().join(" ");
         let body = lower.trim_start_matches(|c: char| c.is_ascii_digit() || "-*+#. ".contains(c));
-        // What a check mark stands before may be an advantage.
+        // Words behind a check mark may be an advantage.
         let is_ticked = any(&["✅", "✓"]) && !body.starts_with(['✅', '✓']);
         let has_done = has(DEED) || is_ticked || passes_checks(&lower) || any(&DONE_PHRASES);
         let is_of_another = any(&["ではなく", "as expected"]) || body.starts_with('[') && body.ends_with(')');
@@ -294,7 +294,7 @@ impl Marks {
             decides: has(DECISION)
                 || any(&["decision: ", "decision is ", "will use", "we use ", "went with", "going with", "moved to "]),
             has_done,
-            // Where no space parts words, the first is half a sentence.
+            // Without spaces between words, the first is half a sentence.
             opens_with_deed: words(body)
                 .next()
                 .is_some_and(|word| word.shape != Shape::Ideographs && lists_of(word) & DEED != 0),
@@ -368,7 +368,7 @@ mod tests {
             ("3. Decide what to try", Section::Also),
             ("[DNS resolution fails in the VM · Issue #14538](https://example.org/14538)", Section::Also),
             ("\"This looks weird\" vs. \"This is actually broken\"", Section::Also),
-            // What is asked for, may be, or is avoided is not there yet.
+            // A thing that is asked for, may be, or is avoided is not there yet.
             ("修正点があれば指摘してください。", Section::Also),
             ("必要になったら後で追加できます。", Section::Also),
             ("エラーで止めるのではなく、常に動作する設計です。", Section::Also),

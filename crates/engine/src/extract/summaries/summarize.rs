@@ -7,7 +7,8 @@ use super::super::render::MARK;
 use super::super::shrink::within;
 use super::super::window;
 use super::choice::Choice;
-use super::part::Part;
+use super::goal::set_goal;
+use super::part::{Part, set_now};
 use super::source::Sources;
 use super::summary::write;
 use crate::{Prompts, Summarize};
@@ -21,7 +22,9 @@ pub(in super::super::super) fn summarize(wanted: &Summarize<'_>) -> String {
     if wanted.messages.iter().all(|said| said.text.trim().is_empty()) && chars4(existing) <= wanted.limit {
         return existing.to_owned();
     }
-    let parts = Part::all(wanted, shortened);
+    let mut parts = Part::all(wanted, shortened);
+    set_goal(&mut parts, wanted.prompts, shortened);
+    set_now(&mut parts);
     let sources = Sources::of(&parts, wanted.prompts, wanted.needs);
     let summary = write(&choose(&sources, room).items());
     if !summary.is_empty() && (wanted.prompts == Prompts::Whole || chars4(&summary) <= wanted.limit) {
