@@ -334,7 +334,7 @@ impl Reading {
         ui: &Ui,
     ) -> Result<Draft, CommandError> {
         let history = self.past.history.with(self.edits(edits.clone()));
-        let draft = self.made(archive).rebase(&history, None)?.draft(ui.stop())?;
+        let draft = self.made(archive).rebase(&history)?.draft(ui.stop())?;
         self.past.pending = edits;
         Ok(draft)
     }
@@ -349,7 +349,7 @@ impl Reading {
             return Ok(false);
         }
         let history = self.past.history.with(Edits { undoes: ids, ..self.edits(Vec::new()) });
-        let draft = self.made(Some(archive)).rebase(&history, None)?.draft(ui.stop())?;
+        let draft = self.made(Some(archive)).rebase(&history)?.draft(ui.stop())?;
         self.replace(draft);
         Ok(true)
     }

@@ -2,14 +2,13 @@
 
 use super::error::CommandError;
 use super::open::{Identity, OpenSession};
-use super::reading::{KnownPast, Reading};
-use crate::session::archives;
+use super::reading::Reading;
 use crate::session::options::Output;
 use ctxc_core::apply::{
     ComposedSession, Consequences, Gauge, Rebased, Rewrite, Thinking, ThinkingReach, ThinkingRemoved, follow_up,
-    leave_derived, own_edits, recorded_context, unchanged_tokens, with_session,
+    leave_derived, own_edits, recorded_context, unchanged_tokens,
 };
-use ctxc_core::version::{Edits, ThinkingPolicy, Version, title_line};
+use ctxc_core::version::{Edits, SessionIds, ThinkingPolicy, title_line};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Chain, Flags, Index, LineNo, Totals, Transcript};
 
@@ -81,41 +80,31 @@ impl OpenSession<'_> {
 
     /// Composes the session anew with `edits`; `plan` is their effect on the file as it is.
     fn compose(&self, edits: &mut Edits, plan: Rewrite, reach: ThinkingReach) -> Result<Rendering, CommandError> {
-        let identity_of = self.identity;
-        let Self { settings, reading, .. } = self;
+        let reading = &self.reading;
         let mut history = reading.past.history.with(edits.clone());
-        let own_session = reading.past.known.as_ref().map(|known| known.state.session.clone());
-        let read_as = archives::last_session(reading.session_file())?;
-        // The session id of the result: a fresh one, that of the file, or that of the source.
-        let identity = match &settings.output {
-            _ if reading.past.known.as_ref().is_none_or(|known| known.version.is_none()) => None,
-            _ if identity_of == Identity::Source => own_session.clone(),
-            Output::NewSession(_) => own_session.clone(),
-            Output::File(..) | Output::Stdout | Output::InPlace(_) => read_as.clone(),
-        };
         let made = reading.made(self.archive.as_deref());
         if let Some(rebased) = made.recorded(&history, &self.rendered)? {
             let mut rewrite = Rewrite::default();
-            stand_as(&settings.output, identity, own_session.as_ref(), &reading.past, &mut rewrite);
+            self.stand_as(&mut rewrite);
             note_plan(plan, &mut rewrite);
             let left = Totals::of(&rebased.composed.index, &rebased.composed.chain);
             return Ok(Rendering { rebased: Some(rebased), rewrite, consequences: Consequences::default(), left });
         }
-        let mut rebased = made.rebase(&history, identity.as_deref())?;
+        let mut rebased = made.rebase(&history)?;
         // An undo has no edits of its own, so its policy on thinking applies to everything that is rendered.
         let at_least = if edits.changes_something() { ThinkingPolicy::Remove } else { edits.thinking };
         let answers = made.answers(&rebased)?;
         if !answers.is_empty() {
             edits.edits.extend(answers);
             history = reading.past.history.with(edits.clone());
-            rebased = made.rebase(&history, identity.as_deref())?;
+            rebased = made.rebase(&history)?;
         }
         let mut rewrite = std::mem::take(&mut rebased.composed.rewrite);
         let everywhere = history.standing().any(|operation| operation.removes_all_thinking);
         let reach = if everywhere { ThinkingReach::Everywhere } else { reach };
         let policy = history.thinking().max(at_least);
         rewrite.policies.values_mut().for_each(|policy| *policy = at_least.max(*policy));
-        let ComposedSession { index, chain, stored, runs, identities, .. } = &rebased.composed;
+        let ComposedSession { index, chain, stored, runs, .. } = &rebased.composed;
         let calibration = Calibration::learn(index, stored);
         let left = rewrite.left(index, chain);
         let thinking = Thinking { policy, reach };
@@ -126,17 +115,28 @@ impl OpenSession<'_> {
             runs,
             &mut rewrite,
         ))?;
-        if let Some(id) = &identity {
-            rewrite.appended.iter_mut().for_each(|line| *line = with_session(line, id));
-        }
-        for (line, splice) in identities {
-            if !rewrite.dropped.contains(*line) {
-                rewrite.edit_unseen(*line, [splice.clone()]);
+        note_plan(plan, &mut rewrite);
+        self.stand_as(&mut rewrite);
+        Ok(Rendering { rebased: Some(rebased), rewrite, consequences, left })
+    }
+
+    /// Gives the result the session id of the file, with the title that ctxc gave it, or that of the source. A new session
+    /// gets its id and its title later.
+    fn stand_as(&self, rewrite: &mut Rewrite) {
+        let Some(known) = self.reading.past.known.as_ref() else { return };
+        let Some(version) = known.version.as_ref() else { return };
+        match (&self.settings.output, self.identity) {
+            (Output::NewSession(_), _) => {}
+            (_, Identity::Source) => {
+                let is_other = |id: &String| known.state.session_ids != SessionIds::of(id) || self.reading.has_grown();
+                rewrite.session = version.source_session.clone().filter(is_other);
+            }
+            (_, Identity::File) => {
+                let Some(id) = &version.session else { return };
+                rewrite.appended.extend(version.own_title().map(|title| title_line(id, &title)));
+                rewrite.session = Some(id.clone());
             }
         }
-        note_plan(plan, &mut rewrite);
-        stand_as(&settings.output, identity, own_session.as_ref(), &reading.past, &mut rewrite);
-        Ok(Rendering { rebased: Some(rebased), rewrite, consequences, left })
     }
 
     /// The consequences in the session put together anew: more follows there than from the edits of now.
@@ -180,15 +180,6 @@ impl OpenSession<'_> {
         let unchanged = unchanged_tokens(read, Transcript { file: &rebased.base.file, index, chain }, rewrite)?;
         Ok(Consequences { thinking: removed, gauge, unchanged, ..consequences })
     }
-}
-
-/// Gives the result the session id `identity` if it differs from the source's, and the title that ctxc gave the file. A new
-/// session gets its id and its title later.
-fn stand_as(output: &Output, identity: Option<String>, own: Option<&String>, past: &KnownPast, rewrite: &mut Rewrite) {
-    let Some(id) = identity.filter(|id| !matches!(output, Output::NewSession(_)) && Some(id) != own) else { return };
-    let version = past.known.as_ref().and_then(|known| known.version.as_ref());
-    rewrite.appended.extend(version.and_then(Version::own_title).map(|title| title_line(&id, &title)));
-    rewrite.session = Some(id);
 }
 
 /// Moves the cuts and the records of `plan` into `rewrite`, which is rendered in its stead.

@@ -44,7 +44,7 @@ pub(crate) fn restore(
     let places = places(specs, recalled, &open, *matches)?;
     let wanted: BTreeSet<usize> = places.iter().flatten().flatten().copied().collect();
     let cuts: Vec<OpenCut> = wanted.iter().filter_map(|at| open.get(*at).cloned()).collect();
-    let rebased = reading.made(Some(&*archive)).rebase(&reading.past.history, None)?;
+    let rebased = reading.made(Some(&*archive)).rebase(&reading.past.history)?;
     let (gives_back, returned) = reading.named(give_back(&rebased, &reading.past.history, &cuts))?;
     drop(rebased);
     let mut rows = rows(specs, &places, &open, &wanted, &returned);

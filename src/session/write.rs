@@ -179,7 +179,7 @@ impl WriteJob<'_> {
     ) -> Result<(ArchiveWrite<'a>, DepositSize), CommandError> {
         let own_id = own_id(reading);
         let made = reading.made(None);
-        let Deposited { state, version, keys, n_new, new_bytes, all_new, .. } =
+        let Deposited { state, known, version, session, source_session, keys, n_new, new_bytes, all_new } =
             version::deposit(archive, made.file, made.index, &own_id, ui.stop())?;
         let mut size = DepositSize { lines: n_new.into(), files: 0, bytes: new_bytes };
         if sidecar.is_dir() {
@@ -187,10 +187,16 @@ impl WriteJob<'_> {
             size.add(DepositSize { lines: 0, files: sidecar.n_files, bytes: sidecar.bytes });
         }
         let stand_ins = StandIns::load(archive)?;
+        let written_under = match &changes.rebased {
+            None => known.and_then(|known| known.version).map_or_else(|| session.clone(), |version| version.session),
+            Some(_) => None,
+        };
+        let written_under = changes.rewrite.session.clone().or(written_under);
         let recorder = match &changes.rebased {
             Some(rebased) => Recorder::new(rebased.base.layout.clone(), rebased.keys()?, stand_ins),
             None => Recorder::new(Layout::plain(made.index.n_lines()), keys, stand_ins),
         };
+        let recorder = recorder.with_session(changes.rewrite.session.as_deref());
         let steps = changes.rebased.as_ref().and_then(|rebased| Some(rebased.recorded.as_ref()?.steps.clone()));
         let path = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let source = KeptSession {
@@ -201,6 +207,7 @@ impl WriteJob<'_> {
             version: version.map(|version| version.to_string()),
             time: now,
             bytes: made.index.fingerprint.len,
+            session,
             is_exact: false,
         };
         archive.put_object(&source.object())?;
@@ -229,6 +236,8 @@ impl WriteJob<'_> {
             earlier: reading.past.history.ids(),
             edits: std::mem::take(&mut changes.edits),
             session_ids: replaced.map(|_| [state.session.clone(), own_id].into()).unwrap_or_default(),
+            session: written_under,
+            source_session,
             saved: changes.saved,
             result: result.or(Some(source).filter(|_| is_replaced)),
             read_back,

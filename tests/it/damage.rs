@@ -69,7 +69,7 @@ fn has(archive: &Path, bytes: &[u8]) -> bool {
     file.rewind().unwrap();
     let index = Index::build(&file).unwrap();
     let Ok(Some(archive)) = open_existing(&ArchiveUrl::Sqlite(archive.to_owned())) else { return false };
-    matches!(read_back(&*archive, &file, &index, &[]), Ok(Some(_)))
+    matches!(read_back(&*archive, &file, &index), Ok(Some(_)))
 }
 
 /// `n_rounds` archives of one session, with one bit flipped in each: three verbs, with `clean` behind each.

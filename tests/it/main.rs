@@ -70,6 +70,7 @@ mod sent;
 mod sequence;
 mod server;
 mod session;
+mod session_ids;
 mod show;
 mod spec;
 mod stage;

@@ -170,7 +170,9 @@ impl Scene {
         let mut document = self.documents[at].at(path.clone());
         document.history.extend(operation);
         document.is_version |= operation.is_some();
+        self.documents[at].is_fork = false;
         if operation.is_some() {
+            document.is_fork = false;
             self.recognise(&mut document);
         }
         self.newest = match self.documents.iter().position(|it| it.path == path) {
@@ -494,7 +496,7 @@ impl Scene {
         self.count.operations += 1;
         let document = &self.documents[at];
         // A new session has an id and a title of its own.
-        if !document.is_fork && !document.is_grown() && !report["output"].is_null() && report["session_id"].is_null() {
+        if !document.is_grown() && !report["output"].is_null() && report["session_id"].is_null() {
             let source: Vec<u8> = document.stored.iter().flat_map(|it| it.line.raw.clone()).collect();
             if self.read(at).bytes != source {
                 return Err("the source does not come back byte for byte".to_owned());
@@ -628,6 +630,11 @@ impl Scene {
         let text = session.replace_all(&text, format!(r#""sessionId":"{id}""#).as_bytes());
         fs::write(&self.documents[self.newest].path, text).unwrap();
         self.log.push(format!("{} is of session {id}", name(&self.documents[self.newest].path)));
+        // What operations leave as it was may as well be a source.
+        if self.model.is_plain(&self.documents[self.newest]) {
+            let actual = self.read(self.newest);
+            self.documents[self.newest].take_ids(&actual);
+        }
         self.documents[self.newest].is_fork = true;
         self.hold(self.newest)?;
         let fork = self.newest;

@@ -159,8 +159,7 @@ fn can_go(archive: &dyn Archive, path: &Path, candidate: &Candidate, ui: &Ui) ->
             Ok(kept.map(|kept| kept.gives(archive, index.fingerprint)).transpose()? == Some(true))
         }
         Candidate::Backup(session) => {
-            let ids = [archives::own_id(Some(session), &file)];
-            let Some(stored) = read_back(archive, &file, &index, &ids)? else { return Ok(false) };
+            let Some(stored) = read_back(archive, &file, &index)? else { return Ok(false) };
             // Undoing the operations on the session leads back to the backup.
             let found = Found::File { path: session.clone(), by: FoundBy::Path };
             let mut reading = if session.is_file() { Reading::of(&found, ui)? } else { return Ok(false) };

@@ -198,7 +198,7 @@ fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<Option<Kept
         archive.claim()?;
     }
     let deposited = version::deposit(archive, &reading.file, &reading.index, &id, ui.stop())?;
-    let Deposited { state, known, n_new, new_bytes, .. } = deposited;
+    let Deposited { state, known, session, n_new, new_bytes, .. } = deposited;
     row.found = match (&known, n_new) {
         (None, _) => WasFound::New,
         (Some(_), 0) => WasFound::Unchanged,
@@ -215,7 +215,8 @@ fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<Option<Kept
     row.title = StandIns::load(archive)?.of_text(std::mem::take(&mut row.title));
     let title = row.title.clone();
     let state_key = state.key().to_string();
-    let mut kept = KeptSession { id, path, title, state: state_key, version, time, bytes: len, is_exact: false };
+    let mut kept =
+        KeptSession { id, path, title, state: state_key, version, time, bytes: len, session, is_exact: false };
     if row.found != WasFound::New {
         // The recognised lines may differ in their session ids.
         archive.commit()?;

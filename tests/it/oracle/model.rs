@@ -85,7 +85,7 @@ pub(crate) struct Document {
     pub(crate) n_version: usize,
     /// The archive that has its operations.
     pub(crate) archive: usize,
-    /// Whether it has the entries of a session of another id: the archive has a line once, with the id that it saw first.
+    /// Whether it has the entries of a session under another id, by which the archive does not know it yet.
     pub(crate) is_fork: bool,
     /// Whether a text was masked in it, so that thinking no longer stands behind what it was written behind.
     is_masked: bool,
@@ -222,6 +222,20 @@ impl Document {
         self.n_version = actual.keys().len();
     }
 
+    /// Takes the session ids that the lines have in its file, which is `actual` now, where nothing else is different.
+    pub(crate) fn take_ids(&mut self, actual: &Actual) {
+        let lines = actual.by_mark();
+        let renamed = |stored: &Rc<Stored>| {
+            let line = &actual.transcript.lines[*lines.get(&stored.mark)?];
+            let is_same = without_session(&line.raw) == without_session(&stored.line.raw);
+            let line = is_same.then(|| Line { raw: line.raw.clone(), value: line.value.clone() })?;
+            Some(Rc::new(Stored { mark: stored.mark.clone(), line, is_source: stored.is_source }))
+        };
+        if let Some(stored) = self.stored.iter().map(renamed).collect() {
+            self.stored = stored;
+        }
+    }
+
     /// The same in another place.
     pub(crate) fn at(&self, path: PathBuf) -> Self {
         Self { path, ..self.clone() }
@@ -229,8 +243,13 @@ impl Document {
 
     /// Whether its file, which is `actual`, is recognised by `other`, which was written later.
     pub(crate) fn is_recognised(&self, actual: &Actual, other: &Actual) -> bool {
-        let (own, other) = (actual.keys(), other.keys());
-        other.len() >= self.n_version && own.starts_with(&other)
+        let (own_keys, keys) = (actual.keys(), other.keys());
+        let ids = |of: &Actual| {
+            let lines = of.transcript.lines.iter().take(keys.len());
+            lines.map(|line| line.value["sessionId"].clone()).collect::<Vec<_>>()
+        };
+        let is_better = keys.len() > self.n_version || self.is_fork || ids(actual) == ids(other);
+        keys.len() >= self.n_version && own_keys.starts_with(&keys) && is_better
     }
 
     /// Masks a text that was forgotten.
@@ -479,9 +498,13 @@ impl Model {
                     continue;
                 }
                 let was = values(&was.value);
-                if is.is_none_or(|is| values(&after.transcript.lines[*is].value) != was) {
-                    operation.stands_on.insert(earlier);
+                if is.is_some_and(|is| values(&after.transcript.lines[*is].value) == was) {
+                    continue;
                 }
+                // The same compaction done again inserts the same: of two that stand, either gives the other's lines.
+                let inserting = standing.iter().filter(|it| self.operations[**it].inserts.contains(uuid));
+                let on = if inserting.count() > 1 { &mut operation.may_stand_on } else { &mut operation.stands_on };
+                on.insert(earlier);
             }
         }
         // A boundary of an operation that stands shows only once none stands before it.
@@ -497,7 +520,7 @@ impl Model {
             let behind = after.live.order.iter().skip_while(|at| **at != *last).skip(1);
             let of_active = |mark: String| document.active.iter().position(|it| *it == mark);
             operation.border = behind.filter_map(|at| mark(&after.transcript.lines[*at])).find_map(of_active);
-            operation.may_stand_on = self.compactions(&standing);
+            operation.may_stand_on.extend(self.compactions(&standing));
         }
         operation.inserts = inserted.into_iter().map(|(_, uuid)| uuid).collect();
         self.operations.push(operation);
@@ -744,7 +767,7 @@ impl Model {
             let is_changed = |later: &&usize| {
                 let other = &self.operations[**later];
                 let covers = !other.inserts.is_empty() && drops.is_subset(&other.drops) && **later != operation;
-                other.stands_on.contains(&operation) || covers
+                other.stands_on.contains(&operation) || other.replaces.contains(&operation) || covers
             };
             let (Some(summary), None) = (inserts.last(), standing.iter().find(is_changed)) else { continue };
             let Some(place) = order.iter().position(|(_, uuid)| *uuid == Some(summary.as_str())) else {

@@ -77,7 +77,7 @@ pub use write::carry_out::{
 pub use write::file::{IfExists, Staged, n_names, unnamed_file};
 pub use write::leftover::{leftover_files, remove_leftover};
 pub use write::made::remove_made;
-pub use write::new_session::{TITLE_LEN, title_of, whole_title_of, with_session};
+pub use write::new_session::{TITLE_LEN, title_of, whole_title_of};
 pub use write::overwrite::{Masked, n_masked, overwrite};
 #[cfg(any(test, feature = "fuzzing"))]
 pub use write::round_trip::round_trips;

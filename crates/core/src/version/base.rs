@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
-use super::{Active, Inserted, Layout, State, Step, Version, VersionError};
+use super::{Active, Inserted, Layout, State, Step, Sum, Version, VersionError};
 use ctxc_store::{Archive, ArchiveError};
 use ctxc_transcript::LineReader;
 use ctxc_transcript::edit::{Splice, render};
@@ -19,15 +19,6 @@ pub struct Base {
     pub file: File,
     /// Which line stands where.
     pub layout: Layout,
-}
-
-/// Which session id the lines get that clients wrote behind versions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Appended {
-    /// That which the whole file gets.
-    UnderIdentity,
-    /// Their own, as in the file that was read.
-    AsStored,
 }
 
 /// Lines at the end of a file that the archive does not have yet.
@@ -155,41 +146,60 @@ impl Assembly {
 }
 
 impl Version {
-    /// Writes the file that the version was rendered to, under the session id `identity`, or the ids that its lines have.
+    /// Writes the file that the version was rendered to.
     ///
     /// # Errors
     /// When the archive cannot be read, what it has does not fit together, or `out` fails.
-    pub fn write(
+    pub fn write(&self, archive: &dyn Archive, out: &mut dyn Write) -> Result<(), VersionError> {
+        self.write_under(archive, self.session.as_deref(), out)
+    }
+
+    /// As [`Self::write`], of which all lines get the session id `session`; without one, those that the stored lines have.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn write_under(
         &self,
         archive: &dyn Archive,
-        identity: Option<&str>,
-        appended: Appended,
+        session: Option<&str>,
         out: &mut dyn Write,
     ) -> Result<(), VersionError> {
         let state = State::read(archive, self.state)?;
         let mut steps = Steps { all: &self.steps, at: 0, taken: 0 };
         let n_lines = state.lines.len();
         let mut line = 0;
-        let mut read_under = state.read_under();
-        let mut sink = Sink { out, identity, pending_end: false };
+        let mut sink = Sink { out, session, pending_end: false };
         archive.each_line(&state.lines, &mut |_, bytes| {
             line += 1;
             let is_open = line == n_lines && state.torn.is_empty() && !state.ends_line;
-            let is_appended = read_under.next().flatten().is_some();
-            sink.identity = identity.filter(|_| !is_appended || appended == Appended::UnderIdentity);
             let written = steps.line(bytes, is_open, &mut sink);
             written.map_err(|source| ArchiveError::Give { source })
         })?;
         if !state.torn.is_empty() {
             steps.line(&state.torn, true, &mut sink)?;
         }
-        sink.identity = identity;
         steps.inserts(&mut sink)?;
         if steps.at != self.steps.len() {
             return Err(VersionError::NotWhatWasKept(self.key()));
         }
         sink.out.flush()?;
         Ok(())
+    }
+}
+
+impl State {
+    /// Writes its lines, all of them under the session id `session` where one is given.
+    ///
+    /// # Errors
+    /// As [`Version::write`].
+    pub(super) fn write_under(
+        &self,
+        archive: &dyn Archive,
+        session: Option<&str>,
+        out: &mut dyn Write,
+    ) -> Result<(), VersionError> {
+        let steps = vec![Step::Keep(self.n_lines())];
+        Version::new(self.key(), Vec::new(), steps, &Sum::default(), 0).write_under(archive, session, out)
     }
 }
 
@@ -205,7 +215,7 @@ impl Steps<'_> {
     /// Writes what stands before the next stored line.
     fn inserts(&mut self, sink: &mut Sink<'_>) -> io::Result<()> {
         while let Some(Step::Insert(from, line)) = self.all.get(self.at) {
-            match (from, sink.identity) {
+            match (from, sink.session) {
                 (Inserted::Title, Some(id)) => {
                     let title = title_in(line).unwrap_or_default();
                     sink.line(title_line(id, &title).as_bytes(), false)?;
@@ -244,18 +254,20 @@ impl Steps<'_> {
 
 struct Sink<'a> {
     out: &'a mut dyn Write,
-    identity: Option<&'a str>,
+    session: Option<&'a str>,
     /// Whether the last line still lacks its end.
     pending_end: bool,
 }
 
 impl Sink<'_> {
     fn rendered(&mut self, text: &[u8], splices: &[Splice], is_open: bool) -> io::Result<()> {
-        let scan = Scan::of(text);
-        let mut splices = splices.to_vec();
-        if let (Some(id), Some(span)) = (self.identity, scan.session_id) {
-            splices.push(Splice::new(span, json_string::encode(id)));
+        if splices.is_empty() && self.session.is_none() {
+            return self.line(text, is_open);
         }
+        let mut splices = splices.to_vec();
+        let session =
+            self.session.and_then(|id| Some(Splice::new(Scan::of(text).session_id?, json_string::encode(id))));
+        splices.extend(session);
         let rendered = render(text, &splices).map_err(io::Error::other)?;
         self.line(&rendered, is_open)
     }

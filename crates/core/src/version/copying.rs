@@ -86,6 +86,7 @@ mod tests {
             version: None,
             time: time.parse().unwrap(),
             bytes: index.fingerprint.len,
+            session: None,
             is_exact: false,
         };
         archive.put_object(&kept.object()).unwrap();

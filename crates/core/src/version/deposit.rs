@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use super::key::key_of;
+use super::key::{key_of, only_session};
 use super::line_sum::LineSum;
 use super::putting::{PORTION, Putting};
 use super::{Known, LineKey, Run, StandIns, State, Step, Sum, Version, VersionError, recognise};
@@ -22,6 +22,10 @@ pub struct Deposited {
     pub known: Option<Known>,
     /// The key of the version that the file is, what stands behind included, where it is no source.
     pub version: Option<Digest>,
+    /// The session id that all lines of a source have instead of those of the state.
+    pub session: Option<String>,
+    /// The session id that all lines of the source have, or had.
+    pub source_session: Option<String>,
     /// The keys of the lines of the file.
     pub keys: Vec<LineKey>,
     /// The number of new lines of the session.
@@ -57,8 +61,13 @@ fn deposit_in(
     stop: &AtomicBool,
 ) -> Result<Deposited, VersionError> {
     // Of a session that is new the lines are read once more only, to be put.
-    let (mut keys, known) = recognise(archive, file, index)?;
+    let (mut keys, mut known) = recognise(archive, file, index)?;
     let is_new = keys.is_empty();
+    let is_copy = known.as_ref().is_some_and(|known| known.session.is_some());
+    if is_copy && only_session(file, index, &keys)?.is_none() {
+        // A client went on in it under yet another id.
+        known = None;
+    }
     let from = known.as_ref().map_or(0, |known| known.n_lines);
     let torn = torn_line(index, file)?.filter(|_| from < index.n_lines());
     let torn = torn.map(|torn| StandIns::load(archive).map(|them| them.of(&torn).into_owned())).transpose()?;
@@ -67,12 +76,13 @@ fn deposit_in(
     if let Some(known) = &known
         && (from == index.n_lines() || (from == n_whole && is_same_torn(known)))
     {
-        let version = known.version.as_ref().map(Version::key);
-        let state = known.state.clone();
+        put_version(archive, known)?;
         return Ok(Deposited {
-            state,
+            state: known.state.clone(),
             known: Some(known.clone()),
-            version,
+            version: known.version.as_ref().map(Version::key),
+            session: known.session.clone(),
+            source_session: source_session(Some(known), file, index, &keys)?,
             keys,
             n_new: 0,
             new_bytes: 0,
@@ -85,8 +95,10 @@ fn deposit_in(
     let mut putting = Putting::behind(earlier, archive, portion, stop)?;
     if let Some(Known { state, version, .. }) = &known {
         runs.clone_from(&state.runs);
-        if version.is_some() {
+        if version.is_some() || is_copy {
             stored = stored_keys(putting.archive(), state)?;
+        }
+        if version.is_some() {
             // It stands in the middle of the file by now.
             if !state.torn.is_empty() {
                 let whole = [&state.torn, &b"\n"[..]].concat();
@@ -118,7 +130,7 @@ fn deposit_in(
         None => extend(&mut runs, Run::of_source(n_whole - from)),
     }
     let keys_of = |lines: Range<u32>| keys.get(lines.start as usize..lines.end as usize).unwrap_or_default();
-    let sum: Sum = if rendered.is_none() {
+    let sum: Sum = if stored.is_empty() {
         keys.iter().take(n_whole as usize).copied().collect()
     } else {
         stored.iter().chain(keys_of(closing.clone())).chain(keys_of(from..n_whole)).copied().collect()
@@ -127,6 +139,7 @@ fn deposit_in(
         lines: put.lines.clone(),
         runs,
         sum: sum.digest(),
+        session_ids: sum.session_ids(),
         group: sum.first().map(LineKey::group),
         ends_line,
         torn: torn.unwrap_or_default(),
@@ -134,6 +147,7 @@ fn deposit_in(
         parent: known.as_ref().map(|known| known.state.key()),
     };
     put.name(archive, &state.object())?;
+    known.iter().try_for_each(|known| put_version(archive, known))?;
     let mut version = None;
     if let Some(known) = rendered
         && state.torn.is_empty()
@@ -141,12 +155,33 @@ fn deposit_in(
         // Without active operations, the lines are those of the state, but they came of operations.
         let sum: Sum = keys.iter().copied().collect();
         let steps = known.steps_going_on().into_iter().chain([Step::Keep(n_whole - from)]).collect();
-        let grown = Version::new(state.key(), known.operations.clone(), steps, &sum, known.saved_going_on());
+        let grown = Version::new(state.key(), known.operations.clone(), steps, &sum, known.saved_going_on())
+            .with_sessions(known.session.clone(), known.source_session.clone());
         archive.put_object(&grown.object())?;
         version = Some(grown.key());
     }
     let n_new = n_whole - from + u32::try_from(closing.len()).unwrap_or_default();
-    Ok(Deposited { state, known, version, keys, n_new, new_bytes, all_new })
+    let source_session = source_session(known.as_ref(), file, index, &keys)?;
+    let session = source_session.clone().filter(|_| is_copy && known.is_some());
+    Ok(Deposited { state, known, version, session, source_session, keys, n_new, new_bytes, all_new })
+}
+
+/// Puts the version that a file is or goes on from, which is new under session ids that clients gave it.
+fn put_version(archive: &mut dyn Archive, known: &Known) -> Result<(), VersionError> {
+    Ok(known.version.iter().try_for_each(|version| archive.put_object(&version.object()))?)
+}
+
+/// The session id that all lines of the source have, or had.
+fn source_session(
+    known: Option<&Known>,
+    file: &File,
+    index: &Index,
+    keys: &[LineKey],
+) -> Result<Option<String>, VersionError> {
+    match known.and_then(|known| known.version.as_ref()) {
+        Some(version) => Ok(version.source_session.clone()),
+        None => Ok(only_session(file, index, keys)?),
+    }
 }
 
 fn extend(runs: &mut Vec<Run>, run: Run) {

@@ -5,17 +5,62 @@ use std::fs::File;
 use std::io::{self, Seek};
 
 use ctxc_transcript::scan::{Kind, Scan};
-use ctxc_transcript::text::Digest;
-use ctxc_transcript::{Index, LineReader, Span};
-use xxhash_rust::xxh3::{Xxh3Default, xxh3_128};
+use ctxc_transcript::text::{Digest, json_string};
+use ctxc_transcript::{Index, LineReader, Span, read_line};
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64, xxh3_128};
 
 use super::title::is_own_title;
 
 /// The XXH3 of a line, of 128 bits, without its end and without the value of its `sessionId`; the same for all title lines
 /// of ours. It tells lines apart that nobody makes alike on purpose, and takes a tenth of the time of BLAKE3; what is stored
 /// of a line has that.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LineKey([u8; 16]);
+///
+/// The session id is kept beside it, and does not count when keys are compared.
+#[derive(Clone, Copy)]
+pub struct LineKey {
+    content: [u8; 16],
+    session: SessionHash,
+}
+
+impl PartialEq for LineKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.content == other.content
+    }
+}
+
+impl Eq for LineKey {}
+
+/// The XXH3 of a session id as it stands in a line, of 64 bits; zero for a line without one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SessionHash(u64);
+
+impl SessionHash {
+    /// The hash of the session id `id`.
+    pub(super) fn of(id: &str) -> Self {
+        let encoded = json_string::encode(id);
+        Self(xxh3_64(encoded.as_bytes()))
+    }
+}
+
+/// The session ids of the lines of a file, in order: the hash of the id if it is the same in all lines that have one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionIds(u64);
+
+impl SessionIds {
+    /// Those of a file whose lines all have the id `id`, or none.
+    #[must_use]
+    pub fn of(id: &str) -> Self {
+        Self(SessionHash::of(id).0)
+    }
+
+    pub(super) const fn as_number(self) -> u64 {
+        self.0
+    }
+
+    pub(super) const fn from_number(number: u64) -> Self {
+        Self(number)
+    }
+}
 
 impl LineKey {
     /// The key of `line`, in which the session id is the string at `session`, quotes included.
@@ -23,56 +68,65 @@ impl LineKey {
     pub fn of(line: &[u8], session: Option<Span>) -> Self {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let mut hasher = Xxh3Default::new();
-        match session.filter(|span| span.string(line).is_some()) {
+        let session = session.filter(|span| span.string(line).is_some());
+        match session {
             Some(span) => {
                 hasher.update(line.get(..span.range().start).unwrap_or_default());
                 hasher.update(line.get(span.range().end..).unwrap_or_default());
             }
             None => hasher.update(line),
         }
-        Self(hasher.digest128().to_le_bytes())
+        let session = session.map_or_else(SessionHash::default, |span| SessionHash(xxh3_64(span.of(line))));
+        Self { content: hasher.digest128().to_le_bytes(), session }
     }
 
     /// As [`Self::of`], of a line that was not scanned before.
     #[must_use]
     pub fn scanned(line: &[u8]) -> Self {
         let scan = Scan::of(line);
-        if scan.kind == Kind::CustomTitle && is_own_title(line) {
-            Self::title()
-        } else {
-            Self::of(line, scan.session_id)
-        }
+        let key = Self::of(line, scan.session_id);
+        if scan.kind == Kind::CustomTitle && is_own_title(line) { key.with_content(Self::title()) } else { key }
     }
 
     /// The key of every title line of ours.
     #[must_use]
     pub fn title() -> Self {
-        Self(xxh3_128(b"ctxc title").to_le_bytes())
+        Self::from_bytes(xxh3_128(b"ctxc title").to_le_bytes())
+    }
+
+    /// The key of the same line in which all that is no session id is that of `other`.
+    pub(super) const fn with_content(self, other: Self) -> Self {
+        Self { content: other.content, session: self.session }
+    }
+
+    /// The key of the same line under the session id `session`; itself for a line without one.
+    pub(super) fn with_session(self, session: SessionHash) -> Self {
+        if self.session == SessionHash::default() { self } else { Self { session, ..self } }
     }
 
     /// The BLAKE3 of the key: it tells nothing of the line but to who guesses all of it.
     pub(super) fn hidden(self) -> Digest {
-        Digest::of(&self.0)
+        Digest::of(&self.content)
     }
 
     pub(super) const fn as_bytes(&self) -> &[u8; 16] {
-        &self.0
+        &self.content
     }
 
     pub(super) const fn from_bytes(bytes: [u8; 16]) -> Self {
-        Self(bytes)
+        Self { content: bytes, session: SessionHash(0) }
     }
 
     /// A digest by which what starts with such a line is looked up.
     #[must_use]
     pub fn group(self) -> Digest {
-        Digest::of(&self.0)
+        Digest::of(&self.content)
     }
 }
 
 impl fmt::Debug for LineKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().take(4).try_for_each(|byte| write!(f, "{byte:02x}"))
+        self.content.iter().take(4).try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
@@ -82,14 +136,32 @@ pub struct Sum {
     hasher: blake3::Hasher,
     n_lines: u32,
     first: Option<LineKey>,
+    /// The first session id.
+    session: SessionHash,
+    /// Whether another followed.
+    has_others: bool,
+    sessions: u64,
 }
 
 impl Sum {
     /// Takes the next line.
     pub fn push(&mut self, key: LineKey) {
-        self.hasher.update(&key.0);
+        self.hasher.update(&key.content);
         self.n_lines += 1;
         self.first.get_or_insert(key);
+        if key.session != SessionHash::default() {
+            if self.session == SessionHash::default() {
+                self.session = key.session;
+            }
+            self.has_others |= self.session != key.session;
+            self.sessions = (self.sessions.rotate_left(5) ^ key.session.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
+    }
+
+    /// The session ids of all lines so far.
+    #[must_use]
+    pub const fn session_ids(&self) -> SessionIds {
+        SessionIds(if self.has_others { self.sessions } else { self.session.0 })
     }
 
     /// The digest of all lines so far.
@@ -138,6 +210,23 @@ pub fn keys(mut file: &File, index: &Index) -> io::Result<Vec<LineKey>> {
         keys.push(key_of(line, record));
     }
     Ok(keys)
+}
+
+/// The session id of the lines of `file` with these `keys`; `None` if they have none, or several.
+///
+/// # Errors
+/// When reading fails.
+pub(super) fn only_session(file: &File, index: &Index, keys: &[LineKey]) -> io::Result<Option<String>> {
+    let mut named = keys.iter().enumerate().filter(|(_, key)| key.session != SessionHash::default());
+    let Some((at, first)) = named.next() else { return Ok(None) };
+    if named.any(|(_, key)| key.session != first.session) {
+        return Ok(None);
+    }
+    let Some(line) = index.lines().nth(at) else { return Ok(None) };
+    let mut buffer = Vec::new();
+    let line = read_line(file, index, line, &mut buffer)?;
+    let id = Scan::of(line).session_id.and_then(|span| std::str::from_utf8(span.string(line)?).ok());
+    Ok(id.filter(|id| SessionHash::of(id) == first.session).map(str::to_owned))
 }
 
 /// The key of `line`, of which the index has `record`.

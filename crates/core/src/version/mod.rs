@@ -39,7 +39,7 @@ mod taken_out;
 mod title;
 
 pub use address::Address;
-pub use base::{Appended, Base, Tail};
+pub use base::{Base, Tail};
 pub use compose::compose;
 pub use copying::copy_sessions;
 pub use damage::damaged_sessions;
@@ -47,7 +47,7 @@ pub use deposit::{Deposited, deposit};
 pub use edits::{Edit, Edits, ThinkingPolicy, UndoneEdits};
 pub use effective::{Active, Dependency, History};
 pub use error::VersionError;
-pub use key::{LineKey, Sum, keys};
+pub use key::{LineKey, SessionIds, Sum, keys};
 pub use layout::{Group, Layout};
 pub use line_sum::LineSum;
 pub use lineages::{Lineage, lineages};

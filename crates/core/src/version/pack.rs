@@ -46,6 +46,13 @@ impl Packer {
         }
     }
 
+    pub(super) fn optional_text(&mut self, text: Option<&str>) {
+        self.number(u64::from(text.is_some()));
+        if let Some(text) = text {
+            self.text(text);
+        }
+    }
+
     pub(super) fn splice(&mut self, splice: &Splice) {
         self.number(splice.span.start.into());
         self.number((splice.span.end - splice.span.start).into());
@@ -94,6 +101,15 @@ impl Unpacker<'_> {
         match self.number()? {
             0 => Some(None),
             1 => self.digest().map(Some),
+            _ => None,
+        }
+    }
+
+    #[expect(clippy::option_option, reason = "as that of a digest")]
+    pub(super) fn optional_text(&mut self) -> Option<Option<String>> {
+        match self.number()? {
+            0 => Some(None),
+            1 => self.text().map(Some),
             _ => None,
         }
     }

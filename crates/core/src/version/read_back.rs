@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 
 use super::line_sum::LineSum;
+use super::session::Watched;
 use super::{KeptSession, VersionError, recognise};
 use ctxc_store::{Archive, LineId};
 use ctxc_transcript::{Fingerprint, Index};
@@ -21,7 +22,7 @@ impl KeptSession {
         fingerprint: Fingerprint,
     ) -> Result<bool, VersionError> {
         let state = self.state(archive)?;
-        let is_plain = self.version.is_none() && !self.is_exact && self.id == state.session;
+        let is_plain = self.version.is_none() && !self.is_exact && self.session.is_none();
         let Some(all_new) = all_new.filter(|_| is_plain) else { return self.gives(archive, fingerprint) };
         let mut sum = LineSum::default();
         archive.each_digest(&state.lines, &mut |digest, bytes| {
@@ -41,38 +42,21 @@ pub struct ReadBack {
     pub lines: Vec<LineId>,
 }
 
-/// Reads the session in `file`, which `index` was built from, back from the archive, under one of the session ids `ids`;
-/// `None` where what the archive has is not this file, byte for byte.
+/// Reads the session in `file`, which `index` was built from, back from the archive; `None` where what the archive has is not
+/// this file, byte for byte.
 ///
 /// # Errors
 /// When the file or the archive cannot be read, or what it holds is damaged.
-pub fn read_back(
-    archive: &dyn Archive,
-    file: &File,
-    index: &Index,
-    ids: &[String],
-) -> Result<Option<ReadBack>, VersionError> {
+pub fn read_back(archive: &dyn Archive, file: &File, index: &Index) -> Result<Option<ReadBack>, VersionError> {
     let (_, known) = recognise(archive, file, index)?;
     let Some(known) = known.filter(|known| known.n_lines == index.n_lines()) else { return Ok(None) };
-    let ids = std::iter::once(&known.state.session).chain(ids);
-    for (at, id) in ids.clone().enumerate() {
-        if ids.clone().take(at).any(|earlier| earlier == id) {
-            continue;
-        }
-        let kept = KeptSession {
-            id: id.clone(),
-            path: None,
-            title: String::new(),
-            state: known.state.key().to_string(),
-            version: known.version.as_ref().map(|version| version.key().to_string()),
-            time: jiff::Timestamp::UNIX_EPOCH,
-            bytes: index.fingerprint.len,
-            is_exact: false,
-        };
-        if kept.write(archive, &mut io::sink())? == index.fingerprint {
-            let operations = known.version.map(|version| version.operations).unwrap_or_default();
-            return Ok(Some(ReadBack { operations, lines: known.state.lines }));
-        }
+    let mut sink = io::sink();
+    let mut out = Watched::new(&mut sink);
+    match &known.version {
+        Some(version) => version.write(archive, &mut out)?,
+        None => known.state.write_under(archive, known.session.as_deref(), &mut out)?,
     }
-    Ok(None)
+    let is_same = out.written.finish() == index.fingerprint;
+    let operations = known.version.map(|version| version.operations).unwrap_or_default();
+    Ok(is_same.then_some(ReadBack { operations, lines: known.state.lines }))
 }

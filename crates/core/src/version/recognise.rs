@@ -2,8 +2,8 @@
 
 use std::fs::File;
 
-use super::key::key_of;
-use super::state::head;
+use super::key::{SessionIds, key_of, only_session};
+use super::state::Head;
 use super::{LineKey, StandIns, State, Sum, Version, VersionError, keys};
 use ctxc_store::{Archive, ObjectKind};
 use ctxc_transcript::text::Digest;
@@ -14,15 +14,18 @@ use ctxc_transcript::{Index, read_line};
 pub struct Known {
     /// The state that it starts as, or that it was rendered from.
     pub state: State,
-    /// Its rendering; `None` for a source.
+    /// Its rendering, under the session ids of the file; `None` for a source.
     pub version: Option<Version>,
     /// The number of its lines that are known. Those behind them are new.
     pub n_lines: u32,
+    /// The session id that all lines of a source have instead of those of the state.
+    pub session: Option<String>,
 }
 
-/// The keys of the lines of `file`, which `index` was built from, and which session it is of, whatever its name, and wherever it is: the longest state or version
-/// that it begins with, of equally long ones the newest version. `None` for one that the archive does not know, and no keys
-/// where it has nothing that starts with the same line: most often one look tells.
+/// The keys of the lines of `file`, which `index` was built from, and which session it is of, whatever its name, and wherever
+/// it is: the longest state or version that it begins with, of equally long ones one with the same session ids, of these the
+/// newest version. `None` for one that the archive does not know, and no keys where it has nothing that starts with the same
+/// line: most often one look tells. What is known under other session ids is known as well if the file has only one.
 ///
 /// # Errors
 /// When the file or the archive cannot be read, or what it holds is damaged.
@@ -42,51 +45,74 @@ pub fn recognise(
     }
     let mut keys = keys(file, index)?;
     stand_ins.translate(&mut keys);
-    let known = by_keys(archive, &keys)?;
-    Ok((keys, known))
+    let Some(found) = find_longest(archive, &keys)? else { return Ok((keys, None)) };
+    let Candidate { kind, key, head } = found.candidate;
+    let n_lines = head.n_lines;
+    let session = if found.has_same_ids { None } else { only_session(file, index, &keys)? };
+    let known = if kind == ObjectKind::State {
+        // One with several session ids, and not those of the state, is a session of its own.
+        if !found.has_same_ids && session.is_none() {
+            return Ok((keys, None));
+        }
+        Known { state: State::read(archive, key)?, version: None, n_lines, session }
+    } else {
+        let mut version = Version::read(archive, key)?;
+        if session.is_some() {
+            // A version that changes nothing may as well be a copy of the source.
+            let source_session = if version.is_plain() { session.clone() } else { version.source_session };
+            version = Version { session, session_ids: found.session_ids, source_session, ..version };
+        }
+        Known { state: State::read(archive, version.state)?, version: Some(version), n_lines, session: None }
+    };
+    Ok((keys, Some(known)))
 }
 
-/// As [`recognise`], of a file with lines of these keys.
-fn by_keys(archive: &dyn Archive, keys: &[LineKey]) -> Result<Option<Known>, VersionError> {
+/// The longest state or version that lines of these keys begin with.
+fn find_longest(archive: &dyn Archive, keys: &[LineKey]) -> Result<Option<Longest>, VersionError> {
     let Some(first) = keys.first() else { return Ok(None) };
     let mut candidates: Vec<Candidate> = Vec::new();
     for kind in [ObjectKind::State, ObjectKind::Version] {
         let found = archive.objects_of(kind, first.group())?.into_iter();
-        let heads = found.filter_map(|(key, bytes)| Some((key, head(&bytes)?)));
-        candidates.extend(heads.map(|(key, (n_lines, sum))| Candidate { kind, key, n_lines, sum }));
+        candidates.extend(found.filter_map(|(key, head)| Some(Candidate { kind, key, head: Head::unpack(&head)? })));
     }
     // A stable order: of those of one length, the newest version stands last.
-    candidates.sort_by_key(|candidate| candidate.n_lines);
+    candidates.sort_by_key(|candidate| candidate.head.n_lines);
     let mut sum = Sum::default();
     let mut keys = keys.iter();
-    let mut longest: Option<Candidate> = None;
+    let mut longest: Option<Longest> = None;
     let mut digest: Option<Digest> = None;
     for candidate in candidates {
-        while sum.n_lines() < candidate.n_lines
+        let head = &candidate.head;
+        while sum.n_lines() < head.n_lines
             && let Some(key) = keys.next()
         {
             sum.push(*key);
             digest = None;
         }
-        if sum.n_lines() == candidate.n_lines
-            && *digest.get_or_insert_with(|| sum.digest()) == candidate.sum
-            && candidate.n_lines > 0
+        if sum.n_lines() == head.n_lines && *digest.get_or_insert_with(|| sum.digest()) == head.sum && head.n_lines > 0
         {
-            longest = Some(candidate);
+            let session_ids = sum.session_ids();
+            let has_same_ids = session_ids == head.session_ids;
+            let is_worse = longest.as_ref().is_some_and(|longest| {
+                longest.candidate.head.n_lines == head.n_lines && longest.has_same_ids && !has_same_ids
+            });
+            if !is_worse {
+                longest = Some(Longest { candidate, session_ids, has_same_ids });
+            }
         }
     }
-    let Some(Candidate { kind, key, n_lines, .. }) = longest else { return Ok(None) };
-    Ok(Some(if kind == ObjectKind::State {
-        Known { state: State::read(archive, key)?, version: None, n_lines }
-    } else {
-        let version = Version::read(archive, key)?;
-        Known { state: State::read(archive, version.state)?, version: Some(version), n_lines }
-    }))
+    Ok(longest)
 }
 
 struct Candidate {
     kind: ObjectKind,
     key: Digest,
-    n_lines: u32,
-    sum: Digest,
+    head: Head,
+}
+
+struct Longest {
+    candidate: Candidate,
+    /// The session ids of the lines that it has.
+    session_ids: SessionIds,
+    has_same_ids: bool,
 }

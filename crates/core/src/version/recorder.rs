@@ -1,6 +1,6 @@
 //! Records the rendering of a file while it is written.
 
-use super::key::Sum;
+use super::key::{SessionHash, Sum};
 use super::{Address, Edit, Edits, Inserted, Layout, LineKey, StandIns, Step};
 use ctxc_transcript::LineNo;
 use ctxc_transcript::edit::Splice;
@@ -12,6 +12,8 @@ pub struct Recorder {
     layout: Layout,
     /// The keys of the stored lines.
     keys: Vec<LineKey>,
+    /// The session id that all lines get.
+    session: Option<SessionHash>,
     /// Stand-ins for purged texts, so that rendered lines do not bring them back.
     stand_ins: StandIns,
     /// The bytes of splices with purged texts, and their masked forms.
@@ -58,7 +60,13 @@ impl Recorder {
     #[must_use]
     pub fn new(layout: Layout, keys: Vec<LineKey>, stand_ins: StandIns) -> Self {
         let (steps, changed, masks) = (Vec::new(), Vec::new(), Vec::new());
-        Self { layout, keys, stand_ins, masks, next: 0, steps, sum: Sum::default(), changed }
+        Self { layout, keys, session: None, stand_ins, masks, next: 0, steps, sum: Sum::default(), changed }
+    }
+
+    /// The same, of a result of which all lines get the session id `session`; `None` for those that they have.
+    #[must_use]
+    pub fn with_session(self, session: Option<&str>) -> Self {
+        Self { session: session.map(SessionHash::of), ..self }
     }
 
     /// Notes that the next `n_lines` were written as they are.
@@ -67,7 +75,7 @@ impl Recorder {
             match self.layout.address(LineNo(self.next)) {
                 Address::Stored(line) => {
                     let key = self.keys.get(line.idx()).copied().unwrap_or_else(LineKey::title);
-                    self.sum.push(self.stand_ins.key(key));
+                    self.push_key(key);
                     match self.steps.last_mut() {
                         Some(Step::Keep(n)) => *n += 1,
                         _ => self.steps.push(Step::Keep(1)),
@@ -106,7 +114,7 @@ impl Recorder {
         match self.layout.address(LineNo(self.next)) {
             Address::Stored(_) => {
                 self.steps.push(Step::Edit(splices));
-                self.sum.push(self.stand_ins.key(LineKey::scanned(rendered)));
+                self.push_key(LineKey::scanned(rendered));
                 self.changed.push((LineNo(self.next), Some(Digest::of(rendered))));
             }
             Address::Inserted { operation, at } => {
@@ -123,8 +131,13 @@ impl Recorder {
     }
 
     fn push_inserted(&mut self, from: Inserted, line: Vec<u8>) {
-        self.sum.push(self.stand_ins.key(LineKey::scanned(&line)));
+        self.push_key(LineKey::scanned(&line));
         self.steps.push(Step::Insert(from, line));
+    }
+
+    fn push_key(&mut self, key: LineKey) {
+        let key = self.session.map_or(key, |session| key.with_session(session));
+        self.sum.push(self.stand_ins.key(key));
     }
 
     /// Ends the recording.

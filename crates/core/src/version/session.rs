@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::pack::object_of;
 use super::putting::{PORTION, Putting};
 use super::sidecar::{files_in, group, is_before};
-use super::{Appended, State, Step, Sum, Version, VersionError};
+use super::{State, Version, VersionError};
 use ctxc_store::{Archive, ArchiveError, LineId, Object, ObjectKind};
 use ctxc_transcript::session::{session_id, sidecar_dir};
 use ctxc_transcript::text::Digest;
@@ -36,7 +36,10 @@ pub struct KeptSession {
     pub time: Timestamp,
     /// The length of the file in bytes.
     pub bytes: u64,
-    /// Whether its lines are kept as they stand as well, for they are not those of its state under its id.
+    /// The session id that all lines of a source have instead of those of its state.
+    #[serde(default)]
+    pub session: Option<String>,
+    /// Whether its lines are kept as they stand as well, for they are not those of its state under one id.
     #[serde(default)]
     pub is_exact: bool,
 }
@@ -83,7 +86,7 @@ impl KeptSession {
     /// # Errors
     /// When the archive cannot be read, what it has does not fit together, or `out` fails.
     pub fn write(&self, archive: &dyn Archive, out: &mut dyn Write) -> Result<Fingerprint, VersionError> {
-        let mut out = Watched { out, written: Fingerprinter::default(), ends_line: true };
+        let mut out = Watched::new(out);
         if self.is_exact {
             let key = exact_key(&self.id);
             let file = archive.object(ObjectKind::File, key)?;
@@ -94,24 +97,14 @@ impl KeptSession {
             return Ok(out.written.finish());
         }
         let state = self.state(archive)?;
-        let n_rendered = match &self.version {
-            // A copy under another id.
-            None if self.id != state.session => {
-                let steps = vec![Step::Keep(state.n_lines())];
-                let copy = Version::new(state.key(), Vec::new(), steps, &Sum::default(), 0);
-                copy.write(archive, Some(&self.id), Appended::UnderIdentity, &mut out)?;
-                return Ok(out.written.finish());
-            }
-            None => 0,
-            Some(version) => {
-                let version = Version::read(archive, key("the version", version)?)?;
-                let source = State::read(archive, version.state)?;
-                let identity = Some(self.id.as_str()).filter(|id| *id != source.session);
-                version.write(archive, identity, Appended::AsStored, &mut out)?;
-                source.n_lines() as usize
-            }
+        let Some(version) = &self.version else {
+            state.write_under(archive, self.session.as_deref(), &mut out)?;
+            return Ok(out.written.finish());
         };
-        // The source itself, or what a client wrote behind the version.
+        let version = Version::read(archive, key("the version", version)?)?;
+        version.write(archive, &mut out)?;
+        let n_rendered = State::read(archive, version.state)?.n_lines() as usize;
+        // Then what a client wrote behind the version.
         let lines = state.lines.get(n_rendered..).unwrap_or_default();
         if !out.ends_line && !lines.is_empty() {
             out.write_all(b"\n")?;
@@ -186,10 +179,16 @@ fn key(what: &'static str, text: &str) -> Result<Digest, VersionError> {
 }
 
 /// Knows what is written.
-struct Watched<'a> {
+pub(super) struct Watched<'a> {
     out: &'a mut dyn Write,
-    written: Fingerprinter,
+    pub(super) written: Fingerprinter,
     ends_line: bool,
+}
+
+impl<'a> Watched<'a> {
+    pub(super) fn new(out: &'a mut dyn Write) -> Self {
+        Self { out, written: Fingerprinter::default(), ends_line: true }
+    }
 }
 
 impl Write for Watched<'_> {

@@ -91,7 +91,7 @@ impl StandIns {
         if self.is_empty() {
             return key;
         }
-        self.0.get(&key.hidden()).map_or(key, |stand_in| stand_in.key)
+        self.0.get(&key.hidden()).map_or(key, |stand_in| key.with_content(stand_in.key))
     }
 
     /// The bytes of each of `splices` in the masked form of `rendered`, which they make of `line`, with those that they had.

@@ -1,12 +1,13 @@
 //! The lines that a session had at some time.
 
 use super::VersionError;
+use super::key::SessionIds;
 use super::pack::{Packer, Unpacker};
 use ctxc_store::{Archive, LineId, Object, ObjectKind};
 use ctxc_transcript::text::Digest;
 
 /// The version of this form.
-const FORM: u64 = 1;
+const FORM: u64 = 2;
 
 /// Lines side by side that were read from one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub struct State {
     pub runs: Vec<Run>,
     /// The digest of their keys ([`super::Sum`]).
     pub sum: Digest,
+    /// The session ids of the lines.
+    pub session_ids: SessionIds,
     /// Its group: the first line.
     pub group: Option<Digest>,
     /// Whether the last line has an end.
@@ -56,8 +59,9 @@ impl State {
         let mut packer = Packer::default();
         packer.digest(self.sum);
         packer.number(self.lines.len() as u64);
-        // The keys of lines leave it out, and copies under other ids are no one's state but their own.
+        // The keys of lines leave them out, and copies under other ids are no one's state but their own.
         packer.text(&self.session);
+        packer.number(self.session_ids.as_number());
         self.pack_rest(&mut packer);
         Digest::of(&packer.0)
     }
@@ -84,8 +88,7 @@ impl State {
     #[must_use]
     pub fn object(&self) -> Object {
         let mut head = Packer::default();
-        head.number(self.lines.len() as u64);
-        head.digest(self.sum);
+        pack_head(&mut head, self.lines.len() as u64, self.sum, self.session_ids);
         let mut content = Packer::default();
         content.number(FORM);
         content.optional_digest(self.group);
@@ -125,7 +128,7 @@ impl State {
     }
 
     pub(super) fn unpack(object: Object) -> Option<Self> {
-        let (_, sum) = head(&object.head)?;
+        let Head { sum, session_ids, .. } = Head::unpack(&object.head)?;
         let mut unpacker = Unpacker(&object.content);
         if unpacker.number()? != FORM {
             return None;
@@ -141,6 +144,7 @@ impl State {
             lines: object.lines,
             runs,
             sum,
+            session_ids,
             group,
             ends_line,
             torn,
@@ -171,8 +175,26 @@ fn unpack_run(unpacker: &mut Unpacker<'_>) -> Option<Run> {
     Some(Run { n_lines, under, is_closing: origin == 2 })
 }
 
-/// The number of lines of a state or a version, and the digest of their keys, from the head of its object.
-pub(super) fn head(head: &[u8]) -> Option<(u32, Digest)> {
-    let mut unpacker = Unpacker(head);
-    Some((unpacker.small()?, unpacker.digest()?))
+/// The summary of a state or a version in the head of its object.
+pub(super) struct Head {
+    /// The number of its lines.
+    pub(super) n_lines: u32,
+    /// The digest of their keys.
+    pub(super) sum: Digest,
+    /// Their session ids.
+    pub(super) session_ids: SessionIds,
+}
+
+impl Head {
+    pub(super) fn unpack(head: &[u8]) -> Option<Self> {
+        let mut unpacker = Unpacker(head);
+        let (n_lines, sum) = (unpacker.small()?, unpacker.digest()?);
+        Some(Self { n_lines, sum, session_ids: SessionIds::from_number(unpacker.number()?) })
+    }
+}
+
+pub(super) fn pack_head(packer: &mut Packer, n_lines: u64, sum: Digest, session_ids: SessionIds) {
+    packer.number(n_lines);
+    packer.digest(sum);
+    packer.number(session_ids.as_number());
 }

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::key::Sum;
+use super::key::{SessionIds, Sum};
 use super::pack::{Packer, Unpacker};
-use super::state::{Run, head};
+use super::state::{Head, Run, pack_head};
 use super::title::title_in;
 use super::{Address, VersionError};
 use ctxc_store::{Archive, Object, ObjectKind};
@@ -14,7 +14,7 @@ use ctxc_transcript::text::Digest;
 use ctxc_transcript::{LineNo, Totals};
 
 /// The version of this form.
-const FORM: u64 = 1;
+const FORM: u64 = 2;
 
 /// The next lines of a version, from the lines of a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +61,12 @@ pub struct Version {
     pub n_lines: u32,
     /// The digest of their keys.
     pub sum: Digest,
+    /// Their session ids.
+    pub session_ids: SessionIds,
+    /// The session id that all its lines have; `None` where they have those of the lines of the state.
+    pub session: Option<String>,
+    /// The session id that all lines of the source had; `None` where they had several.
+    pub source_session: Option<String>,
     /// Its group: the first line.
     pub group: Option<Digest>,
     /// By how much what the model sees is smaller than in the state, in `chars4` tokens without signatures.
@@ -77,11 +83,28 @@ pub struct Rendered<'a> {
 }
 
 impl Version {
-    /// The version of a state that was rendered by `steps` into lines with the keys of `sum`.
+    /// The version of a state that was rendered by `steps` into lines with the keys of `sum`, under the session ids of the
+    /// state.
     #[must_use]
     pub fn new(state: Digest, operations: Vec<String>, steps: Vec<Step>, sum: &Sum, saved: i64) -> Self {
-        let group = sum.first().map(super::LineKey::group);
-        Self { state, operations, steps, n_lines: sum.n_lines(), sum: sum.digest(), group, saved }
+        Self {
+            state,
+            operations,
+            steps,
+            n_lines: sum.n_lines(),
+            sum: sum.digest(),
+            session_ids: sum.session_ids(),
+            session: None,
+            source_session: None,
+            group: sum.first().map(super::LineKey::group),
+            saved,
+        }
+    }
+
+    /// The same of which all lines have the session id `session`, where one is given, and those of the source `source`.
+    #[must_use]
+    pub fn with_sessions(self, session: Option<String>, source_session: Option<String>) -> Self {
+        Self { session, source_session, ..self }
     }
 
     /// The title that ctxc gave the session, where it did.
@@ -195,8 +218,7 @@ impl Version {
     #[must_use]
     pub fn object(&self) -> Object {
         let mut head = Packer::default();
-        head.number(self.n_lines.into());
-        head.digest(self.sum);
+        pack_head(&mut head, self.n_lines.into(), self.sum, self.session_ids);
         head.number(self.operations.len() as u64);
         Object {
             kind: ObjectKind::Version,
@@ -215,6 +237,9 @@ impl Version {
         packer.optional_digest(self.group);
         packer.number(self.n_lines.into());
         packer.digest(self.sum);
+        packer.number(self.session_ids.as_number());
+        packer.optional_text(self.session.as_deref());
+        packer.optional_text(self.source_session.as_deref());
         packer.signed(self.saved);
         packer.number(self.operations.len() as u64);
         self.operations.iter().for_each(|id| packer.text(id));
@@ -232,7 +257,7 @@ impl Version {
         let object = object.ok_or_else(|| VersionError::Missing { what: "the version", key: key.to_string() })?;
         let version = Self::unpack(&object.content)
             .ok_or_else(|| VersionError::Unknown { what: "the version", key: key.to_string() })?;
-        if version.key() == key && head(&object.head).is_some() {
+        if version.key() == key && Head::unpack(&object.head).is_some() {
             Ok(version)
         } else {
             Err(VersionError::NotWhatWasKept(key))
@@ -248,10 +273,23 @@ impl Version {
         let group = unpacker.optional_digest()?;
         let n_lines = unpacker.small()?;
         let sum = unpacker.digest()?;
+        let session_ids = SessionIds::from_number(unpacker.number()?);
+        let (session, source_session) = (unpacker.optional_text()?, unpacker.optional_text()?);
         let saved = unpacker.signed()?;
         let operations = unpacker.list(Unpacker::text)?;
         let steps = unpacker.list(unpack_step)?;
-        unpacker.is_empty().then_some(Self { state, operations, steps, n_lines, sum, group, saved })
+        unpacker.is_empty().then_some(Self {
+            state,
+            operations,
+            steps,
+            n_lines,
+            sum,
+            session_ids,
+            session,
+            source_session,
+            group,
+            saved,
+        })
     }
 }
 

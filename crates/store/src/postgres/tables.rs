@@ -7,7 +7,7 @@ use crate::store::transaction::alone;
 use crate::store::value::{Row, values};
 
 /// The version of the schema. Archives of other versions are refused.
-const SCHEMA: i32 = 3;
+const SCHEMA: i32 = 4;
 
 /// The oldest supported version of the server, as `server_version_num`.
 const OLDEST_SERVER: i64 = 120_000;

@@ -8,7 +8,7 @@ use crate::apply::check::problem::{Problem, new_problems};
 use crate::apply::compact::client_compaction::ClientCompaction;
 use crate::apply::error::ApplyError;
 use crate::apply::write::file::{ends_line, unnamed_file};
-use crate::version::{Appended, Inserted, Known, State, Step, Version};
+use crate::version::{Inserted, Known, State, Step, Version};
 use ctxc_store::{Archive, LineId};
 use ctxc_transcript::text::Digest;
 use ctxc_transcript::{Chain, Index};
@@ -35,7 +35,7 @@ pub fn as_written(archive: &dyn Archive, known: &Known) -> Result<Vec<File>, App
         let n_closing = state.n_closing(key) as usize;
         let n_before = State::read(archive, version.state)?.lines.len() + n_closing;
         let mut file = unnamed_file()?;
-        version.write(archive, None, Appended::UnderIdentity, &mut file)?;
+        version.write_under(archive, None, &mut file)?;
         let file = if is_of_client(&version) { without_gap(file)? } else { file };
         files.push(with_lines(archive, file, &lines_under(Some(key), n_before))?);
     }

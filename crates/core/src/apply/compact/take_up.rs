@@ -102,7 +102,9 @@ fn rendered_version(deposited: &Deposited) -> (Version, LineAddresses) {
     let known = deposited.known.as_ref().and_then(|known| known.version.clone());
     let Some(mut version) = known.filter(|_| deposited.version.is_some()) else {
         let steps = vec![Step::Keep(state.n_lines())];
-        return (Version::new(state.key(), Vec::new(), steps, &Sum::default(), 0), LineAddresses::plain());
+        let plain = Version::new(state.key(), Vec::new(), steps, &Sum::default(), 0)
+            .with_sessions(deposited.session.clone(), deposited.source_session.clone());
+        return (plain, LineAddresses::plain());
     };
     if deposited.n_new > 0 {
         let n_behind = deposited.n_new - version.n_closing().min(deposited.n_new);
@@ -126,7 +128,8 @@ fn note_operation(archive: &mut dyn Archive, found: &ClientCompaction, taken: Ta
     let before = index_of_part(file, index, found.boundary.0)?;
     let chain = Chain::find(&before);
     let deposited = version::deposit(archive, file, &before, taken.session, taken.stop)?;
-    let (Version { mut operations, mut steps, mut saved, .. }, lines) = rendered_version(&deposited);
+    let (Version { mut operations, mut steps, mut saved, session, source_session, .. }, lines) =
+        rendered_version(&deposited);
     let state = &deposited.state;
     let mut sum: Sum = deposited.keys.iter().copied().collect();
     let again = EarlierMessages::read(Transcript { file, index: &before, chain: &chain })?;
@@ -176,7 +179,7 @@ fn note_operation(archive: &mut dyn Archive, found: &ClientCompaction, taken: Ta
     note_originals(file, index, &changed, &[], archive)?;
     let edits = Edits { operation: taken.operation.to_owned(), edits, ..Edits::default() };
     operations.push(taken.operation.to_owned());
-    let version = Version::new(state.key(), operations, steps, &sum, saved);
+    let version = Version::new(state.key(), operations, steps, &sum, saved).with_sessions(session, source_session);
     let read = deposited.version.unwrap_or_else(|| state.key());
     let end = if found.end.0 < index.n_lines() { index.offset(found.end) } else { index.n_bytes };
     let reference = |digest, bytes| FileRef { path: Some(taken.path.to_owned()), digest, bytes };
@@ -207,7 +210,7 @@ fn note_repeated(archive: &mut dyn Archive, repeated: LineNo, taken: TakeUp<'_>)
     if deposited.version.is_none() {
         return Ok(());
     }
-    let (Version { operations, mut steps, saved, .. }, _) = rendered_version(&deposited);
+    let (Version { operations, mut steps, saved, session, source_session, .. }, _) = rendered_version(&deposited);
     let state = &deposited.state;
     let mut buffer = Vec::new();
     let bytes = read_line(file, index, repeated, &mut buffer)?;
@@ -216,7 +219,7 @@ fn note_repeated(archive: &mut dyn Archive, repeated: LineNo, taken: TakeUp<'_>)
     sum.push(LineKey::scanned(text));
     steps.push(Step::Insert(Inserted::Derived, text.to_vec()));
     let len = before.n_bytes + bytes.len() as u64;
-    let version = Version::new(state.key(), operations, steps, &sum, saved);
+    let version = Version::new(state.key(), operations, steps, &sum, saved).with_sessions(session, source_session);
     archive.put_object(&version.object())?;
     put_session(archive, state, &version, len, taken)
 }
@@ -238,6 +241,7 @@ fn put_session(
         version: Some(version.key().to_string()),
         time: taken.now,
         bytes,
+        session: None,
         is_exact: false,
     };
     archive.put_object(&kept.object()).map_err(ApplyError::Archive)

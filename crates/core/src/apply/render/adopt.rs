@@ -8,22 +8,14 @@ use super::chains::chain_before;
 use super::source::LineSource;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::version::{Address, Layout, Step, Version};
-use ctxc_transcript::edit::Splice;
 use ctxc_transcript::scan::Scan;
-use ctxc_transcript::text::json_string;
 use ctxc_transcript::{Flags, IdHash, Index, LineNo, LineSet, Parent, read_line};
 
-/// Hangs what clients wrote behind inserted lines that are not there on what stood before those, and gives lines of
-/// another session id that which is asked for.
-pub(super) fn adopt(
-    source: LineSource<'_>,
-    index: &mut Index,
-    rewrite: &mut Rewrite,
-) -> io::Result<Vec<(LineNo, Splice)>> {
-    let LineSource { file, layout, runs, versions, identity } = source;
+/// Hangs what clients wrote behind inserted lines that are not there on what stood before those.
+pub(super) fn adopt(source: LineSource<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Result<()> {
+    let LineSource { file, layout, runs, versions } = source;
     let mut line = 0_u32;
     let mut buffer = Vec::new();
-    let mut identities = Vec::new();
     // The number of stored lines of the session each time that a client went on.
     let mut ends: Vec<u32> = Vec::new();
     for run in runs {
@@ -40,14 +32,6 @@ pub(super) fn adopt(
             ends.iter().filter_map(|end| Some((stood.last(*end, index, layout)?, place_of(*end)))).collect();
         for stored in (line..end).map(LineNo) {
             let Some(place) = layout.place(&Address::Stored(stored)) else { continue };
-            if let Some(identity) = identity {
-                let bytes = read_line(file, index, place, &mut buffer)?;
-                let span = Scan::of(bytes).session_id;
-                let differs = span.filter(|span| span.string(bytes) != Some(identity.as_bytes()));
-                if let Some(span) = differs {
-                    identities.push((place, Splice::new(span, json_string::encode(identity))));
-                }
-            }
             let named = index.named_parent(place);
             let parent = match named {
                 // The entry that closed a loop is a line of the session by now.
@@ -80,7 +64,7 @@ pub(super) fn adopt(
         }
         line = end;
     }
-    Ok(identities)
+    Ok(())
 }
 
 /// The lines of a file that clients went on from.

@@ -17,8 +17,7 @@ use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::follow::bounds::AppendedRun;
 use crate::apply::follow::revived::drop_revived;
 use crate::version::History;
-use ctxc_transcript::edit::Splice;
-use ctxc_transcript::{Chain, Index, LineNo};
+use ctxc_transcript::{Chain, Index};
 
 /// A session with the operations of a history, to be written.
 #[derive(Debug)]
@@ -33,8 +32,6 @@ pub struct ComposedSession {
     pub rewrite: Rewrite,
     /// Lines that clients wrote behind earlier versions.
     pub runs: Vec<AppendedRun>,
-    /// The session ids of what they wrote under others than that which is asked for. Once all else has followed.
-    pub identities: Vec<(LineNo, Splice)>,
 }
 
 /// Puts the operations of `history` together.
@@ -47,7 +44,7 @@ pub fn composed(source: LineSource<'_>, history: &History) -> io::Result<Compose
     io::Seek::rewind(&mut file_again)?;
     let mut index = Index::build(file)?;
     let mut rewrite = Rewrite::default();
-    let identities = adopt(source, &mut index, &mut rewrite)?;
+    adopt(source, &mut index, &mut rewrite)?;
     let stored = stored_chain(&index, layout);
     let active = history.active();
     // A session without operations keeps the parents that it names.
@@ -60,5 +57,5 @@ pub fn composed(source: LineSource<'_>, history: &History) -> io::Result<Compose
     link(file, &index, &stored, &groups, &mut rewrite)?;
     drop_revived(file, &index, &mut chain, layout, &mut rewrite)?;
     let runs = appended_runs(source, &index, &chain, history);
-    Ok(ComposedSession { index, chain, stored, rewrite, runs, identities })
+    Ok(ComposedSession { index, chain, stored, rewrite, runs })
 }

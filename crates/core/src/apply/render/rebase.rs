@@ -14,7 +14,7 @@ use crate::apply::write::carry_out::left_of;
 use crate::apply::write::file::unnamed_file;
 use crate::apply::write::pass;
 use crate::version::{
-    Appended, Base, History, Inserted, Known, Layout, LineKey, Recorder, Run, StandIns, State, Step, Sum, Tail, Version,
+    Base, History, Inserted, Known, Layout, LineKey, Recorder, Run, StandIns, State, Step, Sum, Tail, Version,
 };
 use ctxc_store::Archive;
 use ctxc_transcript::text::Digest;
@@ -113,22 +113,21 @@ impl RenderInput<'_> {
         runs
     }
 
-    /// The session with the operations of `history`. Lines that clients wrote behind versions get the session id
-    /// `identity`.
+    /// The session with the operations of `history`.
     ///
     /// # Errors
     /// When the archive or the file cannot be read.
-    pub fn rebase(&self, history: &History, identity: Option<&str>) -> Result<Rebased, ApplyError> {
+    pub fn rebase(&self, history: &History) -> Result<Rebased, ApplyError> {
         let active = history.active();
         let base = match (self.archive, self.known) {
-            (Some(archive), Some(Known { state, version: Some(version), n_lines })) => {
+            (Some(archive), Some(Known { state, version: Some(version), n_lines, .. })) => {
                 Base::read(archive, state, self.tail(version, *n_lines)?, &active)?
             }
             _ => Base::of_file(self.file, self.index.n_lines(), &active)?,
         };
         let runs = self.runs();
         let versions = self.versions(&runs)?;
-        let source = LineSource { file: &base.file, layout: &base.layout, runs: &runs, versions: &versions, identity };
+        let source = LineSource { file: &base.file, layout: &base.layout, runs: &runs, versions: &versions };
         let composed = composed(source, history)?;
         Ok(Rebased { base, composed, recorded: None })
     }
@@ -154,7 +153,7 @@ impl RenderInput<'_> {
     /// # Errors
     /// When the archive cannot be read.
     pub fn recorded(&self, history: &History, candidates: &[Digest]) -> Result<Option<Rebased>, ApplyError> {
-        let (Some(archive), Some(Known { state, version: Some(_), n_lines })) = (self.archive, self.known) else {
+        let (Some(archive), Some(Known { state, version: Some(_), n_lines, .. })) = (self.archive, self.known) else {
             return Ok(None);
         };
         if self.index.n_lines() > *n_lines || !state.torn.is_empty() {
@@ -176,12 +175,14 @@ impl RenderInput<'_> {
                 continue;
             }
             let mut file = unnamed_file()?;
-            version.write(archive, None, Appended::UnderIdentity, &mut file)?;
+            version.write_under(archive, None, &mut file)?;
             // The entries that closed a loop are in the version already.
             let behind = rest.get(n_closing..).unwrap_or_default();
             let file = with_lines(archive, file, behind)?;
-            let index = Index::build(&file)?;
+            let mut index = Index::build(&file)?;
             let chain = Chain::find(&index);
+            // It is written with the parents that it names.
+            index.heal_as(&Chain::default());
             let (mut steps, mut saved) = (version.steps.clone(), version.saved);
             if n_closing > 0 {
                 (steps, saved) = (version.steps_going_on(), version.saved_going_on());
@@ -189,14 +190,8 @@ impl RenderInput<'_> {
             if !behind.is_empty() {
                 steps.push(Step::Keep(u32::try_from(behind.len()).unwrap_or(u32::MAX)));
             }
-            let composed = ComposedSession {
-                stored: chain.clone(),
-                rewrite: Rewrite::default(),
-                runs: Vec::new(),
-                identities: Vec::new(),
-                index,
-                chain,
-            };
+            let composed =
+                ComposedSession { stored: chain.clone(), rewrite: Rewrite::default(), runs: Vec::new(), index, chain };
             let layout = Layout::plain(composed.index.n_lines());
             let recorded = Some(KnownRendering { steps, saved });
             return Ok(Some(Rebased { base: Base { file, layout }, composed, recorded }));
@@ -207,11 +202,16 @@ impl RenderInput<'_> {
     fn versions(&self, runs: &[Run]) -> Result<HashMap<Digest, (Version, History)>, ApplyError> {
         let Some(archive) = self.archive else { return Ok(HashMap::new()) };
         let mut versions = HashMap::new();
+        let own = self.known.and_then(|known| known.version.as_ref()).map(|version| (version.key(), version));
         for key in runs.iter().filter_map(|run| run.under) {
             if versions.contains_key(&key) {
                 continue;
             }
-            let version = Version::read(archive, key)?;
+            // Under the session ids of the file the archive may not have it yet.
+            let version = match own.filter(|(own, _)| *own == key) {
+                Some((_, version)) => version.clone(),
+                None => Version::read(archive, key)?,
+            };
             let history = History::read(archive, &version.operations)?;
             versions.insert(key, (version, history));
         }

@@ -17,6 +17,4 @@ pub struct LineSource<'a> {
     pub runs: &'a [Run],
     /// The versions that clients went on from, with their histories, by their keys.
     pub versions: &'a HashMap<Digest, (Version, History)>,
-    /// The session id that lines get which clients wrote behind a version under another; none where all get it anyway.
-    pub identity: Option<&'a str>,
 }

@@ -94,6 +94,10 @@ pub struct ArchiveWrite<'a> {
     pub edits: Edits,
     /// The session ids that the result's own takes the place of.
     pub session_ids: Vec<String>,
+    /// The session id of all lines of the result; `None` where they have those of the lines of the state.
+    pub session: Option<String>,
+    /// The session id that all lines of the source have, or had.
+    pub source_session: Option<String>,
     /// By how much what the model sees is smaller than in the state.
     pub saved: i64,
     /// The session that the result is, where it is one.
@@ -276,6 +280,7 @@ fn commit_operation(
 ) -> Result<(String, Option<String>), ApplyError> {
     let ArchiveWrite { archive, recorder, state, lines, read, earlier, session_ids, saved, result, .. } = keeping;
     let (known_steps, read_back, mut edits) = (keeping.steps, keeping.read_back, keeping.edits);
+    let (session, source_session) = (keeping.session, keeping.source_session);
     let recorded = recorder.finish();
     recorded.mask(&mut edits);
     let Recorded { steps: written, sum, changed, .. } = recorded;
@@ -288,7 +293,7 @@ fn commit_operation(
     note_originals(file, index, &changed, &lines, archive)?;
     let id = edits.operation.clone();
     let operations = earlier.into_iter().chain([id.clone()]).collect();
-    let version = Version::new(state, operations, steps, &sum, saved);
+    let version = Version::new(state, operations, steps, &sum, saved).with_sessions(session, source_session);
     let key = version.key();
     archive.put_object(&edits.object())?;
     archive.put_object(&version.object())?;

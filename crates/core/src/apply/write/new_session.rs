@@ -5,19 +5,10 @@ use std::io;
 use crate::apply::read::entry_fields::{decoded, field_at};
 use crate::apply::read::typed::typed;
 use crate::version::without_suffix;
-use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::entry;
 use ctxc_transcript::scan::{Kind, Scan};
-use ctxc_transcript::text::{clipped, json_string, on_one_line};
+use ctxc_transcript::text::{clipped, on_one_line};
 use ctxc_transcript::{Flags, LineNo, Transcript, read_line};
-
-/// The line `entry` under the session id `id`.
-#[must_use]
-pub fn with_session(entry: &str, id: &str) -> String {
-    let splice = Scan::of(entry.as_bytes()).session_id.map(|span| Splice::new(span, json_string::encode(id)));
-    let rendered = render(entry.as_bytes(), splice.as_slice()).ok();
-    rendered.and_then(|line| String::from_utf8(line).ok()).unwrap_or_else(|| entry.to_owned())
-}
 
 /// The longest title that is taken from a prompt, in characters: what the picker shows on a line.
 pub const TITLE_LEN: usize = 60;

@@ -11,7 +11,7 @@ use crate::apply::follow::bounds::Thinking;
 use crate::apply::follow::follow_up::follow_up;
 use crate::apply::write::file::unnamed_file;
 use crate::version::title_line;
-use crate::version::{self, Appended, Deposited, Layout, Recorded, Recorder, StandIns, State, Step, Version};
+use crate::version::{self, Deposited, Layout, Recorded, Recorder, StandIns, State, Step, Version};
 use ctxc_store as archive;
 use ctxc_store::ArchiveUrl;
 use ctxc_transcript::edit::replace_text;
@@ -60,18 +60,20 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
     let Deposited { state, keys, .. } = version::deposit(&mut *archive, &file, &source, "s", &stop)?;
     archive.commit()?;
     let mut out = Vec::new();
-    let mut recorder = Recorder::new(Layout::plain(source.n_lines()), keys.clone(), StandIns::default());
+    let mut recorder = Recorder::new(Layout::plain(source.n_lines()), keys.clone(), StandIns::default())
+        .with_session(rewrite.session.as_deref());
     let written = pass::write(&file, &mut index, &rewrite, &mut out, Some(&mut recorder), &stop)?;
     let Recorded { steps, sum, .. } = recorder.finish();
     let plain =
         Version::new(state.key(), Vec::new(), Vec::from_iter(keep_step(&state)), &keys.into_iter().collect(), 0);
-    let version = Version::new(state.key(), vec!["test".to_owned()], steps, &sum, 0);
+    let version =
+        Version::new(state.key(), vec!["test".to_owned()], steps, &sum, 0).with_sessions(rewrite.session.clone(), None);
     let put = archive.put_object(&version.object()).and_then(|()| archive.commit());
     put?;
     let is_equal = is_equal_without_archive(data, &rewrite, &out, &index)?;
     let (mut back, mut again) = (Vec::new(), Vec::new());
-    plain.write(&*archive, None, Appended::UnderIdentity, &mut back)?;
-    version.write(&*archive, rewrite.session.as_deref(), Appended::UnderIdentity, &mut again)?;
+    plain.write(&*archive, &mut back)?;
+    version.write(&*archive, &mut again)?;
     let spooled_out = spool_data(&out)?;
     let out_index = Index::build(&spooled_out)?;
     let (_, known) = version::recognise(&*archive, &spooled_out, &out_index)?;
