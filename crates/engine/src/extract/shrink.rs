@@ -33,9 +33,12 @@ pub(in super::super) fn within(text: &str, limit: Tokens) -> String {
 
 /// `text` in about `target` tokens.
 pub(super) fn extract(text: &str, target: Tokens) -> String {
-    if chars4(text) <= target {
+    let size = chars4(text);
+    if size <= target {
         return text.to_owned();
     }
+    // Marks make a text longer of which nearly all is kept.
+    let most = Tokens(target.0 * MOST_PERCENT / 100).min(size);
     let budget = usize::try_from(target.0.max(1)).unwrap_or(usize::MAX).saturating_mul(4);
     if let Some(json) = json::shrink(text, budget, within) {
         return json;
@@ -46,11 +49,11 @@ pub(super) fn extract(text: &str, target: Tokens) -> String {
     let tries = [100, 107, 114].map(|percent| budget * percent / 100);
     let mut best: Option<((bool, u64), String)> = None;
     for allowed in tries {
-        let out = fit(text, &reading, allowed, target);
+        let out = fit(text, &reading, allowed, target, most);
         let size = chars4(&out).0;
         let off = size.abs_diff(target.0);
         // What is too long by rounding is worse than anything that is not.
-        let rank = (size * 100 > target.0 * MOST_PERCENT, off);
+        let rank = (size > most.0, off);
         if best.as_ref().is_none_or(|(least, _)| rank < *least) {
             best = Some((rank, out));
         }
@@ -61,8 +64,8 @@ pub(super) fn extract(text: &str, target: Tokens) -> String {
     best.map_or_else(|| head(text, budget), |(_, out)| out)
 }
 
-/// Chooses within `allowed` units, and takes back what turns out too much once marks are in.
-fn fit(text: &str, reading: &Reading<'_>, allowed: usize, target: Tokens) -> String {
+/// Chooses within `allowed` units, and takes back what turns out more than `most` once marks are in.
+fn fit(text: &str, reading: &Reading<'_>, allowed: usize, target: Tokens, most: Tokens) -> String {
     // One mark at least: whoever reads on shall know that this is not all.
     let n_marks = (allowed / 320).max(1);
     // What marks may take is set aside, so that they do not push the text over its target. One alone may.
@@ -71,14 +74,14 @@ fn fit(text: &str, reading: &Reading<'_>, allowed: usize, target: Tokens) -> Str
     while !choices.is_empty() {
         let out = render(text, reading, &tidy(reading, &choices), n_marks);
         let size = chars4(&out).0;
-        if size * 100 <= target.0 * MOST_PERCENT && !out.trim().is_empty() {
+        if size <= most.0 && !out.trim().is_empty() {
             return out;
         }
         let n_over = size.saturating_sub(target.0) * choices.len() as u64 / size.max(1);
         let n_over = usize::try_from(n_over).unwrap_or(1).max(1);
         choices.truncate(choices.len().saturating_sub(n_over));
     }
-    head(text, allowed)
+    head(text, allowed.min(usize::try_from(target.0).unwrap_or(usize::MAX).saturating_mul(4)))
 }
 
 /// The start of a text of which no piece could be kept, such as one of punctuation alone.

@@ -60,6 +60,26 @@ fn strip_count(line: &str) -> String {
     bare
 }
 
+// E-02
+#[test]
+fn e_02_marks_make_no_reply_longer_than_its_text() {
+    // Lines of letters in no order, as files that are no text have them.
+    let mut state = 1_u32;
+    let mut letter = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        char::from(b'a' + u8::try_from(state >> 24).unwrap() % 26)
+    };
+    for _ in 0..20 {
+        let mut line = |n| (0..n).map(|_| letter()).collect::<String>();
+        let text = format!("{}\r\n{}\n\n", line(515), line(829));
+        let size = chars4(&text);
+        for target in size.0 - 30..size.0 {
+            let kept = shrink(&text, target);
+            assert!(chars4(&kept) <= size && !kept.trim().is_empty(), "{} of {size} for {target}", chars4(&kept));
+        }
+    }
+}
+
 proptest! {
     // E-02
     #[test]
