@@ -6,7 +6,7 @@ use std::io::Seek;
 
 use super::composed::{ComposedSession, composed};
 use super::source::LineSource;
-use crate::apply::check::as_written::with_lines;
+use crate::apply::check::as_written::{has_gap, with_lines};
 use crate::apply::edit::own_edits::LineAddresses;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::error::ApplyError;
@@ -176,6 +176,9 @@ impl RenderInput<'_> {
             }
             let mut file = unnamed_file()?;
             version.write_under(archive, None, &mut file)?;
+            if has_gap(&version, &mut file)? {
+                continue;
+            }
             // The entries that closed a loop are in the version already.
             let behind = rest.get(n_closing..).unwrap_or_default();
             let file = with_lines(archive, file, behind)?;
