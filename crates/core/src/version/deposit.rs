@@ -9,7 +9,7 @@ use super::key::{key_of, only_session};
 use super::line_sum::LineSum;
 use super::putting::{PORTION, Putting};
 use super::{Known, LineKey, Run, StandIns, State, Step, Sum, Version, VersionError, recognise};
-use ctxc_store::Archive;
+use ctxc_store::{Archive, ObjectKind};
 use ctxc_transcript::text::Digest;
 use ctxc_transcript::{Fingerprinter, Flags, Index, LineNo, LineReader};
 
@@ -168,7 +168,12 @@ fn deposit_in(
 
 /// Puts the version that a file is or goes on from, which is new under session ids that clients gave it.
 fn put_version(archive: &mut dyn Archive, known: &Known) -> Result<(), VersionError> {
-    Ok(known.version.iter().try_for_each(|version| archive.put_object(&version.object()))?)
+    let Some(version) = &known.version else { return Ok(()) };
+    // Put again it would be the newest.
+    if archive.object(ObjectKind::Version, version.key())?.is_none() {
+        archive.put_object(&version.object())?;
+    }
+    Ok(())
 }
 
 /// The session id that all lines of the source have, or had.
@@ -248,7 +253,7 @@ mod tests {
     use crate::version::keys;
     use crate::version::putting::BATCH;
     use ctxc_store::testing::on_each_backend;
-    use ctxc_store::{Cleanup, ObjectKind, Sweep};
+    use ctxc_store::{Cleanup, Sweep};
     use ctxc_transcript::text::Digest;
     use std::io::Write;
 
