@@ -20,7 +20,7 @@ pub(crate) struct List {
     /// The current time, for ages.
     #[serde(skip)]
     now: Timestamp,
-    /// The scope, which decides whether the table names folders.
+    /// The scope, which decides whether the table names folders or sizes.
     #[serde(skip)]
     projects: Projects,
 }
@@ -89,12 +89,12 @@ impl List {
         if self.sessions.is_empty() {
             return String::new();
         }
-        let heads = ["title", "session", "age", "turns", "tokens", "made by", "folder"];
-        let n_columns = match self.projects {
-            Projects::Current => heads.len() - 1,
-            Projects::All => heads.len(),
+        // A folder needs the room of a size.
+        let last = match self.projects {
+            Projects::Current => ["size", "made by"],
+            Projects::All => ["made by", "folder"],
         };
-        let mut table = Table::new(heads.get(..n_columns).unwrap_or_default());
+        let mut table = Table::new(&[&["title", "session", "age", "turns", "tokens"], &last[..]].concat());
         for row in &self.sessions {
             let made_by = row.origin.as_ref().map_or_else(String::new, |origin| {
                 let source =
@@ -108,8 +108,10 @@ impl List {
                 None => [Cell::Count(row.turns), Cell::Count(row.tokens.0)],
                 Some(_) => [Cell::Empty, Cell::Empty],
             });
-            cells.extend([made_by.into(), row.folder.clone().unwrap_or_default().into()]);
-            cells.truncate(n_columns);
+            cells.extend(match self.projects {
+                Projects::Current => [Cell::Bytes(row.bytes), made_by.into()],
+                Projects::All => [made_by.into(), row.folder.clone().unwrap_or_default().into()],
+            });
             table.push(cells);
         }
         table.render(look)

@@ -1,7 +1,7 @@
 //! Archives with one flipped bit: whatever is done with them, nothing is lost that the disk still had (L-14).
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 
@@ -226,4 +226,23 @@ fn w_15_clean_leaves_files_that_a_person_named() {
     let made = stage.run(prune).ended(0).path();
     stage.run(["clean", "--older-than", "0h", "--yes"]).ended(0);
     assert!(named.exists() && !made.exists());
+}
+
+// W-15
+#[test]
+fn w_15_clean_takes_versions_that_were_undone_with_those_they_were_made_of() {
+    let stage = Stage::new().session("session-small");
+    let source = stage.path_of("session-small").to_owned();
+    let made: Vec<PathBuf> = ["30k", "28k"].map(|size| stage.run(["fit", "--to", size]).ended(0).path()).into();
+    let clean = |args: &[&str]| stage.run([&["clean", "--older-than", "0h"], args].concat()).ended(0).stdout;
+    let listed = String::from_utf8(clean(&["--dry-run"])).unwrap();
+    assert!(listed.contains(made[1].to_str().unwrap()) && !listed.contains(made[0].to_str().unwrap()), "{listed}");
+    for _ in &made {
+        stage.run(["undo"]).ended(0);
+    }
+    // A version that somebody has gone back to looks new.
+    let past = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    File::options().append(true).open(&made[0]).unwrap().set_modified(past).unwrap();
+    clean(&["--yes"]);
+    assert!(source.exists() && made.iter().all(|version| !version.exists()));
 }

@@ -17,9 +17,9 @@ fn u_06_sessions_are_listed_with_what_people_know_them_by() {
     assert_snapshot!(shown(&stage.run(["list"])), @"
     exit code: 0
     ----- standard output
-    title                                                                                              session   age    turns  tokens  made by
-    请检查搜索服务的日志：从昨天晚上十点开始，查询延迟从 40 毫秒上升到 900 毫秒。日志在 /var/log/sea…  3e4f1a5d  [AGE]  3  17,247
-    webhook duplicates                                                                                 ab183c1a  [AGE]  9  31,662
+    title                                                                                              session   age    turns  tokens      size  made by
+    请检查搜索服务的日志：从昨天晚上十点开始，查询延迟从 40 毫秒上升到 900 毫秒。日志在 /var/log/sea…  3e4f1a5d  [AGE]  3  17,247   10.1 kB
+    webhook duplicates                                                                                 ab183c1a  [AGE]  9  31,662  179.8 kB
     ----- standard error
     ");
     assert_snapshot!(shown(&stage.run(["list", "--all", "--limit", "2"])), @"

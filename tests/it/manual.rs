@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::stage::Stage;
+use crate::stage::{Stage, names};
 
 /// The verbs that `ctxc --help` lists.
 fn verbs(stage: &Stage) -> Vec<String> {
@@ -139,13 +139,12 @@ fn the_manual_is_one_page_or_one_for_each_verb() {
 
 // U-03
 #[test]
-fn a_folder_for_the_manual_has_to_be_there() {
+fn the_manual_makes_its_folder_and_has_no_page_of_what_only_hooks_run() {
     let stage = Stage::new();
-    insta::assert_snapshot!(stage.run(["man", "nowhere"]).text, @"
-    exit code: 2
-    ----- standard output
-    ----- standard error
-    error: no such folder: nowhere
-    hint: create it first, or remove it to print one page
-    ");
+    stage.run(["man", "new/man1"]).ended(0);
+    let pages = names(&stage.path("new/man1"));
+    assert!(pages.contains(&"ctxc-client-install.1".to_owned()), "{pages:?}");
+    for hook in ["measure", "ask"] {
+        assert!(!pages.contains(&format!("ctxc-client-{hook}.1")), "{pages:?}");
+    }
 }

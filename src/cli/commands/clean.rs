@@ -120,20 +120,29 @@ enum Candidate {
 /// The files that ctxc made: sessions that are not the only file of their conversation, and backups of replaced sessions.
 fn candidates(archive: &dyn Archive) -> Result<BTreeMap<PathBuf, Candidate>, CommandError> {
     let operations = archive.operations(Operations::All)?;
-    // The source of another session is part of its history.
-    let sources: BTreeSet<&Path> = operations.iter().filter_map(|it| it.source.path.as_deref()).collect();
-    let mut found = BTreeMap::new();
-    for operation in &operations {
-        let (Some(source), Some(output)) = (&operation.source.path, &operation.output.path) else { continue };
+    let paths = |operation: &Operation| operation.source.path.clone().zip(operation.output.path.clone());
+    let ways: BTreeSet<(PathBuf, PathBuf)> = operations.iter().filter_map(paths).collect();
+    let (mut found, mut sources) = (BTreeMap::new(), BTreeSet::new());
+    // Newest first: a version comes before its source.
+    for operation in operations.iter().rev() {
+        let Some((source, output)) = paths(operation) else { continue };
         if source == output {
-            let backups = backups_of(output).into_iter();
+            let backups = backups_of(&output).into_iter();
             found.extend(backups.map(|path| (path, Candidate::Backup(output.clone()))));
-        } else if output.is_file()
+            continue;
+        }
+        let is_undone = ways.contains(&(output.clone(), source.clone()));
+        let is_undo = is_undone && matches!(operation.verb.as_str(), "undo" | "restore");
+        let may_go = output.is_file()
             && source.is_file()
-            && !sources.contains(output.as_path())
-            && is_named_by_ctxc(operation, source, output)
-        {
-            found.insert(output.clone(), Candidate::Version);
+            && !sources.contains(&output)
+            && is_named_by_ctxc(operation, &source, &output);
+        if may_go {
+            found.insert(output, Candidate::Version);
+        }
+        // The source of another session is part of its history, unless a person has gone back to it.
+        if !is_undo && !(is_undone && may_go) {
+            sources.insert(source);
         }
     }
     // The user made the link.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use clap_mangen::Man;
 
 use crate::cli::context::Context;
@@ -30,10 +30,7 @@ pub(crate) fn run(args: &Args, mut command: clap::Command, context: &Context<'_>
         context.ui.data(page(command)?)?;
         return Ok(());
     };
-    if !folder.is_dir() {
-        return Err(CommandError::usage(anyhow!("no such folder: {}", folder.display()))
-            .hint("create it first, or remove it to print one page"));
-    }
+    std::fs::create_dir_all(folder).with_context(|| format!("make the folder {}", folder.display()))?;
     write(&command, folder, context.ui)?;
     Ok(())
 }
@@ -44,8 +41,9 @@ fn write(command: &clap::Command, folder: &Path, ui: &Ui) -> Result<(), CommandE
     let path = folder.join(format!("{name}.1"));
     write_document(&path, &page(command.clone())?).with_context(|| format!("write {}", path.display()))?;
     ui.data_line(path.display())?;
-    // The `help` command needs no page.
-    command.get_subcommands().filter(|verb| verb.get_name() != "help").try_for_each(|verb| write(verb, folder, ui))
+    // Neither the `help` command nor what only hooks run needs a page.
+    let has_page = |verb: &&clap::Command| verb.get_name() != "help" && !verb.is_hide_set();
+    command.get_subcommands().filter(has_page).try_for_each(|verb| write(verb, folder, ui))
 }
 
 fn page(command: clap::Command) -> Result<String, CommandError> {
