@@ -27,15 +27,13 @@ Examples:
   ctxc check smaller.jsonl --against session.jsonl";
 
 /// The groups of verbs in the help, those of daily use first.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     ("Commands", &["fit", "undo", "find", "map", "list"]),
-    ("Look at a session", &["show", "stats", "diff", "log", "refs", "check"]),
+    ("Look at a session", &["show", "stats", "diff", "log", "refs", "check", "export"]),
     ("Change a session", &["prune", "compact", "compress", "truncate", "discard", "distill", "restore", "run"]),
     ("Archive", &["keep", "forget", "clean", "archive", "gain"]),
-    (
-        "Setup and automation",
-        &["doctor", "config", "client", "statusline", "mcp", "batch", "export", "buffer", "completions", "man"],
-    ),
+    ("Setup", &["doctor", "config", "client", "statusline"]),
+    ("For agents, scripts and shells", &["mcp", "batch", "buffer", "completions", "man"]),
 ];
 
 /// The groups of verbs in a help text.
@@ -129,7 +127,7 @@ pub(crate) enum Verb {
     /// Show token usage
     #[command(after_help = stats::EXAMPLES)]
     Stats(stats::Args),
-    /// List tool calls and their handles
+    /// List items, with the handles to remove or restore them by
     #[command(after_help = refs::EXAMPLES)]
     Refs(refs::Args),
     /// Remove selected items
@@ -138,7 +136,7 @@ pub(crate) enum Verb {
     /// Replace items with your own summaries
     #[command(after_help = distill::EXAMPLES)]
     Distill(distill::Args),
-    /// Restore removed content
+    /// Bring back removed items, or the whole session
     #[command(after_help = restore::EXAMPLES)]
     Restore(restore::Args),
     /// Run several steps as a pipeline
