@@ -10,7 +10,7 @@ use crate::session::options::{Consent, EngineChoice, Keep, Summaries, Summarizin
 use crate::session::summarize::{calls, expect, summarize};
 use crate::terminal::progress::Progress;
 use ctxc_core::apply::{Chunk, Labels, NamedBatch, PriorSummary, ReadChunk, find_batches, read_chunk};
-use ctxc_core::plan::{Batch, Clip, Ledger, Room, refold, view};
+use ctxc_core::plan::{Batch, Clip, Room, refold, view};
 use ctxc_engine::needs::Needs;
 use ctxc_engine::run::Summarized;
 use ctxc_engine::{Prompts, Said};
@@ -117,10 +117,15 @@ impl Batches {
             chunks.into_iter().map(|chunk| (chunk.said, chunk.batch)).unzip();
         let existing = std::mem::take(&mut self.existing);
         let how = Summarizing { limit: self.limit(how, &batches), ..how.summarizing.clone() };
-        // Without a limit, lines have room of their own.
-        let needs = match batches.as_slice() {
-            [only] if how.prompts == Prompts::Compete => Some(only.ledger.needs()),
-            _ => None,
+        let merged;
+        let needs = match (&how.engine, batches.as_slice()) {
+            (EngineChoice::Chat(_), batches) => {
+                merged = Batch::over(batches, String::new()).ledger;
+                Some(merged.needs())
+            }
+            // Without a limit, lines have room of their own.
+            (EngineChoice::Extract, [only]) if how.prompts == Prompts::Compete => Some(only.ledger.needs()),
+            (EngineChoice::Extract, _) => None,
         };
         let summaries = self.summarize(work, &said, &existing, needs, &how)?;
         self.existing = summaries.last().cloned().unwrap_or(existing);
@@ -223,7 +228,8 @@ impl Batches {
             stats.refolds += 1;
         }
         stats.batches_created = self.added.len() as u64;
-        stats.calls = expect(&said, &existing, &how.summarizing, &work.settings.keep)?;
+        let ledger = Batch::over(chunks.iter().map(|chunk| &chunk.batch), String::new()).ledger;
+        stats.calls = expect(&said, &existing, Some(ledger.needs()), &how.summarizing, &work.settings.keep)?;
         Ok(())
     }
 
@@ -236,10 +242,7 @@ impl Batches {
     /// The view that replaces the messages.
     pub(crate) fn view(&self, how: &Summaries) -> String {
         let batches: Vec<Batch> = self.all.iter().map(|named| named.batch.clone()).collect();
-        let mut ledger = Ledger::default();
-        for batch in &batches {
-            ledger.merge(batch.ledger.clone());
-        }
+        let ledger = Batch::over(&batches, String::new()).ledger;
         let session = (self.kept == Kept::InArchive).then_some(self.session.as_str());
         let limit = how.summarizing.limit;
         let most = how.stage.max_view_tokens.map(Tokens).or_else(|| {

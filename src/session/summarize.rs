@@ -22,6 +22,7 @@ use ctxc_transcript::text::{Stopped, Tokens, chars4};
 pub(crate) fn expect(
     chunks: &[Vec<Said>],
     existing: &str,
+    needs: Option<&Needs>,
     how: &Summarizing,
     keep: &Keep,
 ) -> Result<Option<CallsReport>, CommandError> {
@@ -29,7 +30,7 @@ pub(crate) fn expect(
     let mut archive = archives::open_existing_results(keep);
     let engine = Chat::new(asking.server.clone());
     let mut runner = runner(&engine, asking, archive.as_mut(), None);
-    let (asked, n_secrets) = runner.expect_summaries(chunks, &wanted(existing, how))?;
+    let (asked, n_secrets) = runner.expect_summaries(chunks, &Summarize { needs, ..wanted(existing, how) })?;
     Ok(Some(CallsReport::expected(&asked, n_secrets, asking.server.endpoint.host())))
 }
 
@@ -41,8 +42,8 @@ pub(crate) fn calls(made: &Summarized, how: &Summarizing) -> Option<CallsReport>
     }
 }
 
-/// Summarizes each of `chunks`, each with the summary so far; the first gets `existing`. `needs` are those of all chunks. Results are cached in the archive
-/// under `session`.
+/// Summarizes each of `chunks`, each with the summary so far; the first gets `existing`. `needs` are those of all chunks.
+/// Results are cached in the archive under `session`.
 ///
 /// # Errors
 /// When one of them has no summary; then none is returned.

@@ -264,7 +264,8 @@ fn ac1_8_the_first_compaction_gives_batches_of_depth_0() {
     let server = Server::start(|request| {
         let is_first = request.number == 0;
         assert_eq!(is_first, request.body.contains("(no prior summary)"), "{}", request.body);
-        reply(&json!({"text": "Parts took too long, such as src/part0.rs."}).to_string())
+        let needed = needed(&request.body).join(", ");
+        reply(&json!({"text": format!("Parts took too long, such as src/part0.rs: {needed}")}).to_string())
     });
     for stage in [Stage::new(), on(&server)] {
         let stage = stage.file("in.jsonl", turns(0, 12, None));
@@ -465,8 +466,11 @@ fn f_06_what_is_undone_has_the_batches_that_it_had() {
 // F-04 [000 AC1.3, AC1.8]: a server gets the summary so far with each chunk, and an empty one first.
 #[test]
 fn ac1_3_each_chunk_is_summarized_with_the_summary_so_far() {
-    let text = |n: usize| format!("SUMMARY-{n}: parts took too long, and have a cache of entries now.");
-    let server = Server::start(move |request| reply(&json!({"text": text(request.number)}).to_string()));
+    let server = Server::start(|request| {
+        let (n, needed) = (request.number, needed(&request.body).join(", "));
+        let text = format!("SUMMARY-{n}: parts took too long, and have a cache of entries now: {needed}");
+        reply(&json!({"text": text}).to_string())
+    });
     let stage = on(&server).file("in.jsonl", turns(0, 12, None));
     let args = compact(&["--force", "--keep-recent", "4", "--chunk-size", "20", "--json"]);
     let report = stage.run(args).ended(0).json();
@@ -478,11 +482,43 @@ fn ac1_3_each_chunk_is_summarized_with_the_summary_so_far() {
     assert!(view.contains("SUMMARY-0") && view.contains("SUMMARY-2"), "{view}");
 }
 
+/// The facts that a request asks to keep.
+fn needed(body: &str) -> Vec<String> {
+    let body: Value = serde_json::from_str(body).unwrap();
+    let user = body["messages"][1]["content"].as_str().unwrap();
+    let list = user.rsplit_once("<needed-").and_then(|(_, list)| list.split_once(">\n")).map(|(_, list)| list);
+    let lines = list.unwrap_or_default().lines().take_while(|line| !line.starts_with("</"));
+    lines.map(str::to_owned).collect()
+}
+
+// K-06, K-10: the model is told what the agent is likely to need, and asked once more where it keeps hardly any of it.
+#[test]
+fn k_06_a_model_is_asked_to_keep_what_is_likely_needed() {
+    let server = Server::start(|request| {
+        let listed = needed(&request.body);
+        assert!(!listed.is_empty(), "{}", request.body);
+        let text = match request.number {
+            0 => "Parts took too long, and have a cache of entries now.".to_owned(),
+            _ => format!("Parts took too long: {}.", listed.join(", ")),
+        };
+        reply(&json!({"text": text}).to_string())
+    });
+    let stage = on(&server).file("in.jsonl", fixture("session-small"));
+    let report = stage.run(compact(&["--force", "--keep-recent", "4", "--json"])).ended(0).json();
+    let bodies: Vec<String> = server.requests().into_iter().map(|request| request.body).collect();
+    let told: Vec<bool> = bodies.iter().map(|body| body.contains("Your last summary was refused: ")).collect();
+    assert_eq!(told.iter().position(|told| *told), Some(1), "{told:?}");
+    assert_eq!(told.iter().filter(|told| **told).count(), 1, "the others keep all of it: {report}");
+    assert_eq!(needed(&bodies[0]), needed(&bodies[1]));
+    let whole = view(&stage.bytes("out.jsonl"));
+    assert!(needed(&bodies[1]).iter().all(|fact| whole.contains(fact)), "{whole}");
+}
+
 // F-09 [000 AC1.7]: where one summary fails, nothing changes and nothing is kept of it.
 #[test]
 fn ac1_7_a_failure_changes_nothing() {
     let server = Server::start(|request| match request.number {
-        0 => reply(&json!({"text": "Parts took too long, such as src/part0.rs."}).to_string()),
+        0 => reply(&json!({"text": format!("Parts took too long: {}", needed(&request.body).join(", "))}).to_string()),
         _ => failure(400, "no"),
     });
     let stage = on(&server).file("in.jsonl", turns(0, 12, None));

@@ -123,7 +123,7 @@ fn the_manual_is_one_page_or_one_for_each_verb() {
     fs::create_dir(&folder).unwrap();
     let run = stage.run(["man", "man"]).ended(0);
     let told: Vec<String> = String::from_utf8(run.stdout).unwrap().lines().map(str::to_owned).collect();
-    let mut written: Vec<String> = crate::stage::names(&folder).iter().map(|name| format!("man/{name}")).collect();
+    let mut written: Vec<String> = names(&folder).iter().map(|name| format!("man/{name}")).collect();
     written.sort();
     let mut sorted = told.clone();
     sorted.sort();

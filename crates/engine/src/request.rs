@@ -42,8 +42,18 @@ pub struct Summarize<'a> {
     pub prompts: Prompts,
     /// The user's own prompt, with the placeholders `{persona}`, `{existing_summary}` and `{messages}` (F-11).
     pub prompt: Option<&'a str>,
-    /// The facts in the messages as far as they are known. Only the built-in engine uses it.
+    /// The facts in the messages as far as they are known.
     pub needs: Option<&'a Needs>,
+}
+
+impl Summarize<'_> {
+    /// The facts in the messages that the agent is likely to need, which a model is asked to keep: in a tenth of the limit.
+    #[must_use]
+    pub fn needed(&self) -> Vec<&str> {
+        let room = usize::try_from(self.limit.0.saturating_mul(4) / 10).unwrap_or(usize::MAX);
+        let texts = self.messages.iter().map(|said| said.text.as_str());
+        self.needs.map(|needs| needs.likely(texts, room)).unwrap_or_default()
+    }
 }
 
 /// The origin of a text.

@@ -141,7 +141,7 @@ fn candidates(archive: &dyn Archive) -> Result<BTreeMap<PathBuf, Candidate>, Com
             found.insert(output, Candidate::Version);
         }
         // The source of another session is part of its history, unless a person has gone back to it.
-        if !is_undo && !(is_undone && may_go) {
+        if !(is_undo || is_undone && may_go) {
             sources.insert(source);
         }
     }

@@ -30,7 +30,6 @@ pub(crate) fn run(args: &Args, mut command: clap::Command, context: &Context<'_>
         context.ui.data(page(command)?)?;
         return Ok(());
     };
-    std::fs::create_dir_all(folder).with_context(|| format!("make the folder {}", folder.display()))?;
     write(&command, folder, context.ui)?;
     Ok(())
 }

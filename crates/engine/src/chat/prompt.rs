@@ -9,7 +9,7 @@ use crate::{Attempt, Origin, Request, Shorten};
 use ctxc_transcript::text::{Digest, chars4};
 
 /// The version of the prompts for shortening, and of those for summaries.
-const VERSIONS: (&str, &str) = ("1", "fold-1");
+const VERSIONS: (&str, &str) = ("1", "fold-2");
 
 const RULES: &str = include_str!("prompts/1/rules.md");
 const COMPRESS: &str = include_str!("prompts/1/compress.md");
@@ -43,7 +43,7 @@ impl Prompt {
         let tag = digest.get(..16).unwrap_or(&digest);
         match request {
             Request::Shorten(shorten) => Self::of_shorten(shorten, tag, refused),
-            Request::Summarize(summarize) => Self::of_summarize(summarize, tag),
+            Request::Summarize(summarize) => Self::of_summarize(summarize, tag, refused),
         }
     }
 

@@ -4,10 +4,13 @@
 //! data.
 
 use super::prompt::Prompt;
+use crate::run::Kept;
 use crate::{Said, Summarize};
 
 const RULES: &str = include_str!("prompts/1/summary.md");
 const OWN: &str = include_str!("prompts/1/summary-own.md");
+const NEEDED: &str = include_str!("prompts/1/summary-needed.md");
+const AGAIN: &str = include_str!("prompts/1/summary-again.md");
 const FORM: &str = include_str!("prompts/1/summary-form.md");
 
 /// The value of `{existing_summary}` if there is no summary yet.
@@ -16,8 +19,8 @@ const NO_SUMMARY: &str = "(no prior summary)";
 const ALLOWED: u64 = 85;
 
 impl Prompt {
-    /// The messages that request `wanted`, with `tag` in the names of the fences.
-    pub(super) fn of_summarize(wanted: &Summarize<'_>, tag: &str) -> Self {
+    /// The messages that request `wanted`, with `tag` in the names of the fences, and the reason why the last reply was refused.
+    pub(super) fn of_summarize(wanted: &Summarize<'_>, tag: &str, refused: Option<Kept>) -> Self {
         let target = (wanted.limit.0.saturating_mul(ALLOWED) / 100).max(1);
         let (size, chars) = (target.to_string(), target.saturating_mul(4).to_string());
         let summary = if wanted.existing.trim().is_empty() {
@@ -28,12 +31,19 @@ impl Prompt {
         let messages = fenced("messages", tag, &said(&wanted.messages, tag));
         let persona = wanted.persona.trim();
         let paragraph = if persona.is_empty() { String::new() } else { format!("{persona}\n\n") };
+        let again = refused.map(|reason| fill(AGAIN, &[("reason", &reason.to_string())])).unwrap_or_default();
         let rules = |text: &str| {
             let values = [("tag", tag), ("target", &size), ("chars", &chars), ("persona", &paragraph)];
-            format!("{}{}", fill(text, &values), FORM.trim_end())
+            format!("{}{again}{}", fill(text, &values), FORM.trim_end())
         };
+        let needed = wanted.needed();
         match wanted.prompt {
-            None => Self { system: rules(RULES), user: format!("{summary}\n\n{messages}") },
+            None if needed.is_empty() => Self { system: rules(RULES), user: format!("{summary}\n\n{messages}") },
+            None => {
+                let needed = fenced("needed", tag, &needed.join("\n"));
+                let user = format!("{summary}\n\n{messages}\n\n{needed}");
+                Self { system: rules(&format!("{RULES}{NEEDED}")), user }
+            }
             Some(own) => Self {
                 system: rules(OWN),
                 user: fill(own, &[("persona", persona), ("existing_summary", &summary), ("messages", &messages)]),

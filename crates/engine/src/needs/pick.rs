@@ -10,6 +10,8 @@ use crate::language::Shape;
 
 /// A line costs so many characters beside its own: a short one is not worth more for being short.
 pub(super) const OVERHEAD: usize = 8;
+/// The least chance of a fact that a model is asked to keep.
+const LIKELY: f32 = 0.1;
 /// The characters around a title and around a line.
 const FRAME: usize = 2;
 
@@ -42,6 +44,23 @@ impl Needs {
     /// The chance that the agent writes the fact again; 0 for one that is not known.
     pub(crate) fn chance(&self, name: &str, shape: Shape) -> f32 {
         self.uses.get(name).map_or(0.0, |uses| chance(uses.features(name, shape, self.n_messages)))
+    }
+
+    /// The facts in `texts` that the agent is likely to write again, the likeliest first, in at most `room` bytes on lines of
+    /// their own.
+    #[must_use]
+    pub fn likely<'t>(&self, texts: impl Iterator<Item = &'t str>, room: usize) -> Vec<&'t str> {
+        let mut seen: HashSet<&str> = HashSet::new();
+        let words = texts.flat_map(facts).filter(|word| seen.insert(word.text));
+        let mut likely: Vec<(f32, &str)> = words.map(|word| (self.chance(word.text, word.shape), word.text)).collect();
+        likely.retain(|(chance, _)| *chance >= LIKELY);
+        likely.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        let mut used = 0;
+        let fits = |text: &&str| {
+            used += text.len() + 1;
+            used <= room
+        };
+        likely.into_iter().map(|(_, text)| text).take_while(fits).collect()
     }
 
     /// Keeps the best lines of at most `room` characters.

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use super::likeness::{foreign_to, unlike};
 use super::outcome::{Author, Kept, Outcome, is_error_text};
 use super::question::Question;
+use crate::language::FactCount;
 use crate::redact::{Placeholder, Restored};
 use crate::{EngineError, Fault, Prompts, Reply, Request, Shorten, Summarize, cut};
 use ctxc_transcript::text::chars4;
@@ -43,8 +44,31 @@ impl Question<'_> {
         let answer = reply.and_then(|reply| self.judge(reply));
         match &self.given {
             Request::Shorten(_) if self.call.is_some() => once_more(answer, refused),
-            Request::Summarize(given) if n_left > 0 => short_enough(given, answer?),
+            Request::Summarize(given) if n_left > 0 => {
+                let answer = short_enough(given, answer?)?;
+                if self.call.is_some() { self.needed_enough(answer, refused) } else { Ok(answer) }
+            }
             _ => answer,
+        }
+    }
+
+    /// Turns the first summary that lacks most of what it was asked to keep into an error, so that it is requested once more,
+    /// with the reason (K-06). The second is taken: the view of a compaction shows what it lacks beside it.
+    fn needed_enough(&self, answer: Answer, refused: &Cell<Option<Kept>>) -> Result<Answer, EngineError> {
+        let Request::Summarize(sent) = &self.sent else { return Ok(answer) };
+        let needed = sent.needed();
+        let n_kept = needed.iter().filter(|fact| answer.reply.text.contains(**fact)).count();
+        let count = FactCount { kept: n_kept as u64, total: needed.len() as u64 };
+        if sent.prompt.is_some() || n_kept * 2 >= needed.len() {
+            return Ok(answer);
+        }
+        let reason = Kept::TooFewFacts(count);
+        match refused.replace(Some(reason)) {
+            None => Err(EngineError {
+                usage: answer.reply.usage,
+                ..EngineError::new(Fault::Poor(reason), reason.to_string())
+            }),
+            Some(_) => Ok(answer),
         }
     }
 

@@ -176,11 +176,11 @@ impl RenderInput<'_> {
             }
             let mut file = unnamed_file()?;
             version.write_under(archive, None, &mut file)?;
-            if has_gap(&version, &mut file)? {
-                continue;
-            }
             // The entries that closed a loop are in the version already.
             let behind = rest.get(n_closing..).unwrap_or_default();
+            if !behind.is_empty() && has_gap(&version, &mut file)? {
+                continue;
+            }
             let file = with_lines(archive, file, behind)?;
             let mut index = Index::build(&file)?;
             let chain = Chain::find(&index);

@@ -46,10 +46,11 @@ pub fn write_report(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Puts `text`, which is nobody's secret, into the file at `path`, in the place of what was there: for all to read whom
-/// the system lets read new files.
+/// the system lets read new files. Folders that are missing are made.
 ///
 /// # Errors
 /// When it cannot be written.
 pub fn write_document(path: &Path, text: &str) -> io::Result<()> {
+    path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
     std::fs::write(path, text)
 }

@@ -100,7 +100,7 @@ async fn f_04_r_09_messages_and_the_summary_so_far_are_fenced_as_data() {
     }
     "#);
     let inquiry = chat.inquiry(&request, FIRST).unwrap();
-    assert_eq!((inquiry.model.as_str(), inquiry.prompt), ("ann/small", "fold-1"));
+    assert_eq!((inquiry.model.as_str(), inquiry.prompt), ("ann/small", "fold-2"));
     let long = [said("user", &"word ".repeat(1000))];
     let request = Request::Summarize(Summarize { messages: (&long).into(), ..wanted });
     assert_eq!(chat.inquiry(&request, FIRST).unwrap().model, "ann/large");
