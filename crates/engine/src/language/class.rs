@@ -184,7 +184,9 @@ pub fn reports_error(line: &str) -> bool {
              failed:|Failed to|failed with|[Ee]xit code [1-9]|npm ERR!|panic: |command not found|❌|✗|✖|✘|^\\s*× ",
         )
     });
-    line.len() < 2000 && MARKS.is_match(line)
+    // The names of deprecated packages may look like errors.
+    let is_warning = line.trim_start().get(..8).is_some_and(|start| start.eq_ignore_ascii_case("npm warn"));
+    line.len() < 2000 && MARKS.is_match(line) && !is_warning
 }
 
 #[cfg(test)]
@@ -210,6 +212,13 @@ mod tests {
             assert!(classes(text).has(class), "{text}: {:?}", classes(text));
         }
         assert!(classes("The sky is blue.").is_empty());
+    }
+
+    // K-11
+    #[test]
+    fn k_11_warnings_of_npm_report_no_error() {
+        assert!(reports_error("npm ERR! code ELIFECYCLE"));
+        assert!(!reports_error("npm warn deprecated node-domexception@1.0.0: Use your platform's native DOMException"));
     }
 
     #[test]

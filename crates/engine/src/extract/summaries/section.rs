@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::language::{Classes, Shape, Word, label, pairs, reports_error, words};
+use super::super::bonds::is_question;
+use crate::language::{self, Classes, Shape, Word, label, pairs, reports_error, segment, words};
 
 /// What an item of a summary is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,7 +107,7 @@ impl Section {
 
     fn of_person(text: &str, classes: Classes) -> Self {
         let marks = Marks::of(text);
-        if marks.demands && !marks.asks || classes.has(Classes::RULE) || label(text).is_some() {
+        if marks.demands && !marks.asks || lays_down(text, classes, marks.asks) || label(text).is_some() {
             Self::Constraints
         } else if marks.decides {
             Self::Decided
@@ -134,6 +135,25 @@ impl Section {
     }
 }
 
+/// Whether the text has words of rules, and not in a question about one alone: "do we require a type?". What somebody is asked
+/// to do is a rule: "can you never push?".
+fn lays_down(text: &str, classes: Classes, asks: bool) -> bool {
+    if !asks {
+        return classes.has(Classes::RULE);
+    }
+    let asks_about = |piece: &str| {
+        let piece = piece.to_lowercase();
+        is_question(&piece)
+            && !ASKS_FOR.iter().any(|start| piece.starts_with(start) || piece.contains(&format!(", {start}")))
+    };
+    segment(text).iter().any(|piece| !asks_about(piece.text) && language::classes(piece.text).has(Classes::RULE))
+}
+
+/// Openings of questions that ask for something to be done.
+const ASKS_FOR: [&str; 10] = [
+    "can you", "could you", "would you", "will you", "please", "kannst du", "können sie", "peux-tu", "pouvez-vous",
+    "puedes",
+];
 /// Words that lay down a rule or a preference, beside those of [`Classes::RULE`].
 const DEMANDS: &str = "prefer prefers preferred preference preferences want wants owner owns owned reviews reviewer until convention \
     agreed policy embargo freeze \

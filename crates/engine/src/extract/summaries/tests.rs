@@ -537,6 +537,21 @@ fn k_11_a_question_in_passing_is_no_answer_and_no_goal() {
 
 // K-11
 #[test]
+fn k_11_a_question_about_a_rule_is_no_rule() {
+    let asked = [
+        "Write the parser of the shard files, with a test for each kind of block.",
+        "Are there other scenarios? Do we require a type?",
+        "Must every shard have its own lock?",
+        "Never touch config.toml. Is that clear?",
+        "Can you never push to main without asking?",
+        "Now write the tests for the parser of the index files.",
+    ];
+    let messages: Vec<Said> = asked.iter().flat_map(|text| [said("user", text), said("assistant", "Yes.")]).collect();
+    assert_snapshot!(summary_of("", &messages, 400));
+}
+
+// K-11
+#[test]
 fn k_11_what_was_pasted_from_a_terminal_is_no_goal() {
     let pasted = "❯ ./run.sh\nBuilding the container image took a while.\nThe command did not complete.";
     let messages = [said("user", "Package the agent as a container image."), said("user", pasted)];
