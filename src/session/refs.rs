@@ -71,7 +71,7 @@ impl SummarizedItems {
             return Self::default();
         }
         let Ok(lineage) = lineage(&reading.past.history, &*archive) else { return Self::default() };
-        let open = open_cuts(&lineage, &reading.past.history);
+        let open = open_cuts(&lineage);
         let uuids = open.iter().filter(|cut| cut.call.is_none()).map(|cut| IdHash::of(cut.uuid.as_bytes()));
         let lines: HashMap<IdHash, LineNo> = Index::lines_of(&reading.index, uuids);
         // Shortened parameters leave the result as it is.

@@ -33,7 +33,7 @@ pub(crate) fn restore(
     refuse_unknown(&work.reading)?;
     let reading = &work.reading;
     let lineage = lineage(&reading.past.history, &*archive)?;
-    let open = open_cuts(&lineage, &reading.past.history);
+    let open = open_cuts(&lineage);
     let targets: Vec<&Target> = specs.iter().map(|spec| &spec.target).collect();
     let recalled = recall(reading.transcript(), &open, &targets, *roles, &*archive)?;
     let unknown: Vec<&Target> =

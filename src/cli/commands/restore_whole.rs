@@ -248,8 +248,7 @@ fn report(
     archive: &dyn Archive,
 ) -> Result<UndoneReport, CommandError> {
     let without: Vec<Operation> = operations.iter().filter(|operation| !ids.contains(&operation.id)).cloned().collect();
-    let history = &work.reading.past.history;
-    let (now, then) = (open_cuts(operations, history), open_cuts(&without, history));
+    let (now, then) = (open_cuts(operations), open_cuts(&without));
     let is_same = |one: &OpenCut, other: &OpenCut| (&one.uuid, &one.call) == (&other.uuid, &other.call);
     let mut report = UndoneReport {
         is_untouched,

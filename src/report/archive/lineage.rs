@@ -65,7 +65,7 @@ impl Log {
     pub(crate) fn new(session: SessionRef, now: Digest, lineage: &[Operation], history: &History) -> Self {
         let undone = history.undone();
         let holds = |operation: &&Operation| !undone.contains(operation.id.as_str());
-        let open = open_cuts(&lineage.iter().filter(holds).cloned().collect::<Vec<_>>(), history);
+        let open = open_cuts(&lineage.iter().filter(holds).cloned().collect::<Vec<_>>());
         let read = std::iter::once(now).chain(lineage.iter().map(|operation| operation.source.digest));
         let steps = lineage.iter().zip(read).map(|(operation, read)| {
             let OperationRow { id, time, verb, command, session, source, output, tokens, cost, cuts } =

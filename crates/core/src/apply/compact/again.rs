@@ -147,6 +147,7 @@ impl EarlierMessages {
                 rule: RULE.to_owned(),
                 before: chars4(&was),
                 after: chars4(&now),
+                of: Vec::new(),
             });
         }
         if backwards.is_empty() {

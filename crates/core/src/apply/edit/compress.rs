@@ -101,7 +101,10 @@ pub fn add_edits(
             rewrite.edit(page.line, splices);
             let name = call.as_ref().map_or_else(|| beginning(&task.text), |call| handle_of(index, call));
             let rule = "compress".to_owned();
-            rewrite.cut(page.line, Cut { uuid: page.uuid(), call, name, rule, before: task.tokens, after });
+            rewrite.cut(
+                page.line,
+                Cut { uuid: page.uuid(), call, name, rule, before: task.tokens, after, of: Vec::new() },
+            );
         }
     })
 }

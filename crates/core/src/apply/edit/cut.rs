@@ -142,7 +142,15 @@ fn as_content(before: &[u8], text: &str) -> String {
 
 /// The record of the cut of an item without a call.
 pub(super) fn cut_of(page: Page<'_>, label: Label<'_>, before: Tokens, after: Tokens) -> Cut {
-    Cut { uuid: page.uuid(), call: None, name: label.name.to_owned(), rule: label.rule.to_owned(), before, after }
+    Cut {
+        uuid: page.uuid(),
+        call: None,
+        name: label.name.to_owned(),
+        rule: label.rule.to_owned(),
+        before,
+        after,
+        of: Vec::new(),
+    }
 }
 
 /// The size of the text of a message as it is counted: block by block.

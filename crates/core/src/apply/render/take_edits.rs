@@ -141,6 +141,7 @@ fn note_cuts(scan: &Scan, bytes: &[u8], line: LineNo, splices: &[Splice], rewrit
                 rule: String::new(),
                 before: Tokens::ZERO,
                 after: Tokens::ZERO,
+                of: Vec::new(),
             };
             rewrite.cuts.entry(line).or_default().push(cut);
         }

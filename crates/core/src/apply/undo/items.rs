@@ -77,6 +77,8 @@ fn give_back_one<'a>(
                 found.entry(&own.operation.operation).or_default().insert(own.at);
             }
         }
+        let of: BTreeSet<&String> = mine.iter().map(|it| &it.operation.operation).collect();
+        let of = of.into_iter().cloned().collect();
         let before = measured(&render_splices(bytes, on_line.iter().filter_map(|it| splice_of(it))));
         let after = measured(&render_splices(bytes, left.into_iter().filter_map(|it| splice_of(it))));
         return Ok(Returned::Restored(Cut {
@@ -86,6 +88,7 @@ fn give_back_one<'a>(
             rule: Cut::RESTORE.to_owned(),
             before: cut.after,
             after: Tokens(cut.after.0.saturating_add_signed(after - before)),
+            of,
         }));
     }
     Ok(Returned::Gone(dropped_by))

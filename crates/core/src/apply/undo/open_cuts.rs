@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use crate::version::History;
 use ctxc_store::{Cut, Operation};
 use ctxc_transcript::text::Tokens;
 
@@ -27,21 +26,20 @@ pub struct OpenCut {
     pub after: Tokens,
 }
 
-/// The cuts of `lineage`, whose newest operation comes first, that are still open; the first that was made comes first.
-/// `history` knows which operations an operation gave items back of: another that holds again may cut them all the same.
+/// The cuts of `lineage`, whose newest operation comes first, that are still open; the first that was made comes first. An item
+/// that was given back of one operation is cut all the same by another that holds again.
 #[must_use]
-pub fn open_cuts(lineage: &[Operation], history: &History) -> Vec<OpenCut> {
+pub fn open_cuts(lineage: &[Operation]) -> Vec<OpenCut> {
     let mut places: HashMap<(&str, Option<&str>), usize> = HashMap::new();
     // For each item the cuts that are open, and the operations that made them.
     let mut open: Vec<Vec<(&Cut, &Operation)>> = Vec::new();
     for operation in lineage.iter().rev() {
-        let given = history.get(&operation.id).map(|edits| edits.gives_back.as_slice()).unwrap_or_default();
         for cut in &operation.cuts {
             let key = (cut.uuid.as_str(), cut.call.as_deref());
             let known = places.get(&key).and_then(|at| open.get_mut(*at));
             match (known, cut.rule.as_str()) {
                 (Some(cuts), Cut::RESTORE) => {
-                    let is_given = |by: &Operation| given.is_empty() || given.iter().any(|it| it.operation == by.id);
+                    let is_given = |by: &Operation| cut.of.is_empty() || cut.of.contains(&by.id);
                     cuts.retain(|(_, by)| !is_given(by));
                     if cuts.is_empty() {
                         places.remove(&key);
@@ -71,7 +69,6 @@ fn open_cut(cuts: &[(&Cut, &Operation)]) -> Option<OpenCut> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::version::{Edits, UndoneEdits};
     use ctxc_store::FileRef;
     use ctxc_transcript::text::Digest;
     use jiff::Timestamp;
@@ -85,6 +82,7 @@ mod tests {
             rule: rule.to_owned(),
             before: Tokens(9),
             after: Tokens(1),
+            of: Vec::new(),
         };
         Operation {
             id: id.to_owned(),
@@ -111,7 +109,7 @@ mod tests {
             operation("1", &[("a", None, "discard"), ("a", Some("t"), "hash"), ("c", None, "distill")]),
         ];
         let of = |lineage: &[Operation]| {
-            let open = open_cuts(lineage, &History::default()).into_iter();
+            let open = open_cuts(lineage).into_iter();
             open.map(|cut| (cut.uuid, cut.call, cut.rule, cut.first, cut.last)).collect::<Vec<_>>()
         };
         let row = |uuid: &str, call: Option<&str>, rule: &str, first: &str, last: &str| {
@@ -132,18 +130,17 @@ mod tests {
     // P-05: what an operation cut that holds again is open, though a later one gave the same item back of another.
     #[test]
     fn p_05_what_is_given_back_of_one_operation_may_be_cut_by_another() {
-        let lineage = [
-            operation("3", &[("a", Some("t"), "restore")]),
-            operation("2", &[("a", Some("t"), "mask")]),
-            operation("1", &[("a", Some("t"), "hash")]),
-        ];
-        let given = |operations: &[&str]| {
-            let back = |of: &&str| UndoneEdits { operation: (*of).to_owned(), edits: vec![0] };
-            let gives_back = operations.iter().map(back).collect();
-            History::default().with(Edits { operation: "3".to_owned(), gives_back, ..Edits::default() })
+        let given = |of: &[&str]| {
+            let mut restore = operation("3", &[("a", Some("t"), "restore"), ("b", None, "restore")]);
+            restore.cuts[0].of = of.iter().map(|&id| id.to_owned()).collect();
+            restore.cuts[1].of = vec!["1".to_owned()];
+            let (mask, hash) =
+                (operation("2", &[("a", Some("t"), "mask")]), [("a", Some("t"), "hash"), ("b", None, "hash")]);
+            let open = open_cuts(&[restore, mask, operation("1", &hash)]).into_iter();
+            open.map(|cut| (cut.uuid, cut.rule, cut.last)).collect::<Vec<_>>()
         };
-        let open = open_cuts(&lineage, &given(&["2"]));
-        assert_eq!(open.iter().map(|cut| (cut.rule.as_str(), cut.last.as_str())).collect::<Vec<_>>(), [("hash", "1")]);
-        assert_eq!(open_cuts(&lineage, &given(&["1", "2"])), []);
+        // That another item was given back of the first operation says nothing of this one.
+        assert_eq!(given(&["2"]), [("a".to_owned(), "hash".to_owned(), "1".to_owned())]);
+        assert_eq!(given(&["1", "2"]), []);
     }
 }
