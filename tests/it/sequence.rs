@@ -198,8 +198,7 @@ impl Scene {
                 && self.documents[at].is_version
                 && self.documents[at].is_recognised(&self.read(at), &written)
             {
-                self.documents[at].history.clone_from(&document.history);
-                self.documents[at].n_version = document.n_version;
+                self.documents[at].goes_on_as(document);
             }
         }
     }

@@ -252,6 +252,16 @@ impl Document {
         keys.len() >= self.n_version && own_keys.starts_with(&keys) && is_better
     }
 
+    /// Takes the operations of `other`, by which its file is recognised, and what clients wrote again among them.
+    pub(crate) fn goes_on_as(&mut self, other: &Self) {
+        self.history.clone_from(&other.history);
+        self.n_version = other.n_version;
+        for (signature, before) in &other.written {
+            let own = self.written.entry(signature.clone()).or_default();
+            own.extend(before.iter().filter(|it| !own.contains(it)).cloned().collect::<Vec<_>>());
+        }
+    }
+
     /// Masks a text that was forgotten.
     pub(crate) fn forget(&mut self, secret: &str) {
         for stored in &mut self.stored {
