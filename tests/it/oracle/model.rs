@@ -511,9 +511,13 @@ impl Model {
                 if is.is_some_and(|is| values(&after.transcript.lines[*is].value) == was) {
                     continue;
                 }
-                // The same compaction done again inserts the same: of two that stand, either gives the other's lines.
+                // The same compaction done again inserts the same: of two that stand, either gives the other's lines. What a
+                // client wrote again changes with what it wrote at first, where that is still in the file.
                 let inserting = standing.iter().filter(|it| self.operations[**it].inserts.contains(uuid));
-                let on = if inserting.count() > 1 { &mut operation.may_stand_on } else { &mut operation.stands_on };
+                let is_of_both =
+                    *verb == CLIENT && document.stored.iter().any(|it| operation.edits.contains_key(&it.mark));
+                let is_sure = inserting.count() == 1 && !is_of_both;
+                let on = if is_sure { &mut operation.stands_on } else { &mut operation.may_stand_on };
                 on.insert(earlier);
             }
         }
