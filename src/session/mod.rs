@@ -21,6 +21,7 @@ pub(crate) mod fit;
 pub(crate) mod fit_plan;
 pub(crate) mod fit_view;
 pub(crate) mod input;
+mod known;
 pub(crate) mod leftovers;
 pub(crate) mod meaning;
 pub(crate) mod open;

@@ -1,6 +1,5 @@
 //! Reading a whole transcript: its index and its active chain, with progress if it takes long.
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
@@ -18,9 +17,8 @@ use crate::report::size::count;
 use crate::session::archives::{self, is_among_projects};
 use crate::terminal::progress::Progress;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Draft, LineAddresses, RenderInput, RewriteSource, SourceState, recorded_context, title_of};
-use ctxc_core::version;
-use ctxc_core::version::{Address, Edit, Edits, History, Known};
+use ctxc_core::apply::{LineAddresses, RewriteSource, SourceState, recorded_context, title_of};
+use ctxc_core::version::{Edit, Edits, History, Known};
 use ctxc_store::{Archive, operation_id};
 use ctxc_transcript::session::{Found, FoundBy, session_id, working_folder};
 use ctxc_transcript::text::{Digest, Stopped, Tokens};
@@ -265,147 +263,6 @@ impl Reading {
         figures::origin(&self.index, &self.chain, self.lowered_from, &self.calibration())
     }
 
-    /// Looks the session up in `archive`.
-    pub(crate) fn recognise(&mut self, archive: &dyn Archive) -> Result<(), CommandError> {
-        (_, self.past.known) = version::recognise(archive, &self.file, &self.index)?;
-        let made = self.made(Some(archive));
-        let (history, lines) = (made.history()?, made.lines());
-        (self.past.history, self.past.lines) = (history, lines);
-        Ok(())
-    }
-
-    /// The parts that the session is composed of.
-    pub(crate) fn made<'a>(&'a self, archive: Option<&'a dyn Archive>) -> RenderInput<'a> {
-        let (file, index) = match &self.drafted {
-            Some(drafted) => (&drafted.file, &drafted.index),
-            None => (&self.file, &self.index),
-        };
-        RenderInput { file, index, known: self.past.known.as_ref(), archive }
-    }
-
-    /// The number of lines that a client has appended since ctxc first wrote or read the session.
-    pub(crate) fn n_appended(&self) -> u64 {
-        let Some(known) = &self.past.known else { return 0 };
-        let earlier = known
-            .state
-            .runs
-            .iter()
-            .filter(|run| run.under.is_some() && !run.is_closing)
-            .map(|run| u64::from(run.n_lines));
-        earlier.sum::<u64>() + self.n_new()
-    }
-
-    /// The number of lines that are not in the archive yet.
-    pub(crate) fn n_new(&self) -> u64 {
-        let index = self.drafted.as_ref().map_or(&self.index, |drafted| &drafted.index);
-        let n_known = self.past.known.as_ref().map_or(0, |known| known.n_lines);
-        u64::from(index.n_lines().saturating_sub(n_known))
-    }
-
-    /// Whether a client has appended lines since ctxc first wrote or read the session.
-    pub(crate) fn has_grown(&self) -> bool {
-        self.n_appended() > 0
-    }
-
-    /// Whether the session consists of more than the file itself.
-    pub(crate) fn is_composed(&self) -> bool {
-        let version = self.past.known.as_ref().and_then(|known| known.version.as_ref());
-        let is_changed = version.is_some_and(|version| !version.is_plain());
-        is_changed || self.drafted.is_some() || !self.past.pending.is_empty()
-    }
-
-    /// The planned operation with all its `edits`. What a compaction in a client left out is still in its file:
-    /// nothing is done to it, so that it comes back with that compaction as it was.
-    pub(crate) fn edits(&self, mut edits: Vec<Edit>) -> Edits {
-        if !edits.is_empty() {
-            let active = self.past.history.active();
-            let gone: HashSet<&Address> =
-                active.iter().filter(|it| matches!(it.edit, Edit::Drop(_))).map(|it| it.edit.line()).collect();
-            edits.retain(|edit| matches!(edit, Edit::Insert { .. }) || !gone.contains(edit.line()));
-        }
-        Edits { operation: self.past.operation.clone(), edits, ..Edits::default() }
-    }
-
-    /// A draft of the session with `edits`, which are all the planned ones.
-    pub(crate) fn draft(
-        &mut self,
-        edits: Vec<Edit>,
-        archive: Option<&dyn Archive>,
-        ui: &Ui,
-    ) -> Result<Draft, CommandError> {
-        let history = self.past.history.with(self.edits(edits.clone()));
-        let draft = self.made(archive).rebase(&history)?.draft(ui.stop())?;
-        self.past.pending = edits;
-        Ok(draft)
-    }
-
-    /// Replaces the session by its state before all operations of ctxc, with the lines that a client has appended since, from
-    /// `archive`. Returns whether any operation had changed it.
-    pub(crate) fn undo_all(&mut self, archive: &dyn Archive, ui: &Ui) -> Result<bool, CommandError> {
-        self.recognise(archive)?;
-        let standing = self.past.history.standing().filter(|operation| operation.undoes.is_empty());
-        let ids: Vec<String> = standing.map(|operation| operation.operation.clone()).collect();
-        if ids.is_empty() {
-            return Ok(false);
-        }
-        let history = self.past.history.with(Edits { undoes: ids, ..self.edits(Vec::new()) });
-        let draft = self.made(Some(archive)).rebase(&history)?.draft(ui.stop())?;
-        self.replace(draft);
-        Ok(true)
-    }
-
-    /// Applies the operations `ids`, which were made on an earlier state of the session.
-    #[cfg(feature = "mcp")]
-    pub(crate) fn go_on_from(&mut self, ids: &[String], archive: &dyn Archive, ui: &Ui) -> Result<(), CommandError> {
-        let known = self.past.history.ids();
-        let new: Vec<String> = ids.iter().filter(|id| !known.contains(id)).cloned().collect();
-        if new.is_empty() {
-            return Ok(());
-        }
-        for operation in History::read(archive, &new).map_err(ctxc_core::apply::ApplyError::from)?.operations() {
-            self.past.history = self.past.history.with(operation.clone());
-        }
-        let draft = self.draft(Vec::new(), Some(archive), ui)?;
-        self.replace(draft);
-        Ok(())
-    }
-
-    /// Appends `answers`, the results of calls that have none yet, as an operation of its own.
-    #[cfg(feature = "mcp")]
-    pub(crate) fn answer(
-        &mut self,
-        answers: Vec<String>,
-        archive: Option<&dyn Archive>,
-        ui: &Ui,
-    ) -> Result<(), CommandError> {
-        let behind = ctxc_transcript::LineNo(self.made(archive).n_stored());
-        let before = Address::Stored(behind);
-        let edits = Edits {
-            operation: new_operation(Some("answers"), self.path.as_deref()),
-            edits: vec![Edit::Insert { before, lines: answers }],
-            ..Edits::default()
-        };
-        self.past.history = self.past.history.with(edits.clone());
-        self.past.unsaved.push(edits);
-        let draft = self.draft(Vec::new(), archive, ui)?;
-        self.replace(draft);
-        Ok(())
-    }
-
-    /// Replaces the session by `draft`, for further planning.
-    pub(crate) fn replace(&mut self, draft: Draft) {
-        let Draft { file, index, chain, lines } = draft;
-        let file = std::mem::replace(&mut self.file, file);
-        let chain = std::mem::replace(&mut self.chain, chain);
-        let index = std::mem::replace(&mut self.index, index);
-        self.past.lines = lines;
-        // The first file stays the session, however many drafts follow.
-        if self.drafted.is_none() {
-            let before = SourceState::of(&index, &chain);
-            self.drafted = Some(Drafted { file, index, before });
-        }
-    }
-
     /// The session on disk.
     pub(crate) fn session_file(&self) -> &File {
         match &self.drafted {
@@ -440,7 +297,7 @@ impl Reading {
 }
 
 /// An id for the planned operation.
-fn new_operation(stem: Option<&str>, path: Option<&Path>) -> String {
+pub(super) fn new_operation(stem: Option<&str>, path: Option<&Path>) -> String {
     let now = Timestamp::now();
     // Two processes may plan for the same file at the same time.
     let what = format!("{} {}", now.as_nanosecond(), std::process::id());

@@ -70,10 +70,8 @@ pub use undo::absent::absent;
 pub use undo::items::{Returned, give_back};
 pub use undo::open_cuts::{OpenCut, open_cuts};
 pub use undo::recall::{Recalled, recall};
-pub use write::carry_out::{
-    ArchiveWrite, BaseFile, CarriedOut, Destination, OperationInfo, REST, ReplacedSession, RewriteSource, SourceState,
-    carry_out, probe,
-};
+pub use write::archive_write::{ArchiveWrite, OperationInfo, ReplacedSession};
+pub use write::carry_out::{BaseFile, CarriedOut, Destination, REST, RewriteSource, SourceState, carry_out, probe};
 pub use write::file::{IfExists, Staged, n_names, unnamed_file};
 pub use write::leftover::{leftover_files, remove_leftover};
 pub use write::made::remove_made;

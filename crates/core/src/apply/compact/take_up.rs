@@ -13,7 +13,7 @@ use super::client_compaction::ClientCompaction;
 use crate::apply::edit::own_edits::LineAddresses;
 use crate::apply::error::ApplyError;
 use crate::apply::render::take_edits::measured;
-use crate::apply::write::carry_out::note_originals;
+use crate::apply::write::archive_write::note_originals;
 use crate::apply::write::file::ends_line;
 use crate::version;
 use crate::version::{Address, Deposited, Edit, Edits, Inserted, KeptSession, LineKey, State, Step, Sum, Version};
