@@ -226,7 +226,7 @@ class Terminal:
         """The lines that the terminal shows, and those that have scrolled off."""
         return screen(self.drawn.decode(errors="replace"), *self.SIZE)
 
-    def wait(self, condition, failure, seconds=40):
+    def wait(self, condition, failure, seconds=90):
         """Reads what is drawn until `condition` holds."""
         until = time.time() + seconds
         while not condition():
@@ -252,4 +252,6 @@ class Terminal:
         before = len(self.text())
         os.write(self.end, words.encode())
         self.wait(lambda: words.split()[-1][-4:] in self.text()[before:], "%r is not drawn" % words)
+        # A busy machine draws the suggestions for a command later, and the end of the line would choose among the old ones.
+        self.pause(0.5)
         os.write(self.end, b"\r")

@@ -34,7 +34,8 @@ impl End {
 /// and refuses the conversation otherwise, for good; so a result elsewhere is an error. What counts is what the client
 /// makes of the entries: it merges those of one message, wherever they stand, and the user entries up to the next
 /// message, and the API takes assistant messages with nothing between them as one. Such a run of messages and the user
-/// entries behind it are the unit here.
+/// entries behind it are the unit here. The client sends of these results only those that answer the last message of the run
+/// (measured with 2.1.330).
 pub(in crate::apply) fn check_pairs(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
     let conversation = Conversation::new(index, chain);
     let mut ends = conversation.ends(index);
@@ -68,6 +69,8 @@ pub(in crate::apply) fn check_pairs(index: &Index, chain: &Chain, problems: &mut
         }
         if conversation.run_at(result.place()) != conversation.run_at(call.place()) || result.place() < call.place() {
             report(result, ProblemKind::MisplacedResult, call_at);
+        } else if !conversation.is_in_last_message(index, call.place()) {
+            report(result, ProblemKind::SeparatedResult, call_at);
         }
     }
 }
@@ -77,6 +80,8 @@ struct Conversation<'a> {
     lines: &'a [LineNo],
     /// The runs by place, from 1; 0 before the first.
     runs: Vec<u32>,
+    /// The last message of each run.
+    last_messages: Vec<Option<MessageIdx>>,
     /// The places by line; `u32::MAX` for what is not live.
     places: Vec<u32>,
 }
@@ -87,6 +92,7 @@ impl<'a> Conversation<'a> {
         let mut places = vec![u32::MAX; index.records.len()];
         let mut run_of_message = vec![0; index.prompts.len()];
         let mut run = 0;
+        let mut last_messages = vec![None];
         let mut is_answered = true;
         for (place, &line) in (0..).zip(&chain.lines) {
             let record = index.record(line);
@@ -103,6 +109,8 @@ impl<'a> Conversation<'a> {
                     run += u32::from(is_answered);
                     is_answered = false;
                     *known = run;
+                    last_messages.truncate(run as usize);
+                    last_messages.push(record.message());
                 }
                 own = *known;
             } else {
@@ -110,7 +118,7 @@ impl<'a> Conversation<'a> {
             }
             runs.push(own);
         }
-        Self { lines: &chain.lines, runs, places }
+        Self { lines: &chain.lines, runs, last_messages, places }
     }
 
     fn ends(&self, index: &Index) -> Vec<End> {
@@ -125,6 +133,12 @@ impl<'a> Conversation<'a> {
 
     fn run_at(&self, place: u32) -> Option<u32> {
         self.runs.get(place as usize).copied()
+    }
+
+    /// Whether the entry at `place` belongs to the last message of its run.
+    fn is_in_last_message(&self, index: &Index, place: u32) -> bool {
+        let last = self.run_at(place).and_then(|run| self.last_messages.get(run as usize).copied().flatten());
+        last == index.record(self.line(place)).message()
     }
 
     fn last_run(&self) -> Option<u32> {

@@ -61,6 +61,8 @@ kinds! {
     ResultWithoutCall: Error, "the tool result has no call: the API rejects the conversation";
     /// A result that does not follow the message of its call.
     MisplacedResult: Error, "the tool result does not follow the message of its call: the API rejects the conversation";
+    /// A result that follows another message than that of its call, with only messages of the model between.
+    SeparatedResult: Warning, "another message comes between the tool call and its result: clients leave the result out";
     /// A second result for one call.
     DuplicateResult: Error, "the tool call has more than one result: the API rejects the conversation";
     /// A second call of the same id.

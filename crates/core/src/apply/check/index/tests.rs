@@ -77,7 +77,7 @@ fn calls_and_results_are_paired() {
             &[],
         ),
         (
-            // So are two messages with nothing between them.
+            // For the API so are two messages with nothing between them; the client sends only the results of the second.
             vec![
                 start(),
                 assistant("a", "u1", "m1", &calls(&["t1"])),
@@ -86,7 +86,7 @@ fn calls_and_results_are_paired() {
                 user("r1", "r2", &results(&["t1"])),
                 end("r1"),
             ],
-            &[],
+            &[(5, ProblemKind::SeparatedResult)],
         ),
         (
             vec![
