@@ -18,6 +18,7 @@ use super::commands::{
 };
 use super::context::{Context, Form, Reporting};
 use super::root::{Args, Configured, Groups, Verb};
+use super::settings::former_settings;
 use super::suggest;
 use crate::cli::config::is_variable;
 use crate::cli::environment::Environment;
@@ -103,7 +104,9 @@ fn parse(typed: &[OsString]) -> Result<Parsed, clap::Error> {
         Err(suggest::with_suggestion(error, typed, &command))
     })?;
     let verb = verb_of(&matches);
-    let args = Args::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Args::command()))?;
+    let former = former_settings(&matches);
+    let mut args = Args::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Args::command()))?;
+    args.global.config.extend(former);
     Ok(Parsed { args, verb })
 }
 
@@ -198,7 +201,7 @@ fn ended(done: Result<Completion, CommandError>, reporting: &Reporting, ui: &Ui)
 }
 
 fn dispatch(
-    Args { verb, of, .. }: Args,
+    Args { verb, of, global }: Args,
     reporting: Reporting,
     environment: &Environment,
     ui: &Ui,
@@ -212,6 +215,7 @@ fn dispatch(
             Configured::Elsewhere => {}
         }
     }
+    let environment = &environment.with_settings(&global.config)?;
     let context = Context { environment, ui, reporting };
     let Some(verb) = verb else { return overview::run(of, &context).map(|()| Completion::Full) };
     match verb {

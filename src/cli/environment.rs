@@ -1,5 +1,6 @@
 //! The environment of a command: folders, configuration, keys and the archive.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use etcetera::BaseStrategy;
 
 use super::client::{FoundClient, find_client};
 use super::config::{Config, Layer, Source, keep_careful};
+use super::settings::Setting;
 use crate::session::error::CommandError;
 use crate::session::options::{Consent, Keep};
 use ctxc_core::apply::ArchiveRef;
@@ -137,6 +139,20 @@ impl Environment {
         })
     }
 
+    /// The environment with `typed` settings, which take precedence over all others.
+    ///
+    /// # Errors
+    /// When a key is unknown or cannot be set here, or a value is invalid.
+    pub(crate) fn with_settings(&self, typed: &[Setting]) -> Result<Cow<'_, Self>, CommandError> {
+        if typed.is_empty() {
+            return Ok(Cow::Borrowed(self));
+        }
+        let mut own = self.clone();
+        own.layers.insert(0, Layer::of_command_line(typed)?);
+        own.config = Config::of(&own.layers)?;
+        Ok(Cow::Owned(own))
+    }
+
     /// The environment for an engine that summarizes: the engine, server, key and model of `[summarization]`, with those of the
     /// main engine as defaults.
     pub(crate) fn for_summarizing(&self) -> Self {
@@ -150,6 +166,15 @@ impl Environment {
         }
         if let Some(named) = &summarization.model {
             (*model, *large_model) = (Some(named.clone()), None);
+        }
+        // A typed setting of the main engine takes precedence over the section in a file.
+        let typed = self.layers.iter().find(|layer| layer.source == Source::CommandLine);
+        let is_typed = |name| typed.is_some_and(|layer| layer.sets(name));
+        if is_typed("base_url") && !is_typed("summarization.base_url") {
+            base_url.clone_from(&self.config.base_url);
+        }
+        if is_typed("large_model") {
+            large_model.clone_from(&self.config.large_model);
         }
         own
     }

@@ -14,6 +14,7 @@ mod environment;
 mod plan_file;
 mod root;
 mod schema;
+mod settings;
 mod suggest;
 
 pub use dispatch::{CommandOutput, HostEnvironment, main, run_within};

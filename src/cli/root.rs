@@ -12,6 +12,7 @@ use super::commands::{
     export, find, fit, forget, gain, keep, list, log, man, map, prune, refs, restore, run, show, stats, truncate, undo,
 };
 use super::context::{Form, Reporting};
+use super::settings::{Setting, parse_setting, with_former_options};
 use crate::terminal::ui::Verbosity;
 
 const EXAMPLES: &str = "\
@@ -67,7 +68,7 @@ impl Args {
         let help = format!(
             "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{listed}{more}\n{header}Options:{header:#}\n{{options}}{{after-help}}"
         );
-        command.help_template(help)
+        with_former_options(command).help_template(help)
     }
 }
 
@@ -140,7 +141,7 @@ pub(crate) enum Verb {
     #[command(after_help = restore::EXAMPLES)]
     Restore(restore::Args),
     /// Run several steps as a pipeline
-    #[command(after_help = run::EXAMPLES)]
+    #[command(after_help = run::EXAMPLES, mut_args(run::hide_borrowed))]
     Run(Box<run::Args>),
     /// Store sessions in the archive, unchanged
     #[command(after_help = keep::EXAMPLES)]
@@ -253,6 +254,9 @@ pub(crate) struct GlobalArgs {
     /// Also write the JSON to FILE
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    /// Set a key of the configuration; repeatable
+    #[arg(short, long = "config", global = true, value_name = "K=V", value_parser = parse_setting)]
+    pub(crate) config: Vec<Setting>,
     /// Only print errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,

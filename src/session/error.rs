@@ -59,7 +59,7 @@ pub(crate) enum Kind {
 /// The error of a command.
 ///
 /// The text of a library error with its context completes "cannot": `list /a: permission denied`. A message that the program
-/// words itself is a sentence: `--timeout must be greater than 0`.
+/// words itself is a sentence: `--output cannot be a folder`.
 #[derive(Debug)]
 pub(crate) struct CommandError {
     kind: Kind,
@@ -192,11 +192,11 @@ pub(crate) fn remedy_hint(remedy: Remedy, key: &str) -> String {
         Remedy::Key => return format!("check OPENROUTER_API_KEY or {key}"),
         Remedy::Credit => "add credit, or use a cheaper --model",
         Remedy::Permission => "check the permissions of the key and the privacy settings of the account",
-        Remedy::Model => "check --model and --base-url, which usually ends in /v1",
-        Remedy::Address => "check that the server runs, and --base-url, which usually ends in /v1",
+        Remedy::Model => "check --model and the setting base_url, which usually ends in /v1",
+        Remedy::Address => "check that the server runs, and the setting base_url, which usually ends in /v1",
         Remedy::Proxy => "check HTTPS_PROXY, or add the host to NO_PROXY",
-        Remedy::Rate => "lower --concurrency or --rpm",
-        Remedy::Patience => "raise --timeout, or use a faster model",
+        Remedy::Rate => "lower the setting concurrency or rpm, such as -c rpm=60",
+        Remedy::Patience => "raise the setting timeout, such as -c timeout=30, or use a faster model",
     };
     hint.to_owned()
 }

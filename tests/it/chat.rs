@@ -244,12 +244,10 @@ fn r_07_what_cannot_be_asked_is_said_before_any_work() {
     For more information, try '--help'.
 
     ["--timeout", "-1"]
-    error: --timeout must be a number of seconds, at most a day, not -1
+    error: invalid configuration in command line: timeout must be a number of seconds, at most a day, not -1
 
     ["--concurrency", "0"]
-    error: invalid value '0' for '--concurrency <N>': 0 is not in 1..=1000
-
-    For more information, try '--help'.
+    error: invalid configuration in command line: concurrency must be from 1 to 1000, not 0
     "#);
 }
 
@@ -321,7 +319,7 @@ fn r_12_a_server_that_fails_all_the_time_ends_the_run() {
     hint: use --protect-turns 1 to protect it
     engine    chat: sends 40 texts (1,680 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0026 USD to 0.0155 USD
     error: cannot go on asking [server]: too many texts in a row got no reply, the last because: the server knows no such model or address (404): No endpoints found for openai/gpt-5-mini.
-    hint: check --model and --base-url, which usually ends in /v1
+    hint: check --model and the setting base_url, which usually ends in /v1
     hint: nothing was written
     ");
 }
@@ -351,7 +349,7 @@ fn a_wrong_address_says_what_to_do() {
     hint: use --protect-turns 1 to protect it
     engine    chat: sends 4 texts (166 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0003 USD to 0.0016 USD
     warning: 4 messages got no reply; last error: the server answers with a web page
-    hint: check that the server runs, and --base-url, which usually ends in /v1
+    hint: check that the server runs, and the setting base_url, which usually ends in /v1
     4 calls to [server]; 0 tokens in, 0 out; 0 USD
     nothing changed: no shorter text was taken: 0 kept, 4 failed
     exit code: 1

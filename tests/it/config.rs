@@ -127,6 +127,41 @@ fn u_04_a_wrong_configuration_is_named_with_its_place() {
     "#);
 }
 
+// U-04: a setting of the command line takes precedence over all others, also as an option of an earlier version.
+#[test]
+fn u_04_a_setting_on_the_command_line_takes_precedence() {
+    let stage = Stage::new().env("CTXC_TIMEOUT", "7");
+    let run = stage.run(["config", "-c", "timeout=9", "--config", "protected_tools=Read, Bash"]).ended(0);
+    let line = |key: &str| run.text.lines().find(|line| line.starts_with(key)).unwrap().to_owned();
+    assert!(line("timeout =").starts_with("timeout = 9 ") && line("timeout =").ends_with("# command line"));
+    assert!(line("protected_tools =").starts_with("protected_tools = [\"Read\", \"Bash\"] "));
+    let cases: [&[&str]; 7] = [
+        &["config", "-c", "timeout"],
+        &["config", "-c", "timout=9"],
+        &["config", "-c", "timeout=0"],
+        &["config", "-c", "rpm=many"],
+        &["config", "-c", "api_key=sk-planted"],
+        &["config", "-c", "keep_on_server=true"],
+        &["compact", "latest", "--attempts", "0"],
+    ];
+    let said =
+        cases.map(|args| stage.run(args).ended(2).stderr.split("\n\n").next().unwrap().trim_end().to_owned() + "\n");
+    assert_snapshot!(said.concat(), @r#"
+    error: invalid value 'timeout' for '--config <K=V>': expected KEY=VALUE, such as timeout=30
+    error: invalid configuration in --config: unknown key "timout"
+    hint: did you mean timeout?
+    error: invalid configuration in command line: timeout must be a number of seconds, at most a day, not 0
+    error: rpm must be a number, not "many"
+    error: api_key cannot be set on the command line
+    hint: set it in your own configuration
+    error: keep_on_server cannot be set on the command line
+    hint: set it in your own configuration
+    error: invalid configuration in command line: attempts must be from 1 to 100, not 0
+    "#);
+    let help = stage.run(["compact", "--help"]).ended(0);
+    assert!(help.text.contains("--config <K=V>") && !help.text.contains("--timeout"), "{}", help.text);
+}
+
 // G-06: what the user says of prices, and nobody else.
 #[test]
 fn g_06_prices_are_set_by_the_user_alone() {

@@ -27,27 +27,6 @@ pub(crate) struct EngineArgs {
     /// Model [env: CTXC_MODEL=]
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     model: Option<String>,
-    /// Model for texts of more than 1000 tokens [env: CTXC_LARGE_MODEL=] [default: --model]
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
-    large_model: Option<String>,
-    /// Base URL of an OpenAI-compatible server [env: CTXC_BASE_URL=] [default: OpenRouter]
-    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
-    base_url: Option<String>,
-    /// Maximum concurrent requests [default: 10]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    concurrency: Option<u32>,
-    /// Maximum attempts per request [default: 4]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
-    attempts: Option<u32>,
-    /// Timeout of the first attempt, in seconds; longer for long texts [default: 5]
-    #[arg(long, value_name = "SECONDS")]
-    timeout: Option<f64>,
-    /// Timeout increase per retry, in seconds [default: 5]
-    #[arg(long, value_name = "SECONDS")]
-    timeout_step: Option<f64>,
-    /// Maximum requests per minute
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    rpm: Option<u32>,
     /// Maximum cost of the run, in USD
     #[arg(long, value_name = "USD")]
     max_cost: Option<Usd>,
@@ -64,28 +43,22 @@ impl EngineArgs {
     pub(crate) fn resolve(self, environment: &Environment) -> Result<EngineChoice, CommandError> {
         let config = &environment.config;
         let named = self.engine.or(config.engine);
-        let has_server = environment.has_server() || self.base_url.is_some();
         match named {
             Some(EngineName::Extract) => Ok(EngineChoice::Extract),
-            None if !has_server => Ok(EngineChoice::Extract),
+            None if !environment.has_server() => Ok(EngineChoice::Extract),
             Some(EngineName::Chat) | None => Ok(EngineChoice::Chat(Box::new(self.chat(environment)?))),
         }
     }
 
     fn chat(self, environment: &Environment) -> Result<Asking, CommandError> {
         let config = &environment.config;
-        let typed = self.base_url.as_ref().or(config.base_url.as_ref());
-        let endpoint: Endpoint =
-            typed.map_or(Endpoint::DEFAULT, String::as_str).parse().map_err(CommandError::usage)?;
+        let url = config.base_url.as_deref().unwrap_or(Endpoint::DEFAULT);
+        let endpoint: Endpoint = url.parse().map_err(CommandError::usage)?;
         let key = environment.key_for(&endpoint);
         if key.is_none() && !endpoint.is_loopback() {
             return Err(no_key(&endpoint, environment));
         }
-        let models = models(
-            self.model.or_else(|| config.model.clone()),
-            self.large_model.or_else(|| config.large_model.clone()),
-            &endpoint,
-        )?;
+        let models = models(self.model.or_else(|| config.model.clone()), config.large_model.clone(), &endpoint)?;
         let mut prices = Prices::built_in();
         config.prices.iter().for_each(|(model, price)| prices.set(model.clone(), *price));
         // A local model has no cost that could be counted; a model with a known price may be proxied by the local server.
@@ -104,19 +77,15 @@ impl EngineArgs {
             }
         }
         let timeouts = Timeouts {
-            first: seconds("--timeout", self.timeout.unwrap_or(config.timeout))?,
-            step: seconds("--timeout-step", self.timeout_step.unwrap_or(config.timeout_step))?,
+            first: Duration::from_secs_f64(config.timeout),
+            step: Duration::from_secs_f64(config.timeout_step),
         };
-        if timeouts.first.is_zero() {
-            return Err(CommandError::usage(anyhow!("--timeout must be greater than 0"))
-                .hint("remove it to use the default of 5 seconds"));
-        }
         Ok(Asking {
             options: RunOptions {
-                concurrency: self.concurrency.unwrap_or(config.concurrency).max(1) as usize,
-                attempts: self.attempts.unwrap_or(config.attempts).max(1),
+                concurrency: config.concurrency as usize,
+                attempts: config.attempts,
                 timeouts: Some(timeouts),
-                rpm: self.rpm.or(config.rpm).and_then(NonZeroU32::new),
+                rpm: config.rpm.and_then(NonZeroU32::new),
                 max_cost,
                 order: Order::LongestFirst,
             },
@@ -148,15 +117,6 @@ fn max_cost(typed: Option<Usd>, configured: Option<f64>) -> Result<Option<Usd>, 
     let Some(dollars) = configured.filter(|_| typed.is_none()) else { return Ok(typed) };
     let cost = Usd::from_dollars(dollars);
     cost.map(Some).ok_or_else(|| CommandError::usage(anyhow!("max_cost must be an amount in USD, not {dollars}")))
-}
-
-fn seconds(option: &str, seconds: f64) -> Result<Duration, CommandError> {
-    let is_sane = (0.0..=86_400.0).contains(&seconds);
-    if is_sane {
-        Ok(Duration::from_secs_f64(seconds))
-    } else {
-        Err(CommandError::usage(anyhow!("{option} must be a number of seconds, at most a day, not {seconds}")))
-    }
 }
 
 /// The error of a server that needs a key, before any work.

@@ -16,5 +16,5 @@ pub(crate) use meaning::MeaningArgs;
 pub(crate) use pruning::{ExtraArgs, ProtectArgs, SelectArgs};
 pub(crate) use removal::RemovalArgs;
 pub(crate) use shared::{KeptOnly, RewriteArgs, SessionArg, both_printed, find};
-pub(crate) use summarizing::{SummarizingArgs, WordingArgs};
+pub(crate) use summarizing::{SummarizingArgs, summarizing_of};
 pub(crate) use targets::{NamedArgs, PatternRole, TargetArgs};

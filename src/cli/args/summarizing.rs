@@ -1,8 +1,7 @@
 //! The arguments for summaries.
 
 use std::fs;
-use std::num::NonZeroU64;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
 
@@ -29,32 +28,9 @@ pub(crate) struct SummarizingArgs {
     /// Number of newest messages to keep [default: 5]
     #[arg(long, value_name = "N")]
     keep_recent: Option<u64>,
-    /// Messages per summary [default: 20]
-    #[arg(long, value_name = "N")]
-    chunk_size: Option<NonZeroU64>,
     /// Maximum tokens of a summary [default: 2 % of the context window, excluding prompts]
     #[arg(long, value_name = "N", value_parser = summary_tokens)]
     max_summary_tokens: Option<Tokens>,
-    /// Number of oldest summaries to keep in the context [default: 2]
-    #[arg(long, value_name = "N")]
-    clip_first: Option<u32>,
-    /// Number of newest summaries to keep in the context [default: 2]
-    #[arg(long, value_name = "N")]
-    clip_last: Option<u32>,
-    #[command(flatten)]
-    wording: WordingArgs,
-}
-
-/// The instructions for a model that summarizes.
-#[derive(Debug, Default, clap::Args)]
-#[command(next_help_heading = "Summaries")]
-pub(crate) struct WordingArgs {
-    /// Prompt file, with `{persona}`, `{existing_summary}` and `{messages}`
-    #[arg(long, value_name = "FILE")]
-    prompt: Option<PathBuf>,
-    /// Persona given to the model
-    #[arg(long, value_name = "TEXT")]
-    persona: Option<String>,
 }
 
 impl SummarizingArgs {
@@ -69,15 +45,12 @@ impl SummarizingArgs {
         let given = self.max_summary_tokens.or(configured.max_summary_tokens.map(Tokens));
         let budget = self.context_budget.unwrap_or(Share(configured.context_budget));
         let mut stage = configured.stage();
-        stage.chunk_size = self.chunk_size.map_or(stage.chunk_size, |n| to_size(n.get()));
         stage.keep_recent = self.keep_recent.map_or(stage.keep_recent, to_size);
-        stage.clip_first = self.clip_first.unwrap_or(stage.clip_first);
-        stage.clip_last = self.clip_last.unwrap_or(stage.clip_last);
         if stage.clip_first == 0 && stage.clip_last == 0 {
-            return Err(CommandError::usage(anyhow!("--clip-first and --clip-last cannot both be 0"))
-                .hint("use at least --clip-last 1"));
+            return Err(CommandError::usage(anyhow!("clip_first and clip_last of [summarization] cannot both be 0"))
+                .hint("use at least clip_last = 1"));
         }
-        let mut summarizing = self.wording.resolve(engine, environment)?;
+        let mut summarizing = summarizing_of(engine, environment)?;
         if given.is_none() && matches!(summarizing.engine, EngineChoice::Extract) {
             summarizing.prompts = Prompts::Whole;
         }
@@ -85,20 +58,17 @@ impl SummarizingArgs {
     }
 }
 
-impl WordingArgs {
-    /// The settings of summaries without their limit: the engine of `engine` and `[summarization]`, with the prompt and the
-    /// persona from the arguments or the configuration.
-    pub(crate) fn resolve(self, engine: EngineArgs, environment: &Environment) -> Result<Summarizing, CommandError> {
-        let configured = &environment.config.summarization;
-        let engine = engine.resolve(&environment.for_summarizing())?;
-        let prompt = match &engine {
-            // The built-in engine has no prompt.
-            EngineChoice::Extract => None,
-            EngineChoice::Chat(_) => self.prompt.as_ref().or(configured.prompt.as_ref()).map(|path| read(path)),
-        };
-        let persona = self.persona.unwrap_or_else(|| configured.persona.clone());
-        Ok(Summarizing { engine, limit: Tokens::ZERO, prompts: Prompts::Compete, persona, prompt: prompt.transpose()? })
-    }
+/// The settings of summaries without their limit: the engine of `engine` and `[summarization]`, with its prompt and persona.
+pub(crate) fn summarizing_of(engine: EngineArgs, environment: &Environment) -> Result<Summarizing, CommandError> {
+    let configured = &environment.config.summarization;
+    let engine = engine.resolve(&environment.for_summarizing())?;
+    let prompt = match &engine {
+        // The built-in engine has no prompt.
+        EngineChoice::Extract => None,
+        EngineChoice::Chat(_) => configured.prompt.as_deref().map(read).transpose()?,
+    };
+    let persona = configured.persona.clone();
+    Ok(Summarizing { engine, limit: Tokens::ZERO, prompts: Prompts::Compete, persona, prompt })
 }
 
 /// The prompt in the file at `path`.
@@ -128,9 +98,10 @@ fn to_size(n: u64) -> usize {
 mod tests {
     use std::ffi::OsString;
 
-    use clap::Parser;
+    use clap::{CommandFactory, FromArgMatches, Parser};
 
     use super::*;
+    use crate::cli::settings::{former_settings, with_former_options};
     use crate::session::options::{Asking, Consent};
 
     /// Options of a verb that summarizes.
@@ -150,7 +121,10 @@ mod tests {
         fs::write(user.path().join("empty.md"), "Summarize.").unwrap();
         let set = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value));
         let environment = Environment::of(set, user.path().join("project"), Some(user.path())).unwrap();
-        let typed = Typed::try_parse_from(["ctxc"].iter().chain(typed)).unwrap();
+        let command = with_former_options(Typed::command());
+        let matches = command.try_get_matches_from(["ctxc"].iter().chain(typed)).unwrap();
+        let environment = environment.with_settings(&former_settings(&matches))?;
+        let typed = Typed::from_arg_matches(&matches).unwrap();
         let window = typed.summaries.window().or(environment.config.window()).unwrap_or(Tokens(200_000));
         Ok(typed.summaries.resolve(typed.engine, &environment)?.in_window(window))
     }

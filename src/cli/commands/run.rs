@@ -2,9 +2,6 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
-use clap::ValueEnum;
-
 use super::compress::Include;
 use crate::cli::args::{
     EngineArgs, ExtraArgs, PatternRole, ProtectArgs, RewriteArgs, SelectArgs, SessionArg, SummarizingArgs,
@@ -20,7 +17,11 @@ use crate::session::options::{Compacting, EngineChoice, Mode, Rewriting, Share, 
 use crate::session::pipeline::{Pipeline, Sizes};
 use crate::session::quantity::{some_tokens, tokens};
 use crate::session::rewrite::Intent;
-use ctxc_core::plan::{CompressStage, Preset, PruneStage, Stage, StepKind, TruncateStage};
+use anyhow::anyhow;
+use clap::Arg;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use ctxc_core::plan::{AlsoRemoved, CompressStage, Preset, PruneStage, Stage, StepKind, TruncateStage};
 use ctxc_transcript::text::Tokens;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -34,6 +35,9 @@ Presets keep prompts and answers. [default: standard]
 
 With --target-tokens the gentlest step comes first, and the run stops as soon as the context is \
 below N: gentle, standard, aggressive, compress answers, truncate.
+
+Options of `ctxc prune` and `ctxc compact` that are not listed here are accepted too, such as \
+--protect-file or --keep-recent.
 
 Examples:
   ctxc run latest
@@ -69,11 +73,14 @@ pub(crate) struct Args {
 #[command(next_help_heading = "Pipeline")]
 struct WhatArgs {
     /// Steps to run, in their fixed order [default: prune; all with --target-tokens]
-    #[arg(long, value_enum, value_name = "STEP,...", value_delimiter = ',')]
-    steps: Vec<StepName>,
+    #[arg(long, value_parser = one_of(StepKind::ALL, StepKind::name), value_name = "STEP,...", value_delimiter = ',')]
+    steps: Vec<StepKind>,
     /// Preset for pruning
-    #[arg(long, value_enum, value_name = "NAME")]
-    preset: Option<PresetName>,
+    #[arg(long, value_parser = one_of(Preset::ALL, Preset::name), value_name = "NAME")]
+    preset: Option<Preset>,
+    /// Also remove this content when pruning
+    #[arg(long, value_parser = one_of(AlsoRemoved::ALL, AlsoRemoved::name), value_name = "KIND,...", value_delimiter = ',')]
+    also: Vec<AlsoRemoved>,
     /// Stop when the context is below N tokens
     #[arg(long, value_name = "N", value_parser = some_tokens)]
     target_tokens: Option<Tokens>,
@@ -95,24 +102,29 @@ struct WhatArgs {
     /// Run the plan in FILE, as printed by --dry-run
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "steps", "preset", "target_tokens", "bands", "only", "include", "min_tokens",
-        "rules", "mask", "images", "thinking", "inputs", "ui_copies", "progress", "dead", "dry_run",
+        "also", "rules", "mask", "images", "thinking", "inputs", "ui_copies", "progress", "dead", "dry_run",
     ])]
     plan: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum StepName {
-    Prune,
-    Compress,
-    Compact,
-    Truncate,
+/// A parser of the `name` of one of `all`, which help and errors list.
+fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
+    all: [T; N],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let named = move |text: String| all.into_iter().find(|it| name(*it) == text).ok_or("unknown name");
+    PossibleValuesParser::new(all.map(name)).try_map(named)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum PresetName {
-    Gentle,
-    Standard,
-    Aggressive,
+/// Hides an option that is in the help of `prune` or `compact`, or is a setting.
+pub(crate) fn hide_borrowed(arg: Arg) -> Arg {
+    const BORROWED: [&str; 18] = [
+        "rules", "digest_tokens", "protect_steps", "protect_turns", "protect_tool", "protect_file", "images",
+        "thinking", "inputs", "ui_copies", "progress", "dead", "min_tokens", "context_budget", "context_window",
+        "keep_recent", "max_summary_tokens", "tokens",
+    ];
+    let is_borrowed = BORROWED.contains(&arg.get_id().as_str());
+    arg.hide(is_borrowed)
 }
 
 /// The engine; no configuration is needed if no stage shortens texts.
@@ -175,15 +187,8 @@ impl Args {
     }
 
     fn steps(&self) -> Vec<StepKind> {
-        let typed = self.what.steps.iter().map(|step| match step {
-            StepName::Prune => StepKind::Prune,
-            StepName::Compress => StepKind::Compress,
-            StepName::Compact => StepKind::Compact,
-            StepName::Truncate => StepKind::Truncate,
-        });
-        let typed: Vec<StepKind> = typed.collect();
-        match (typed.is_empty(), self.what.target_tokens) {
-            (false, _) => typed,
+        match (self.what.steps.is_empty(), self.what.target_tokens) {
+            (false, _) => self.what.steps.clone(),
             (true, Some(_)) => vec![StepKind::Prune, StepKind::Compress, StepKind::Truncate],
             (true, None) => vec![StepKind::Prune],
         }
@@ -192,15 +197,16 @@ impl Args {
     /// The pruning stages: those of the options, or the presets in sequence towards a target.
     fn prunings(&self, context: &Context<'_>) -> Result<Vec<PruneStage>, CommandError> {
         let protections = self.protect.stage(&context.environment.config);
-        let preset = self.what.preset.map(|preset| match preset {
-            PresetName::Gentle => Preset::Gentle,
-            PresetName::Standard => Preset::Standard,
-            PresetName::Aggressive => Preset::Aggressive,
-        });
-        let is_custom = self.select.is_typed() || self.extras.is_typed();
+        let preset = self.what.preset;
+        let is_custom = self.select.is_typed() || self.extras.is_typed() || !self.what.also.is_empty();
+        let with_extras = |stage| {
+            let mut stage = self.extras.added_to(stage);
+            stage.also.extend(&self.what.also);
+            stage
+        };
         if preset.is_none() && (is_custom || (!self.what.steps.is_empty() && self.what.target_tokens.is_none())) {
             let stage = PruneStage { name: "prune".to_owned(), ..protections };
-            return Ok(vec![self.extras.added_to(self.select.put_in(stage)?)]);
+            return Ok(vec![with_extras(self.select.put_in(stage)?)]);
         }
         let last =
             preset.unwrap_or(if self.what.target_tokens.is_some() { Preset::Aggressive } else { Preset::Standard });
@@ -211,7 +217,7 @@ impl Args {
         let stage = |preset: Preset| {
             let stage = preset.stage(protections.clone());
             let stage = if self.select.is_typed() { self.select.put_in(stage)? } else { stage };
-            Ok(self.extras.added_to(stage))
+            Ok(with_extras(stage))
         };
         presets.map(stage).collect()
     }

@@ -12,6 +12,7 @@ use toml::{Table, Value};
 
 use super::key::{KEYS, Key, Scope, ValueForm};
 use super::pairs::{Pair, pairs};
+use crate::cli::settings::Setting;
 use crate::session::error::CommandError;
 use crate::terminal::interrupt::while_waiting;
 use ctxc_engine::http::Key as ApiKey;
@@ -31,6 +32,8 @@ pub(crate) enum Source {
     User(PathBuf),
     /// A variable of the environment.
     Environment,
+    /// An option of the command.
+    CommandLine,
 }
 
 impl Display for Source {
@@ -39,6 +42,7 @@ impl Display for Source {
             Self::Default => f.write_str("default"),
             Self::Project(path) | Self::User(path) => path.display().fmt(f),
             Self::Environment => f.write_str("environment"),
+            Self::CommandLine => f.write_str("command line"),
         }
     }
 }
@@ -98,19 +102,28 @@ impl Layer {
             let name = key.variable();
             let Some(value) = variable(&name).filter(|value| !value.is_empty()) else { continue };
             let value = value.into_string().map_err(|_| CommandError::usage(anyhow!("{name} is not valid UTF-8")))?;
-            let value = match key.form {
-                ValueForm::Text | ValueForm::Path | ValueForm::FileOnly => Value::String(value),
-                ValueForm::Secret => {
-                    layer.set_secret(key, &value, &name, variable)?;
-                    continue;
-                }
-                ValueForm::List => {
-                    Value::Array(value.split(',').map(|piece| Value::String(piece.trim().to_owned())).collect())
-                }
-                ValueForm::Number => number(&value)
-                    .ok_or_else(|| CommandError::usage(anyhow!("{name} must be a number, not {value:?}")))?,
-            };
-            layer.table.insert(key.name.to_owned(), value);
+            if key.form == ValueForm::Secret {
+                layer.set_secret(key, &value, &name, variable)?;
+            } else {
+                layer.table.insert(key.name.to_owned(), key.form.value(&name, value)?);
+            }
+        }
+        Ok(layer)
+    }
+
+    /// The layer of the settings that were typed with the command; a later one takes precedence over an earlier one.
+    ///
+    /// # Errors
+    /// When a key is unknown, has to be in a file, or is the key of a server, which other users of the machine could read.
+    pub(crate) fn of_command_line(typed: &[Setting]) -> Result<Self, CommandError> {
+        let mut layer = Self::empty(Source::CommandLine);
+        for (name, value) in typed {
+            let key = Key::named(name).ok_or_else(|| unknown(name, "--config"))?;
+            if let ValueForm::Secret | ValueForm::FileOnly = key.form {
+                let error = CommandError::usage(anyhow!("{name} cannot be set on the command line"));
+                return Err(error.hint("set it in your own configuration"));
+            }
+            layer.table.insert(name.clone(), key.form.value(name, value.clone())?);
         }
         Ok(layer)
     }
@@ -268,6 +281,19 @@ fn unknown(name: &str, place: &str) -> CommandError {
 /// The key of a server from the value at `place`.
 fn secret(text: &str, place: &str) -> Result<ApiKey, CommandError> {
     text.parse().map_err(|error| CommandError::usage(anyhow::Error::new(error).context(format!("read {place}"))))
+}
+
+impl ValueForm {
+    /// The value of `name` from text without the types of a file.
+    fn value(self, name: &str, text: String) -> Result<Value, CommandError> {
+        Ok(match self {
+            Self::Text | Self::Path | Self::FileOnly | Self::Secret => Value::String(text),
+            Self::List => Value::Array(text.split(',').map(|piece| Value::String(piece.trim().to_owned())).collect()),
+            Self::Number => {
+                number(&text).ok_or_else(|| CommandError::usage(anyhow!("{name} must be a number, not {text:?}")))?
+            }
+        })
+    }
 }
 
 /// A number in TOML, integer or float.

@@ -76,6 +76,9 @@ pub enum AlsoRemoved {
 }
 
 impl AlsoRemoved {
+    /// All of them, by what they save.
+    pub const ALL: [Self; 6] = [Self::Images, Self::Thinking, Self::Inputs, Self::UiCopies, Self::Progress, Self::Dead];
+
     /// The name in plans and reports.
     #[must_use]
     pub const fn name(self) -> &'static str {

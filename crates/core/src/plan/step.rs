@@ -14,6 +14,9 @@ pub enum StepKind {
 }
 
 impl StepKind {
+    /// All steps, in the order of execution.
+    pub const ALL: [Self; 4] = [Self::Prune, Self::Compress, Self::Compact, Self::Truncate];
+
     /// The name of the step, which is that of its command.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::opened::OpenBuffer;
 use crate::buffer::{Due, LimitChange, Name, Settled, Spoken};
-use crate::cli::args::{EngineArgs, WordingArgs};
+use crate::cli::args::{EngineArgs, summarizing_of};
 use crate::cli::context::Context;
 use crate::report::buffer::PushReport;
 use crate::report::size::{counted, tokens};
@@ -30,8 +30,6 @@ pub(crate) struct LimitArgs {
     /// Exit with 3 if something could not be summarized
     #[arg(long)]
     strict: bool,
-    #[command(flatten)]
-    wording: WordingArgs,
 }
 
 /// The settings for filling a buffer.
@@ -46,8 +44,8 @@ pub(super) struct Filling {
 
 impl LimitArgs {
     pub(super) fn resolve(self, engine: EngineArgs, context: &Context<'_>) -> Result<Filling, CommandError> {
-        let Self { size, max_tokens, summary_tokens, strict, wording } = self;
-        let how = wording.resolve(engine, context.environment)?;
+        let Self { size, max_tokens, summary_tokens, strict } = self;
+        let how = summarizing_of(engine, context.environment)?;
         Ok(Filling { change: LimitChange { size, max_tokens, summary_tokens }, how, is_strict: strict })
     }
 }
