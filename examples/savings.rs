@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, ensure};
 use ctxc::transcript::foreign;
-use ctxc::transcript::{Chain, Groups, Index, Totals};
+use ctxc::transcript::{Chain, Format, Groups, Index, Totals};
 
 /// The least number of steps of a transcript; shorter ones have nothing old to cut.
 const MIN_STEPS: u32 = 12;
@@ -121,7 +121,7 @@ fn find(folder: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
             find(&path, found)?;
         } else if path.extension().is_some_and(|extension| extension == "jsonl") {
             let head = fs::read(&path)?;
-            if foreign::recognise(head.get(..foreign::HEAD.min(head.len())).unwrap_or_default()).is_none() {
+            if Format::of(head.get(..foreign::HEAD.min(head.len())).unwrap_or_default()) == Ok(Format::Claude) {
                 found.push(path);
             }
         }

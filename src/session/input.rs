@@ -11,6 +11,7 @@ use anyhow::{Context, anyhow};
 use super::error::CommandError;
 use super::packed::Packing;
 use crate::terminal::interrupt::while_waiting;
+use ctxc_transcript::Format;
 use ctxc_transcript::foreign;
 use ctxc_transcript::foreign::Foreign;
 use ctxc_transcript::session::Found;
@@ -208,7 +209,7 @@ fn owner(file: &mut File) -> io::Result<Option<Foreign>> {
     let mut head = Vec::with_capacity(foreign::HEAD);
     file.take(foreign::HEAD as u64).read_to_end(&mut head)?;
     file.rewind()?;
-    Ok(foreign::recognise(&head))
+    Ok(Format::of(&head).err())
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! Pass one: lines come in one by one, and links are resolved.
 
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, SeekFrom};
 
 use hashbrown::HashTable;
 
+use super::foreign;
+use super::format::Format;
 use super::index::{Index, STRIDE};
 use super::lines::LineReader;
 use super::model::LARGE_WINDOW;
@@ -22,9 +24,11 @@ impl Index {
     /// # Errors
     /// Only when reading fails; whatever the lines hold, they are indexed.
     pub fn build(mut reader: impl Read + Seek) -> io::Result<Self> {
+        let format = format_of(&mut reader)?;
         let mut lines = LineReader::new(&mut reader);
         let mut builder = Builder::default();
-        let mut scan = Scan::default();
+        builder.index.format = format;
+        let mut scan = Scan::new(format);
         let mut offset = 0;
         while let Some(line) = lines.next_line()? {
             if u32::try_from(builder.index.records.len()).is_ok_and(|n| n >= Tools::RESULT) {
@@ -44,6 +48,16 @@ impl Index {
         index.leave_out_unsent(reader)?;
         Ok(index)
     }
+}
+
+/// The format of what `reader` goes on with, to which it goes back. Whoever refuses other agents' files has done so before:
+/// here they are read as far as that goes.
+fn format_of(reader: &mut (impl Read + Seek)) -> io::Result<Format> {
+    let start = reader.stream_position()?;
+    let mut head = Vec::with_capacity(foreign::HEAD);
+    reader.by_ref().take(foreign::HEAD as u64).read_to_end(&mut head)?;
+    reader.seek(SeekFrom::Start(start))?;
+    Ok(Format::of(&head).unwrap_or_default())
 }
 
 /// The counts of `message` that the client takes as the size of the context. Those of one request are those of all.

@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// The number of bytes from the beginning of a file that [`recognise`] needs.
+/// The number of bytes from the beginning of a file that [`Format::of`](crate::Format::of) needs.
 pub const HEAD: usize = 64 * 1024;
 
 /// The number of records that are read. A foreign file is recognised by its first one or two.
@@ -47,8 +47,7 @@ impl fmt::Display for Foreign {
 /// Whose session the file is that begins with `head`, if it is a known agent's other than Claude Code.
 ///
 /// The first record that is somebody's decides. A record cut off by the end of `head` counts as far as it goes.
-#[must_use]
-pub fn recognise(head: &[u8]) -> Option<Foreign> {
+pub(super) fn recognise(head: &[u8]) -> Option<Foreign> {
     let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
     let mut rest = head;
     for _ in 0..N_RECORDS {

@@ -10,7 +10,7 @@ use super::line_set::LineSet;
 use super::links::Links;
 use super::record::Parent;
 use super::revisit::revisit;
-use super::scan::{Kind, Scan};
+use super::scan::Kind;
 use super::times::{Times, milliseconds};
 
 impl Index {
@@ -51,7 +51,7 @@ fn read_times(reader: impl Read + Seek, index: &Index) -> io::Result<Times> {
     let is_wanted = |line: &_| index.record(*line).is_chained() && index.record(*line).kind != Kind::Progress;
     let wanted: LineSet = index.lines().filter(is_wanted).collect();
     let mut times = Vec::new();
-    let mut scan = Scan::default();
+    let mut scan = index.new_scan();
     revisit(reader, index, &wanted, |line, bytes| {
         scan.read(bytes);
         let time = scan.timestamp.and_then(|it| it.string(bytes)).and_then(milliseconds);

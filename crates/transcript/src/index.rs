@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use super::format::Format;
 use super::lines::Fingerprint;
 use super::model::Models;
 use super::preserved::PreservedSegment;
@@ -16,6 +17,8 @@ use crate::text::Tokens;
 /// The index of a transcript: all that is known of its lines without holding their text.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
+    /// The format of the file.
+    pub format: Format,
     /// A record for each line, in file order.
     pub records: Vec<Record>,
     /// The prompt of each message as the API measured it, in tokens; 0 where no usage was recorded.
@@ -59,6 +62,12 @@ impl Index {
     #[must_use]
     pub fn n_lines(&self) -> u32 {
         u32::try_from(self.records.len()).unwrap_or(u32::MAX)
+    }
+
+    /// A scan of no line yet, for the lines of this file.
+    #[must_use]
+    pub fn new_scan(&self) -> Scan {
+        Scan::new(self.format)
     }
 
     /// The record of `line`.

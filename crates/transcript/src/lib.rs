@@ -9,6 +9,7 @@ mod chain;
 pub mod edit;
 pub mod entry;
 pub mod foreign;
+mod format;
 mod group;
 mod heal;
 mod image;
@@ -40,6 +41,7 @@ mod unsent;
 
 pub use calibration::{Calibration, context_tokens};
 pub use chain::{Chain, ChainEnd};
+pub use format::Format;
 pub use group::{GroupIdx, Groups};
 pub use index::Index;
 pub use line_set::LineSet;

@@ -48,7 +48,7 @@ impl Index {
             }
         }
         let lines: LineSet = self.repeats.iter().map(|(line, ..)| *line).collect();
-        let mut scan = Scan::default();
+        let mut scan = self.new_scan();
         let mut unsent: Vec<(LineNo, Tokens)> = Vec::new();
         revisit(reader, self, &lines, |line, bytes| {
             scan.read(bytes);

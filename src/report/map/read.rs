@@ -56,7 +56,7 @@ impl Map {
         let described = describe(file, index, calls.calls.iter().map(|call| call.call))?;
         let mut pass = Pass::new(from, shows_secrets);
         let lines: LineSet = chain.lines.iter().copied().collect();
-        let mut scan = Scan::default();
+        let mut scan = index.new_scan();
         revisit(file, index, &lines, |line, bytes| {
             scan.read(bytes);
             pass.read(line, &scan, bytes);

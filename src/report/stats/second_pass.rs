@@ -62,8 +62,8 @@ impl<'a> SecondPass<'a> {
             recorded: 0,
             lines: (Box::new(chain.live.iter()) as Box<dyn Iterator<Item = LineNo>>).peekable(),
             ends: (Box::new(index.tools.iter()) as Box<dyn Iterator<Item = ToolEnd>>).peekable(),
-            scan: Scan::default(),
-            one: Scan::default(),
+            scan: index.new_scan(),
+            one: index.new_scan(),
         }
     }
 

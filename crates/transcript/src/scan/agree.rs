@@ -1,6 +1,7 @@
 //! The walk held against `serde_json`, for the property test and the fuzz target.
 
 use super::bits::Rejected;
+use super::claude::ClaudeFields;
 use super::{Scan, fallback, walk};
 use crate::text::simd::Level;
 
@@ -12,10 +13,10 @@ pub fn scan_agrees_with_serde(line: &[u8]) -> bool {
         return true;
     }
     let mut theirs = Scan::default();
-    let is_entry = fallback::read(line, 0, &mut theirs).is_ok();
+    let is_entry = fallback::read::<ClaudeFields>(line, 0, &mut theirs).is_ok();
     Level::all().all(|level| {
         let mut ours = Scan::default();
-        match walk::walk(level, line, 0, &mut ours) {
+        match walk::walk::<ClaudeFields>(level, line, 0, &mut ours) {
             Ok(()) => is_entry && ours == theirs,
             Err(Rejected::Malformed) => !is_entry,
             Err(Rejected::EscapedKey) => true,
@@ -26,7 +27,7 @@ pub fn scan_agrees_with_serde(line: &[u8]) -> bool {
 /// Whether the walk takes `line` itself, at every level.
 #[cfg(test)]
 fn walks(line: &[u8]) -> bool {
-    Level::all().all(|level| walk::walk(level, line, 0, &mut Scan::default()).is_ok())
+    Level::all().all(|level| walk::walk::<ClaudeFields>(level, line, 0, &mut Scan::default()).is_ok())
 }
 
 #[cfg(test)]
@@ -114,7 +115,7 @@ mod tests {
                     for (at, line) in std::fs::read(&path).unwrap().split_inclusive(|&byte| byte == b'\n').enumerate() {
                         let place = format!("{}:{}", path.display(), at + 1);
                         assert!(scan_agrees_with_serde(line), "{place}");
-                        let is_entry = fallback::read(line, 0, &mut Scan::default()).is_ok();
+                        let is_entry = fallback::read::<ClaudeFields>(line, 0, &mut Scan::default()).is_ok();
                         assert!(!is_entry || walks(line), "the walk itself takes {place}");
                     }
                 }

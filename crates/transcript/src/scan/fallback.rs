@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{Deserializer as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::table::FieldTable;
 use super::usage::Usage;
 use super::{Block, BlockKind, Form, Message, Scan};
 use crate::Span;
@@ -13,32 +14,32 @@ use crate::Span;
 ///
 /// # Errors
 /// When `serde_json` finds no object there.
-pub(super) fn read(line: &[u8], start: usize, scan: &mut Scan) -> serde_json::Result<()> {
+pub(super) fn read<T: FieldTable>(line: &[u8], start: usize, scan: &mut Scan) -> serde_json::Result<()> {
     scan.clear();
     let text = Span::new(start, line.len());
     for (key, value) in fields(line, text)? {
-        if key == b"message" {
+        if key == T::MESSAGE {
             scan.message = None;
             scan.blocks.clear();
             if line.get(value.start as usize) == Some(&b'{') {
-                read_message(line, value, scan)?;
+                read_message::<T>(line, value, scan)?;
             }
         } else {
-            scan.set(line, &key, value);
+            T::set_entry(scan, line, &key, value);
         }
     }
     scan.form = Form::Entry;
     Ok(())
 }
 
-fn read_message(line: &[u8], object: Span, scan: &mut Scan) -> serde_json::Result<()> {
+fn read_message<T: FieldTable>(line: &[u8], object: Span, scan: &mut Scan) -> serde_json::Result<()> {
     let mut message = Message::default();
     for (key, value) in fields(line, object)? {
         if key == b"content" {
             scan.blocks.clear();
             if line.get(value.start as usize) == Some(&b'[') {
                 for element in elements(line, value)? {
-                    read_block(line, element, &mut scan.blocks)?;
+                    read_block::<T>(line, element, &mut scan.blocks)?;
                 }
             }
         }
@@ -50,29 +51,29 @@ fn read_message(line: &[u8], object: Span, scan: &mut Scan) -> serde_json::Resul
                 }
             }
         }
-        message.set(line, &key, value);
+        T::set_message(&mut message, line, &key, value);
     }
     scan.message = Some(message);
     Ok(())
 }
 
-fn read_block(line: &[u8], element: Span, blocks: &mut Vec<Block>) -> serde_json::Result<()> {
-    let block = block_of(line, element, false)?;
+fn read_block<T: FieldTable>(line: &[u8], element: Span, blocks: &mut Vec<Block>) -> serde_json::Result<()> {
+    let block = block_of::<T>(line, element, false)?;
     blocks.push(block);
     let content = block.content.filter(|it| line.get(it.start as usize) == Some(&b'['));
     if let (BlockKind::ToolResult, Some(content)) = (block.kind, content) {
         for element in elements(line, content)? {
-            blocks.push(block_of(line, element, true)?);
+            blocks.push(block_of::<T>(line, element, true)?);
         }
     }
     Ok(())
 }
 
-fn block_of(line: &[u8], element: Span, is_nested: bool) -> serde_json::Result<Block> {
+fn block_of<T: FieldTable>(line: &[u8], element: Span, is_nested: bool) -> serde_json::Result<Block> {
     let mut block = Block { is_nested, span: Some(element), ..Block::default() };
     if line.get(element.start as usize) == Some(&b'{') {
         for (key, value) in fields(line, element)? {
-            block.set(line, &key, value);
+            T::set_block(&mut block, line, &key, value);
         }
     }
     Ok(block)

@@ -1,9 +1,9 @@
 //! The fields of a line, and which key fills which.
 
-use super::known::Known;
 use super::usage::Usage;
 use super::{BlockKind, Kind};
 use crate::Span;
+use crate::format::Format;
 
 /// The form of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub enum Form {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a yes-or-no field of the entry itself")]
 pub struct Scan {
+    /// The format that the line is read in, which every line of a file has.
+    pub format: Format,
     /// The form of the line. No other field is filled unless it is an entry.
     pub form: Form,
     /// The kind of the entry.
@@ -139,70 +141,6 @@ impl Scan {
     pub(super) fn clear(&mut self) {
         let mut blocks = std::mem::take(&mut self.blocks);
         blocks.clear();
-        *self = Self { blocks, ..Self::default() };
-    }
-
-    /// Takes the value of a key of the entry itself, `message` aside. The last of equal keys stands.
-    pub(super) fn set(&mut self, line: &[u8], key: &[u8], value: Span) -> Known {
-        let string = || Some(value).filter(|value| value.string(line).is_some());
-        let is_true = || value.of(line) == b"true";
-        match key {
-            b"type" => self.kind = value.string(line).map_or(Kind::Other, Kind::named),
-            b"uuid" => self.uuid = string(),
-            b"parentUuid" => self.parent_uuid = Some(value),
-            b"sessionId" => self.session_id = string(),
-            b"timestamp" => self.timestamp = string(),
-            b"subtype" => self.subtype = string(),
-            b"leafUuid" => self.leaf_uuid = string(),
-            b"messageId" => self.snapshot_of = string(),
-            b"compactMetadata" => self.compact_metadata = Some(value),
-            b"attachment" => self.attachment = Some(value),
-            b"rendered" => self.rendered = Some(value),
-            b"toolUseResult" => self.tool_use_result = Some(value),
-            b"origin" => self.origin = Some(value),
-            b"isSidechain" => self.is_sidechain = is_true(),
-            b"isMeta" => self.is_meta = is_true(),
-            b"isApiErrorMessage" => self.is_api_error = is_true(),
-            b"isCompactSummary" => self.is_compact_summary = is_true(),
-            b"teamName" => self.is_team = value.of(line) != b"null",
-            _ => return Known::No,
-        }
-        Known::Yes
-    }
-}
-
-impl Message {
-    /// Takes the value of a key of `message`.
-    pub(super) fn set(&mut self, line: &[u8], key: &[u8], value: Span) -> Known {
-        let string = || Some(value).filter(|value| value.string(line).is_some());
-        match key {
-            b"id" => self.id = string(),
-            b"role" => self.role = string(),
-            b"model" => self.model = string(),
-            b"content" => self.content = Some(value),
-            b"usage" => self.usage = Some(value),
-            _ => return Known::No,
-        }
-        Known::Yes
-    }
-}
-
-impl Block {
-    /// Takes the value of a key of a content block.
-    pub(super) fn set(&mut self, line: &[u8], key: &[u8], value: Span) -> Known {
-        let string = || Some(value).filter(|value| value.string(line).is_some());
-        match key {
-            b"type" => self.kind = value.string(line).map_or(BlockKind::Unknown, BlockKind::named),
-            b"text" | b"thinking" | b"data" => self.text = string(),
-            b"signature" => self.signature = string(),
-            b"id" | b"tool_use_id" => self.tool_id = string(),
-            b"name" => self.name = string(),
-            b"input" => self.input = Some(value),
-            b"content" => self.content = Some(value),
-            b"source" => self.source = Some(value),
-            b"is_error" => self.is_error = value.of(line) == b"true",
-            _ => return Known::No,
-        }
-        Known::Yes
+        *self = Self { format: self.format, blocks, ..Self::default() };
     }
 }

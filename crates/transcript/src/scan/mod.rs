@@ -5,6 +5,7 @@
 //! escape goes through `serde_json`; a property test and a fuzz target hold the two against each other.
 
 mod bits;
+mod claude;
 mod fallback;
 mod fields;
 mod iterations;
@@ -13,6 +14,7 @@ mod known;
 mod nest;
 mod number;
 mod read;
+mod table;
 mod usage;
 mod walk;
 

@@ -1,9 +1,12 @@
 //! Reading a line into a scan, and a `usage` object by itself.
 
 use super::bits::Rejected;
+use super::claude::ClaudeFields;
+use super::table::FieldTable;
 use super::usage::{Usage, whole_number};
 use super::{Form, Scan, each_field, fallback, walk};
 use crate::Span;
+use crate::format::Format;
 use crate::text::simd::Level;
 
 /// The byte order mark that some editors put at the head of a file.
@@ -18,15 +21,28 @@ impl Scan {
         if text.iter().all(u8::is_ascii_whitespace) {
             return;
         }
-        let is_entry = match walk::walk(Level::best(), line, start, self) {
-            Ok(()) => true,
-            Err(Rejected::Malformed) => false,
-            Err(Rejected::EscapedKey) => fallback::read(line, start, self).is_ok(),
+        let is_entry = match self.format {
+            Format::Claude => self.read_entry::<ClaudeFields>(line, start),
         };
         if !is_entry {
             self.clear();
             self.form = Form::Malformed;
         }
+    }
+
+    /// Whether `line` has an entry from `start` on.
+    fn read_entry<T: FieldTable>(&mut self, line: &[u8], start: usize) -> bool {
+        match walk::walk::<T>(Level::best(), line, start, self) {
+            Ok(()) => true,
+            Err(Rejected::Malformed) => false,
+            Err(Rejected::EscapedKey) => fallback::read::<T>(line, start, self).is_ok(),
+        }
+    }
+
+    /// A scan of no line yet, for lines of a file of this format.
+    #[must_use]
+    pub fn new(format: Format) -> Self {
+        Self { format, ..Self::default() }
     }
 
     /// The scan of `line`.

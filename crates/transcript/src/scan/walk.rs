@@ -5,22 +5,23 @@ use super::bits::{Rejected, Structurals};
 use super::known::{Known, known};
 use super::nest::{Container, Nest};
 use super::number::scalar_len;
+use super::table::FieldTable;
 use super::usage::Usage;
 use super::{Block, BlockKind, Form, Message, Scan};
 use crate::Span;
 use crate::text::simd::Level;
 
 /// Fills `scan` from the JSON object that stands in `line` from `start` on.
-pub(super) fn walk(level: Level, line: &[u8], start: usize, scan: &mut Scan) -> Result<(), Rejected> {
+pub(super) fn walk<T: FieldTable>(level: Level, line: &[u8], start: usize, scan: &mut Scan) -> Result<(), Rejected> {
     let mut walk = Walk::new(level, line, start);
     walk.object(|walk, key| {
-        if key != b"message" {
+        if key != T::MESSAGE {
             let value = walk.value()?;
-            return known(key, scan.set(line, key, value));
+            return known(key, T::set_entry(scan, line, key, value));
         }
         scan.message = None;
         scan.blocks.clear();
-        if walk.peek() == b'{' { walk.message(scan) } else { walk.value().map(drop) }
+        if walk.peek() == b'{' { walk.message::<T>(scan) } else { walk.value().map(drop) }
     })?;
     walk.end()?;
     scan.form = Form::Entry;
@@ -249,20 +250,20 @@ impl<'a> Walk<'a> {
         self.expect(b':')
     }
 
-    fn message(&mut self, scan: &mut Scan) -> Result<(), Rejected> {
+    fn message<T: FieldTable>(&mut self, scan: &mut Scan) -> Result<(), Rejected> {
         let line = self.line;
         let mut message = Message::default();
         self.object(|walk, key| {
             let value = if key == b"content" {
                 scan.blocks.clear();
-                if walk.peek() == b'[' { walk.blocks(&mut scan.blocks)? } else { walk.value()? }
+                if walk.peek() == b'[' { walk.blocks::<T>(&mut scan.blocks)? } else { walk.value()? }
             } else if key == b"usage" {
                 message.counts = Usage::default();
                 if walk.peek() == b'{' { walk.usage(&mut message.counts)? } else { walk.value()? }
             } else {
                 walk.value()?
             };
-            known(key, message.set(line, key, value))
+            known(key, T::set_message(&mut message, line, key, value))
         })?;
         scan.message = Some(message);
         Ok(())
@@ -276,12 +277,12 @@ impl<'a> Walk<'a> {
         })
     }
 
-    fn blocks(&mut self, blocks: &mut Vec<Block>) -> Result<Span, Rejected> {
-        self.array(|walk| walk.block(blocks, false))
+    fn blocks<T: FieldTable>(&mut self, blocks: &mut Vec<Block>) -> Result<Span, Rejected> {
+        self.array(|walk| walk.block::<T>(blocks, false))
     }
 
     /// Reads one element of a content array. Only those of the message itself may hold further ones.
-    fn block(&mut self, blocks: &mut Vec<Block>, is_nested: bool) -> Result<(), Rejected> {
+    fn block<T: FieldTable>(&mut self, blocks: &mut Vec<Block>, is_nested: bool) -> Result<(), Rejected> {
         let at = blocks.len();
         let mut block = Block { is_nested, ..Block::default() };
         blocks.push(block);
@@ -290,14 +291,14 @@ impl<'a> Walk<'a> {
             self.object(|walk, key| {
                 let value = if key == b"content" && !is_nested && walk.peek() == b'[' {
                     blocks.truncate(at + 1);
-                    walk.array(|walk| walk.block(blocks, true))?
+                    walk.array(|walk| walk.block::<T>(blocks, true))?
                 } else {
                     walk.value()?
                 };
                 if key == b"content" && line.get(value.start as usize) != Some(&b'[') {
                     blocks.truncate(at + 1);
                 }
-                known(key, block.set(line, key, value))
+                known(key, T::set_block(&mut block, line, key, value))
             })?
         } else {
             self.value()?

@@ -41,7 +41,7 @@ impl Visible {
         // `tool-results` and `subagents` stand below it; on Windows behind a backslash, which JSON escapes.
         let folders = session.map(|id| [format!("{id}/"), format!("{id}\\\\")]);
         let finders = folders.as_ref().map(|folders| folders.each_ref().map(|folder| Finder::new(folder.as_bytes())));
-        let mut scan = Scan::default();
+        let mut scan = index.new_scan();
         let mut digests: Vec<VisibleLine> = Vec::new();
         let mut in_folder = Vec::new();
         revisit(file, index, &chain.live, |line_no, line| {

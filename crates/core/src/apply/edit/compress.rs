@@ -17,7 +17,6 @@ use ctxc_engine::run::{Task, TaskPart};
 use ctxc_store::Cut;
 use ctxc_transcript::edit::{replace_text, replace_tool_result};
 use ctxc_transcript::entry;
-use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{IdHash, Index, LineNo, LineSet, read_line};
 
@@ -45,7 +44,7 @@ pub fn read_tasks(
     let mut tasks = Tasks::default();
     let asking = asking_calls(index);
     let mut buffer = Vec::new();
-    let mut scan = Scan::default();
+    let mut scan = index.new_scan();
     for candidate in candidates.iter().filter(|candidate| !rewrite.dropped.contains(candidate.line)) {
         let line = read_line(file, index, candidate.line, &mut buffer)?;
         scan.read(line);

@@ -12,9 +12,8 @@ use super::error::FindError;
 use super::said::Indexer;
 use crate::apply::write::new_session::title_of;
 use ctxc_store::{FindIndex, FindSource};
-use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::Stopped;
-use ctxc_transcript::{Chain, Fingerprinter, IdHash, Index, LineReader, Tools, Transcript, foreign};
+use ctxc_transcript::{Chain, Fingerprinter, Format, IdHash, Index, LineReader, Tools, Transcript, foreign};
 
 /// The number of bytes that are indexed before they are committed.
 const PORTION: u64 = 16 << 20;
@@ -115,7 +114,7 @@ fn take_up(
         (0, Fingerprinter::default())
     };
     let tools = tool_names(&transcript.tools);
-    let mut texts = Indexer { index, project, source: number, tools, scan: Scan::default() };
+    let mut texts = Indexer { index, project, source: number, tools, scan: transcript.new_scan() };
     let mut at = indexed.finish().len;
     (&file).seek(SeekFrom::Start(at))?;
     let mut lines = LineReader::new(StoppableFile { file: &file, stop });
@@ -165,12 +164,12 @@ fn indexed_beginning(mut file: &File, known: &FindSource) -> io::Result<Option<F
     Ok((now.len == known.n_bytes && now.checksum == known.checksum && now.len > 0).then_some(read))
 }
 
-/// Whether it may be one of Claude Code's.
+/// Whether it has a format that is read.
 fn is_readable(mut file: &File) -> io::Result<bool> {
     let mut head = Vec::with_capacity(foreign::HEAD);
     file.take(foreign::HEAD as u64).read_to_end(&mut head)?;
     file.rewind()?;
-    Ok(foreign::recognise(&head).is_none())
+    Ok(Format::of(&head).is_ok())
 }
 
 /// The names of the tools that are called, by the digests of the ids of the calls.

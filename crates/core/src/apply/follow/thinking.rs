@@ -62,7 +62,7 @@ pub(super) fn remove_thinking(
     let mut n_in_loop = 0;
     let mut removed = ThinkingRemoved::default();
     let mut buffer = Vec::new();
-    let mut scan = Scan::default();
+    let mut scan = index.new_scan();
     for (place, line) in chain.lines.iter().copied().enumerate() {
         if !index.record(line).flags.any(Flags::THINKING) || rewrite.dropped.contains(line) {
             continue;

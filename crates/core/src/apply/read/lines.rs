@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io;
 
 use crate::apply::read::page::Page;
-use ctxc_transcript::scan::Scan;
 use ctxc_transcript::{Index, LineNo, LineSet, read_line, revisit};
 
 #[cfg(test)]
@@ -20,7 +19,7 @@ pub(in crate::apply) fn each_line(
     lines: &[LineNo],
     mut each: impl FnMut(Page<'_>),
 ) -> io::Result<()> {
-    let mut scan = Scan::default();
+    let mut scan = index.new_scan();
     let mut buffer = Vec::new();
     for &line in lines {
         let bytes = read_line(file, index, line, &mut buffer)?;
@@ -40,7 +39,7 @@ pub(in crate::apply) fn each_page(
     lines: &LineSet,
     mut each: impl FnMut(Page<'_>),
 ) -> io::Result<()> {
-    let mut scan = Scan::default();
+    let mut scan = index.new_scan();
     revisit(file, index, lines, |line, bytes| {
         scan.read(bytes);
         each(Page { line, bytes, scan: &scan });

@@ -81,7 +81,7 @@ pub fn each_shown(
 ) -> io::Result<()> {
     let Transcript { file, index, chain } = transcript;
     let turns = turns(index, chain);
-    let mut scan = Scan::default();
+    let mut scan = index.new_scan();
     let mut buffer = Vec::new();
     let n_lines = chain.lines.len();
     for step in 0..n_lines {

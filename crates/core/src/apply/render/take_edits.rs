@@ -48,7 +48,7 @@ pub(super) fn take_edits(
         }
     }
     let lines: LineSet = by_line.keys().copied().collect();
-    let mut scan = Scan::default();
+    let mut scan = index.new_scan();
     revisit(file, index, &lines, |line, bytes| {
         let Some(splices) = by_line.get(&line) else { return io::Result::Ok(()) };
         let is_seen = splices.iter().any(|(_, is_seen)| *is_seen);

@@ -7,7 +7,7 @@ use crate::apply::undo::open_cuts::OpenCut;
 use crate::apply::undo::portions::portions;
 use crate::plan::{Handle, Handles, PatternTargets, Roles, Target};
 use ctxc_store::{Archive, Operation, Originals};
-use ctxc_transcript::scan::{BlockKind, Scan};
+use ctxc_transcript::scan::BlockKind;
 use ctxc_transcript::text::{Digest, Tokens};
 use ctxc_transcript::{IdHash, Index, LineNo};
 
@@ -25,7 +25,7 @@ pub fn absent(
 ) -> Result<Vec<Option<OpenCut>>, ApplyError> {
     let mut found: Vec<Option<OpenCut>> = vec![None; targets.len()];
     let patterns = PatternTargets::of(targets);
-    let mut scan = Scan::default();
+    let mut scan = index.new_scan();
     for operation in lineage {
         if found.iter().all(Option::is_some) {
             break;

@@ -1,0 +1,70 @@
+//! The names of fields in the lines of Claude Code.
+
+use super::known::Known;
+use super::table::FieldTable;
+use super::{Block, BlockKind, Kind, Message, Scan};
+use crate::Span;
+
+/// The fields of Claude Code.
+pub(super) struct ClaudeFields;
+
+impl FieldTable for ClaudeFields {
+    const MESSAGE: &'static [u8] = b"message";
+
+    fn set_entry(scan: &mut Scan, line: &[u8], key: &[u8], value: Span) -> Known {
+        let string = || Some(value).filter(|value| value.string(line).is_some());
+        let is_true = || value.of(line) == b"true";
+        match key {
+            b"type" => scan.kind = value.string(line).map_or(Kind::Other, Kind::named),
+            b"uuid" => scan.uuid = string(),
+            b"parentUuid" => scan.parent_uuid = Some(value),
+            b"sessionId" => scan.session_id = string(),
+            b"timestamp" => scan.timestamp = string(),
+            b"subtype" => scan.subtype = string(),
+            b"leafUuid" => scan.leaf_uuid = string(),
+            b"messageId" => scan.snapshot_of = string(),
+            b"compactMetadata" => scan.compact_metadata = Some(value),
+            b"attachment" => scan.attachment = Some(value),
+            b"rendered" => scan.rendered = Some(value),
+            b"toolUseResult" => scan.tool_use_result = Some(value),
+            b"origin" => scan.origin = Some(value),
+            b"isSidechain" => scan.is_sidechain = is_true(),
+            b"isMeta" => scan.is_meta = is_true(),
+            b"isApiErrorMessage" => scan.is_api_error = is_true(),
+            b"isCompactSummary" => scan.is_compact_summary = is_true(),
+            b"teamName" => scan.is_team = value.of(line) != b"null",
+            _ => return Known::No,
+        }
+        Known::Yes
+    }
+
+    fn set_message(message: &mut Message, line: &[u8], key: &[u8], value: Span) -> Known {
+        let string = || Some(value).filter(|value| value.string(line).is_some());
+        match key {
+            b"id" => message.id = string(),
+            b"role" => message.role = string(),
+            b"model" => message.model = string(),
+            b"content" => message.content = Some(value),
+            b"usage" => message.usage = Some(value),
+            _ => return Known::No,
+        }
+        Known::Yes
+    }
+
+    fn set_block(block: &mut Block, line: &[u8], key: &[u8], value: Span) -> Known {
+        let string = || Some(value).filter(|value| value.string(line).is_some());
+        match key {
+            b"type" => block.kind = value.string(line).map_or(BlockKind::Unknown, BlockKind::named),
+            b"text" | b"thinking" | b"data" => block.text = string(),
+            b"signature" => block.signature = string(),
+            b"id" | b"tool_use_id" => block.tool_id = string(),
+            b"name" => block.name = string(),
+            b"input" => block.input = Some(value),
+            b"content" => block.content = Some(value),
+            b"source" => block.source = Some(value),
+            b"is_error" => block.is_error = value.of(line) == b"true",
+            _ => return Known::No,
+        }
+        Known::Yes
+    }
+}
