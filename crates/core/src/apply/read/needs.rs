@@ -55,10 +55,19 @@ fn read_user(page: Page<'_>, titles: &HashMap<String, String>, needs: &mut Needs
         needs.read(Source::Result, Some(title.map_or("result", String::as_str)), &without_envelopes(&text));
     }
     let prompt = typed(&entry::text(page.scan, page.bytes));
-    if !page.scan.is_meta && asks(&prompt) {
+    if page.scan.is_meta {
+        // What a command or a skill tells to do stands nowhere else.
+        let title: String = prompt.lines().next().unwrap_or_default().chars().take(TITLE).collect();
+        needs.read(Source::Result, Some(&title), without_caveat(&prompt));
+    } else if asks(&prompt) {
         // Prompts are shown whole.
         needs.read(Source::Prompt, None, &prompt);
     }
+}
+
+/// The text of the client's own, but for its remark on local commands as older versions wrote it.
+fn without_caveat(text: &str) -> &str {
+    if text.starts_with("Caveat: ") { "" } else { text }
 }
 
 /// The file of a call that works on one, as the model wrote it, else the tool and its argument.
