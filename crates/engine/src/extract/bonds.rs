@@ -7,10 +7,10 @@ use crate::language::{Join, Piece, PieceKind};
 /// The longest answer that says nothing without its question, in bytes.
 const SHORT_ANSWER: usize = 40;
 /// How a sentence begins whose subject stands in the one before.
-const BACKWARD: [&str; 28] = [
+const BACKWARD: [&str; 29] = [
     "It", "It's", "This", "That", "That's", "These", "Those", "They", "He", "She", "Both", "Neither", "Otherwise",
-    "Instead", "But", "However", "Therefore", "Hence", "Thus", "Also", "Which", "Because", "Es", "Das", "Dies", "Cela",
-    "Ceci", "Esto",
+    "Instead", "But", "Or", "However", "Therefore", "Hence", "Thus", "Also", "Which", "Because", "Es", "Das", "Dies",
+    "Cela", "Ceci", "Esto",
 ];
 /// The same of languages that are written without spaces.
 const BACKWARD_WIDE: [&str; 8] = ["それ", "これ", "その", "この", "しかし", "ただし", "这", "但"];
@@ -24,7 +24,11 @@ pub(super) fn bonds(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
         if !is_prose(piece) {
             return None;
         }
-        if is_question(piece.text) {
+        let is_bound = piece.join == Join::Sentence && points_back(piece.text);
+        if let Some(turn) = neighbour(idx + 1).filter(|turn| pieces.get(*turn).is_some_and(turns)) {
+            return Some(turn);
+        }
+        if is_question(piece.text) && !is_bound {
             // An answer on the same line; what stands on the next may be anything.
             let answer = neighbour(idx + 1)?;
             return pieces
@@ -36,10 +40,20 @@ pub(super) fn bonds(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
         if piece.text.len() <= SHORT_ANSWER && (asked.is_some() && piece.kind == PieceKind::Sentence) {
             return asked;
         }
-        let is_bound = piece.join == Join::Sentence && points_back(piece.text);
         before().filter(|before| is_bound && !pieces.get(*before).is_some_and(|before| announces(before.text)))
     };
     (0..pieces.len()).map(bond).collect()
+}
+
+/// How a sentence begins that takes back or settles what the one before said.
+const TURNS: [&str; 12] = [
+    "Actually", "Wait", "Hmm", "Oh wait", "But wait", "No, wait", "Let me check - ", "Let me check — ", "Scratch that",
+    "If so", "If not", "In that case",
+];
+
+/// Whether the piece gives another meaning to the one before, with which it stands.
+pub(super) fn turns(piece: &Piece<'_>) -> bool {
+    is_prose(piece) && TURNS.iter().any(|start| piece.text.starts_with(start))
 }
 
 fn is_prose(piece: &Piece<'_>) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::language::{
-    Classes, HashedMap, Piece, Shape, fold_hash, lays_down, quoted, reports_error, tokens, vocabulary, words,
+    Classes, HashedMap, Piece, PieceKind, Shape, fold_hash, lays_down, quoted, reports_error, tokens, vocabulary, words,
 };
 use crate::needs::Needs;
 
@@ -69,6 +69,8 @@ pub(super) fn ratio(dividend: usize, divisor: usize) -> f32 {
 pub(super) fn read(pieces: &[Piece<'_>], weights: Weights, needs: Option<&Needs>) -> Features {
     let mut features = Features::default();
     let mut seen: Vec<(Shape, u32)> = Vec::new();
+    // What stands first under "Recommendation" is what is recommended.
+    let mut of_heading = Classes::NONE;
     for piece in pieces {
         let from = features.ids.len();
         let mut carries = Carries { units: units(piece.text), ..Carries::default() };
@@ -110,6 +112,10 @@ pub(super) fn read(pieces: &[Piece<'_>], weights: Weights, needs: Option<&Needs>
             carries.classes = carries.classes | Classes::ERROR;
             carries.is_whole = true;
         }
+        let is_heading = piece.kind == PieceKind::Heading;
+        let of_this =
+            if is_heading && carries.classes.has(Classes::DECISION) { Classes::DECISION } else { Classes::NONE };
+        carries.classes = carries.classes | std::mem::replace(&mut of_heading, of_this);
         carries.from = u32::try_from(from).unwrap_or(u32::MAX);
         carries.to = u32::try_from(features.ids.len()).unwrap_or(u32::MAX);
         features.pieces.push(carries);

@@ -15,8 +15,9 @@ pub(super) fn best(piece: &str, limit: usize, weigh: impl Fn(&str) -> Option<(u3
     for (first_idx, first) in chunks.iter().enumerate() {
         let mut value = 0.0;
         // What depends on a condition stays with it: "If the tests pass, push."
-        // A row says nothing without its first column.
-        let start = if first_idx > 0 && (depends || piece.starts_with('|')) { TORN } else { first.opening };
+        // A row says nothing without its first column, nor an item of a list without its first words.
+        let is_led = piece.starts_with(['|', '-', '*']) || piece.starts_with(|c: char| c.is_ascii_digit());
+        let start = if first_idx > 0 && (depends || is_led) { TORN } else { first.opening };
         let mut has_clause = !depends;
         for last in chunks.get(first_idx..).unwrap_or_default() {
             if last.units_to - first.units_from > limit {

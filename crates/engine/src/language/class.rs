@@ -184,9 +184,11 @@ pub fn reports_error(line: &str) -> bool {
              failed:|Failed to|failed with|[Ee]xit code [1-9]|npm ERR!|panic: |command not found|❌|✗|✖|✘|^\\s*× ",
         )
     });
-    // The names of deprecated packages may look like errors.
-    let is_warning = line.trim_start().get(..8).is_some_and(|start| start.eq_ignore_ascii_case("npm warn"));
-    line.len() < 2000 && MARKS.is_match(line) && !is_warning
+    let bare = line.trim_start();
+    // The names of deprecated packages may look like errors, and comments tell of them.
+    let is_warning = bare.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("npm warn"));
+    let is_comment = ["//", "/*", "* "].iter().any(|mark| bare.starts_with(mark));
+    line.len() < 2000 && MARKS.is_match(line) && !is_warning && !is_comment
 }
 
 #[cfg(test)]
@@ -218,6 +220,7 @@ mod tests {
     #[test]
     fn k_11_warnings_of_npm_report_no_error() {
         assert!(reports_error("npm ERR! code ELIFECYCLE"));
+        assert!(!reports_error("    // Messages logged by this method are usually tagged with an `ERROR` log."));
         assert!(!reports_error("npm warn deprecated node-domexception@1.0.0: Use your platform's native DOMException"));
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::super::bonds::is_question;
 use super::super::features::units;
-use super::part::{PROMPT, Part, Role, SHORT_PROMPT};
+use super::part::{PROMPT, Part, Role, SHORT_PROMPT, is_of_terminal};
 use super::section::{Author, Section};
 use crate::Prompts;
 use crate::language::{PieceKind, classes, is_goal, label, segment};
@@ -32,9 +32,8 @@ impl Part<'_> {
         let typed =
             || segment(&self.text).iter().filter(|it| is_typed(it.kind)).map(|it| units(it.text)).sum::<usize>();
         let size = units(&self.text);
-        let is_of_terminal = ["❯ ", "➜ ", "$ ", "% ", "> "].iter().any(|mark| self.text.starts_with(mark));
         self.role == Role::Prompt
-            && !is_of_terminal
+            && !is_of_terminal(&self.text)
             && size >= GOAL
             && !(size <= SHORT_PROMPT && lays_down(&self.text))
             && typed() >= GOAL

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::super::announce::announces;
+use super::super::announce::{announces, nods};
 use super::super::bonds::is_question;
 use super::super::features::units;
 use super::section::{Author, Section};
 use super::summary;
-use crate::language::{Classes, PieceKind, classes, reports_error, segment};
+use crate::language::{Classes, Piece, PieceKind, classes, reports_error, segment};
 use crate::{Prompts, Summarize};
 
 /// A text to be parted.
@@ -40,6 +40,8 @@ pub(super) enum Role {
 pub(super) const PROMPT: usize = 280;
 pub(super) const SHORT_PROMPT: usize = 160;
 const WHOLE_PROMPT: usize = 4000;
+/// The same of one that is what a program printed for the most part.
+const OUTPUT: usize = 1000;
 /// The most units of an answer that says nothing without its question.
 const ANSWER: usize = 40;
 /// Up to so many bytes what a tool prints goes as one, shortened to so many UTF-16 units.
@@ -99,10 +101,35 @@ impl<'t> Part<'t> {
             Some(question) if units(text) <= ANSWER && !is_question(text) => {
                 Part { text: Cow::Owned(format!("{question}\n{text}")), role: Role::Answer, zone }
             }
-            _ if prompts == Prompts::Whole => Part { text: shorten(text, WHOLE_PROMPT), role: Role::Prompt, zone },
+            _ if prompts == Prompts::Whole => {
+                let most = if is_output(text) { OUTPUT } else { WHOLE_PROMPT };
+                Part { text: shorten(text, most), role: Role::Prompt, zone }
+            }
             _ => Part { text: Cow::Borrowed(text), role: Role::Prompt, zone },
         }
     }
+}
+
+/// Whether the line begins as a shell asks for a command.
+pub(super) fn is_of_terminal(text: &str) -> bool {
+    ["❯ ", "➜ ", "$ ", "% ", "> "].iter().any(|mark| text.starts_with(mark))
+}
+
+/// Whether a prompt is the output of a program for the most part: it reports an error or has a command, and of its text at
+/// most three parts in ten are sentences, items or headings.
+fn is_output(text: &str) -> bool {
+    let is_printed = |line: &&str| reports_error(line) || is_of_terminal(line);
+    if units(text) <= OUTPUT || !text.lines().any(|line| is_printed(&line)) {
+        return false;
+    }
+    let is_written = |line: &str| line.ends_with(['.', '?', '!', ':', '。', '？', '！']) || line.len() > 80;
+    let reads = |piece: &Piece<'_>| match piece.kind {
+        PieceKind::Sentence => !piece.text.contains("   ") && is_written(piece.text) && !reports_error(piece.text),
+        PieceKind::Item | PieceKind::Heading => true,
+        _ => false,
+    };
+    let n_read: usize = segment(text).iter().filter(|piece| reads(piece)).map(|piece| piece.text.len()).sum();
+    n_read * 10 <= text.len() * 3
 }
 
 /// Drops the prompts of the parts from `n_before` on, which are of one summary, that an earlier summary has: each carries on the one
@@ -132,9 +159,17 @@ pub(super) fn set_now(parts: &mut Vec<Part<'_>>) {
     let newest_zone = known.max(said).and_then(|at| parts.get(at)).map(|part| part.zone);
     let is_outdated = |part: &Part<'_>| said > known || Some(part.zone) != newest_zone;
     for part in &mut *parts {
+        // What was announced then is done by now.
+        if is_outdated(part)
+            && part.role == Role::Item(Section::Now)
+            && let Some(last) = segment(&part.text).last().filter(|piece| announces(piece.text))
+        {
+            let said = part.text.get(..last.at).unwrap_or_default().trim_end();
+            part.text = Cow::Owned(if nods(said) { String::new() } else { said.to_owned() });
+        }
         if is_outdated(part) && part.role == Role::Loose(Some(Section::Now)) {
             part.role = Role::Loose(None);
-        } else if is_outdated(part) && part.role == Role::Item(Section::Now) && !announces(&part.text) {
+        } else if is_outdated(part) && part.role == Role::Item(Section::Now) && !part.text.is_empty() {
             part.role = Role::Item(Section::of(&part.text, classes(&part.text), Author::Model));
         }
     }

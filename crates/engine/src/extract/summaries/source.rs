@@ -5,12 +5,13 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::super::announce::{announces, nods};
+use super::super::bonds::turns;
 use super::super::features::{self, Carries, Features, Weights, units};
 use super::super::lift::{factor, is_courtesy};
 use super::super::render::MARK;
 use super::super::repeats;
 use super::part::{Part, Role};
-use super::section::{Author, Section};
+use super::section::{Author, Section, is_of_moment};
 use super::summary::item_units;
 use crate::Prompts;
 use crate::language::{Classes, Join, Piece, PieceKind, Statement, replaced, segment, without_label};
@@ -70,8 +71,18 @@ impl<'t> Sources<'t> {
             }
         }
         without_replaced(&mut candidates);
+        close_passed(&mut candidates);
         let n_zones = parts.last().map_or(1, |part| part.zone + 1);
         Self { candidates, features, n_zones }
+    }
+}
+
+/// Moves what held only when it was said from *Open* to *Also*, all but the newest.
+fn close_passed(candidates: &mut [Candidate<'_>]) {
+    let holds_once = |candidate: &Candidate<'_>| candidate.section == Section::Open && is_of_moment(&candidate.text);
+    let newest = candidates.iter().filter(|it| holds_once(it)).map(|it| it.zone).max();
+    for candidate in candidates.iter_mut().filter(|it| Some(it.zone) != newest && holds_once(it)) {
+        candidate.section = Section::Also;
     }
 }
 
@@ -206,8 +217,15 @@ impl<'t> Parting<'_, 't> {
         }
     }
 
-    /// Where the block that starts at `at` ends: lines of code and rows of a table say little one by one.
+    /// Where the block that starts at `at` ends: lines of code and rows of a table say little one by one, and the options of a
+    /// choice something else.
     fn block_end(&self, at: usize, limit: usize) -> usize {
+        if self.all.get(at).is_some_and(offers_choice) {
+            let is_offered = |idx: &usize| {
+                self.all.get(*idx).is_some_and(|piece| piece.kind == PieceKind::Item || piece.join != Join::Line)
+            };
+            return at + 1 + (at + 1..limit).take_while(is_offered).count();
+        }
         let block =
             |idx: usize| self.all.get(idx).filter(|piece| matches!(piece.kind, PieceKind::Code | PieceKind::Row));
         let Some(first) = block(at) else { return self.line_end(at, limit) };
@@ -218,10 +236,11 @@ impl<'t> Parting<'_, 't> {
         at + 1 + (at + 1..limit).take_while(goes_on).count()
     }
 
-    /// Where what goes with the piece at `at` ends. What a tool prints is read by lines: a stop in it ends no sentence.
+    /// Where what goes with the piece at `at` ends: it is not parted from what turns its meaning. What a tool prints is read by lines: a stop in it ends no sentence.
     fn line_end(&self, at: usize, limit: usize) -> usize {
         if self.part.role != Role::Tool {
-            return at + 1;
+            let is_turned = |idx: &usize| self.all.get(*idx).is_some_and(turns);
+            return at + 1 + (at + 1..limit).take_while(is_turned).count();
         }
         let goes_on = |idx: &usize| self.all.get(*idx).is_some_and(|piece| piece.join == Join::Sentence);
         at + 1 + (at + 1..limit).take_while(goes_on).count()
@@ -232,6 +251,7 @@ impl<'t> Parting<'_, 't> {
         let last = self.all.get(range.end - 1)?;
         let count = self.counts.get(range.start).copied().unwrap_or(1);
         // Code that a client quotes in its summary stands in its files, and says nothing in pieces.
+        let range_len = range.len();
         let is_quoted_code = matches!(self.part.role, Role::Loose(_)) && first.kind == PieceKind::Code;
         if count == 0 && range.len() == 1 || is_frame(first, carries) || is_quoted_code {
             return None;
@@ -245,15 +265,17 @@ impl<'t> Parting<'_, 't> {
         let text = marked(text, first.join == Join::Fragment, goes_on, count);
         let classes = self.features.pieces.get(range.clone())?.iter().fold(Classes::NONE, |all, one| all | one.classes);
         let section = self.part.section(whole, first.kind, classes);
-        let is_said = !matches!(self.part.role, Role::Prompt | Role::Tool);
+        let is_said = self.part.role != Role::Prompt;
+        let is_header = || first.kind == PieceKind::Row && range_len == 1;
+        let is_word = section == Section::Done && carries.n_facts == 0 && units(&text) < LEAST && !text.contains(' ');
         let says_little = !matches!(self.part.role, Role::Loose(_))
-            && section == Section::Also
-            && (carries.n_facts == 0 || text.contains('│'));
+            && (is_word || section == Section::Also && (carries.n_facts == 0 || text.contains('│') || is_header()));
         let announces_or_nods = || {
             let text = text.trim_start();
             section != Section::Decided && (announces(text) || carries.n_facts == 0 && nods(text))
         };
-        if is_said && (says_little || first.introduces() || announces_or_nods()) {
+        let only_introduces = range_len == 1 && first.introduces();
+        if is_said && (says_little || only_introduces || announces_or_nods()) {
             return None;
         }
         Some(Candidate {
@@ -266,6 +288,17 @@ impl<'t> Parting<'_, 't> {
             zone: self.part.zone,
         })
     }
+}
+
+/// The least UTF-16 units of a remark of one word: "Fixed!" says nothing.
+const LEAST: usize = 12;
+
+/// Whether the line offers a choice: "Two options:".
+fn offers_choice(piece: &Piece<'_>) -> bool {
+    let lower = || piece.text.to_lowercase();
+    let words =
+        ["option", "alternative", "approaches", "choices", "möglichkeiten", "variante", "选项", "選択肢", "方案"];
+    piece.introduces() && words.iter().any(|word| lower().contains(word))
 }
 
 /// Whether the piece says nothing without what stands under it, or nothing at all.

@@ -438,9 +438,10 @@ fn k_11_the_goal_is_what_was_asked_first_and_last_and_now_is_what_was_said_last(
     - error[E0308]: mismatched types
         --> src/import.rs:44:9
          |     let reader = open(path)?;
+    - Now let it read zstd files as well.
 
     Done:
-    - Gzip works since commit 91ab2de. Let me add zstd to src/import.rs.
+    - Gzip works since commit 91ab2de.
 
     Found:
     - The importer opens files in src/import.rs:40.
@@ -608,4 +609,42 @@ fn k_10_of_two_findings_the_one_that_is_needed_stays() {
     let has = |text: &str| (text.contains("flush_queue"), text.contains("sweep_cache"));
     assert_eq!(has(&with("flush_queue", 33)), (true, false));
     assert_eq!(has(&with("sweep_cache", 33)), (false, true));
+}
+
+// K-11
+#[test]
+fn k_11_what_was_next_before_is_open_no_more_and_options_stay_together() {
+    let messages = [
+        said("user", "Unify the two ways in which src/settings.rs is parsed."),
+        said("assistant", "The next step is to move `load_settings` to src/load.rs."),
+        said("user", "Do that."),
+        said(
+            "assistant",
+            "Two options:\n1. Keep `load_old` in src/old.rs.\n2. Remove `load_old` from src/old.rs.\n\n\
+             I need to drop `patch` from src/new.rs. Actually, the tests in src/new.rs use `patch`.",
+        ),
+        said("assistant", "The next step is to test `load_settings` with src/fixtures.rs."),
+        said("user", "Go on."),
+        said("assistant", "I look at src/fixtures.rs."),
+    ];
+    let summary = summary_of("", &messages, 1024);
+    let (_, open) = summary.split_once("Open:\n").unwrap();
+    assert!(open.starts_with("- The next step is to test") && !summary.contains("Open:\n- The next step is to move"));
+    assert_eq!(summary.contains("Keep `load_old`"), summary.contains("Remove `load_old`"), "{summary}");
+    assert_eq!(summary.contains("I need to drop `patch`"), summary.contains("Actually, the tests"), "{summary}");
+}
+
+// K-11
+#[test]
+fn k_11_output_that_was_pasted_does_not_crowd_out_what_was_asked() {
+    let steps: String =
+        (0..60).fold(String::new(), |steps, n| steps + &format!(" => CACHED [{n}/60] COPY f{n}.json   0.{n}s\n"));
+    let pasted = format!("❯ ./run.sh\n{steps}error: the build broke at step 61");
+    let written = "Please read docs/plan.md and tell me what is missing. ".repeat(40);
+    let messages = [said("user", &pasted), said("user", &written), said("assistant", "I see.")];
+    let wanted =
+        Summarize { messages: (&messages).into(), limit: Tokens(400), prompts: Prompts::Whole, ..Summarize::default() };
+    let summary = summarize(&wanted);
+    assert!(summary.contains("./run.sh") && summary.contains("the build broke at step 61"), "{summary}");
+    assert!(summary.matches("CACHED").count() < 30 && summary.contains(written.trim()), "{summary}");
 }
