@@ -13,7 +13,7 @@ use clap_complete::CompleteEnv;
 use super::commands::mcp;
 use super::commands::{
     archive, batch, buffer, check, clean, client, compact, completions, compress, config, diff, discard, distill,
-    doctor, export, find, fit, forget, gain, keep, list, log, man, map, overview, prune, refs, restore, run, show,
+    doctor, export, find, fit, gain, keep, list, log, man, map, overview, prune, refs, restore, run, scrub, show,
     stats, truncate, undo,
 };
 use super::context::{Context, Form, Reporting};
@@ -247,7 +247,7 @@ fn dispatch(
         Verb::Gain(args) => gain::run(&args, &context)?,
         Verb::Doctor(args) => return doctor::run(&args, &context, environment.ignored_project.as_deref()),
         Verb::Keep(args) => return keep::run(&args, &context),
-        Verb::Forget(args) => return forget::run(&args, &context),
+        Verb::Scrub(args) => return scrub::run(&args, &context),
         Verb::Clean(args) => clean::run(&args, &context)?,
         Verb::Log(args) => log::run(&args, &context)?,
         Verb::Completions(args) => completions::run(&args, &context)?,

@@ -9,7 +9,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use super::commands::mcp;
 use super::commands::{
     archive, batch, buffer, check, clean, client, compact, completions, compress, diff, discard, distill, doctor,
-    export, find, fit, forget, gain, keep, list, log, man, map, prune, refs, restore, run, show, stats, truncate, undo,
+    export, find, fit, gain, keep, list, log, man, map, prune, refs, restore, run, scrub, show, stats, truncate, undo,
 };
 use super::context::{Form, Reporting};
 use super::settings::{Setting, parse_setting, with_former_options};
@@ -32,7 +32,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Commands", &["fit", "undo", "find", "map", "list"]),
     ("Look at a session", &["show", "stats", "diff", "log", "refs", "check", "export"]),
     ("Change a session", &["prune", "compact", "compress", "truncate", "discard", "distill", "restore", "run"]),
-    ("Archive", &["keep", "forget", "clean", "archive", "gain"]),
+    ("Archive", &["keep", "scrub", "clean", "archive", "gain"]),
     ("Setup", &["doctor", "config", "client", "statusline"]),
     ("For agents, scripts and shells", &["mcp", "batch", "buffer", "completions", "man"]),
 ];
@@ -146,9 +146,9 @@ pub(crate) enum Verb {
     /// Store sessions in the archive, unchanged
     #[command(after_help = keep::EXAMPLES)]
     Keep(keep::Args),
-    /// Purge a text from everything ctxc keeps
-    #[command(after_help = forget::EXAMPLES)]
-    Forget(forget::Args),
+    /// Mask secrets in sessions and in the archive
+    #[command(after_help = scrub::EXAMPLES)]
+    Scrub(scrub::Args),
     /// Remove versions and backups that ctxc made
     #[command(after_help = clean::EXAMPLES)]
     Clean(clean::Args),
@@ -233,7 +233,7 @@ impl Verb {
             | Self::Refs(_)
             | Self::Restore(_)
             | Self::Keep(_)
-            | Self::Forget(_)
+            | Self::Scrub(_)
             | Self::Clean(_)
             | Self::Log(_)
             | Self::Gain(_)

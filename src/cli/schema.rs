@@ -44,7 +44,7 @@ pub fn schemas() -> Schemas {
     all.add::<report::find::FindReport>(&["find"]);
     all.add::<report::gain::Gain>(&["gain"]);
     all.add::<report::doctor::Doctor>(&["doctor"]);
-    all.add::<report::forget::ForgetReport>(&["forget"]);
+    all.add::<report::scrub::ScrubReport>(&["scrub"]);
     all.add::<report::clean::CleanReport>(&["clean"]);
     all.add::<report::overview::Overview>(&[""]);
     all.add_rewrite::<report::fit::FitReport>(&["fit"]);

@@ -36,7 +36,8 @@ const SYNONYMS: [(&str, &str); 21] = [
 ];
 
 /// Words that people type for a verb, and the command that has no verb of its own.
-const COMMANDS: [(&str, &str); 5] = [
+const COMMANDS: [(&str, &str); 6] = [
+    ("forget", "ctxc scrub --stored"),
     ("install", "ctxc client install"),
     ("redo", "ctxc undo --redo"),
     ("resume", "claude --resume ID"),
@@ -143,9 +144,6 @@ fn meant_by_argument(argument: &str, verb: &Command, command: &Command) -> Optio
         let others = command.get_subcommands().filter(|it| !it.is_hide_set() && has(it, long));
         let others: Vec<String> = others.map(|it| format!("'ctxc {} --{long}'", it.get_name())).collect();
         return (!others.is_empty() && others.len() <= 3).then(|| format!("there is {}", others.join(", ")));
-    }
-    if verb.get_name() == "forget" {
-        return Some("the text is read from standard input or asked for: 'ctxc forget --secret'".to_owned());
     }
     let target = ["to", "target-tokens"].into_iter().find(|long| is_target(argument) && has(verb, long))?;
     Some(format!("for a target, use '--{target} {argument}'"))

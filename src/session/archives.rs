@@ -66,13 +66,13 @@ pub(crate) fn warn_of_size(url: &str, keep_max: Option<u64>, ui: &Ui) {
     }
 }
 
-/// Warns about texts in the file at `path` that `ctxc forget` masked (N-12).
+/// Warns about texts in the file at `path` that `ctxc scrub` masked (N-12).
 pub(crate) fn say_masked(path: &Path, ui: &Ui) {
     // A file that cannot be read is reported elsewhere.
     let masked = Masked::find(path, &|line| (n_masks(line) > 0).then(|| line.to_vec())).unwrap_or_default();
     if masked.n_lines > 0 {
         ui.warning(format_args!(
-            "{} with text that `ctxc forget` masked as [forgot***]{}",
+            "{} with text that `ctxc scrub` masked{}",
             counted(masked.n_lines, "line"),
             if masked.has_thinking_behind { ", and thinking behind it, which the API may reject" } else { "" }
         ));

@@ -50,7 +50,7 @@ pub(crate) fn named(id: &str, archive: &dyn Archive, url: &str) -> Result<Named,
     }
 }
 
-/// Lines whose digest began with `id` before `ctxc forget` masked parts of them: placeholders still contain the old digest.
+/// Lines whose digest began with `id` before `ctxc scrub` masked parts of them: placeholders still contain the old digest.
 fn masked(id: &str, archive: &dyn Archive) -> Result<Vec<DocumentId>, CommandError> {
     let mut lines = Vec::new();
     for (digest, _) in archive.object_keys(ObjectKind::Forgotten)? {

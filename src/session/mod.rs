@@ -35,6 +35,7 @@ pub(crate) mod refs;
 mod render;
 pub(crate) mod restore;
 pub(crate) mod rewrite;
+pub(crate) mod scrub;
 pub(crate) mod shrink;
 pub(crate) mod stats;
 pub(crate) mod summarize;

@@ -339,7 +339,7 @@ fn l_14_a_project_with_a_bad_key_only_warns_where_something_is_read_or_given_bac
             &["undo", "out.jsonl", "-o", "undone.jsonl", "--force"],
             &["restore", "-s", "out.jsonl", "--all", "-o", "back.jsonl", "--force"],
             &["keep", "latest"],
-            &["forget", "--secret", "--dry-run"],
+            &["scrub", "--stored", "--secret", "--dry-run"],
             &["clean"],
             &["archive", "list"],
             &["find", "coupons"],

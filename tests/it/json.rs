@@ -140,7 +140,7 @@ const RUNS: &[&[&str]] = &[
     &["archive", "gc", "--json"],
     &["gain", "--json"],
     &["clean", "--yes", "--json"],
-    &["forget", "--secret", "--yes", "--json"],
+    &["scrub", "--stored", "--secret", "--yes", "--json"],
     &["doctor", "--json"],
     &["config", "--json"],
     &["client", "install", "--json"],

@@ -89,9 +89,9 @@ fn l_14_leftovers_are_removed_where_there_is_no_archive() {
 fn l_14_what_killed_commands_left_is_removed_by_forget() {
     let (stage, dead, others, _lock) = left();
     let stage = stage.stdin(SECRET);
-    stage.run(["forget", "--secret", "--dry-run"]).ended(0);
+    stage.run(["scrub", "--stored", "--secret", "--dry-run"]).ended(0);
     assert_eq!(are_there(&dead), [true; 3]);
-    let done = stage.run(["forget", "--secret", "--yes", "--json"]).ended(0).json();
+    let done = stage.run(["scrub", "--stored", "--secret", "--yes", "--json"]).ended(0).json();
     assert_eq!(done["leftovers"].as_array().unwrap().len(), 3, "{done}");
     assert_eq!((are_there(&dead), are_there(&others)), ([false; 3], [true; 4]));
 }

@@ -30,7 +30,7 @@ mod find;
 mod findings;
 mod fit;
 mod fleet;
-mod forget;
+
 #[path = "../../benches/support/generate.rs"]
 #[expect(dead_code, reason = "what the benches and other tests use of it")]
 mod generate;
@@ -65,6 +65,8 @@ mod reference;
 mod rules;
 mod run;
 mod said_of_source;
+mod scrub;
+mod scrub_home;
 mod seed;
 mod sent;
 mod sequence;

@@ -315,7 +315,7 @@ fn w_06_sessions_of_an_archive_on_a_server_are_found() {
     assert!(stage.run(["find", "webhook", "--archive", &shown]).ended(0).text.contains("webhook"));
     assert_eq!(indexes(&stage), index);
     let stage = stage.stdin("lease_until\n");
-    stage.run(["forget", "--secret", "--yes"]);
+    stage.run(["scrub", "--stored", "--secret", "--yes"]);
     assert_eq!(indexes(&stage), [""; 0]);
 }
 

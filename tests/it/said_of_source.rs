@@ -51,7 +51,7 @@ fn n_12_the_same_command_after_a_purge_is_undone_as_any_other() {
     let stage = Stage::new().file("s.jsonl", fixture("session-small")).stdin("lease_owner");
     let compress = ["compress", "s.jsonl", "--bands", "0-60:heavy", "--include", "tool-results"];
     stage.run([&compress[..], &["-o", "c.jsonl"]].concat()).ended(0);
-    stage.run(["forget", "--secret", "--yes"]).ended(0);
+    stage.run(["scrub", "--stored", "--secret", "--yes"]).ended(0);
     // A copy from elsewhere still has the text.
     let stage = stage.file("s.jsonl", fixture("session-small"));
     let changed = stage.run([&compress[..], &["--in-place", "--force", "--json"]].concat()).ended(0).json();

@@ -684,8 +684,8 @@ impl Scene {
         }
         let secret = self.dice.pick(&secrets).clone();
         let archive = ARCHIVES[self.documents[at].archive];
-        self.log.push(format!("ctxc --archive {archive} forget --secret --yes, of {secret}"));
-        let args = ["forget", "--secret", "--yes", "--archive", &self.stage.archive_url(archive)];
+        self.log.push(format!("ctxc --archive {archive} scrub --stored --secret --yes, of {secret}"));
+        let args = ["scrub", "--stored", "--secret", "--yes", "--archive", &self.stage.archive_url(archive)];
         let run = self.stage.command().args(args).write_stdin(secret.clone()).output().unwrap();
         let said = String::from_utf8_lossy(&run.stderr).into_owned();
         // Where nothing was done yet there is no archive.

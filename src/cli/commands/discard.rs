@@ -8,7 +8,7 @@ use crate::session::error::CommandError;
 pub(crate) const EXAMPLES: &str = "\
 A TARGET is the handle of a tool call, such as r_3f9a1, or the start and the end of a message, such as \
 \"Let me explain...edge cases\". Case, white space and trailing punctuation are ignored. Removed content stays in the \
-archive; to erase it, use `ctxc forget`.
+archive; to erase it, use `ctxc scrub --stored --op ID`.
 
 Examples:
   ctxc refs latest

@@ -76,7 +76,7 @@ pub use write::file::{IfExists, Staged, n_names, unnamed_file};
 pub use write::leftover::{leftover_files, remove_leftover};
 pub use write::made::remove_made;
 pub use write::new_session::{TITLE_LEN, title_of, whole_title_of};
-pub use write::overwrite::{Masked, n_masked, overwrite};
+pub use write::overwrite::{Masked, each_part, first_masked, n_masked, overwrite};
 #[cfg(any(test, feature = "fuzzing"))]
 pub use write::round_trip::round_trips;
 pub use write::write_report::{probe_report, write_document, write_report};

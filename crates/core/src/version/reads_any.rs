@@ -1,7 +1,7 @@
 //! Properties that hold for any bytes, for fuzzers and tests.
 
 use super::stand_in::reads_any;
-use super::{Edits, Secret, State, Version};
+use super::{Edits, Secrets, State, Version};
 use ctxc_store::{Object, ObjectKind};
 use ctxc_transcript::text::Digest;
 
@@ -25,7 +25,7 @@ pub fn reads_any_object(bytes: &[u8]) -> bool {
 pub fn masks_any(bytes: &[u8]) -> bool {
     let at = bytes.len().min(12);
     let (text, line) = bytes.split_at(at);
-    let Some(secret) = std::str::from_utf8(text).ok().and_then(Secret::of) else { return true };
+    let Some(secret) = std::str::from_utf8(text).ok().and_then(Secrets::of) else { return true };
     let is_json = |bytes: &[u8]| serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
     secret.mask(line, 0).is_none_or(|masked| masked.len() == line.len() && (!is_json(line) || is_json(&masked)))
 }
@@ -49,7 +49,7 @@ mod tests {
             let quoted = serde_json::to_string(&format!("{line}{text}{line}")).unwrap();
             let bytes = format!("{text:_<12}{line}");
             prop_assert!(masks_any(bytes.as_bytes()));
-            let secret = Secret::of(&text).unwrap();
+            let secret = Secrets::of(&text).unwrap();
             let masked = secret.mask(quoted.as_bytes(), 0);
             prop_assert!(masked.is_some_and(|masked| masked.len() == quoted.len()), "{text} in {quoted}");
         }

@@ -1,99 +1,179 @@
-//! A text that is to be purged, in all forms in which it may stand in a line, and the mask that takes its place (N-12).
+//! Texts that are to be purged, in all forms in which they may stand in a line, and the masks that take their places: texts that a
+//! person names (N-12), or the secrets that rules find (J-01).
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
+use aho_corasick::AhoCorasick;
+
+use super::mask::{Form, Label, fill};
+use super::strings::{LEAST, Strings, is_json};
+use super::unescaped::{View, escape, percent};
+use ctxc_engine::redact::is_distinctive;
 use ctxc_transcript::scan::Scan;
 
-/// The beginning and the end of a mask that is long enough.
-const MASK: (&[u8], &[u8]) = (b"[forgot", b"]");
-/// The bytes that fill a mask. The next one is used if two lines would become one.
-const FILL: &[u8] = b"*#+=~^";
 /// A line of a secret of several lines that is no shorter is looked for by itself, for a tool may have put a number before it.
 const LINE: usize = 16;
+/// As [`LINE`], of a token that was broken over two lines.
+const HALF: usize = 8;
 /// Marks of a text that was cut. Labels and titles may have a part of a secret before one.
 const CUTS: [&[u8]; 2] = ["…".as_bytes(), b"..."];
-/// Parts of longer texts are not looked for.
+/// Parts of longer texts are not looked for, and they are not put together from their lines.
 const LONGEST_CUT: usize = 256;
 /// The most times that a text was put into a string of JSON again.
 const LEVELS: usize = 3;
 
-/// A text that is to be purged, or several.
-#[derive(Clone, Debug)]
-pub struct Secret {
+/// Texts that are to be purged.
+#[derive(Clone, Debug, Default)]
+pub struct Secrets {
     needles: Vec<Needle>,
+    /// Finds the needles; made when all are known.
+    finder: Option<AhoCorasick>,
+    labels: Vec<Label>,
+    /// The secrets that rules found, with their labels, and their kinds; `None` where a person named the texts.
+    found: Option<BTreeMap<String, (usize, &'static str)>>,
+    /// What makes the tags of labels tell nothing of a secret.
+    key: Vec<u8>,
 }
 
 #[derive(Clone, Debug)]
 struct Needle {
     bytes: Vec<u8>,
     form: Form,
+    label: usize,
 }
 
-/// The encoding around a secret, which has to stay valid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    Text,
-    Base64,
-    Hex,
+/// A place of a secret in a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    range: Range<usize>,
+    form: Form,
+    label: usize,
 }
 
-impl Secret {
+impl Secrets {
     /// The least length in bytes: anything shorter would be found everywhere.
-    pub const LEAST: usize = 4;
+    pub const LEAST: usize = LEAST;
 
     /// `text` as it is, in base64, in hexadecimal and percent-encoded; and each of its lines that is long enough. `None` where
     /// it is too short.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
-        let mut secret = Self::of_texts([text])?;
-        let lines = text.lines().map(str::trim).filter(|line| line.len() >= LINE && !line.starts_with("-----"));
-        let lines: Vec<&str> = lines.filter(|line| *line != text).collect();
-        secret.needles.extend(lines.iter().flat_map(|line| encoded(line.as_bytes())));
-        secret.needles.extend(encoded(text.as_bytes()));
-        secret.needles.extend(lines.into_iter().map(Needle::text));
-        Some(secret)
+        let mut secrets = Self { labels: vec![Label::Named], ..Self::default() };
+        secrets.seek(text, 0, LINE);
+        secrets.ready()
     }
 
     /// These texts as they are; `None` where none is long enough.
     #[must_use]
     pub fn of_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Option<Self> {
-        let mut needles: Vec<Needle> =
-            texts.into_iter().filter(|text| text.len() >= Self::LEAST).map(Needle::text).collect();
-        needles.sort_by(|left, right| left.bytes.cmp(&right.bytes));
-        needles.dedup_by(|left, right| left.bytes == right.bytes);
-        (!needles.is_empty()).then_some(Self { needles })
+        let texts = texts.into_iter().filter(|text| text.len() >= Self::LEAST);
+        let needles =
+            texts.map(|text| Needle { bytes: text.as_bytes().to_vec(), form: Form::Text, label: 0 }).collect();
+        Self { needles, labels: vec![Label::Named], ..Self::default() }.ready()
     }
 
-    /// `bytes`, which may be a line of a transcript, with masks in the place of the secret; as long as before. `None` where it
-    /// is not in it, or where a mask would make another entry of it. With each further `attempt` the masks are different.
+    /// The secrets that rules find in what [`Self::learn`] is given: none so far. `key` makes the tags of their masks tell
+    /// nothing of them to who does not have it.
+    #[must_use]
+    pub fn by_rules(key: &[u8]) -> Self {
+        Self { found: Some(BTreeMap::new()), key: key.to_vec(), ..Self::default() }
+    }
+
+    /// Learns the secrets that rules find in `bytes`, which may be a line of a transcript: their kinds, one for each place. None
+    /// where a person named the texts.
+    pub fn learn(&mut self, bytes: &[u8]) -> Vec<&'static str> {
+        let Some(found) = &mut self.found else { return Vec::new() };
+        let mut kinds = Vec::new();
+        for (_, secret, kind) in Strings::of(bytes).secrets() {
+            let n_labels = self.labels.len();
+            let (label, kind) = *found.entry(secret.clone()).or_insert((n_labels, kind));
+            kinds.push(kind);
+            if label == n_labels {
+                self.labels.push(Label::found(kind, &secret, &self.key));
+            }
+        }
+        kinds
+    }
+
+    /// The number of different secrets that were learnt, by kind.
+    #[must_use]
+    pub fn n_by_kind(&self) -> BTreeMap<&'static str, u64> {
+        let mut n_by_kind = BTreeMap::new();
+        self.found.iter().flatten().for_each(|(_, (_, kind))| *n_by_kind.entry(*kind).or_default() += 1);
+        n_by_kind
+    }
+
+    /// These secrets with what finds them also where no rule does, once all are known; `None` where there are none.
+    #[must_use]
+    pub fn ready(mut self) -> Option<Self> {
+        let found = self.found.clone().unwrap_or_default();
+        for (secret, (label, _)) in found.iter().filter(|(secret, _)| is_distinctive(secret)) {
+            self.seek(secret, *label, HALF);
+        }
+        self.needles.sort_by(|left, right| left.bytes.cmp(&right.bytes));
+        self.needles.dedup_by(|left, right| left.bytes == right.bytes);
+        let is_nothing = self.needles.is_empty() && found.is_empty();
+        // More needles than one finder holds, or none: they are looked for one by one.
+        self.finder = AhoCorasick::new(self.needles.iter().map(|needle| &needle.bytes)).ok();
+        (!is_nothing).then_some(self)
+    }
+
+    /// Looks for `text` in all forms, and for its lines of `least` bytes and more.
+    fn seek(&mut self, text: &str, label: usize, least: usize) {
+        if text.len() < Self::LEAST {
+            return;
+        }
+        let lines = text.lines().map(str::trim).filter(|line| line.len() >= least && !line.starts_with("-----"));
+        let lines = lines.filter(|line| *line != text).map(str::to_owned);
+        // A token that a terminal broke stands in one piece elsewhere.
+        let is_broken = least == HALF && text.contains('\n') && text.len() <= LONGEST_CUT;
+        let joined = is_broken.then(|| text.split_whitespace().collect::<String>());
+        for text in lines.chain(joined).chain([text.to_owned()]) {
+            let forms = encoded(text.as_bytes()).into_iter().chain([(text.into_bytes(), Form::Text)]);
+            self.needles.extend(forms.map(|(bytes, form)| Needle { bytes, form, label }));
+        }
+    }
+
+    /// `bytes`, which may be a line of a transcript, with masks in the place of the secrets; as long as before. `None` where
+    /// there is none, or where a mask would make another entry of it. With each further `attempt` the masks are different.
     #[must_use]
     pub fn mask(&self, bytes: &[u8], attempt: usize) -> Option<Vec<u8>> {
-        let found = self.find_all(bytes);
-        if found.is_empty() {
+        let mut found = self.find_all(bytes);
+        if found.is_empty() && self.found.is_none() {
             return None;
         }
-        let found = apart(if is_json(bytes) { in_strings(bytes, found) } else { found });
+        let strings = Strings::of(bytes);
+        found.retain(|place| strings.has(&place.range));
+        let learnt = self.found.iter().flat_map(|found| {
+            let secrets = strings.secrets().into_iter();
+            secrets.filter_map(|(range, secret, _)| Some((range, found.get(&secret)?.0)))
+        });
+        found.extend(learnt.map(|(range, label)| Place { range, form: Form::Text, label }));
         if found.is_empty() {
             return None;
         }
         let mut masked = bytes.to_vec();
-        for (range, form) in found {
-            if let Some(place) = masked.get_mut(range) {
-                fill(place, form, attempt);
+        for Place { range, form, label } in merged(found) {
+            if let (Some(place), Some(label)) = (masked.get_mut(range), self.labels.get(label)) {
+                fill(place, form, label, attempt);
             }
         }
         is_same_entry(bytes, &masked).then_some(masked)
     }
 
-    /// Whether it is in `bytes`, in any form.
+    /// Whether one of them is in `bytes`, in any form.
     #[must_use]
     pub fn is_in(&self, bytes: &[u8]) -> bool {
-        !self.find_all(bytes).is_empty()
+        !self.find_all(bytes).is_empty() || self.found.is_some() && self.mask(bytes, 0).is_some()
     }
 
-    /// The places of the text.
-    fn find_all(&self, bytes: &[u8]) -> Vec<(Range<usize>, Form)> {
-        let mut found: Vec<(Range<usize>, Form)> = Vec::new();
+    /// The places of the texts in all their forms.
+    fn find_all(&self, bytes: &[u8]) -> Vec<Place> {
+        let mut found = Vec::new();
+        if self.needles.is_empty() {
+            return found;
+        }
         let mut view = View { bytes: bytes.to_vec(), starts: None };
         for _ in 0..=LEVELS {
             self.find_in(&view, &mut found);
@@ -108,36 +188,35 @@ impl Secret {
         found
     }
 
-    fn find_in(&self, view: &View, found: &mut Vec<(Range<usize>, Form)>) {
-        for Needle { bytes, form } in self.needles.iter().filter(|needle| needle.bytes.len() <= view.bytes.len()) {
-            let finder = memchr::memmem::Finder::new(bytes);
-            let mut from = 0;
+    fn find_in(&self, view: &View, found: &mut Vec<Place>) {
+        let mut add = |range: Range<usize>, needle: &Needle| {
+            let range = view.source(range.start)..view.source(range.end);
+            found.push(Place { range, form: needle.form, label: needle.label });
+        };
+        match &self.finder {
             // Overlapping ones too: one of them may reach over the end of a string.
-            while let Some(at) = view.bytes.get(from..).and_then(|rest| finder.find(rest)) {
-                let at = from + at;
-                found.push((view.source(at)..view.source(at + bytes.len()), *form));
-                from = at + 1;
-            }
+            Some(finder) => finder.find_overlapping_iter(&view.bytes).for_each(|hit| {
+                self.needles.get(hit.pattern().as_usize()).into_iter().for_each(|needle| add(hit.range(), needle));
+            }),
+            None => self.needles.iter().for_each(|needle| {
+                memchr::memmem::find_iter(&view.bytes, &needle.bytes)
+                    .for_each(|at| add(at..at + needle.bytes.len(), needle));
+            }),
         }
         for cut in CUTS.iter().flat_map(|cut| memchr::memmem::find_iter(&view.bytes, cut).map(|at| at..at + cut.len()))
         {
             for needle in self.needles.iter().filter(|it| it.form == Form::Text && it.bytes.len() <= LONGEST_CUT) {
-                let part = needle.part_at(&view.bytes, &cut);
-                found.extend(part.map(|part| (view.source(part.start)..view.source(part.end), Form::Text)));
+                needle.part_at(&view.bytes, &cut).into_iter().for_each(|part| add(part, needle));
             }
         }
     }
 }
 
 impl Needle {
-    fn text(text: &str) -> Self {
-        Self { bytes: text.as_bytes().to_vec(), form: Form::Text }
-    }
-
     /// The longest part of it that ends or starts where `bytes` were cut, where it tells something.
     fn part_at(&self, bytes: &[u8], cut: &Range<usize>) -> Option<Range<usize>> {
         let (before, behind) = (bytes.get(..cut.start)?, bytes.get(cut.end..)?);
-        let least = Secret::LEAST.max(self.bytes.len() / 4);
+        let least = Secrets::LEAST.max(self.bytes.len() / 4);
         (least..self.bytes.len()).rev().find_map(|len| {
             if self.bytes.get(..len).is_some_and(|start| before.ends_with(start)) {
                 Some(cut.start - len..cut.start)
@@ -150,70 +229,17 @@ impl Needle {
     }
 }
 
-/// The number of masks in `bytes`.
-#[must_use]
-pub fn n_masks(bytes: &[u8]) -> usize {
-    let is_whole = |at: &usize| {
-        let rest = bytes.get(at + MASK.0.len()..).unwrap_or_default();
-        let n_filled = rest.iter().take_while(|byte| FILL.contains(byte)).count();
-        rest.get(n_filled..).is_some_and(|rest| rest.starts_with(MASK.1))
-    };
-    memchr::memmem::find_iter(bytes, MASK.0).filter(is_whole).count()
-}
-
-fn fill(place: &mut [u8], form: Form, attempt: usize) {
-    let filler = match form {
-        Form::Text => FILL.get(attempt % FILL.len()).copied().unwrap_or(b'*'),
-        // Other letters and digits where two lines would become one.
-        Form::Base64 => b'A' + u8::try_from(attempt % 26).unwrap_or(0),
-        Form::Hex => b'0' + u8::try_from(attempt % 10).unwrap_or(0),
-    };
-    place.fill(filler);
-    let (head, tail) = MASK;
-    let has_room = place.len() > head.len() + tail.len() || (attempt == 0 && place.len() == head.len() + tail.len());
-    if form == Form::Text && has_room {
-        let end = place.len() - tail.len();
-        place.iter_mut().zip(head).for_each(|(to, from)| *to = *from);
-        place.iter_mut().skip(end).zip(tail).for_each(|(to, from)| *to = *from);
-    }
-}
-
-fn is_json(bytes: &[u8]) -> bool {
-    serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
-}
-
-/// `found` in order, without overlaps: the longest of those that start at one place.
-fn apart(mut found: Vec<(Range<usize>, Form)>) -> Vec<(Range<usize>, Form)> {
-    found.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
-    let mut end = 0;
-    found.retain(|(range, _)| {
-        let is_apart = range.start >= end;
-        end = end.max(range.end);
-        is_apart
-    });
-    found
-}
-
-/// Those of `found` that are texts of the JSON in `bytes`: they reach over the end of no string, and part no escape.
-fn in_strings(bytes: &[u8], mut found: Vec<(Range<usize>, Form)>) -> Vec<(Range<usize>, Form)> {
-    // The beginnings and ends of strings, and the second byte of each escape.
-    let (mut quotes, mut escaped) = (Vec::new(), Vec::new());
-    let mut is_escaped = false;
-    for (at, byte) in bytes.iter().enumerate() {
-        if is_escaped {
-            escaped.push(at);
-        } else if *byte == b'"' {
-            quotes.push(at);
+/// `found` in order. Those that overlap become one: a part that stayed would be a part of a secret.
+fn merged(mut found: Vec<Place>) -> Vec<Place> {
+    found.sort_by_key(|place| (place.range.start, std::cmp::Reverse(place.range.end)));
+    let mut merged: Vec<Place> = Vec::with_capacity(found.len());
+    for place in found {
+        match merged.last_mut() {
+            Some(last) if place.range.start < last.range.end => last.range.end = last.range.end.max(place.range.end),
+            _ => merged.push(place),
         }
-        is_escaped = !is_escaped && *byte == b'\\';
     }
-    let has = |places: &[usize], range: &Range<usize>| {
-        let from = places.partition_point(|place| *place < range.start);
-        places.get(from).is_some_and(|place| *place < range.end)
-    };
-    let is_parted = |at: &usize| escaped.binary_search(at).is_ok();
-    found.retain(|(range, _)| !has(&quotes, range) && !is_parted(&range.start) && !is_parted(&range.end));
-    found
+    merged
 }
 
 /// Whether a line is the entry that it was: JSON where it was JSON, of the same kind, under the same ids.
@@ -223,92 +249,23 @@ fn is_same_entry(before: &[u8], after: &[u8]) -> bool {
     }
     let ids = |bytes| {
         let scan = Scan::of(bytes);
-        [scan.uuid, scan.session_id].map(|span| span.and_then(|span| span.string(bytes)))
+        [scan.uuid, scan.parent_uuid, scan.session_id].map(|span| span.and_then(|span| span.string(bytes)))
     };
     is_json(after) && Scan::of(before).kind == Scan::of(after).kind && ids(before) == ids(after)
 }
 
-/// Bytes with the place in the source that each comes from.
-struct View {
-    bytes: Vec<u8>,
-    /// One more than there are bytes; `None` where it is the source itself.
-    starts: Option<Vec<usize>>,
-}
-
-/// Decodes the beginning of bytes: the number of bytes taken, and the bytes that they encode; `None` if they encode
-/// themselves.
-type Decode = fn(&[u8]) -> Option<(usize, Vec<u8>)>;
-
-impl View {
-    fn source(&self, at: usize) -> usize {
-        match &self.starts {
-            Some(starts) => starts.get(at).copied().unwrap_or_default(),
-            None => at,
-        }
-    }
-
-    fn decoded(&self, decode: Decode) -> Self {
-        let (mut bytes, mut starts) = (Vec::with_capacity(self.bytes.len()), Vec::with_capacity(self.bytes.len() + 1));
-        let mut at = 0;
-        while let Some((first, _)) = self.bytes.get(at..).and_then(<[u8]>::split_first) {
-            let escaped = matches!(first, b'\\' | b'%').then(|| self.bytes.get(at..).and_then(decode)).flatten();
-            let (n_bytes, plain) = escaped.unwrap_or_else(|| (1, vec![*first]));
-            starts.extend(std::iter::repeat_n(self.source(at), plain.len()));
-            bytes.extend(plain);
-            at += n_bytes;
-        }
-        starts.push(self.source(at));
-        Self { bytes, starts: Some(starts) }
-    }
-}
-
-/// An escape of JSON. Some writers escape more than they have to: `\/`, `\u003d`, all that is not ASCII.
-fn escape(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
-    let plain = match bytes.get(1)? {
-        b'n' => b'\n',
-        b't' => b'\t',
-        b'r' => b'\r',
-        b'b' => 8,
-        b'f' => 12,
-        byte @ (b'"' | b'\\' | b'/') => *byte,
-        b'u' if bytes.starts_with(b"\\u") => return unicode(bytes),
-        _ => return None,
-    };
-    bytes.starts_with(b"\\").then(|| (2, vec![plain]))
-}
-
-fn unicode(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
-    let unit = |at: usize| {
-        let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
-        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
-    };
-    let units = [Some(unit(0)?), unit(6)];
-    let mut chars = char::decode_utf16(units.into_iter().flatten());
-    let first = chars.next()?.ok()?;
-    Some((first.len_utf16() * 6, first.to_string().into_bytes()))
-}
-
-/// A percent-encoded byte.
-fn percent(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
-    let digits = std::str::from_utf8(bytes.strip_prefix(b"%")?.get(..2)?).ok()?;
-    Some((3, vec![u8::from_str_radix(digits, 16).ok()?]))
-}
-
 /// `text` in hexadecimal and in base64, wherever it starts in what was encoded. The characters at the edges that other bytes
 /// have a part in are left out.
-fn encoded(text: &[u8]) -> Vec<Needle> {
+pub(super) fn encoded(text: &[u8]) -> Vec<(Vec<u8>, Form)> {
     let digits = text.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     let hex: String = digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect();
-    let mut needles = vec![
-        Needle { bytes: hex.to_uppercase().into_bytes(), form: Form::Hex },
-        Needle { bytes: hex.into(), form: Form::Hex },
-    ];
+    let mut needles = vec![(hex.to_uppercase().into_bytes(), Form::Hex), (hex.into(), Form::Hex)];
     for shift in 0..3 {
         let bits = [&vec![0; shift], text].concat();
         let plain: Vec<u8> = base64(&bits);
         let whole = plain.get(shift * 8usize.div_ceil(6)..bits.len() * 8 / 6).unwrap_or_default();
         // The rest of a short one would be found everywhere.
-        if whole.len() < 2 * Secret::LEAST {
+        if whole.len() < 2 * Secrets::LEAST {
             continue;
         }
         let url: Vec<u8> = whole
@@ -320,14 +277,14 @@ fn encoded(text: &[u8]) -> Vec<Needle> {
             })
             .collect();
         if url != whole {
-            needles.push(Needle { bytes: url, form: Form::Base64 });
+            needles.push((url, Form::Base64));
         }
-        needles.push(Needle { bytes: whole.to_vec(), form: Form::Base64 });
+        needles.push((whole.to_vec(), Form::Base64));
     }
     needles
 }
 
-fn base64(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn base64(bytes: &[u8]) -> Vec<u8> {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut digits = Vec::with_capacity(bytes.len() * 4 / 3 + 2);
     for chunk in bytes.chunks(3) {
@@ -339,10 +296,11 @@ fn base64(bytes: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::mask::n_masks;
     use super::*;
 
     fn masked(secret: &str, line: &str) -> Option<String> {
-        let masked = Secret::of(secret).unwrap().mask(line.as_bytes(), 0)?;
+        let masked = Secrets::of(secret).unwrap().mask(line.as_bytes(), 0)?;
         assert_eq!(masked.len(), line.len());
         Some(String::from_utf8(masked).unwrap())
     }
@@ -403,7 +361,7 @@ mod tests {
         assert_eq!(masked("user", r#"{"type":"user","message":{}}"#), None);
         assert_eq!(masked("abcd", r#"{"type":"user","uuid":"abcd"}"#), None);
         assert_eq!(masked(r#"1,"b""#, r#"{"a":1,"b":2}"#), None);
-        assert!(Secret::of("abc").is_none());
+        assert!(Secrets::of("abc").is_none());
         assert_eq!(masked("hunter2", "hunter2 x").unwrap(), "******* x");
     }
 }

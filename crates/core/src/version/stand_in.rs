@@ -128,7 +128,7 @@ pub(super) fn object(old: &[u8], new: &[u8], line: Option<LineId>) -> Option<Obj
     let mut head = Packer::default();
     head.digest(old_key.hidden());
     head.0.extend_from_slice(key.as_bytes());
-    for (start, bytes) in patches(old, new) {
+    for (start, bytes) in changed_parts(old, new) {
         let Some(start) = without_session(start, session) else { continue };
         head.number(start as u64);
         head.bytes(bytes);
@@ -156,7 +156,8 @@ pub(super) fn reads_any(bytes: &[u8]) -> bool {
 }
 
 /// The parts of `new` that differ from `old`, with their places.
-fn patches<'a>(old: &[u8], new: &'a [u8]) -> Vec<(usize, &'a [u8])> {
+#[must_use]
+pub fn changed_parts<'a>(old: &[u8], new: &'a [u8]) -> Vec<(usize, &'a [u8])> {
     let mut patches = Vec::new();
     let mut start = None;
     for (at, (left, right)) in old.iter().zip(new).enumerate() {

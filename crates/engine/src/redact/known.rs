@@ -12,11 +12,11 @@ use super::usage::Usage;
 
 /// A secret that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Finding {
+pub struct Finding {
     /// Where it stands, in bytes.
-    pub(super) range: Range<usize>,
-    /// What it is.
-    pub(super) family: &'static str,
+    pub range: Range<usize>,
+    /// What it is, such as `GitHub token`.
+    pub family: &'static str,
 }
 
 /// The whole file.

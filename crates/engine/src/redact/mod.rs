@@ -36,4 +36,6 @@ mod view;
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub use any::redacts_any;
-pub use redactor::{ForeignPlaceholder, Placeholder, Redacted, Redactor, Restored};
+pub use known::Finding;
+pub use redactor::{ForeignPlaceholder, Placeholder, Redacted, Redactor, Restored, is_distinctive};
+pub use rules::find_secrets;

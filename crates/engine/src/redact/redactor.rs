@@ -66,13 +66,13 @@ pub struct ForeignPlaceholder(pub String);
 impl Redactor {
     /// Learns the secrets of `text`, so that they are replaced in every text, also where no rule would find them.
     pub fn learn(&mut self, text: &str) {
-        self.note(text, &rules::find(text));
+        self.note(text, &rules::find_secrets(text));
     }
 
     /// `text` with a placeholder for each secret: those that rules find in it, and those that were learnt.
     #[must_use]
     pub fn redact(&mut self, text: &str) -> Redacted {
-        let findings = rules::find(text);
+        let findings = rules::find_secrets(text);
         self.note(text, &findings);
         let mut redacted = Redacted { text: String::with_capacity(text.len()), secrets: BTreeMap::new() };
         let mut end = 0;
@@ -97,7 +97,7 @@ impl Redactor {
 
     fn note(&mut self, text: &str, findings: &[Finding]) {
         for Finding { range, family } in findings {
-            let Some(secret) = text.get(range.clone()).filter(|secret| is_wide(secret)) else { continue };
+            let Some(secret) = text.get(range.clone()).filter(|secret| is_distinctive(secret)) else { continue };
             if !self.wide.contains_key(secret) {
                 self.wide.insert(secret.to_owned(), family);
                 self.finder = None;
@@ -200,7 +200,8 @@ impl fmt::Debug for Restored {
 }
 
 /// Whether `secret` is long enough to be no word of another text, and no plain name.
-fn is_wide(secret: &str) -> bool {
+#[must_use]
+pub fn is_distinctive(secret: &str) -> bool {
     let is_name = secret.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-' | b'.'));
     secret.len() >= WIDE_FROM && !(is_name && reads_like_words(secret))
 }

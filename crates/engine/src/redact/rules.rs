@@ -48,7 +48,8 @@ enum Anchor {
 }
 
 /// The secrets of `text` by all rules, also in what it holds in base64, in no order; they may overlap.
-pub(super) fn find(text: &str) -> Vec<Finding> {
+#[must_use]
+pub fn find_secrets(text: &str) -> Vec<Finding> {
     static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::new(known()));
     let (mut found, escapes) = RULES.find(text);
     found.extend(lines::find(RULES.known, text));
@@ -200,6 +201,6 @@ mod tests {
         let found: Vec<_> = rules.find(text).0.into_iter().map(|finding| &text[finding.range]).collect();
         let personal = ["ann@example.com", "+49 (30) 1234567", "4111 1111 1111 1111", "DE89 3704 0044 0532 0130 00"];
         assert_eq!(found, personal);
-        assert_eq!(find(text), []);
+        assert_eq!(find_secrets(text), []);
     }
 }

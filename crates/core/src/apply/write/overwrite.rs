@@ -5,7 +5,12 @@ use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use ctxc_transcript::{Chain, Flags, Index, LineReader, LineSet};
+use crate::version::changed_parts;
+use ctxc_transcript::edit::Splice;
+use ctxc_transcript::{Chain, Flags, Index, LineNo, LineReader, LineSet, Span, Transcript, read_line};
+
+/// A longer file is read line by line.
+const WHOLE: u64 = 64 << 20;
 
 /// The lines of a file that have a masked form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,11 +70,12 @@ fn has_thinking_behind(index: &Index, starts: &BTreeSet<u64>) -> bool {
 /// When the file cannot be read or written.
 pub fn overwrite(path: &Path, mask: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> io::Result<u64> {
     let mut patches: Vec<(u64, Vec<u8>)> = Vec::new();
+    let mut n_lines = 0;
     each_masked(path, mask, |start, line, masked| {
-        let differs = |at: &usize| line.get(*at) != masked.get(*at);
-        let first = (0..line.len()).find(differs).unwrap_or(0);
-        let last = (0..line.len()).rev().find(differs).unwrap_or(0);
-        patches.extend(masked.get(first..=last).map(|bytes| (start + first as u64, bytes.to_vec())));
+        // Each by itself: the system writes so few bytes whole, or not at all.
+        let changed = changed_parts(line, masked).into_iter();
+        patches.extend(changed.map(|(at, bytes)| (start + at as u64, bytes.to_vec())));
+        n_lines += 1;
     })?;
     if patches.is_empty() {
         return Ok(0);
@@ -85,7 +91,7 @@ pub fn overwrite(path: &Path, mask: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> io::Re
         file.set_modified(modified)?;
     }
     file.sync_all()?;
-    Ok(patches.len() as u64)
+    Ok(n_lines)
 }
 
 fn each_masked(
@@ -93,13 +99,50 @@ fn each_masked(
     mask: &dyn Fn(&[u8]) -> Option<Vec<u8>>,
     mut each: impl FnMut(u64, &[u8], &[u8]),
 ) -> io::Result<()> {
-    let mut lines = LineReader::new(BufReader::new(File::open(path)?));
     let mut start = 0;
-    while let Some(line) = lines.next_line()? {
+    each_part(path, &mut |line| {
         if let Some(masked) = mask(line).filter(|masked| masked.len() == line.len()) {
             each(start, line, &masked);
         }
         start += line.len() as u64;
+    })
+}
+
+/// Calls `each` with the parts of the file at `path` in which a text is looked for: the lines of a transcript or a backup of one,
+/// or the whole of another file, in which a text may go over several lines.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn each_part(path: &Path, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if !name.contains(".jsonl") && std::fs::metadata(path)?.len() <= WHOLE {
+        each(&std::fs::read(path)?);
+        return Ok(());
+    }
+    let mut lines = LineReader::new(BufReader::new(File::open(path)?));
+    while let Some(line) = lines.next_line()? {
+        each(line);
     }
     Ok(())
+}
+
+/// The first entry of a session that a mask changes, with its splices; `None` where none is active.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn first_masked(
+    transcript: Transcript<'_>,
+    mask: &dyn Fn(&[u8]) -> Option<Vec<u8>>,
+) -> io::Result<Option<(LineNo, Vec<Splice>)>> {
+    let Transcript { file, index, chain } = transcript;
+    let mut buffer = Vec::new();
+    for line in chain.lines.iter().copied() {
+        let bytes = read_line(file, index, line, &mut buffer)?;
+        if let Some(masked) = mask(bytes).filter(|masked| masked.len() == bytes.len()) {
+            let splices = changed_parts(bytes, &masked).into_iter();
+            let splices = splices.map(|(at, part)| Splice::new(Span::new(at, at + part.len()), part.to_vec()));
+            return Ok(Some((line, splices.collect())));
+        }
+    }
+    Ok(None)
 }

@@ -1,4 +1,4 @@
-//! `ctxc forget`: a secret that stands wherever a client keeps text is in nothing of ours afterwards (N-12).
+//! `ctxc scrub`: a secret that stands wherever a client keeps text is in nothing of ours afterwards (N-12).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -176,12 +176,12 @@ fn planted() -> Planted {
 fn n_12_a_forgotten_secret_is_in_nothing_that_ctxc_keeps_nor_after_the_next_keep() {
     let Planted { stage, id, archive } = planted();
     assert!(places_in_archive(&archive).len() > 5, "{:?}", places_in_archive(&archive));
-    let refused = stage.run(["forget", "--secret"]).ended(2);
+    let refused = stage.run(["scrub", "--stored", "--secret"]).ended(2);
     assert!(refused.stderr.contains("--yes is required"), "{}", refused.text);
-    let shown = stage.run(["forget", "--secret", "--dry-run", "--json"]).ended(0).json();
+    let shown = stage.run(["scrub", "--stored", "--secret", "--dry-run", "--json"]).ended(0).json();
     assert_eq!(shown["dry_run"], true);
     assert!(!places_in_archive(&archive).is_empty(), "a dry run changes nothing");
-    let done = stage.run(["forget", "--secret", "--yes", "--json"]).ended(0).json();
+    let done = stage.run(["scrub", "--stored", "--secret", "--yes", "--json"]).ended(0).json();
     assert_eq!((&done["lines"], &done["files"], &done["left"]), (&shown["lines"], &shown["files"], &shown["left"]));
     assert_eq!(places_in_archive(&archive), [""; 0]);
     // What is left of the secret stands in files of the client, each of which is named.
@@ -214,7 +214,7 @@ fn n_12_a_forgotten_secret_is_in_nothing_that_ctxc_keeps_nor_after_the_next_keep
 fn n_12_what_was_forgotten_is_restored_masked_and_every_result_is_recognised() {
     let Planted { stage, id, .. } = planted();
     let path = stage.path_of("planted").to_owned();
-    stage.run(["forget", "--secret", "--yes"]).ended(0);
+    stage.run(["scrub", "--stored", "--secret", "--yes"]).ended(0);
     let masked = fs::read(&path).unwrap();
     stage.run(["keep", &id]).ended(0);
     fs::remove_file(&path).unwrap();
@@ -223,7 +223,7 @@ fn n_12_what_was_forgotten_is_restored_masked_and_every_result_is_recognised() {
     let whole = memchr::memrchr(b'\n', &masked).unwrap() + 1;
     assert!(fs::read(&path).unwrap() == masked[..whole], "{}", restored.text);
     let checked = stage.run(["check", &id]);
-    assert!(checked.text.contains("[forgot"), "{}", checked.text);
+    assert!(checked.text.contains("34 lines with text that `ctxc scrub` masked"), "{}", checked.text);
     assert_eq!(checked.code, Some(0), "{}", checked.text);
     // The history of each result is known.
     for file in fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path()) {
@@ -240,10 +240,10 @@ fn n_12_what_an_operation_removed_can_be_forgotten() {
     let path = stage.run(["prune", "latest", "--mask", "0", "--protect-steps", "0"]).ended(0).path();
     let history = stage.run(["log", path.to_str().unwrap(), "--json"]).ended(0).json();
     let id = history["operations"][0]["id"].as_str().unwrap().to_owned();
-    let done = stage.run(["forget", "--op", &id, "--yes", "--json"]).ended(0).json();
+    let done = stage.run(["scrub", "--stored", "--op", &id, "--yes", "--json"]).ended(0).json();
     assert!(done["lines"].as_u64().unwrap() > 0, "{done}");
     assert_eq!(done["left"].as_array().unwrap().len(), 1, "the source is the client's: {done}");
-    let again = stage.run(["forget", "--op", "nope", "--yes"]).ended(1);
+    let again = stage.run(["scrub", "--stored", "--op", "nope", "--yes"]).ended(1);
     assert!(again.stderr.contains("no operation nope"), "{}", again.text);
 }
 
@@ -252,8 +252,8 @@ fn n_12_what_an_operation_removed_can_be_forgotten() {
 fn n_12_a_result_with_masked_text_and_with_thinking_is_named() {
     let stage = Stage::new().session("session-small").stdin("About 41 million rows, 38 GB with indexes");
     let path = stage.run(["prune", "latest", "--keep-thinking", "--mask", "0", "--protect-steps", "0"]).ended(0).path();
-    let done = stage.run(["forget", "--secret", "--yes"]).ended(0);
-    assert!(done.stderr.contains("which the API may reject behind a mask"), "{}", done.text);
+    let done = stage.run(["scrub", "--stored", "--secret", "--yes"]).ended(0);
+    assert!(done.stderr.contains("thinking behind it, which the API may reject"), "{}", done.text);
     assert!(fs::read_to_string(&path).unwrap().contains(r#""type":"thinking""#));
     stage.run(["prune", path.to_str().unwrap(), "--thinking", "--in-place", "--force"]).ended(0);
     assert!(!fs::read_to_string(&path).unwrap().contains(r#""type":"thinking""#));
@@ -264,13 +264,13 @@ fn n_12_a_result_with_masked_text_and_with_thinking_is_named() {
 fn n_12_thinking_before_a_mask_may_stay() {
     let stage = Stage::new().session("session-small").stdin("# Send every webhook delivery");
     let path = stage.run(["prune", "latest", "--keep-thinking", "--mask", "0", "--protect-steps", "0"]).ended(0).path();
-    let done = stage.run(["forget", "--secret", "--yes"]).ended(0);
+    let done = stage.run(["scrub", "--stored", "--secret", "--yes"]).ended(0);
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.contains("[forgot*") && text.contains(r#""type":"thinking""#));
     assert!(!done.stderr.contains("thinking"), "{}", done.text);
     let checked = stage.run(["check", path.to_str().unwrap()]);
     assert!(
-        checked.stderr.contains("`ctxc forget` masked") && !checked.stderr.contains("behind it"),
+        checked.stderr.contains("`ctxc scrub` masked") && !checked.stderr.contains("behind it"),
         "{}",
         checked.text
     );
@@ -280,7 +280,7 @@ fn n_12_thinking_before_a_mask_may_stay() {
 #[test]
 fn n_12_discard_says_that_it_is_no_erasure() {
     let help = String::from_utf8(Stage::new().run(["discard", "--help"]).ended(0).stdout).unwrap();
-    assert!(help.contains("to erase it, use `ctxc forget`"), "{help}");
+    assert!(help.contains("to erase it, use `ctxc scrub"), "{help}");
 }
 
 // N-12
@@ -323,7 +323,7 @@ fn l_14_forget_names_what_it_cannot_reach() {
     let stage = Stage::new().session("session-small");
     stage.run(["keep", "latest"]).ended(0);
     let stage = stage.file("../archive.sqlite.damaged", "").stdin("lease_owner");
-    for args in [&["forget", "--secret", "--dry-run"][..], &["forget", "--secret", "--yes"]] {
+    for args in [&["scrub", "--stored", "--secret", "--dry-run"][..], &["scrub", "--stored", "--secret", "--yes"]] {
         let run = stage.run(args).ended(0);
         let named = [
             "archive.sqlite.damaged", "--no-redact", "--report", "batch --results", "copies of the archive", "backups",
@@ -342,6 +342,6 @@ fn n_12_the_index_of_a_search_is_purged_too() {
     assert!(index.exists());
     stage.run(["keep", "--all"]).ended(0);
     let stage = stage.stdin("lease_until\n");
-    stage.run(["forget", "--secret", "--yes"]);
+    stage.run(["scrub", "--stored", "--secret", "--yes"]);
     assert!(!index.exists());
 }

@@ -1,0 +1,139 @@
+//! The texts of a line, and the secrets that rules find in them (J-01).
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use super::mask::{is_masked, masks_in};
+use super::unescaped::{View, escape};
+use ctxc_engine::redact::find_secrets;
+
+/// The keys of ids and of what only machines read. Their values are not looked at.
+const OF_MACHINES: [&[u8]; 12] = [
+    b"uuid", b"parentUuid", b"logicalParentUuid", b"sessionId", b"leafUuid", b"messageId", b"sourceToolAssistantUUID",
+    b"requestId", b"promptId", b"signature", b"encrypted_content", b"data",
+];
+/// Shorter texts are found everywhere.
+pub(super) const LEAST: usize = 4;
+/// A longer value of one of these keys is not looked at, if it is one word.
+const ID: usize = 20;
+
+/// The strings of a line of JSON, or the whole of another text.
+pub(super) struct Strings<'a> {
+    bytes: &'a [u8],
+    is_json: bool,
+    /// The contents of the strings, without quotes, in order.
+    contents: Vec<Range<usize>>,
+    /// The second byte of each escape.
+    escaped: Vec<usize>,
+}
+
+/// The range, the text and the kind of a secret.
+type FoundSecret = (Range<usize>, String, &'static str);
+
+impl<'a> Strings<'a> {
+    pub(super) fn of(bytes: &'a [u8]) -> Self {
+        let mut strings = Self { bytes, is_json: is_json(bytes), contents: Vec::new(), escaped: Vec::new() };
+        if !strings.is_json {
+            return strings;
+        }
+        let (mut start, mut is_escaped) = (None, false);
+        for (at, byte) in bytes.iter().enumerate() {
+            if is_escaped {
+                strings.escaped.push(at);
+            } else if *byte == b'"' {
+                match start.take() {
+                    Some(start) => strings.contents.push(start..at),
+                    None => start = Some(at + 1),
+                }
+            }
+            is_escaped = !is_escaped && *byte == b'\\';
+        }
+        strings
+    }
+
+    /// Whether `range` is a part of one text, and parts no escape.
+    pub(super) fn has(&self, range: &Range<usize>) -> bool {
+        let is_parted = |at: &usize| self.escaped.binary_search(at).is_ok();
+        !self.is_json || self.around(range).is_some() && !is_parted(&range.start) && !is_parted(&range.end)
+    }
+
+    /// The place of the string that `range` is a part of.
+    fn around(&self, range: &Range<usize>) -> Option<usize> {
+        let at = self.contents.partition_point(|content| content.end < range.end);
+        self.contents.get(at).filter(|content| content.start <= range.start).map(|_| at)
+    }
+
+    /// The secrets in the texts, and those that a key names, but for what is masked, in order. They may overlap, but none is a
+    /// part of another.
+    pub(super) fn secrets(&self) -> Vec<FoundSecret> {
+        let mut found = secrets_in(&View { bytes: self.bytes.to_vec(), starts: None });
+        if self.is_json {
+            found.retain(|(range, ..)| self.around(range).is_some_and(|at| !self.is_of_machine(at)) && self.has(range));
+            for (at, content) in self.contents.iter().enumerate() {
+                let text = self.bytes.get(content.clone()).unwrap_or_default();
+                if memchr::memchr(b'\\', text).is_none() || self.is_of_machine(at) {
+                    continue;
+                }
+                let plain = View { bytes: text.to_vec(), starts: None }.decoded(escape);
+                found.extend(secrets_in(&plain).into_iter().map(|(range, secret, kind)| {
+                    (content.start + range.start..content.start + range.end, secret, kind)
+                }));
+            }
+        }
+        // The same place may be found twice, with its escapes and without: that without is the secret.
+        found.reverse();
+        let is_general = |kind: &str| kind == "key or token";
+        found.sort_by_key(|(range, _, kind)| (range.start, Reverse(range.end), is_general(kind)));
+        let mut end = 0;
+        found.retain(|(range, secret, _)| {
+            let is_further = range.end > end && secret.len() >= LEAST && !is_masked(secret);
+            end = if is_further { range.end } else { end };
+            is_further
+        });
+        found
+    }
+
+    /// Whether the string at `at` is an id or other data of machines.
+    fn is_of_machine(&self, at: usize) -> bool {
+        let Some((key, value)) = at.checked_sub(1).and_then(|key| self.contents.get(key)).zip(self.contents.get(at))
+        else {
+            return false;
+        };
+        let between = self.bytes.get(key.end..value.start).unwrap_or_default();
+        let is_value = between.iter().all(|byte| matches!(byte, b'"' | b':' | b' ')) && between.contains(&b':');
+        let text = self.bytes.get(value.clone()).unwrap_or_default();
+        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(byte);
+        is_value
+            && OF_MACHINES.contains(&self.bytes.get(key.clone()).unwrap_or_default())
+            && text.len() >= ID
+            && text.iter().all(is_word)
+    }
+}
+
+/// The secrets of `view` by their places in its source. What is no text is passed over.
+fn secrets_in(view: &View) -> Vec<FoundSecret> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    for chunk in view.bytes.utf8_chunks() {
+        let text = chunk.valid();
+        let masks = masks_in(text.as_bytes());
+        let is_in_mask = |range: &Range<usize>| {
+            let at = masks.partition_point(|mask| mask.end < range.end);
+            masks.get(at).is_some_and(|mask| mask.start <= range.start)
+        };
+        found.extend(find_secrets(text).into_iter().filter_map(|finding| {
+            if is_in_mask(&finding.range) {
+                return None;
+            }
+            let secret = text.get(finding.range.clone())?.to_owned();
+            let range = view.source(start + finding.range.start)..view.source(start + finding.range.end);
+            Some((range, secret, finding.family))
+        }));
+        start += text.len() + chunk.invalid().len();
+    }
+    found
+}
+
+pub(super) fn is_json(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
+}

@@ -1,0 +1,396 @@
+//! `ctxc scrub`: mask secrets in sessions, and in everything that ctxc stores (J-01, N-12).
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::{Context as _, anyhow};
+use clap::builder::NonEmptyStringValueParser;
+use uuid::Uuid;
+
+use crate::cli::args::{RemovalArgs, find};
+use crate::cli::completing;
+use crate::cli::context::Context;
+use crate::cli::environment::{data_dir, other_clients};
+use crate::report::scrub::{LeftFile, LeftReason, MaskedFile, ScrubReport};
+use crate::report::size::counted;
+use crate::session::archives;
+use crate::session::error::{CommandError, Completion};
+use crate::session::find_index::index_path;
+use crate::session::leftovers::leftovers;
+use crate::session::options::{Keep, Mode, Output, Rewriting};
+use crate::session::rewrite::Intent;
+use crate::session::scrub::{Scope, ScrubFiles, damaged_archives, removed_by, text_on_stdin};
+use ctxc_core::apply::{
+    IfExists, Masked, Rewrite, ThinkingReach, each_part, first_masked, n_masked, overwrite, remove_leftover,
+    write_report,
+};
+use ctxc_core::version::{Purge, Purged, Secrets, ThinkingPolicy, purge};
+use ctxc_store::{Archive, ArchiveUrl, FindIndex, Rewrite as Rewriter, hide_password};
+use ctxc_transcript::session::{Found, FoundBy};
+use ctxc_transcript::text::Stopped;
+
+pub(crate) const EXAMPLES: &str = "\
+Finds keys, tokens and passwords in the sessions of this project, their subagents, tool results and backups, and \
+replaces each by a mask of the same length that names its kind, such as [scrub:github-token:3f9a***]. Equal secrets get \
+equal masks. The archive, the prompt history and the caches of the client are masked too. Sessions still resume; \
+thinking behind a mask is removed, because the API rejects it. The original text is kept nowhere.
+
+Left as they are, and named: sessions that a client has open, read-only files, settings and credentials. Not \
+reached: maps and exports made with --no-redact, files of --report and `batch --results`, copies of the archive or of \
+sessions, backups elsewhere, other machines, what a provider stored, and the log, the replicas and the backups of a \
+PostgreSQL server. Revoke the secrets as well.
+
+Exits with 1 with --check if there is a secret.
+
+Examples:
+  ctxc scrub --dry-run
+  ctxc scrub --all-projects
+  ctxc scrub session.jsonl --check
+  pass show api-key | ctxc scrub --secret --all-projects --yes
+  ctxc scrub --stored --op 01m2k4v7q";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    of: ScopeArgs,
+    /// Mask the text on standard input instead of what looks like a secret
+    #[arg(long, conflicts_with = "op")]
+    secret: bool,
+    /// Mask what this operation removed, as listed by `ctxc log`
+    #[arg(long, value_name = "ID", requires = "stored", value_parser = NonEmptyStringValueParser::new())]
+    op: Option<String>,
+    /// Only look, and exit with 1 if there is a secret
+    #[arg(long, conflicts_with_all = ["yes", "dry_run"])]
+    check: bool,
+    #[command(flatten)]
+    removal: RemovalArgs,
+}
+
+/// Where secrets are looked for.
+#[derive(Debug, clap::Args)]
+struct ScopeArgs {
+    /// Path, session id or its prefix, or `latest` [default: all sessions of this project]
+    #[arg(value_name = "SESSION", add = completing::sessions(), conflicts_with_all = ["all_projects", "stored"])]
+    session: Option<PathBuf>,
+    /// Sessions of all projects and of other clients, and all files that clients store
+    #[arg(long, conflicts_with = "stored")]
+    all_projects: bool,
+    /// Only what ctxc stores: its archive, results and backups
+    #[arg(long)]
+    stored: bool,
+}
+
+/// The note on files that are unknown or out of reach.
+const NOT_REACHED: &str = "not reached: maps and exports made with --no-redact, files of --report and `batch --results`, \
+    copies of the archive or of sessions, backups elsewhere, other machines, and what a provider stored; revoke the \
+    secrets";
+
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let (environment, ui) = (context.environment, context.ui);
+    let place = args.removal.archive.url(environment)?;
+    let mode = if args.check { Mode::Show } else { args.removal.mode() };
+    context.probe_report(None)?;
+    let mut archive =
+        if args.of.stored { Some(archives::open_existing(&place)?) } else { archives::open_if_there(&place)? };
+    let places = environment.places().ok();
+    let scope = args.of.scope(context)?;
+    let files = ScrubFiles::find(&scope, archive.as_deref(), places.as_ref(), &other_clients())?;
+    let mut scrub = Scrub { args, context, place: &place, n_places: BTreeMap::new(), scope, files };
+    let secrets = scrub.secrets(archive.as_deref_mut(), mode)?;
+    if mode == Mode::Do {
+        // The index of a search has texts of the client's files too; the next search rebuilds it.
+        let index = index_path(&place.parse().map_err(CommandError::usage)?, data_dir().ok().as_deref());
+        index.map_or(Ok(()), |path| FindIndex::delete(&path)).context("delete the index of `ctxc find`")?;
+    }
+    let mut report = scrub.find(&secrets, archive.as_deref_mut())?;
+    if args.check {
+        context.print(&report, format_args!("{report}\n"))?;
+        return Ok(if report.has_secrets() { Completion::Errors } else { Completion::Full });
+    }
+    if mode == Mode::Show || report.is_nothing() {
+        context.print(&report, format_args!("{report}\n"))?;
+        ui.status(NOT_REACHED);
+        return Ok(Completion::Full);
+    }
+    if !args.removal.yes {
+        ui.status(&report);
+        let question = "mask it? The text is kept nowhere and can never be restored.";
+        if !context.confirm(question, "mask secrets", "use --dry-run to see what would be masked")? {
+            ui.status("nothing was masked");
+            return Ok(Completion::Full);
+        }
+    }
+    report.dry_run = false;
+    scrub.carry_out(&secrets, &mut report)?;
+    scrub.finish(&secrets, report)
+}
+
+impl ScopeArgs {
+    fn scope(&self, context: &Context<'_>) -> Result<Scope, CommandError> {
+        Ok(match &self.session {
+            _ if self.stored => Scope::Stored,
+            _ if self.all_projects => Scope::AllProjects,
+            None => Scope::Project,
+            Some(name) => match find(name, context)? {
+                Found::File { path, .. } => Scope::Session(path),
+                Found::StandardInput => {
+                    return Err(CommandError::usage(anyhow!(
+                        "a session on standard input cannot be masked in its place"
+                    )));
+                }
+            },
+        })
+    }
+}
+
+/// One run of the verb.
+struct Scrub<'a> {
+    args: &'a Args,
+    context: &'a Context<'a>,
+    /// The URL of the archive.
+    place: &'a str,
+    /// The number of places where a rule finds a secret, by kind.
+    n_places: BTreeMap<&'static str, u64>,
+    scope: Scope,
+    files: ScrubFiles,
+}
+
+impl Scrub<'_> {
+    /// The texts to mask: the named ones, or those that rules find.
+    fn secrets(&mut self, archive: Option<&mut (dyn Archive + 'static)>, mode: Mode) -> Result<Secrets, CommandError> {
+        let ui = self.context.ui;
+        if self.args.secret {
+            return text_on_stdin(ui);
+        }
+        if let (Some(id), Some(archive)) = (&self.args.op, &archive) {
+            return removed_by(id, &**archive, ui);
+        }
+        let mut secrets = Secrets::by_rules(key(mode)?.as_bytes());
+        let mut learn = |bytes: &[u8]| {
+            for kind in secrets.learn(bytes) {
+                *self.n_places.entry(kind).or_default() += 1;
+            }
+        };
+        for path in &self.files.searched {
+            Stopped::check(ui.stop())?;
+            // A file that cannot be read is named later.
+            let _unread = each_part(path, &mut learn);
+        }
+        if let Some(archive) = archive.filter(|_| self.args.of.all_projects || self.args.of.stored) {
+            let learn = std::cell::RefCell::new(learn);
+            let mask = |bytes: &[u8], _| {
+                (learn.borrow_mut())(bytes);
+                None
+            };
+            purge(archive, &mask, Purge::Count, ui.stop())?;
+        }
+        Ok(secrets.ready().unwrap_or_default())
+    }
+
+    /// The places of `secrets`.
+    fn find(
+        &self,
+        secrets: &Secrets,
+        archive: Option<&mut (dyn Archive + 'static)>,
+    ) -> Result<ScrubReport, CommandError> {
+        let (context, ui) = (self.context, self.context.ui);
+        let url = archive.is_some().then(|| hide_password(self.place));
+        let mut report = ScrubReport::new(url, &secrets.n_by_kind(), &self.n_places);
+        let mask = |line: &[u8]| secrets.mask(line, 0);
+        let places = context.environment.places().ok();
+        // Leftovers may contain partial lines or compressed data, which cannot be searched.
+        let left = leftovers(archive.as_deref().map(|it| it as _), self.place, places.as_ref(), SystemTime::now())?;
+        report.leftovers = left.iter().map(|path| path.display().to_string()).collect();
+        if let Some(archive) = archive {
+            report.purged(purge(archive, &|bytes, attempt| secrets.mask(bytes, attempt), Purge::Count, ui.stop())?);
+        }
+        let shown = |path: &Path| {
+            let name = path.display().to_string();
+            secrets.mask(name.as_bytes(), 0).map_or(name, |masked| String::from_utf8_lossy(&masked).into_owned())
+        };
+        for path in self.files.changed() {
+            Stopped::check(ui.stop())?;
+            let Ok(masked) = Masked::find(path, &mask) else {
+                report.left.push(LeftFile { path: shown(path), lines: 0, reason: LeftReason::Unreadable });
+                continue;
+            };
+            let is_session = path.extension().is_some_and(|extension| extension == "jsonl");
+            if is_session && masked.has_thinking_behind && !self.args.of.stored {
+                report.thinking_removed.push(shown(path));
+            }
+            if masked.n_lines > 0 {
+                report.files.push(MaskedFile { path: shown(path), lines: masked.n_lines });
+            }
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if secrets.is_in(name.as_bytes()) {
+                report.left.push(LeftFile { path: shown(path), lines: masked.n_lines, reason: LeftReason::Name });
+            }
+        }
+        for (path, reason) in &self.files.left {
+            Stopped::check(ui.stop())?;
+            // Other unreadable files are not our concern.
+            let lines = n_masked(path, &mask).unwrap_or(0);
+            report.left.extend((lines > 0).then(|| LeftFile { path: shown(path), lines, reason: *reason }));
+        }
+        report.damaged_archives = damaged_archives(self.place);
+        Ok(report)
+    }
+
+    /// Masks `secrets`. The archive comes first, so that what is killed before the end finds them in the files again.
+    fn carry_out(&self, secrets: &Secrets, report: &mut ScrubReport) -> Result<(), CommandError> {
+        let ui = self.context.ui;
+        let mask = |line: &[u8]| secrets.mask(line, 0);
+        if !self.args.of.stored {
+            let mut removed = Vec::new();
+            for path in self.files.changed().filter(|path| path.extension().is_some_and(|it| it == "jsonl")) {
+                Stopped::check(ui.stop())?;
+                match self.remove_thinking(path, secrets) {
+                    Ok(true) => removed.push(path.display().to_string()),
+                    Ok(false) => {}
+                    Err(error) => {
+                        ui.warning(format_args!("{} keeps its thinking: {}", path.display(), error.sentence()));
+                    }
+                }
+            }
+            report.thinking_removed = removed;
+        }
+        if let Some(mut archive) = archives::open_if_there(self.place)? {
+            report.purged(purge(&mut *archive, &|bytes, at| secrets.mask(bytes, at), Purge::Mask, ui.stop())?);
+            archive.rewrite(Rewriter::Everything)?;
+        }
+        // Removing thinking made backups.
+        let archive = archives::open_if_there(self.place)?;
+        let places = self.context.environment.places().ok();
+        let files = ScrubFiles::find(&self.scope, archive.as_deref(), places.as_ref(), &other_clients())?;
+        for path in files.changed() {
+            let n_lines = n_masked(path, &mask).unwrap_or(0);
+            if n_lines == 0 {
+                continue;
+            }
+            let name = path.display().to_string();
+            match overwrite(path, &mask) {
+                Ok(_) if report.files.iter().any(|file| file.path == name) => {}
+                Ok(lines) => report.files.push(MaskedFile { path: name, lines }),
+                Err(_) => {
+                    report.files.retain(|file| file.path != name);
+                    report.left.push(LeftFile { path: name, lines: n_lines, reason: LeftReason::ReadOnly });
+                }
+            }
+        }
+        for path in &report.leftovers {
+            remove_leftover(Path::new(path)).with_context(|| format!("remove {path}"))?;
+        }
+        Ok(())
+    }
+
+    /// Masks the first secret of the session at `path` as an operation, by which the thinking behind it goes; whether there was
+    /// any. A session without is left as it is.
+    fn remove_thinking(&self, path: &Path, secrets: &Secrets) -> Result<bool, CommandError> {
+        let mask = |line: &[u8]| secrets.mask(line, 0);
+        if !Masked::find(path, &mask).is_ok_and(|masked| masked.has_thinking_behind) {
+            return Ok(false);
+        }
+        let environment = self.context.environment;
+        let keep = Keep::In(self.place.to_owned());
+        let rewriting = Rewriting {
+            source: Found::File { path: path.to_owned(), by: FoundBy::Path },
+            estimate: None,
+            thinking: ThinkingPolicy::Remove,
+            output: Output::InPlace(IfExists::Replace),
+            archive_ref: environment.archive_ref(&keep)?,
+            keep,
+            on_server: environment.server_consent(),
+            keep_max: None,
+            typed_archive: None,
+            mode: Mode::Do,
+            window: environment.config.window(),
+            cwd: None,
+        };
+        let mut work = self.context.open(&rewriting)?;
+        let mut rewrite = Rewrite::default();
+        let first = work.reading.named(first_masked(work.reading.transcript(), &mask))?;
+        let Some((line, splices)) = first else { return Ok(false) };
+        rewrite.edit(line, splices);
+        let outcome = work.finish(rewrite, ThinkingReach::BehindChange, Intent::offline("scrub", "no secret"))?;
+        Ok(outcome.thinking_removed.entries > 0)
+    }
+
+    /// Searches again, and reports what could not be masked.
+    fn finish(&self, secrets: &Secrets, mut report: ScrubReport) -> Result<Completion, CommandError> {
+        let (context, ui) = (self.context, self.context.ui);
+        if let Some(mut archive) = archives::open_if_there(self.place)? {
+            let is_in = |bytes: &[u8], _| secrets.is_in(bytes).then(|| bytes.to_vec());
+            let purged = purge(&mut *archive, &is_in, Purge::Count, ui.stop())?;
+            let Purged { lines, objects, operations, records } = purged;
+            report.unmasked = lines + objects + operations + records;
+        }
+        for path in self.files.changed() {
+            let n_lines = n_masked(path, &|line| secrets.is_in(line).then(|| line.to_vec())).unwrap_or(0);
+            let path = path.display().to_string();
+            if n_lines > 0 && !report.left.iter().any(|left| left.path == path) {
+                report.left.push(LeftFile { path, lines: n_lines, reason: LeftReason::Entry });
+            }
+        }
+        context.print(&report, format_args!("{report}\n"))?;
+        if report.unmasked > 0 {
+            ui.warning(format_args!(
+                "the text is part of the key of {} entries and was not masked; it may be an id or a keyword",
+                report.unmasked
+            ));
+        }
+        if !report.damaged_archives.is_empty() {
+            ui.warning("archives that a repair put aside may hold the text; delete them yourself");
+        }
+        if !report.left.is_empty() {
+            ui.warning(format_args!(
+                "{} with secrets {} left as they are; each is named above with the reason",
+                counted(report.left.len() as u64, "file"),
+                if report.left.len() == 1 { "is" } else { "are" }
+            ));
+        }
+        for path in self.files.changed().filter(|_| self.args.of.stored) {
+            if path.extension().is_some_and(|it| it == "jsonl")
+                && report.files.iter().any(|it| Path::new(&it.path) == path)
+            {
+                archives::say_masked(path, ui);
+            }
+        }
+        if !report.thinking_removed.is_empty() {
+            ui.status(format_args!(
+                "thinking behind the first mask was removed from {}",
+                counted(report.thinking_removed.len() as u64, "session")
+            ));
+        }
+        if matches!(self.place.parse(), Ok(ArchiveUrl::Postgres(_))) {
+            ui.warning(
+                "the log, the replicas and the backups of the server still hold the text, and so do its tables until \
+                 VACUUM FULL, where you may not run it",
+            );
+        }
+        ui.status(NOT_REACHED);
+        Ok(if report.unmasked > 0 { Completion::Partial } else { Completion::Full })
+    }
+}
+
+/// The key of the tags of masks, so that equal secrets have equal masks in every run. A dry run makes none.
+fn key(mode: Mode) -> Result<String, CommandError> {
+    let path = data_dir()?.join("scrub.key");
+    let fresh = || format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
+    match std::fs::read_to_string(&path) {
+        Ok(key) => Ok(key),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let key = fresh();
+            if mode == Mode::Do {
+                let write = || {
+                    std::fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
+                    write_report(&path, &key)
+                };
+                write().with_context(|| format!("write {}", path.display()))?;
+            }
+            Ok(key)
+        }
+        Err(error) => Err(anyhow!(error).context(format!("read {}", path.display())).into()),
+    }
+}

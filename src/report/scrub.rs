@@ -1,0 +1,175 @@
+//! The result of `ctxc scrub`, as data and as text (J-01, N-12).
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::size::counted;
+use ctxc_core::version::Purged;
+
+/// The places where secrets were masked, or would be. No value of a secret is in it.
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
+pub(crate) struct ScrubReport {
+    /// The archive; null if there is none.
+    archive: Option<String>,
+    /// Whether this is a dry run or a check.
+    pub(crate) dry_run: bool,
+    /// The secrets that rules found, by kind; empty if a text was named.
+    pub(crate) kinds: Vec<SecretKind>,
+    /// Lines of the archive.
+    lines: u64,
+    /// Edits and versions in the archive.
+    objects: u64,
+    /// Commands in the archive.
+    operations: u64,
+    /// Results of servers, summaries, buffers and reports in the archive.
+    records: u64,
+    /// Files with masked text.
+    pub(crate) files: Vec<MaskedFile>,
+    /// Temporary files of commands that were killed; they are removed.
+    pub(crate) leftovers: Vec<String>,
+    /// Files that are not changed.
+    pub(crate) left: Vec<LeftFile>,
+    /// Archives that a repair put aside; they may contain secrets, and are not changed.
+    pub(crate) damaged_archives: Vec<String>,
+    /// Entries that masking would turn into others, so that they were not masked.
+    pub(crate) unmasked: u64,
+    /// Sessions whose thinking behind a mask was removed, or would be: the API rejects it.
+    pub(crate) thinking_removed: Vec<String>,
+}
+
+/// Secrets of one kind.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub(crate) struct SecretKind {
+    /// The kind, such as `GitHub token`.
+    kind: String,
+    /// The number of different secrets.
+    secrets: u64,
+    /// The number of places where a rule finds one, in files and in the archive.
+    places: u64,
+}
+
+/// A file with secrets.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub(crate) struct MaskedFile {
+    /// Its path.
+    pub(crate) path: String,
+    /// The number of its lines with a secret; 1 for a file that is not JSON lines.
+    pub(crate) lines: u64,
+}
+
+/// A file with secrets that is not changed.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub(crate) struct LeftFile {
+    /// Its path, with secrets in it masked.
+    pub(crate) path: String,
+    /// The number of its lines with a secret; 0 if it cannot be read.
+    pub(crate) lines: u64,
+    pub(crate) reason: LeftReason,
+}
+
+/// The reason why a file is not changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum LeftReason {
+    /// A client has the session open.
+    Running,
+    /// The file cannot be written.
+    ReadOnly,
+    /// The file cannot be read.
+    Unreadable,
+    /// The client needs what the file holds: settings and credentials.
+    Settings,
+    /// Only what ctxc stores is masked.
+    NotStored,
+    /// The name of the file is a secret.
+    Name,
+    /// A mask would make another entry of a line.
+    Entry,
+}
+
+impl LeftReason {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Running => "a client has it open",
+            Self::ReadOnly => "read-only",
+            Self::Unreadable => "cannot be read",
+            Self::Settings => "in use by the client",
+            Self::NotStored => "not stored by ctxc",
+            Self::Name => "a secret is part of its name",
+            Self::Entry => "a mask would change an id",
+        }
+    }
+}
+
+impl ScrubReport {
+    /// A report of secrets of these kinds: how many, and at how many places.
+    pub(crate) fn new(
+        archive: Option<String>,
+        n_by_kind: &BTreeMap<&str, u64>,
+        n_places: &BTreeMap<&str, u64>,
+    ) -> Self {
+        let kind = |(kind, secrets): (&&str, &u64)| SecretKind {
+            kind: (*kind).to_owned(),
+            secrets: *secrets,
+            places: n_places.get(kind).copied().unwrap_or(0),
+        };
+        Self { archive, dry_run: true, kinds: n_by_kind.iter().map(kind).collect(), ..Self::default() }
+    }
+
+    /// Takes over what was masked in the archive, or would be.
+    pub(crate) fn purged(&mut self, purged: Purged) {
+        let Purged { lines, objects, operations, records } = purged;
+        (self.lines, self.objects, self.operations, self.records) = (lines, objects, operations, records);
+    }
+
+    /// Whether there is nothing to mask or to remove.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.lines + self.objects + self.operations + self.records == 0
+            && self.files.is_empty()
+            && self.leftovers.is_empty()
+    }
+
+    /// Whether a secret was found anywhere.
+    pub(crate) fn has_secrets(&self) -> bool {
+        let is_needed = |left: &LeftFile| matches!(left.reason, LeftReason::Settings | LeftReason::NotStored);
+        !self.kinds.is_empty() || !self.left.iter().all(is_needed) || !self.is_nothing()
+    }
+}
+
+impl fmt::Display for ScrubReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let done = if self.dry_run { "would mask" } else { "masked" };
+        for SecretKind { kind, secrets, places } in &self.kinds {
+            writeln!(f, "found     {kind}: {secrets} different, at {}", counted(*places, "place"))?;
+        }
+        write!(
+            f,
+            "{done}    {}, {}, {}, and {} in {}",
+            counted(self.lines, "line"),
+            counted(self.objects, "edit or version").replace("edit or versions", "edits or versions"),
+            counted(self.operations, "command"),
+            counted(self.records, "record"),
+            self.archive.as_deref().unwrap_or("the archive, which does not exist yet")
+        )?;
+        for MaskedFile { path, lines } in &self.files {
+            write!(f, "\n{done}    {} in {path}", counted(*lines, "line"))?;
+        }
+        for path in &self.thinking_removed {
+            let removed = if self.dry_run { "would remove" } else { "removed" };
+            write!(f, "\n{removed}   the thinking behind the first mask of {path}")?;
+        }
+        for path in &self.leftovers {
+            write!(f, "\n{}   {path}", if self.dry_run { "would remove" } else { "removed" })?;
+        }
+        for LeftFile { path, lines, reason } in &self.left {
+            write!(f, "\nunchanged {} in {path} ({})", counted(*lines, "line"), reason.text())?;
+        }
+        for path in &self.damaged_archives {
+            write!(f, "\nunchanged {path}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,223 @@
+//! The files in which secrets are looked for, and those that are left as they are (J-01, N-12).
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use serde::Deserialize;
+
+use super::backups::backups_of;
+use super::error::CommandError;
+use crate::report::scrub::LeftReason;
+use crate::terminal::interrupt::while_waiting;
+use crate::terminal::ui::Ui;
+use ctxc_core::version::{Secrets, files_in, kept_sessions, taken_out};
+use ctxc_store::{Archive, ArchiveUrl};
+use ctxc_transcript::session::{Places, of_project, session_id, sidecar_dir};
+
+/// What clients write by themselves, in the folder with their configuration: copies of what was said and read. The rest they
+/// need as it is, such as settings and credentials.
+const OF_SESSIONS: [&str; 14] = [
+    "projects", "history.jsonl", "file-history", "paste-cache", "image-cache", "shell-snapshots", "todos", "tasks",
+    "plans", "debug", "logs", "transcripts", "telemetry", "usage-data",
+];
+
+/// Longer input is not a secret but a whole file piped in by mistake.
+const LONGEST: u64 = 1 << 20;
+
+/// The sessions that are searched for secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// This session, with its subagents and tool results.
+    Session(PathBuf),
+    /// Those of the current project.
+    Project,
+    /// All, and all else that clients store.
+    AllProjects,
+    /// Only what ctxc stores.
+    Stored,
+}
+
+/// The files in which secrets are looked for.
+#[derive(Debug, Default)]
+pub(crate) struct ScrubFiles {
+    /// Those whose secrets count.
+    pub(crate) searched: BTreeSet<PathBuf>,
+    /// Those in which only the secrets of the others are masked.
+    pub(crate) others: BTreeSet<PathBuf>,
+    /// Those that are not changed.
+    pub(crate) left: BTreeMap<PathBuf, LeftReason>,
+}
+
+impl ScrubFiles {
+    /// The files of `scope`. `homes` are folders and files of other clients.
+    ///
+    /// # Errors
+    /// When the archive or a folder cannot be read.
+    pub(crate) fn find(
+        scope: &Scope,
+        archive: Option<&dyn Archive>,
+        places: Option<&Places>,
+        homes: &[PathBuf],
+    ) -> Result<Self, CommandError> {
+        let (ours, sources) = archive.map(made_files).transpose()?.unwrap_or_default();
+        let config = places.and_then(|places| places.projects.parent());
+        let client = config.map(files_in).transpose().unwrap_or_default().unwrap_or_default();
+        let is_of_sessions = |path: &PathBuf| {
+            let name = config.and_then(|config| path.strip_prefix(config).ok()?.components().next());
+            name.is_some_and(|name| OF_SESSIONS.iter().any(|it| name.as_os_str() == *it))
+        };
+        let is_project = |path: &PathBuf| places.is_some_and(|places| path.starts_with(&places.projects));
+        let (data, settings): (BTreeSet<PathBuf>, BTreeSet<PathBuf>) = client.into_iter().partition(is_of_sessions);
+        let mut files = Self::default();
+        match scope {
+            Scope::Stored => {
+                files.searched = ours;
+                let clients = data.into_iter().chain(settings).chain(sources);
+                files.left = clients.map(|path| (path, LeftReason::NotStored)).collect();
+            }
+            Scope::AllProjects => {
+                files.searched = data.into_iter().chain(ours).chain(sources).collect();
+                for home in homes {
+                    files.searched.extend(files_in(home).unwrap_or_default());
+                    files.searched.extend(home.is_file().then(|| home.clone()));
+                }
+                files.left = settings.into_iter().map(|path| (path, LeftReason::Settings)).collect();
+            }
+            Scope::Session(_) | Scope::Project => {
+                let sessions = match (scope, places) {
+                    (Scope::Session(path), _) => vec![path.clone()],
+                    (_, Some(places)) => of_project(places)?.into_iter().map(|session| session.path).collect(),
+                    (_, None) => Vec::new(),
+                };
+                for path in sessions {
+                    files.searched.extend(files_in(&sidecar_dir(&path)).unwrap_or_default());
+                    files.searched.extend(backups_of(&path));
+                    files.searched.insert(path);
+                }
+                // Sessions of other scopes are theirs; what is written for all of them is not.
+                files.others = data.into_iter().filter(|path| !is_project(path)).collect();
+                files.left = settings.into_iter().map(|path| (path, LeftReason::Settings)).collect();
+            }
+        }
+        let backups: Vec<PathBuf> = files.searched.iter().flat_map(|path| backups_of(path)).collect();
+        files.searched.extend(backups);
+        files.searched.retain(|path| path.is_file());
+        files.leave_unwritable(config);
+        Ok(files)
+    }
+
+    /// Leaves the files of sessions that clients have open, and those that cannot be written.
+    fn leave_unwritable(&mut self, config: Option<&Path>) {
+        let running = config.map(running_sessions).unwrap_or_default();
+        let is_running = |path: &Path| {
+            let in_folder = path.ancestors().skip(1).filter_map(|folder| folder.file_name()?.to_str());
+            session_id(path).into_iter().chain(in_folder).any(|id| running.contains(id))
+        };
+        let left = &mut self.left;
+        let mut leave = |path: &PathBuf| {
+            let is_read_only = path.metadata().is_ok_and(|it| it.permissions().readonly());
+            let reason = if is_running(path) { LeftReason::Running } else { LeftReason::ReadOnly };
+            let is_left = is_running(path) || is_read_only;
+            is_left.then(|| left.insert(path.clone(), reason));
+            !is_left
+        };
+        self.others.retain(&mut leave);
+        // What stands in them is a secret elsewhere too.
+        self.searched.iter().for_each(|path| _ = leave(path));
+        let (searched, left) = (&self.searched, &mut self.left);
+        left.retain(|path, reason| *reason != LeftReason::NotStored || !searched.contains(path));
+    }
+
+    /// The files that are changed.
+    pub(crate) fn changed(&self) -> impl Iterator<Item = &PathBuf> {
+        self.searched.iter().chain(&self.others).filter(|path| !self.left.contains_key(*path))
+    }
+}
+
+/// Results and backups that ctxc made, and the files that it read.
+fn made_files(archive: &dyn Archive) -> Result<(BTreeSet<PathBuf>, BTreeSet<PathBuf>), CommandError> {
+    let (mut ours, mut sources) = (BTreeSet::new(), BTreeSet::new());
+    for id in archive.operation_ids()? {
+        let Some(operation) = archive.operation(&id)? else { continue };
+        let (source, output) = (operation.source.path, operation.output.path);
+        if let Some(output) = output.clone().filter(|_| output != source) {
+            ours.extend(files_in(&sidecar_dir(&output)).unwrap_or_default());
+        }
+        sources.extend(source);
+        ours.extend(output);
+    }
+    sources.extend(kept_sessions(archive)?.into_iter().filter_map(|session| session.path));
+    let backups: Vec<PathBuf> = ours.iter().chain(&sources).flat_map(|path| backups_of(path)).collect();
+    ours.extend(backups);
+    ours.retain(|path| path.is_file());
+    sources.retain(|path| path.is_file() && !ours.contains(path));
+    Ok((ours, sources))
+}
+
+/// The note of a running client in the folder `sessions` of its configuration.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RunningClient {
+    pid: u64,
+    session_id: String,
+}
+
+/// The ids of the sessions that running clients note in `config`.
+fn running_sessions(config: &Path) -> HashSet<String> {
+    let notes = files_in(&config.join("sessions")).unwrap_or_default();
+    let clients = notes.iter().filter_map(|path| {
+        let note: RunningClient = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+        // Where the system does not list its processes, each counts as running.
+        let processes = Path::new("/proc");
+        let is_over = processes.join("self").exists() && !processes.join(note.pid.to_string()).exists();
+        (!is_over).then_some(note.session_id)
+    });
+    clients.collect()
+}
+
+/// The text on standard input.
+///
+/// # Errors
+/// When it is too long or too short to be a secret.
+pub(crate) fn text_on_stdin(ui: &Ui) -> Result<Secrets, CommandError> {
+    let mut text = String::new();
+    ui.say_reading_stdin();
+    while_waiting(|| io::stdin().lock().take(LONGEST + 1).read_to_string(&mut text))
+        .context("read the text from standard input")?;
+    if text.len() as u64 > LONGEST {
+        return Err(CommandError::usage(anyhow!("the text on standard input is longer than 1 MiB")));
+    }
+    let text = text.trim_end_matches(['\n', '\r']);
+    Secrets::of(text).ok_or_else(|| {
+        CommandError::usage(anyhow!("the text on standard input is shorter than {} bytes", Secrets::LEAST))
+            .hint("a text this short would match too much")
+    })
+}
+
+/// The texts that the operation `id` removed.
+///
+/// # Errors
+/// When there is no such operation, or it removed no text that is long enough.
+pub(crate) fn removed_by(id: &str, archive: &dyn Archive, ui: &Ui) -> Result<Secrets, CommandError> {
+    let operation = archive.operation(id)?.ok_or_else(|| {
+        CommandError::from(anyhow!("no operation {id} in the archive")).hint("run `ctxc log` to find ids")
+    })?;
+    let texts = taken_out(archive, &operation.id)?;
+    ui.detail(format_args!("operation {} removed {} texts", operation.id, texts.len()));
+    Secrets::of_texts(texts.iter().map(String::as_str))
+        .ok_or_else(|| anyhow!("operation {} removed no text of at least 16 bytes", operation.id).into())
+}
+
+/// The files that a repair put aside beside the archive at `url`.
+pub(crate) fn damaged_archives(url: &str) -> Vec<String> {
+    let Ok(ArchiveUrl::Sqlite(path)) = url.parse() else { return Vec::new() };
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
+    let begins = format!("{}.damaged", name.to_string_lossy());
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let aside = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&begins));
+    let mut paths: Vec<String> = aside.map(|entry| entry.path().display().to_string()).collect();
+    paths.sort();
+    paths
+}
