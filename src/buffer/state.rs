@@ -1,5 +1,7 @@
 //! The state of a buffer in one record: its limits, references to its utterances, and the summary of the others.
 
+use std::str::FromStr;
+
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -7,13 +9,15 @@ use super::{BufferError, Limits, Name};
 use ctxc_store::{Archive, ArchiveError, Document, Kind, Record};
 use ctxc_transcript::text::{Digest, Tokens, chars4};
 
-/// The state of a buffer without its utterances.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The state of a buffer without its utterances. As JSON it is without the summary, which is the text of its record.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct State {
     pub(crate) limits: Limits,
     /// The summary of evicted utterances; empty if there are none.
+    #[serde(skip)]
     pub(crate) summary: String,
     /// The number of utterances that the summary covers.
+    #[serde(rename = "summarised")]
     pub(crate) n_summarized: u64,
     /// The number of the newest utterance ever pushed; 0 if there was none.
     pub(super) newest: u64,
@@ -24,11 +28,13 @@ pub(crate) struct State {
     /// Evicted utterances that are not in the summary yet, oldest first.
     pub(super) waiting: Vec<UtteranceRef>,
     /// The time of the last change.
+    #[serde(skip)]
     changed: Option<Timestamp>,
 }
 
-/// A reference to an utterance.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A reference to an utterance. As JSON it is a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "(u64, Tokens, String)", into = "(u64, Tokens, String)")]
 pub(super) struct UtteranceRef {
     pub(super) sequence: u64,
     pub(super) tokens: Tokens,
@@ -36,17 +42,18 @@ pub(super) struct UtteranceRef {
     pub(super) key: Digest,
 }
 
-/// The state as JSON, without the summary, which is the text of the record.
-#[derive(Serialize, Deserialize)]
-struct StateMeta {
-    limits: Limits,
-    #[serde(rename = "summarised")]
-    summarized: u64,
-    newest: u64,
-    turn: u64,
-    /// The number, the tokens and the key of each.
-    held: Vec<(u64, Tokens, String)>,
-    waiting: Vec<(u64, Tokens, String)>,
+impl TryFrom<(u64, Tokens, String)> for UtteranceRef {
+    type Error = <Digest as FromStr>::Err;
+
+    fn try_from((sequence, tokens, key): (u64, Tokens, String)) -> Result<Self, Self::Error> {
+        Ok(Self { sequence, tokens, key: key.parse()? })
+    }
+}
+
+impl From<UtteranceRef> for (u64, Tokens, String) {
+    fn from(reference: UtteranceRef) -> Self {
+        (reference.sequence, reference.tokens, reference.key.to_string())
+    }
 }
 
 impl State {
@@ -83,27 +90,16 @@ impl State {
     }
 
     fn of_record(record: Record) -> Option<Self> {
-        let StateMeta { limits, summarized, newest, turn, held, waiting } =
-            serde_json::from_str(record.meta.as_deref()?).ok()?;
-        Some(Self {
-            limits,
-            summary: record.document.text,
-            n_summarized: summarized,
-            newest,
-            turn,
-            held: refs(held)?,
-            waiting: refs(waiting)?,
-            changed: record.document.time,
-        })
+        let state: Self = serde_json::from_str(record.meta.as_deref()?).ok()?;
+        Some(Self { summary: record.document.text, changed: record.document.time, ..state })
     }
 
     /// Writes the state of the buffer `name`, changed at the time `now`, to the archive.
     pub(super) fn put(self, archive: &mut dyn Archive, name: &Name, now: Timestamp) -> Result<(), ArchiveError> {
-        let Self { limits, summary, n_summarized: summarized, newest, turn, held, waiting, changed } = self;
         // The newer of two states wins when buffers are copied, so time must increase even if a clock was set back.
-        let later = changed.and_then(|changed| changed.checked_add(SignedDuration::from_nanos(1)).ok());
+        let later = self.changed.and_then(|changed| changed.checked_add(SignedDuration::from_nanos(1)).ok());
         let time = later.map_or(now, |later| later.max(now));
-        let meta = StateMeta { limits, summarized, newest, turn, held: listed(held), waiting: listed(waiting) };
+        let meta = serde_json::json!(self).to_string();
         archive.put_record(&Record {
             key: name.key(),
             document: Document {
@@ -111,23 +107,12 @@ impl State {
                 session: Some(name.session()),
                 speaker: None,
                 time: Some(time),
-                text: summary,
+                text: self.summary,
             },
-            meta: Some(serde_json::json!(meta).to_string()),
+            meta: Some(meta),
             expires: None,
         })
     }
-}
-
-fn listed(refs: Vec<UtteranceRef>) -> Vec<(u64, Tokens, String)> {
-    refs.into_iter().map(|reference| (reference.sequence, reference.tokens, reference.key.to_string())).collect()
-}
-
-fn refs(listed: Vec<(u64, Tokens, String)>) -> Option<Vec<UtteranceRef>> {
-    let reference = |(sequence, tokens, key): (u64, Tokens, String)| {
-        Some(UtteranceRef { sequence, tokens, key: key.parse().ok()? })
-    };
-    listed.into_iter().map(reference).collect()
 }
 
 /// The state of the buffer `name` if it has changed since it was `known`, which explains why the utterance `sequence` is

@@ -28,16 +28,8 @@ pub(crate) struct CompressReport {
     pub(crate) turns: u64,
     /// The number of turns in a band.
     pub(crate) turns_in_bands: u64,
-    /// The number of messages by outcome.
-    pub(crate) messages: Messages,
-    /// Requests to a server, made or planned.
-    pub(crate) calls: Option<CallsReport>,
-    /// One row for each level.
-    pub(crate) levels: Vec<LevelRow>,
-    /// The facts of the compressed texts that were kept.
-    pub(crate) facts: FactsReport,
-    /// The texts to compress, in the order of the conversation.
-    pub(crate) tasks: Vec<TaskRow>,
+    #[serde(flatten)]
+    pub(crate) rows: TaskRows,
 }
 
 /// The number of messages by outcome.
@@ -82,10 +74,8 @@ pub(crate) struct TaskRow {
     tokens_before: Tokens,
     /// The target, in `chars4` tokens.
     target: Tokens,
-    /// `chars4` tokens of the result; null without one.
-    tokens_after: Option<Tokens>,
-    outcome: Option<&'static str>,
-    reason: Option<String>,
+    #[serde(flatten)]
+    result: TaskResult,
     calls: Option<TaskCalls>,
     facts: Option<TaskFacts>,
 }
@@ -94,19 +84,22 @@ impl CompressReport {
     /// The report of `rows`, which are tasks of a session of `n_turns` turns.
     pub(crate) fn new(outcome: Outcome, engine: &'static str, bands: &Bands, n_turns: usize, rows: TaskRows) -> Self {
         let in_bands = (0..n_turns).filter(|&turn| bands.of_turn(turn, n_turns).is_some()).count();
-        let TaskRows { messages, calls, levels, facts, tasks } = rows;
-        let (turns, turns_in_bands) = (n_turns as u64, in_bands as u64);
-        Self { outcome, engine, turns, turns_in_bands, messages, calls, levels, facts, tasks }
+        Self { outcome, engine, turns: n_turns as u64, turns_in_bands: in_bands as u64, rows }
     }
 }
 
 /// The tasks of a run or of a plan, with their results.
-#[derive(Debug)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct TaskRows {
+    /// The number of messages by outcome.
     pub(crate) messages: Messages,
+    /// Requests to a server, made or planned.
     pub(crate) calls: Option<CallsReport>,
+    /// One row for each level.
     levels: Vec<LevelRow>,
+    /// The facts of the compressed texts that were kept.
     facts: FactsReport,
+    /// The texts to compress, in the order of the conversation.
     tasks: Vec<TaskRow>,
 }
 
@@ -187,35 +180,33 @@ impl TaskRows {
 }
 
 /// The outcome of a task in words.
-#[derive(Clone, Debug, Default)]
-pub(super) struct TaskResult {
-    /// `compressed`, `extracted`, `kept` or `failed`.
-    pub(super) name: Option<&'static str>,
-    /// The size of the replacement.
-    pub(super) after: Option<Tokens>,
-    /// The reason why there is no replacement.
-    pub(super) reason: Option<String>,
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
+pub(crate) struct TaskResult {
+    /// `chars4` tokens of the result; null without one.
+    tokens_after: Option<Tokens>,
+    /// The outcome: `compressed`, `extracted`, `kept` or `failed`.
+    outcome: Option<&'static str>,
+    /// Why the reply was refused; null where it was accepted.
+    reason: Option<String>,
 }
 
 impl TaskResult {
-    pub(super) fn of(outcome: &run::Outcome) -> Self {
-        match outcome {
-            run::Outcome::Compressed { tokens, by: Author::Engine, .. } => {
-                Self { name: Some("compressed"), after: Some(*tokens), reason: None }
-            }
+    pub(crate) fn of(outcome: &run::Outcome) -> Self {
+        let (name, tokens_after, reason) = match outcome {
+            run::Outcome::Compressed { tokens, by: Author::Engine, .. } => ("compressed", Some(*tokens), None),
             run::Outcome::Compressed { tokens, by: Author::Extract(reason), .. } => {
-                Self { name: Some("extracted"), after: Some(*tokens), reason: Some(reason.to_string()) }
+                ("extracted", Some(*tokens), Some(reason.to_string()))
             }
-            run::Outcome::Kept(reason) => Self { name: Some("kept"), after: None, reason: Some(reason.to_string()) },
-            run::Outcome::Failed(error) => Self { name: Some("failed"), after: None, reason: Some(error.clone()) },
-        }
+            run::Outcome::Kept(reason) => ("kept", None, Some(reason.to_string())),
+            run::Outcome::Failed(error) => ("failed", None, Some(error.clone())),
+        };
+        Self { tokens_after, outcome: Some(name), reason }
     }
 }
 
 impl TaskRow {
     fn new(index: &Index, task: &Task, outcome: Option<&run::Outcome>, facts: Option<TaskFacts>) -> Self {
         let role = if index.record(task.line).message().is_some() { "assistant" } else { "user" };
-        let TaskResult { name, after, reason } = outcome.map(TaskResult::of).unwrap_or_default();
         Self {
             line: task.line.number(),
             turn: task.turn.0,
@@ -227,9 +218,7 @@ impl TaskRow {
             level: task.level.to_string(),
             tokens_before: task.tokens,
             target: task.target,
-            tokens_after: after,
-            outcome: name,
-            reason,
+            result: outcome.map(TaskResult::of).unwrap_or_default(),
             calls: None,
             facts,
         }
@@ -257,12 +246,12 @@ impl fmt::Display for CompressReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.outcome.unchanged.is_some() {
             // Calls are reported even if nothing changed, because they were paid.
-            if let Some(calls) = self.calls.as_ref().filter(|calls| calls.calls > 0) {
+            if let Some(calls) = self.rows.calls.as_ref().filter(|calls| calls.calls > 0) {
                 writeln!(f, "{calls}")?;
             }
             return self.outcome.fmt(f);
         }
-        let Messages { compressed, extracted, skipped, kept, failed, .. } = self.messages;
+        let Messages { compressed, extracted, skipped, kept, failed, .. } = self.rows.messages;
         writeln!(
             f,
             "compressed {} in {} of {}; {} too short, {kept} left unchanged, {failed} failed",
@@ -282,7 +271,7 @@ impl fmt::Display for CompressReport {
                 counted(extracted, "other message"),
             )?;
         }
-        for row in &self.levels {
+        for row in &self.rows.levels {
             writeln!(
                 f,
                 "  {}: {} of {}, {} ({}, target {} or {} %)",
@@ -295,11 +284,11 @@ impl fmt::Display for CompressReport {
                 row.target_percent,
             )?;
         }
-        if let Some(calls) = &self.calls {
+        if let Some(calls) = &self.rows.calls {
             writeln!(f, "{calls}")?;
         }
-        self.facts.fmt(f)?;
-        for row in &self.tasks {
+        self.rows.facts.fmt(f)?;
+        for row in &self.rows.tasks {
             let facts = row.facts.as_ref().map(ToString::to_string).filter(|facts| !facts.is_empty());
             if let Some(facts) = facts {
                 write!(f, "  line {}, {}:\n{facts}", count(row.line.into()), row.part)?;
@@ -320,11 +309,12 @@ pub(crate) struct CompressPlanText<'a> {
 impl fmt::Display for CompressPlanText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { report, bands, look } = self;
+        let TaskRows { messages, calls, tasks: rows, .. } = &report.rows;
         let figure = |tokens| Cell::Count(report.outcome.shown(tokens).0);
         let n_turns = usize::try_from(report.turns).unwrap_or(usize::MAX);
         let mut by_turn = Table::new(&["turn", "position", "band", "tasks", "tokens", "expected"]);
         for turn in 0..n_turns {
-            let rows = report.tasks.iter().filter(|row| row.turn == turn);
+            let rows = rows.iter().filter(|row| row.turn == turn);
             let (mut n_tasks, mut before, mut after) = (0, Tokens::ZERO, Tokens::ZERO);
             for row in rows {
                 n_tasks += 1;
@@ -345,21 +335,21 @@ impl fmt::Display for CompressPlanText<'_> {
             writeln!(f, "{}", by_turn.render(*look))?;
         }
         let mut tasks = Table::new(&["line", "turn", "role", "part", "level", "tokens", "target"]);
-        for row in &report.tasks {
+        for row in rows {
             tasks.push(row.cells(&report.outcome));
         }
-        if !report.tasks.is_empty() {
+        if !rows.is_empty() {
             writeln!(f, "{}", tasks.render(*look))?;
         }
-        let BeforeAfter { before, after } = report.messages.tokens;
+        let BeforeAfter { before, after } = messages.tokens;
         writeln!(
             f,
             "would compress {} from {} to about {} tokens; {} too short; {} (engine {})",
-            counted(report.tasks.len() as u64, "message"),
+            counted(rows.len() as u64, "message"),
             count(report.outcome.shown(before).0),
             count(report.outcome.shown(after).0),
-            count(report.messages.skipped),
-            expected_calls(report.calls.as_ref()),
+            count(messages.skipped),
+            expected_calls(calls.as_ref()),
             report.engine,
         )?;
         writeln!(f, "{}", report.outcome)

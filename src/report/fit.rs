@@ -66,7 +66,7 @@ impl FitReport {
             match &row.did {
                 Did::Pruned { calls, .. } => {
                     for call in calls {
-                        let count = if call.is_superseded() { &mut removed.superseded } else { &mut removed.masked };
+                        let count = if call.by.is_some() { &mut removed.superseded } else { &mut removed.masked };
                         *count += 1;
                     }
                 }
@@ -89,7 +89,7 @@ fn smallest(rows: &[StageRow], newest: Option<Tokens>) -> Option<Smallest> {
         Did::Pruned { calls, .. } => Some(calls),
         Did::Compressed { .. } | Did::Compacted(_) | Did::Truncated { .. } => None,
     });
-    let results = calls.flatten().map(|call| (call.saved(), Some(call.handle())));
+    let results = calls.flatten().map(|call| (call.saved(), Some(&*call.handle)));
     let (tokens, handle) = results.chain(newest.map(|tokens| (tokens, None))).min()?;
     Some(Smallest { handle: handle.map(str::to_owned), tokens })
 }

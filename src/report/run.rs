@@ -9,10 +9,10 @@ use super::calls::{Calls, CallsReport, TaskCalls};
 use super::compact::CompactStats;
 use super::compress::TaskResult;
 use super::outcome::{BeforeAfter, Outcome};
-use super::prune::{PrunedCallRow, RuleRow};
+use super::prune::{as_comment, as_item};
 use super::size::{count, counted};
+use ctxc_core::apply::{PrunedCall, PrunedRow};
 use ctxc_core::plan::Stage;
-use ctxc_engine::run;
 use ctxc_transcript::text::Tokens;
 
 /// Result of `ctxc run`, or of its dry run.
@@ -57,9 +57,9 @@ pub(crate) enum Did {
     /// Tool results were removed.
     Pruned {
         /// A row for each rule.
-        rules: Vec<RuleRow>,
+        rules: Vec<PrunedRow>,
         /// The results.
-        calls: Vec<PrunedCallRow>,
+        calls: Vec<PrunedCall>,
     },
     /// Texts were shortened.
     Compressed {
@@ -96,24 +96,10 @@ pub(crate) struct TextRow {
     pub(crate) tokens: Tokens,
     /// The target, in `chars4` tokens.
     pub(crate) target: Tokens,
-    /// The size afterwards, in `chars4` tokens.
-    pub(crate) tokens_after: Option<Tokens>,
-    /// The outcome: `compressed`, `extracted`, `kept` or `failed`.
-    pub(crate) outcome: Option<&'static str>,
-    /// Why the reply was refused; null where it was accepted.
-    pub(crate) reason: Option<String>,
+    #[serde(flatten)]
+    pub(crate) outcome: TaskResult,
     /// The calls that it took.
     pub(crate) calls: Option<TaskCalls>,
-}
-
-impl TextRow {
-    /// Takes what came of the text.
-    pub(crate) fn set_outcome(&mut self, outcome: &run::Outcome) {
-        let TaskResult { name, after, reason } = TaskResult::of(outcome);
-        self.outcome = name;
-        self.tokens_after = after;
-        self.reason = reason;
-    }
 }
 
 /// Adds the requests for each text to its row; returns the totals.
@@ -137,7 +123,7 @@ impl Did {
 
     fn count(&self) -> String {
         match self {
-            Self::Pruned { rules, .. } => counted(rules.iter().map(RuleRow::count).sum(), "item"),
+            Self::Pruned { rules, .. } => counted(rules.iter().map(|row| row.n_items).sum(), "item"),
             Self::Compressed { compressed, .. } => counted(*compressed, "text"),
             Self::Compacted(stats) => counted(stats.messages_compressed, "message"),
             Self::Truncated { messages, .. } => {
@@ -222,7 +208,7 @@ impl RunReport {
             let _ = write!(plan, "\n[[stage]]\n{}", toml::to_string(&row.stage)?);
             match &row.did {
                 Did::Pruned { calls, .. } => {
-                    list(&mut plan, "cut", calls.iter().map(|call| (call.as_item(), call.as_comment(&self.outcome))));
+                    list(&mut plan, "cut", calls.iter().map(|call| (as_item(call), as_comment(call, &self.outcome))));
                 }
                 Did::Compressed { texts, calls, .. } => {
                     if let Some(calls) = calls {

@@ -3,8 +3,8 @@
 use anyhow::anyhow;
 
 use super::error::{CommandError, too_low};
+use crate::report::compress::TaskResult;
 use crate::report::outcome::BeforeAfter;
-use crate::report::prune::{PrunedCallRow, RuleRow};
 use crate::report::run::{Did, StageRow, TextRow, with_calls};
 use crate::report::size::count;
 use crate::session::compact::compact_conversation;
@@ -91,8 +91,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
         if pruning.reach() == ThinkingReach::Everywhere {
             self.reach = ThinkingReach::Everywhere;
         }
-        let rules = pruned.rows.into_iter().map(RuleRow::from).collect();
-        Ok(Did::Pruned { rules, calls: pruned.calls.into_iter().map(PrunedCallRow::from).collect() })
+        Ok(Did::Pruned { rules: pruned.rows, calls: pruned.calls })
     }
 
     fn compress(&mut self, stage: &CompressStage) -> Result<Did, CommandError> {
@@ -114,7 +113,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
         }
         let Shortened { outcomes, calls } = shorten(self.work, &tasks, self.engine, None, &mut self.rewrite)?;
         for (text, outcome) in texts.iter_mut().zip(&outcomes) {
-            text.set_outcome(outcome);
+            text.outcome = TaskResult::of(outcome);
         }
         let calls = with_calls(&mut texts, calls);
         let compressed = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Compressed { .. })).count();

@@ -17,6 +17,17 @@ fn verbs(help: &str) -> Vec<String> {
     verbs.filter(|verb| *verb != "help").map(str::to_owned).collect()
 }
 
+/// The lines of a help text without the options of every command.
+fn own(help: &str) -> impl Iterator<Item = &str> {
+    let mut is_global = false;
+    help.lines().map(str::trim_end).filter(move |line| {
+        if !line.is_empty() && !line.starts_with(' ') {
+            is_global = *line == "Global options:";
+        }
+        !is_global
+    })
+}
+
 // U-03
 #[test]
 fn the_reference_is_the_help_of_all_verbs() {
@@ -25,13 +36,14 @@ fn the_reference_is_the_help_of_all_verbs() {
         let words = if verb.is_empty() { "help --all".to_owned() } else { format!("{verb} --help") };
         let output = stage.command().args(words.split_whitespace()).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
-        text.lines().map(str::trim_end).fold(String::new(), |help, line| help + line + "\n")
+        own(&text).fold(String::new(), |help, line| help + line + "\n")
     };
 
     let all = help("");
     let mut reference = format!(
         "# Reference\n\n\
-         Made from `--help` (`CTXC_BLESS=1 cargo test --test it reference`); change the texts in `src/cli/`.\n\n\
+         Made from `--help` (`CTXC_BLESS=1 cargo test --test it reference`); change the texts in `src/cli/`.\n\
+         The options of every command are in the first section alone.\n\n\
          ```text\n{all}```\n"
     );
     for verb in verbs(&all) {

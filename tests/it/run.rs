@@ -47,6 +47,16 @@ fn names(report: &Value) -> Vec<&str> {
     report["stages"].as_array().unwrap().iter().map(|stage| stage["name"].as_str().unwrap()).collect()
 }
 
+// A list of contents stands for the option of each.
+#[test]
+fn also_takes_what_the_options_of_prune_take() {
+    let stage = stage();
+    let plan = |args: &[&str]| stage.run([&["run", "in.jsonl", "--dry-run"], args].concat()).ended(0).stdout;
+    let listed = plan(&["--also", "images,thinking,inputs,ui-copies,progress,dead"]);
+    assert!(listed == plan(&["--images", "--thinking", "--inputs", "--ui-copies", "--progress", "--dead"]));
+    assert!(listed != plan(&[]));
+}
+
 /// The texts of prompts and answers, in order.
 fn said(bytes: &[u8]) -> Vec<String> {
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());

@@ -61,7 +61,7 @@ pub struct Dropped {
 }
 
 /// The contents of an archive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct Contents {
     /// Operations.
     pub operations: u64,

@@ -19,8 +19,17 @@ impl IdHash {
 }
 
 /// The place of a line in its file, from 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+///
+/// As data it is the number that people count with, from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(into = "u32")]
 pub struct LineNo(pub u32);
+
+impl From<LineNo> for u32 {
+    fn from(line: LineNo) -> Self {
+        line.number()
+    }
+}
 
 impl LineNo {
     /// The place as an index.

@@ -144,7 +144,8 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
     if explain {
         ui.status(Explained { report: &report, look: Look::PLAIN });
     }
-    let is_partial = report.messages.kept + report.messages.failed > 0;
+    let Messages { kept, failed, .. } = report.rows.messages;
+    let is_partial = kept + failed > 0;
     Ok(if is_partial && strict { Completion::Partial } else { Completion::Full })
 }
 

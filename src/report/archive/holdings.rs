@@ -55,11 +55,8 @@ impl SizeRow {
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ArchiveCounts")]
 struct HoldingCounts {
-    operations: u64,
-    originals: u64,
-    lines: u64,
-    line_bytes: u64,
-    records: u64,
+    #[serde(flatten)]
+    contents: Contents,
     /// The size of the file.
     file_bytes: Option<u64>,
 }
@@ -67,14 +64,14 @@ struct HoldingCounts {
 impl Holdings {
     /// The archive at the URL `archive`, without lists of its contents.
     pub(crate) fn new(archive: String, contents: Contents, file_bytes: Option<u64>, look: Look) -> Self {
-        let Contents { operations, originals, lines, line_bytes, records } = contents;
-        let counts = HoldingCounts { operations, originals, lines, line_bytes, records, file_bytes };
+        let counts = HoldingCounts { contents, file_bytes };
         Self { archive, counts, operations: Vec::new(), entries: Vec::new(), sessions: Vec::new(), look }
     }
 
     /// The archive and its totals in two lines.
     pub(crate) fn summary(&self) -> String {
-        let HoldingCounts { operations, lines, line_bytes, records, file_bytes, .. } = self.counts;
+        let HoldingCounts { contents: Contents { operations, lines, line_bytes, records, .. }, file_bytes } =
+            self.counts;
         let within = file_bytes.map(|size| format!("; {} on disk", bytes(size))).unwrap_or_default();
         format!(
             "archive   {}\nholds     {}, {} ({}), {}{within}",

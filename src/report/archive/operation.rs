@@ -105,27 +105,8 @@ pub(super) fn tokens_text(cost: OperationCost) -> String {
 /// An operation with all items that it removed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct OperationEntry {
-    /// Its id.
-    id: String,
-    /// When it was.
-    time: String,
-    /// The verb.
-    verb: String,
-    /// The command as it was given.
-    command: String,
-    /// The session that it belongs to.
-    session: String,
-    /// The transcript that was read.
-    source: Transcript,
-    /// The transcript that was written.
-    output: Transcript,
-    /// `chars4` tokens of the active entries before and after; null where they were not counted.
-    tokens: Option<BeforeAfter<Tokens>>,
-    /// The context usage before and after, if it was recorded.
-    #[serde(skip)]
-    cost: Option<OperationCost>,
-    /// The number of items that were removed or restored.
-    cuts: u64,
+    #[serde(flatten)]
+    row: OperationRow,
     items: Vec<Cut>,
     originals: u64,
     #[serde(skip)]
@@ -135,23 +116,20 @@ pub(crate) struct OperationEntry {
 impl OperationEntry {
     /// `operation` with all its items; it removed `n_originals` lines.
     pub(crate) fn new(operation: &Operation, n_originals: u64, look: Look) -> Self {
-        let OperationRow { id, time, verb, command, session, source, output, tokens, cost, cuts } =
-            OperationRow::new(operation);
-        let (items, originals) = (operation.cuts.clone(), n_originals);
-        Self { id, time, verb, command, session, source, output, tokens, cost, cuts, items, originals, look }
+        Self { row: OperationRow::new(operation), items: operation.cuts.clone(), originals: n_originals, look }
     }
 }
 
 impl fmt::Display for OperationEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { id, time, command, session, source, output, .. } = self;
+        let OperationRow { id, time, command, session, source, output, cost, .. } = &self.row;
         writeln!(f, "operation  {id}")?;
         writeln!(f, "time       {time}")?;
         writeln!(f, "command    {command}")?;
         writeln!(f, "session    {session}")?;
         writeln!(f, "source     {source}")?;
         writeln!(f, "output     {output}")?;
-        if let Some(tokens) = self.cost.map(tokens_text) {
+        if let Some(tokens) = cost.map(tokens_text) {
             writeln!(f, "tokens     {tokens}")?;
         }
         writeln!(f, "originals  {}", counted(self.originals, "line"))?;
@@ -159,7 +137,7 @@ impl fmt::Display for OperationEntry {
             return Ok(());
         }
         let mut table = Table::new(&["item", "rule", "before", "after"]);
-        let factor = self.cost.map_or(0.0, |cost| cost.factor);
+        let factor = cost.map_or(0.0, |cost| cost.factor);
         let measure = Calibration::CHARS4.with_base(factor, Tokens::ZERO);
         let figure = |n| if factor > 0.0 { Cell::Count(measure.scale(n).0) } else { Cell::from("-") };
         for cut in &self.items {

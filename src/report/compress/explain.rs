@@ -17,7 +17,7 @@ pub(crate) struct Explained<'a> {
 
 impl fmt::Display for Explained<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rows = &self.report.tasks;
+        let rows = &self.report.rows.tasks;
         if rows.is_empty() {
             return Ok(());
         }
@@ -41,14 +41,15 @@ impl fmt::Display for Explained<'_> {
 
 fn cells(row: &TaskRow, of: &Outcome) -> Vec<Cell> {
     let figure = |tokens| Cell::Count(of.shown(tokens).0);
-    let outcome = match (row.outcome, &row.reason) {
+    let result = &row.result;
+    let outcome = match (result.outcome, &result.reason) {
         (Some(outcome), Some(reason)) => format!("{outcome}: {reason}"),
         (Some(outcome), None) => outcome.to_owned(),
         (None, _) => "-".to_owned(),
     };
     let mut cells = row.cells(of);
     cells.extend([
-        row.tokens_after.map_or(Cell::from("-"), figure),
+        result.tokens_after.map_or(Cell::from("-"), figure),
         row.facts.as_ref().map_or(Cell::from("-"), |facts| Cell::Count(facts.n_lost())),
         Cell::Text(outcome),
     ]);

@@ -1,9 +1,12 @@
 //! One text of a session with its metadata.
 
+use serde::Serialize;
+
 use ctxc_core::apply::Speaker;
 use ctxc_transcript::text::Tokens;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Its rows in NDJSON have what is not skipped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Piece {
     /// The turn, from 0; `None` before the first prompt.
     pub(crate) turn: Option<usize>,
@@ -16,6 +19,7 @@ pub(crate) struct Piece {
     /// The tool of a call or of a result.
     pub(crate) tool: Option<String>,
     /// The id of the call, also for its result.
+    #[serde(skip)]
     pub(crate) call: Option<String>,
     /// The text; that of a call is its input as JSON.
     pub(crate) text: String,
@@ -24,10 +28,13 @@ pub(crate) struct Piece {
     /// The time as the client wrote it.
     pub(crate) time: Option<String>,
     /// The model that wrote the text.
+    #[serde(skip)]
     pub(crate) model: Option<String>,
     /// The version of the client.
+    #[serde(skip)]
     pub(crate) client: Option<String>,
     /// The usage recorded with the message.
+    #[serde(skip)]
     pub(crate) spent: Option<Spent>,
 }
 

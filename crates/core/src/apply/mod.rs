@@ -47,7 +47,7 @@ pub use follow::follow_up::{Consequences, follow_up, tokens_before};
 pub use follow::gauge::{Gauge, recorded_context};
 pub use follow::interim::{InterimResult, answers};
 pub use follow::thinking::ThinkingRemoved;
-pub use prune::rules::{Pruned, PrunedCall, PrunedRow, prune};
+pub use prune::rules::{Pruned, PrunedCall, PrunedRow, SupersededBy, prune};
 pub use prune::stage::Pruning;
 pub use read::calls::{Calls, read_calls};
 pub use read::describe::{Described, describe, shortened};

@@ -30,11 +30,8 @@ pub(crate) struct Args {
 pub(crate) struct CopyReport<'a> {
     archive: &'a str,
     to: String,
-    operations: u64,
-    originals: u64,
-    records: u64,
-    objects: u64,
-    present: u64,
+    #[serde(flatten)]
+    copied: Copied,
 }
 
 pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
@@ -73,7 +70,7 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
         counted(objects, "object"),
         if present == 1 { "1 was already".to_owned() } else { format!("{present} were already") },
     ));
-    let report = CopyReport { archive: &archive.url, to: to.clone(), operations, originals, records, objects, present };
+    let report = CopyReport { archive: &archive.url, to: to.clone(), copied };
     archive.context.print(&report, format_args!("{to}\n"))
 }
 

@@ -43,39 +43,60 @@ pub struct Pruned {
 }
 
 /// The items that one rule removed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
+#[schemars(rename = "RuleRow")]
 pub struct PrunedRow {
     /// The rule.
     pub rule: &'static str,
-    /// The number of items that it cut.
+    /// The number of results, images, parameters or entries that were removed or shortened.
+    #[serde(rename = "count")]
     pub n_items: u64,
-    /// The saving of content that the model sees, in `chars4` tokens.
+    /// `chars4` tokens saved.
+    #[serde(rename = "tokens_saved")]
     pub saved: i64,
     /// Bytes saved, for content that is never sent to the model.
+    #[serde(rename = "bytes_saved")]
     pub bytes: u64,
-    /// The number of items left alone because a cut would save too little.
+    /// The number of items kept because removing them would save too little.
+    #[serde(rename = "too_small")]
     pub n_too_small: u64,
 }
 
 /// A tool result that was removed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, schemars::JsonSchema, serde::Serialize)]
 pub struct PrunedCall {
     /// Its handle.
     pub handle: Box<str>,
+    /// The label of the call.
+    #[serde(flatten)]
+    pub described: Described,
+    /// The line of the result.
+    #[schemars(with = "u32")]
+    pub line: LineNo,
     /// The rule that removed its result.
     pub rule: &'static str,
     /// `chars4` tokens of the result.
+    #[serde(rename = "tokens_before")]
     pub before: Tokens,
     /// `chars4` tokens of its placeholder.
+    #[serde(rename = "tokens_after")]
     pub after: Tokens,
     /// `chars4` tokens of the lines of the result that stay in it.
+    #[serde(skip)]
     pub kept: Tokens,
-    /// The line of the result.
+    /// The call that supersedes it.
+    #[serde(rename = "superseded_by")]
+    pub by: Option<SupersededBy>,
+}
+
+/// The call that supersedes another.
+#[derive(Clone, Debug, schemars::JsonSchema, serde::Serialize)]
+pub struct SupersededBy {
+    /// Its handle.
+    pub handle: Box<str>,
+    /// The line of the call.
+    #[schemars(with = "u32")]
     pub line: LineNo,
-    /// The label of the call.
-    pub described: Described,
-    /// The handle and the line of the call that supersedes it.
-    pub by: Option<(Box<str>, LineNo)>,
 }
 
 impl PrunedCall {
@@ -235,7 +256,9 @@ impl Work<'_> {
                 let label = Label { name: &name, rule: one.rule() };
                 let Some(cut) = cut_fresh_result(page, result.block as usize, &text, label, rewrite) else { continue };
                 rows.add(one.rule(), &cut);
-                let by = one.superseded.map(|it| (self.handle(it.by_idx).into(), self.line_of(it.by_idx)));
+                let by = one
+                    .superseded
+                    .map(|it| SupersededBy { handle: self.handle(it.by_idx).into(), line: self.line_of(it.by_idx) });
                 let Cut { before, after, .. } = cut;
                 let handle = name.into();
                 pruned.push((

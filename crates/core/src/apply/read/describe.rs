@@ -11,14 +11,14 @@ use ctxc_transcript::text::clipped;
 use ctxc_transcript::{Index, LineSet};
 
 /// The tool and main argument of a call, by which people know it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct Described {
     /// The name of the tool.
     pub tool: Box<str>,
     /// The id of the call.
+    #[serde(skip)]
     pub id: Box<str>,
-    /// The argument that tells most, in one line: a file as it is called inside the folder that was worked in, a
-    /// command, a pattern. Empty where nothing tells.
+    /// The argument that tells most, in one line: a file in the working folder, a command, a pattern; may be empty.
     pub argument: Box<str>,
 }
 
