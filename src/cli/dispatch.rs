@@ -38,7 +38,7 @@ pub fn main() -> ExitCode {
         Ok(parsed) => parsed,
         Err(error) => return usage_shown(&error, &typed),
     };
-    let ui = Ui::new(args.global.verbosity(), args.global.color.into(), interrupt::watch());
+    let ui = Ui::new(args.global.verbosity(), args.global.color, interrupt::watch());
     // Output made from help texts alone does not need a valid configuration.
     let needs_nothing = matches!(args.verb, Some(Verb::Completions(_) | Verb::Man(_)));
     let environment = if needs_nothing { Ok(Environment::default()) } else { Environment::read() };

@@ -3,7 +3,9 @@
 use std::iter;
 use std::path::PathBuf;
 
-use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use anstream::ColorChoice;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{CommandFactory, Parser, Subcommand};
 
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
@@ -264,8 +266,9 @@ pub(crate) struct GlobalArgs {
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
     /// When to use colors
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
-    pub(crate) color: Color,
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(value_parser = PossibleValuesParser::new(["auto", "always", "never"]).map(|name| color_choice(&name)))]
+    pub(crate) color: ColorChoice,
 }
 
 impl GlobalArgs {
@@ -283,20 +286,12 @@ impl GlobalArgs {
     }
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Color {
-    Auto,
-    Always,
-    Never,
-}
-
-impl From<Color> for anstream::ColorChoice {
-    fn from(color: Color) -> Self {
-        match color {
-            Color::Auto => Self::Auto,
-            Color::Always => Self::Always,
-            Color::Never => Self::Never,
-        }
+/// The choice that `--color` names.
+fn color_choice(name: &str) -> ColorChoice {
+    match name {
+        "always" => ColorChoice::Always,
+        "never" => ColorChoice::Never,
+        _ => ColorChoice::Auto,
     }
 }
 
