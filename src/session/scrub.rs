@@ -1,34 +1,29 @@
 //! The files in which secrets are looked for, and those that are left as they are (J-01, N-12).
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use serde::Deserialize;
 
 use super::backups::backups_of;
 use super::error::CommandError;
 use crate::report::scrub::LeftReason;
-use crate::terminal::interrupt::while_waiting;
 use crate::terminal::ui::Ui;
 use ctxc_core::version::{Secrets, files_in, kept_sessions, taken_out};
 use ctxc_store::{Archive, ArchiveUrl};
 use ctxc_transcript::session::{Places, of_project, session_id, sidecar_dir};
 
-/// What clients write by themselves, in the folder with their configuration: copies of what was said and read. The rest they
+/// The names of files and folders that clients write by themselves, beside their configuration: copies of what was said and read. The rest they
 /// need as it is, such as settings and credentials.
 const OF_SESSIONS: [&str; 14] = [
     "projects", "history.jsonl", "file-history", "paste-cache", "image-cache", "shell-snapshots", "todos", "tasks",
     "plans", "debug", "logs", "transcripts", "telemetry", "usage-data",
 ];
 
-/// Longer input is not a secret but a whole file piped in by mistake.
-const LONGEST: u64 = 1 << 20;
-
 /// The sessions that are searched for secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub(crate) enum ScrubScope {
     /// This session, with its subagents and tool results.
     Session(PathBuf),
     /// Those of the current project.
@@ -56,7 +51,7 @@ impl ScrubFiles {
     /// # Errors
     /// When the archive or a folder cannot be read.
     pub(crate) fn find(
-        scope: &Scope,
+        scope: &ScrubScope,
         archive: Option<&dyn Archive>,
         places: Option<&Places>,
         homes: &[PathBuf],
@@ -72,12 +67,12 @@ impl ScrubFiles {
         let (data, settings): (BTreeSet<PathBuf>, BTreeSet<PathBuf>) = client.into_iter().partition(is_of_sessions);
         let mut files = Self::default();
         match scope {
-            Scope::Stored => {
+            ScrubScope::Stored => {
                 files.searched = ours;
                 let clients = data.into_iter().chain(settings).chain(sources);
                 files.left = clients.map(|path| (path, LeftReason::NotStored)).collect();
             }
-            Scope::AllProjects => {
+            ScrubScope::AllProjects => {
                 files.searched = data.into_iter().chain(ours).chain(sources).collect();
                 for home in homes {
                     files.searched.extend(files_in(home).unwrap_or_default());
@@ -85,9 +80,9 @@ impl ScrubFiles {
                 }
                 files.left = settings.into_iter().map(|path| (path, LeftReason::Settings)).collect();
             }
-            Scope::Session(_) | Scope::Project => {
+            ScrubScope::Session(_) | ScrubScope::Project => {
                 let sessions = match (scope, places) {
-                    (Scope::Session(path), _) => vec![path.clone()],
+                    (ScrubScope::Session(path), _) => vec![path.clone()],
                     (_, Some(places)) => of_project(places)?.into_iter().map(|session| session.path).collect(),
                     (_, None) => Vec::new(),
                 };
@@ -124,7 +119,7 @@ impl ScrubFiles {
             !is_left
         };
         self.others.retain(&mut leave);
-        // What stands in them is a secret elsewhere too.
+        // A secret in them is one elsewhere too.
         self.searched.iter().for_each(|path| _ = leave(path));
         let (searched, left) = (&self.searched, &mut self.left);
         left.retain(|path, reason| *reason != LeftReason::NotStored || !searched.contains(path));
@@ -169,31 +164,12 @@ fn running_sessions(config: &Path) -> HashSet<String> {
     let notes = files_in(&config.join("sessions")).unwrap_or_default();
     let clients = notes.iter().filter_map(|path| {
         let note: RunningClient = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
-        // Where the system does not list its processes, each counts as running.
+        // Each counts as running if the system does not list its processes.
         let processes = Path::new("/proc");
         let is_over = processes.join("self").exists() && !processes.join(note.pid.to_string()).exists();
         (!is_over).then_some(note.session_id)
     });
     clients.collect()
-}
-
-/// The text on standard input.
-///
-/// # Errors
-/// When it is too long or too short to be a secret.
-pub(crate) fn text_on_stdin(ui: &Ui) -> Result<Secrets, CommandError> {
-    let mut text = String::new();
-    ui.say_reading_stdin();
-    while_waiting(|| io::stdin().lock().take(LONGEST + 1).read_to_string(&mut text))
-        .context("read the text from standard input")?;
-    if text.len() as u64 > LONGEST {
-        return Err(CommandError::usage(anyhow!("the text on standard input is longer than 1 MiB")));
-    }
-    let text = text.trim_end_matches(['\n', '\r']);
-    Secrets::of(text).ok_or_else(|| {
-        CommandError::usage(anyhow!("the text on standard input is shorter than {} bytes", Secrets::LEAST))
-            .hint("a text this short would match too much")
-    })
 }
 
 /// The texts that the operation `id` removed.

@@ -1,7 +1,7 @@
 //! `ctxc scrub`: mask secrets in sessions, and in everything that ctxc stores (J-01, N-12).
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -21,10 +21,12 @@ use crate::session::find_index::index_path;
 use crate::session::leftovers::leftovers;
 use crate::session::options::{Keep, Mode, Output, Rewriting};
 use crate::session::rewrite::Intent;
-use crate::session::scrub::{Scope, ScrubFiles, damaged_archives, removed_by, text_on_stdin};
+use crate::session::scrub::{ScrubFiles, ScrubScope, damaged_archives, removed_by};
+use crate::terminal::interrupt::while_waiting;
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::{
     IfExists, Masked, Rewrite, ThinkingReach, each_part, first_masked, n_masked, overwrite, remove_leftover,
-    write_report,
+    write_private,
 };
 use ctxc_core::version::{Purge, Purged, Secrets, ThinkingPolicy, purge};
 use ctxc_store::{Archive, ArchiveUrl, FindIndex, Rewrite as Rewriter, hide_password};
@@ -68,7 +70,7 @@ pub(crate) struct Args {
     removal: RemovalArgs,
 }
 
-/// Where secrets are looked for.
+/// The files in which secrets are looked for.
 #[derive(Debug, clap::Args)]
 struct ScopeArgs {
     /// Path, session id or its prefix, or `latest` [default: all sessions of this project]
@@ -86,6 +88,9 @@ struct ScopeArgs {
 const NOT_REACHED: &str = "not reached: maps and exports made with --no-redact, files of --report and `batch --results`, \
     copies of the archive or of sessions, backups elsewhere, other machines, and what a provider stored; revoke the \
     secrets";
+
+/// Longer input is not a secret but a whole file piped in by mistake.
+const LONGEST: u64 = 1 << 20;
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let (environment, ui) = (context.environment, context.ui);
@@ -128,13 +133,13 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
 }
 
 impl ScopeArgs {
-    fn scope(&self, context: &Context<'_>) -> Result<Scope, CommandError> {
+    fn scope(&self, context: &Context<'_>) -> Result<ScrubScope, CommandError> {
         Ok(match &self.session {
-            _ if self.stored => Scope::Stored,
-            _ if self.all_projects => Scope::AllProjects,
-            None => Scope::Project,
+            _ if self.stored => ScrubScope::Stored,
+            _ if self.all_projects => ScrubScope::AllProjects,
+            None => ScrubScope::Project,
             Some(name) => match find(name, context)? {
-                Found::File { path, .. } => Scope::Session(path),
+                Found::File { path, .. } => ScrubScope::Session(path),
                 Found::StandardInput => {
                     return Err(CommandError::usage(anyhow!(
                         "a session on standard input cannot be masked in its place"
@@ -153,7 +158,7 @@ struct Scrub<'a> {
     place: &'a str,
     /// The number of places where a rule finds a secret, by kind.
     n_places: BTreeMap<&'static str, u64>,
-    scope: Scope,
+    scope: ScrubScope,
     files: ScrubFiles,
 }
 
@@ -383,14 +388,29 @@ fn key(mode: Mode) -> Result<String, CommandError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let key = fresh();
             if mode == Mode::Do {
-                let write = || {
-                    std::fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
-                    write_report(&path, &key)
-                };
-                write().with_context(|| format!("write {}", path.display()))?;
+                write_private(&path, &key).with_context(|| format!("write {}", path.display()))?;
             }
             Ok(key)
         }
         Err(error) => Err(anyhow!(error).context(format!("read {}", path.display())).into()),
     }
+}
+
+/// The text on standard input.
+///
+/// # Errors
+/// When it is too long or too short to be a secret.
+fn text_on_stdin(ui: &Ui) -> Result<Secrets, CommandError> {
+    let mut text = String::new();
+    ui.say_reading_stdin();
+    while_waiting(|| io::stdin().lock().take(LONGEST + 1).read_to_string(&mut text))
+        .context("read the text from standard input")?;
+    if text.len() as u64 > LONGEST {
+        return Err(CommandError::usage(anyhow!("the text on standard input is longer than 1 MiB")));
+    }
+    let text = text.trim_end_matches(['\n', '\r']);
+    Secrets::of(text).ok_or_else(|| {
+        CommandError::usage(anyhow!("the text on standard input is shorter than {} bytes", Secrets::LEAST))
+            .hint("a text this short would match too much")
+    })
 }

@@ -79,4 +79,4 @@ pub use write::new_session::{TITLE_LEN, title_of, whole_title_of};
 pub use write::overwrite::{Masked, each_part, first_masked, n_masked, overwrite};
 #[cfg(any(test, feature = "fuzzing"))]
 pub use write::round_trip::round_trips;
-pub use write::write_report::{probe_report, write_document, write_report};
+pub use write::write_report::{probe_report, write_document, write_private, write_report};

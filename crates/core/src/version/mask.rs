@@ -29,16 +29,16 @@ pub(super) enum Form {
     Hex,
 }
 
-/// What a mask says of the secret.
+/// The words that a mask says of the secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Label {
+pub(super) enum MaskLabel {
     /// A person named the text.
     Named,
     /// A rule found a secret of this kind; the tag is the same for equal secrets.
     Found { kind: String, tag: String },
 }
 
-impl Label {
+impl MaskLabel {
     /// The label of `secret`, which is a `kind`. Without `key`, the tag tells nothing of the secret.
     pub(super) fn found(kind: &str, secret: &str, key: &[u8]) -> Self {
         let lower = kind.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
@@ -48,7 +48,7 @@ impl Label {
 
     /// The beginning of a mask, of at most `room` bytes; empty where there is too little. The kind is cut short before all
     /// else.
-    fn head(&self, room: usize) -> String {
+    fn head_within(&self, room: usize) -> String {
         let whole = match self {
             Self::Named => NAMED.to_owned(),
             Self::Found { kind, tag } => {
@@ -64,7 +64,7 @@ impl Label {
 }
 
 /// Puts a mask into `place`, another one with each `attempt`.
-pub(super) fn fill(place: &mut [u8], form: Form, label: &Label, attempt: usize) {
+pub(super) fn fill_mask(place: &mut [u8], form: Form, label: &MaskLabel, attempt: usize) {
     let filler = match form {
         Form::Text => FILL.get(attempt % FILL.len()).copied().unwrap_or(b'*'),
         // Other letters and digits where two lines would become one.
@@ -75,7 +75,7 @@ pub(super) fn fill(place: &mut [u8], form: Form, label: &Label, attempt: usize) 
     if form != Form::Text {
         return;
     }
-    let head = label.head(place.len().saturating_sub(1 + usize::from(attempt > 0)));
+    let head = label.head_within(place.len().saturating_sub(1 + usize::from(attempt > 0)));
     if !head.is_empty() {
         place.iter_mut().zip(head.as_bytes()).for_each(|(to, from)| *to = *from);
         place.iter_mut().skip(head.len()).last().into_iter().for_each(|last| *last = END);
@@ -141,7 +141,7 @@ mod tests {
 
     fn mask(len: usize, attempt: usize) -> String {
         let mut place = vec![b'x'; len];
-        fill(&mut place, Form::Text, &Label::found("GitHub token", "ghp_x", b"key"), attempt);
+        fill_mask(&mut place, Form::Text, &MaskLabel::found("GitHub token", "ghp_x", b"key"), attempt);
         String::from_utf8(place).unwrap()
     }
 

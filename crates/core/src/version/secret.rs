@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
 
-use super::mask::{Form, Label, fill};
+use super::mask::{Form, MaskLabel, fill_mask};
 use super::strings::{LEAST, Strings, is_json};
 use super::unescaped::{View, escape, percent};
 use ctxc_engine::redact::is_distinctive;
@@ -29,10 +29,10 @@ pub struct Secrets {
     needles: Vec<Needle>,
     /// Finds the needles; made when all are known.
     finder: Option<AhoCorasick>,
-    labels: Vec<Label>,
+    labels: Vec<MaskLabel>,
     /// The secrets that rules found, with their labels, and their kinds; `None` where a person named the texts.
     found: Option<BTreeMap<String, (usize, &'static str)>>,
-    /// What makes the tags of labels tell nothing of a secret.
+    /// A key, without which the tags of labels tell nothing of a secret.
     key: Vec<u8>,
 }
 
@@ -45,7 +45,7 @@ struct Needle {
 
 /// A place of a secret in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct SecretPlace {
     range: Range<usize>,
     form: Form,
     label: usize,
@@ -59,8 +59,8 @@ impl Secrets {
     /// it is too short.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
-        let mut secrets = Self { labels: vec![Label::Named], ..Self::default() };
-        secrets.seek(text, 0, LINE);
+        let mut secrets = Self { labels: vec![MaskLabel::Named], ..Self::default() };
+        secrets.add_needles(text, 0, LINE);
         secrets.ready()
     }
 
@@ -70,7 +70,7 @@ impl Secrets {
         let texts = texts.into_iter().filter(|text| text.len() >= Self::LEAST);
         let needles =
             texts.map(|text| Needle { bytes: text.as_bytes().to_vec(), form: Form::Text, label: 0 }).collect();
-        Self { needles, labels: vec![Label::Named], ..Self::default() }.ready()
+        Self { needles, labels: vec![MaskLabel::Named], ..Self::default() }.ready()
     }
 
     /// The secrets that rules find in what [`Self::learn`] is given: none so far. `key` makes the tags of their masks tell
@@ -90,7 +90,7 @@ impl Secrets {
             let (label, kind) = *found.entry(secret.clone()).or_insert((n_labels, kind));
             kinds.push(kind);
             if label == n_labels {
-                self.labels.push(Label::found(kind, &secret, &self.key));
+                self.labels.push(MaskLabel::found(kind, &secret, &self.key));
             }
         }
         kinds
@@ -109,7 +109,7 @@ impl Secrets {
     pub fn ready(mut self) -> Option<Self> {
         let found = self.found.clone().unwrap_or_default();
         for (secret, (label, _)) in found.iter().filter(|(secret, _)| is_distinctive(secret)) {
-            self.seek(secret, *label, HALF);
+            self.add_needles(secret, *label, HALF);
         }
         self.needles.sort_by(|left, right| left.bytes.cmp(&right.bytes));
         self.needles.dedup_by(|left, right| left.bytes == right.bytes);
@@ -120,7 +120,7 @@ impl Secrets {
     }
 
     /// Looks for `text` in all forms, and for its lines of `least` bytes and more.
-    fn seek(&mut self, text: &str, label: usize, least: usize) {
+    fn add_needles(&mut self, text: &str, label: usize, least: usize) {
         if text.len() < Self::LEAST {
             return;
         }
@@ -149,14 +149,14 @@ impl Secrets {
             let secrets = strings.secrets().into_iter();
             secrets.filter_map(|(range, secret, _)| Some((range, found.get(&secret)?.0)))
         });
-        found.extend(learnt.map(|(range, label)| Place { range, form: Form::Text, label }));
+        found.extend(learnt.map(|(range, label)| SecretPlace { range, form: Form::Text, label }));
         if found.is_empty() {
             return None;
         }
         let mut masked = bytes.to_vec();
-        for Place { range, form, label } in merged(found) {
+        for SecretPlace { range, form, label } in merge_places(found) {
             if let (Some(place), Some(label)) = (masked.get_mut(range), self.labels.get(label)) {
-                fill(place, form, label, attempt);
+                fill_mask(place, form, label, attempt);
             }
         }
         is_same_entry(bytes, &masked).then_some(masked)
@@ -169,7 +169,7 @@ impl Secrets {
     }
 
     /// The places of the texts in all their forms.
-    fn find_all(&self, bytes: &[u8]) -> Vec<Place> {
+    fn find_all(&self, bytes: &[u8]) -> Vec<SecretPlace> {
         let mut found = Vec::new();
         if self.needles.is_empty() {
             return found;
@@ -188,10 +188,10 @@ impl Secrets {
         found
     }
 
-    fn find_in(&self, view: &View, found: &mut Vec<Place>) {
+    fn find_in(&self, view: &View, found: &mut Vec<SecretPlace>) {
         let mut add = |range: Range<usize>, needle: &Needle| {
             let range = view.source(range.start)..view.source(range.end);
-            found.push(Place { range, form: needle.form, label: needle.label });
+            found.push(SecretPlace { range, form: needle.form, label: needle.label });
         };
         match &self.finder {
             // Overlapping ones too: one of them may reach over the end of a string.
@@ -230,9 +230,9 @@ impl Needle {
 }
 
 /// `found` in order. Those that overlap become one: a part that stayed would be a part of a secret.
-fn merged(mut found: Vec<Place>) -> Vec<Place> {
+fn merge_places(mut found: Vec<SecretPlace>) -> Vec<SecretPlace> {
     found.sort_by_key(|place| (place.range.start, std::cmp::Reverse(place.range.end)));
-    let mut merged: Vec<Place> = Vec::with_capacity(found.len());
+    let mut merged: Vec<SecretPlace> = Vec::with_capacity(found.len());
     for place in found {
         match merged.last_mut() {
             Some(last) if place.range.start < last.range.end => last.range.end = last.range.end.max(place.range.end),

@@ -54,11 +54,11 @@ impl<'a> Strings<'a> {
     /// Whether `range` is a part of one text, and parts no escape.
     pub(super) fn has(&self, range: &Range<usize>) -> bool {
         let is_parted = |at: &usize| self.escaped.binary_search(at).is_ok();
-        !self.is_json || self.around(range).is_some() && !is_parted(&range.start) && !is_parted(&range.end)
+        !self.is_json || self.string_around(range).is_some() && !is_parted(&range.start) && !is_parted(&range.end)
     }
 
     /// The place of the string that `range` is a part of.
-    fn around(&self, range: &Range<usize>) -> Option<usize> {
+    fn string_around(&self, range: &Range<usize>) -> Option<usize> {
         let at = self.contents.partition_point(|content| content.end < range.end);
         self.contents.get(at).filter(|content| content.start <= range.start).map(|_| at)
     }
@@ -68,7 +68,9 @@ impl<'a> Strings<'a> {
     pub(super) fn secrets(&self) -> Vec<FoundSecret> {
         let mut found = secrets_in(&View { bytes: self.bytes.to_vec(), starts: None });
         if self.is_json {
-            found.retain(|(range, ..)| self.around(range).is_some_and(|at| !self.is_of_machine(at)) && self.has(range));
+            found.retain(|(range, ..)| {
+                self.string_around(range).is_some_and(|at| !self.is_of_machine(at)) && self.has(range)
+            });
             for (at, content) in self.contents.iter().enumerate() {
                 let text = self.bytes.get(content.clone()).unwrap_or_default();
                 if memchr::memchr(b'\\', text).is_none() || self.is_of_machine(at) {

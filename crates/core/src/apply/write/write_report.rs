@@ -45,6 +45,15 @@ pub fn write_report(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
+/// As [`write_report`], into a folder that is made where it is missing. The file is its user's alone.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+    write_report(path, text)
+}
+
 /// Puts `text`, which is nobody's secret, into the file at `path`, in the place of what was there: for all to read whom
 /// the system lets read new files. Folders that are missing are made.
 ///
