@@ -26,6 +26,7 @@ use crate::report::envelope::{ErrorReport, failure_to_json};
 use crate::session::error::{CommandError, Completion, Kind};
 use crate::terminal::interrupt;
 use crate::terminal::ui::{Streams, Ui, print_usage};
+use ctxc_transcript::Format;
 
 /// Runs `ctxc` with the arguments and the environment of this process.
 #[must_use]
@@ -42,6 +43,7 @@ pub fn main() -> ExitCode {
     // Output made from help texts alone does not need a valid configuration.
     let needs_nothing = matches!(args.verb, Some(Verb::Completions(_) | Verb::Man(_)));
     let environment = if needs_nothing { Ok(Environment::default()) } else { Environment::read() };
+    let environment = environment.map(|environment| environment.of_agent(args.global.agent.map(Format::from)));
     let reporting = args.global.reporting(verb);
     warn_of_unknown_variables(&ui);
     let done = match (environment, args) {
@@ -161,6 +163,7 @@ pub fn run_within(args: impl IntoIterator<Item = impl Into<OsString>>, host: &Ho
         found.map(|(_, value)| value.clone()).filter(|value| !value.is_empty())
     };
     let environment = Environment::of(variable, host.cwd.clone(), None);
+    let environment = environment.map(|environment| environment.of_agent(args.global.agent.map(Format::from)));
     let reporting = args.global.reporting(verb);
     let done = environment.and_then(|environment| dispatch(args, reporting.clone(), &environment, &ui));
     let code = ended(done, &reporting, &ui);

@@ -17,6 +17,7 @@ use crate::session::options::{Consent, Keep};
 use ctxc_core::apply::ArchiveRef;
 use ctxc_engine::http::{Endpoint, Key};
 use ctxc_store::ArchiveUrl;
+use ctxc_transcript::Format;
 use ctxc_transcript::session::Places;
 
 /// The folder of ctxc in the folder for data.
@@ -29,6 +30,10 @@ pub(crate) const OPENROUTER_API_KEY: &str = "OPENROUTER_API_KEY";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Environment {
     claude_config_dir: Option<PathBuf>,
+    /// `PI_CODING_AGENT_DIR`.
+    pi_agent_dir: Option<PathBuf>,
+    /// The only agent whose sessions are searched for.
+    pub(crate) agent: Option<Format>,
     cwd: PathBuf,
     /// The layers of the configuration, strongest first.
     pub(crate) layers: Vec<Layer>,
@@ -52,6 +57,9 @@ pub(crate) struct Environment {
     pub(crate) n_columns: Option<usize>,
     purpose: Purpose,
 }
+
+/// The variable that names the folder of pi, as pi reads it.
+const PI_AGENT_DIR: &str = "PI_CODING_AGENT_DIR";
 
 /// A password that `Debug` does not print.
 #[derive(Clone)]
@@ -89,7 +97,13 @@ impl Environment {
     pub(crate) fn without_configuration() -> Self {
         let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
         let claude_config_dir = set("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-        Self { claude_config_dir, cwd: current_dir(), program_folders: set("PATH"), ..Self::default() }
+        let pi_agent_dir = set(PI_AGENT_DIR).map(PathBuf::from);
+        Self { claude_config_dir, pi_agent_dir, cwd: current_dir(), program_folders: set("PATH"), ..Self::default() }
+    }
+
+    /// The environment in which only sessions of `agent` are searched for, if there is one.
+    pub(crate) fn of_agent(self, agent: Option<Format>) -> Self {
+        Self { agent, ..self }
     }
 
     pub(crate) fn find_client(&self) -> Option<FoundClient> {
@@ -118,6 +132,7 @@ impl Environment {
         let openrouter_key =
             openrouter_key.context(format!("read {OPENROUTER_API_KEY}")).map_err(CommandError::usage)?;
         let claude_config_dir = set("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+        let pi_agent_dir = set(PI_AGENT_DIR).map(PathBuf::from);
         let project_dir = set("CLAUDE_PROJECT_DIR").map(PathBuf::from);
         let client_session = set("CLAUDE_CODE_SESSION_ID").and_then(|id| id.into_string().ok());
         let n_columns = set("COLUMNS").and_then(|columns| columns.to_str()?.parse().ok());
@@ -125,6 +140,8 @@ impl Environment {
         let postgres_password = set("PGPASSWORD").map(|value| Password(value.to_string_lossy().into_owned()));
         Ok(Self {
             claude_config_dir,
+            pi_agent_dir,
+            agent: None,
             cwd,
             layers,
             config,
@@ -288,7 +305,9 @@ impl Environment {
                 .map_err(|error| CommandError::usage(error).hint("set CLAUDE_CONFIG_DIR or use a path"))?
                 .join(".claude"),
         };
-        Ok(Places { projects: config_dir.join("projects"), cwd: self.cwd.clone() })
+        let pi = self.pi_agent_dir.clone().or_else(|| Some(etcetera::home_dir().ok()?.join(".pi/agent")));
+        let pi = pi.map(|folder| folder.join("sessions"));
+        Ok(Places { projects: config_dir.join("projects"), cwd: self.cwd.clone(), pi, agent: self.agent })
     }
 
     /// The current folder.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anstream::ColorChoice;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
@@ -16,6 +16,7 @@ use super::commands::{
 use super::context::{Form, Reporting};
 use super::settings::{Setting, parse_setting, with_former_options};
 use crate::terminal::ui::Verbosity;
+use ctxc_transcript::Format;
 
 const EXAMPLES: &str = "\
 Without a command, shows what fills the context of the newest session of this project. Every command that takes \
@@ -259,6 +260,9 @@ pub(crate) struct GlobalArgs {
     /// Set a key of the configuration; repeatable
     #[arg(short, long = "config", global = true, value_name = "K=V", value_parser = parse_setting)]
     pub(crate) config: Vec<Setting>,
+    /// Only sessions of this agent, where sessions are searched for
+    #[arg(long, global = true, value_enum, value_name = "AGENT")]
+    pub(crate) agent: Option<AgentName>,
     /// Only print errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
@@ -283,6 +287,21 @@ impl GlobalArgs {
     pub(crate) fn reporting(&self, verb: String) -> Reporting {
         let form = if self.json { Form::Json } else { Form::Text };
         Reporting { verb, form, report: self.report.clone() }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum AgentName {
+    Claude,
+    Pi,
+}
+
+impl From<AgentName> for Format {
+    fn from(agent: AgentName) -> Self {
+        match agent {
+            AgentName::Claude => Self::Claude,
+            AgentName::Pi => Self::Pi,
+        }
     }
 }
 

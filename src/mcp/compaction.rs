@@ -8,11 +8,11 @@ use super::settings::ServerSettings;
 use super::subject::{Subject, rewriting};
 use crate::report::compact::{CompactReport, CompactStats};
 use crate::report::outcome::Outcome;
+use crate::report::resume::resume_words;
 use crate::session::compact::compact_session;
 use crate::session::error::CommandError;
 use crate::session::open::OpenSession;
 use crate::session::options::{Asking, Consent, EngineChoice, Trigger};
-use crate::session::write::resume_words;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Rewrite, ThinkingReach};
 

@@ -1,5 +1,7 @@
 //! The result of `ctxc find`: the texts, their places, and the commands to get there (W-06).
 
+use std::path::Path;
+
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,6 +9,7 @@ use serde::Serialize;
 use super::archive::snippet_of;
 use super::list::{Projects, age};
 use super::look::{Look, Style, clip};
+use super::resume::resume_words;
 use super::session::short_id;
 use super::when::to_second;
 use ctxc_core::apply::shell_word;
@@ -129,8 +132,7 @@ impl FoundText {
         let line = place.line.saturating_add(1);
         let is_session = matches!(standing, Standing::InContext | Standing::Inactive);
         let has_file = is_session || matches!(standing, Standing::Subagent { .. } | Standing::Saved);
-        let resume = folder.as_deref().map_or_else(String::new, |folder| format!("cd {} && ", shell_word(folder)));
-        let resume = is_session.then(|| format!("{resume}claude --resume {session}"));
+        let resume = is_session.then(|| resume_words(session, Path::new(key), folder.as_deref()));
         let mut found = Self {
             session: session.clone(),
             title: title.clone(),

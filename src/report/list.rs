@@ -8,6 +8,7 @@ use super::look::Look;
 use super::session::short_id;
 use super::table::{Cell, Table};
 use super::when::to_second;
+use ctxc_transcript::Format;
 use ctxc_transcript::text::Tokens;
 
 /// Sessions.
@@ -39,6 +40,8 @@ pub(crate) enum Projects {
 pub(crate) struct SessionRow {
     /// Its id.
     pub(crate) id: String,
+    /// The agent that it is of.
+    pub(crate) agent: &'static str,
     /// Its file.
     pub(crate) path: String,
     /// The folder that was worked in, where the session tells.
@@ -94,7 +97,10 @@ impl List {
             Projects::Current => ["size", "made by"],
             Projects::All => ["made by", "folder"],
         };
-        let mut table = Table::new(&[&["title", "session", "age", "turns", "tokens"], &last[..]].concat());
+        // Whose a session is counts where there are several agents.
+        let has_others = self.sessions.iter().any(|row| row.agent != Format::Claude.agent_name());
+        let agent: &[&str] = if has_others { &["agent"] } else { &[] };
+        let mut table = Table::new(&[&["title", "session"], agent, &["age", "turns", "tokens"], &last[..]].concat());
         for row in &self.sessions {
             let made_by = row.origin.as_ref().map_or_else(String::new, |origin| {
                 let source =
@@ -103,7 +109,9 @@ impl List {
             });
             let title = row.title.clone().or_else(|| row.problem.as_ref().map(|problem| format!("({problem})")));
             let age = age(self.now, row.modified);
-            let mut cells: Vec<Cell> = vec![title.unwrap_or_default().into(), short_id(&row.id).into(), age.into()];
+            let mut cells: Vec<Cell> = vec![title.unwrap_or_default().into(), short_id(&row.id).into()];
+            cells.extend(has_others.then(|| row.agent.to_owned().into()));
+            cells.push(age.into());
             cells.extend(match &row.problem {
                 None => [Cell::Count(row.turns), Cell::Count(row.tokens.0)],
                 Some(_) => [Cell::Empty, Cell::Empty],

@@ -30,6 +30,7 @@ pub(crate) mod overview;
 pub(crate) mod prune;
 pub(crate) mod refs;
 pub(crate) mod restored;
+pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod scrub;
 pub(crate) mod session;

@@ -166,8 +166,3 @@ fn id_at(bytes: &[u8], at: usize) -> Option<String> {
 pub(crate) fn session_names(input: &Input) -> Result<Vec<String>, CommandError> {
     Ok(sessions(&input.file, input.path.as_deref())?)
 }
-
-/// Whether the client, and a search by id, finds the session at `path`.
-pub(crate) fn is_among_projects(path: &Path) -> bool {
-    path.parent().and_then(Path::parent).is_some_and(|folder| folder.ends_with("projects"))
-}

@@ -12,8 +12,8 @@ use ctxc_core::apply::{FindError, SessionFile, kept_key, stamp, take_up_file, ta
 use ctxc_core::version::{KeptSession, kept_sessions};
 use ctxc_store::{Archive, ArchiveUrl, FindIndex, FindSource, ObjectKind, hide_password};
 use ctxc_transcript::session::{
-    Candidate, Places, of_all_projects, of_project, saved_outputs, session_id, session_of_saved_output,
-    session_of_subagent, subagents_of_all_projects, subagents_of_project,
+    Candidate, Places, of_all_projects, of_project, project_folder_name, saved_outputs, session_id,
+    session_of_saved_output, session_of_subagent, subagents_of_all_projects, subagents_of_project,
 };
 use ctxc_transcript::text::{Digest, Stopped};
 
@@ -147,10 +147,18 @@ fn session_of(path: &Path) -> Option<String> {
         .or_else(|| session_of_subagent(path).ok().flatten())
 }
 
-/// The name of the project folder that contains a file, at any depth.
+/// The name of the project folder that contains a file, at any depth; of another agent's, the name that Claude Code has for it.
 fn project_of(path: &Path, places: &Places) -> String {
-    let within = path.strip_prefix(&places.projects).ok().and_then(|path| path.components().next());
-    within.map(|name| name.as_os_str().to_string_lossy().into_owned()).unwrap_or_default()
+    let within = |folder: &Path| {
+        let name = path.strip_prefix(folder).ok()?.components().next()?;
+        Some(name.as_os_str().to_string_lossy().into_owned())
+    };
+    let of_pi = || {
+        let name = within(places.pi.as_deref()?)?;
+        let inside = name.strip_prefix("--")?.strip_suffix("--")?;
+        Some(project_folder_name(Path::new(&format!("/{inside}"))))
+    };
+    within(&places.projects).or_else(of_pi).unwrap_or_default()
 }
 
 /// Indexes new content of the archive; returns the keys of its sessions.

@@ -52,10 +52,13 @@ pub(crate) fn open(found: &Found) -> Result<Input, CommandError> {
     let owner = owner(&mut file).with_context(|| format!("read {}", name_of(path.as_deref())))?;
     match owner {
         Some(foreign) => Err(CommandError::from(anyhow!(
-            "{} is a {foreign} session, not a Claude Code one",
+            "{} is a {foreign} session, which ctxc does not read",
             name_of(path.as_deref())
         ))
-        .hint("only Claude Code sessions are supported")),
+        .hint(match foreign {
+            Foreign::OldPi => "resume it once in pi, which rewrites it to version 3",
+            _ => "sessions of Claude Code and of pi are read",
+        })),
         None => Ok(match storage {
             Storage::Own => Input { file, path, packed: None },
             Storage::Piped => Input { file, path: None, packed: None },

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use anyhow::anyhow;
+
 use super::error::CommandError;
 use super::reading::Reading;
 use crate::report::cache::CacheCost;
@@ -56,6 +58,13 @@ impl<'a> OpenSession<'a> {
 
     /// Opens a session that has been read.
     pub(crate) fn of(settings: &'a Rewriting, mut reading: Reading, ui: &'a Ui) -> Result<Self, CommandError> {
+        if reading.index.has_overrides() {
+            return Err(CommandError::from(anyhow!(
+                "{} has entries that edit its context (`context_edit`), which ctxc reads and does not change",
+                reading.name
+            ))
+            .hint("what it says is shown by `ctxc show`; nothing was written"));
+        }
         reading.warn_of_chain(ui);
         let archive = match &settings.keep {
             Keep::In(url) => archives::open_if_there(url)?,

@@ -12,9 +12,10 @@ use super::error::CommandError;
 use super::figures::{self, Inherited};
 use super::input::{self, Input};
 use crate::report::overview::Origin;
+use crate::report::resume::is_among_projects;
 use crate::report::session::{SessionRef, short_id};
 use crate::report::size::count;
-use crate::session::archives::{self, is_among_projects};
+use crate::session::archives;
 use crate::terminal::progress::Progress;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{LineAddresses, RewriteSource, SourceState, recorded_context, title_of};
@@ -22,7 +23,7 @@ use ctxc_core::version::{Edit, Edits, History, Known};
 use ctxc_store::{Archive, operation_id};
 use ctxc_transcript::session::{Found, FoundBy, session_id, working_folder};
 use ctxc_transcript::text::{Digest, Stopped, Tokens};
-use ctxc_transcript::{Calibration, Chain, ChainEnd, Flags, Index, Transcript, read_line};
+use ctxc_transcript::{Calibration, Chain, ChainEnd, Flags, Format, Index, LineNo, Transcript, read_line};
 
 /// The hint for a file that is no session.
 const NO_SESSION: &str = "use a Claude Code session: a .jsonl file with one JSON object per line";
@@ -166,11 +167,15 @@ impl Reading {
     /// Reports which session was found, unless its path or id was given.
     fn say_found(&self, found: &Found, ui: &Ui) {
         let Found::File { path, by } = found else { return };
+        let agent = match self.index.format {
+            Format::Claude => String::new(),
+            other => format!(", a session of {}", other.agent_name()),
+        };
         match by {
             FoundBy::Path | FoundBy::Id => ui.detail(format_args!("reading {}", path.display())),
-            FoundBy::LatestHere => ui.status(format_args!("session   {}", self.session().label())),
+            FoundBy::LatestHere => ui.status(format_args!("session   {}{agent}", self.session().label())),
             FoundBy::LatestAnywhere => {
-                ui.status(format_args!("session   {}, of another project", self.session().label()));
+                ui.status(format_args!("session   {}, of another project{agent}", self.session().label()));
             }
         }
     }
@@ -234,7 +239,9 @@ impl Reading {
     /// The working directory, from the first active entry that has one.
     pub(crate) fn project(&self) -> io::Result<Option<String>> {
         let mut buffer = Vec::new();
-        for &line in &self.chain.lines {
+        // Claude Code says it on each entry, others in the first line of the file.
+        let header = (self.index.format != Format::Claude).then_some(LineNo(0));
+        for line in header.into_iter().chain(self.chain.lines.iter().copied()) {
             let bytes = read_line(&self.file, &self.index, line, &mut buffer)?;
             if let Some(folder) = working_folder(bytes) {
                 return Ok(Some(folder));

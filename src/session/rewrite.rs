@@ -2,22 +2,25 @@
 
 use std::path::Path;
 
+use anyhow::anyhow;
+
 use super::error::CommandError;
 use super::open::OpenSession;
 use super::reading::Reading;
 use super::render::{Rendering, turns_back};
 use crate::report::deposit::DepositSize;
 use crate::report::outcome::{BeforeAfter, LiveTokens, Outcome};
+use crate::report::resume::resume_words;
 use crate::report::size::short;
 use crate::session::archives;
 use crate::session::options::{Keep, Mode, Output, Rewriting};
-use crate::session::write::{Changes, FreshSession, WriteJob, fresh, into_session, resume_words, undo_words};
+use crate::session::write::{Changes, FreshSession, WriteJob, fresh, into_session, undo_words};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{CarriedOut, Rewrite, ThinkingReach, has_placeholder};
 use ctxc_core::version::{Edits, ThinkingPolicy};
 use ctxc_store::OperationCost;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Calibration, Totals};
+use ctxc_transcript::{Calibration, Format, Totals};
 
 /// The warning about placeholders in a session that the archive does not know.
 pub(crate) const LOST_PAST: &str = "already edited by ctxc, and its original is not in this archive";
@@ -47,6 +50,11 @@ impl OpenSession<'_> {
         reach: ThinkingReach,
         intent: Intent<'_>,
     ) -> Result<Outcome, CommandError> {
+        let format = self.reading.index.format;
+        if reach == ThinkingReach::Everywhere && format != Format::Claude {
+            return Err(CommandError::from(anyhow!("thinking of {} sessions is not removed", format.agent_name()))
+                .hint("leave out `thinking`: what a provider takes without it is not known"));
+        }
         let (edits, plan) = self.planned(plan, reach);
         self.rewrite(edits, plan, intent)
     }
@@ -127,7 +135,8 @@ impl OpenSession<'_> {
         let saved = rendering.saved();
         let Rendering { rebased, mut rewrite, .. } = rendering;
         let Self { settings, ui, reading, title, .. } = self;
-        let fresh = fresh(&settings.output, reading.path.as_deref()).filter(|_| !is_copy);
+        let format = reading.index.format;
+        let fresh = fresh(&settings.output, reading.path.as_deref(), format).filter(|_| !is_copy);
         if let Some(fresh) = &fresh {
             into_session(verb, fresh, title, &mut rewrite);
         }

@@ -10,8 +10,9 @@ use super::error::CommandError;
 use super::reading::Reading;
 use crate::report::deposit::DepositSize;
 use crate::report::outcome::Outcome;
+use crate::report::resume::{is_among_projects, resume_words};
 use crate::report::size::counted;
-use crate::session::archives::{self, is_among_projects};
+use crate::session::archives;
 use crate::session::options::{Keep, Output, Rewriting};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply;
@@ -24,27 +25,35 @@ use ctxc_core::version;
 use ctxc_core::version::{Deposited, Edits, KeptSession, Layout, Recorder, StandIns};
 use ctxc_core::version::{title_after, title_line};
 use ctxc_store::{Archive, OperationCost, hide_password};
-use ctxc_transcript::Chain;
 use ctxc_transcript::session::{session_id, sidecar_dir};
+use ctxc_transcript::{Chain, Format};
 
 /// A new session: its id, and the path of its file.
 pub(crate) struct FreshSession {
     pub(crate) id: Uuid,
+    format: Format,
     pub(crate) path: PathBuf,
 }
 
 /// The new session that `output` asks for, beside the source at `path`.
-pub(crate) fn fresh(output: &Output, path: Option<&Path>) -> Option<FreshSession> {
+pub(crate) fn fresh(output: &Output, path: Option<&Path>, format: Format) -> Option<FreshSession> {
     let (Output::NewSession(id), Some(path)) = (output, path) else { return None };
     let id = id.unwrap_or_else(Uuid::new_v4);
     // A link is not resolved, so that the new session is beside the link, where the client looks for it.
-    Some(FreshSession { id, path: path.with_file_name(format!("{id}.jsonl")) })
+    let name = match format {
+        Format::Claude => format!("{id}.jsonl"),
+        Format::Pi => format!("{}_{id}.jsonl", Timestamp::now().strftime("%Y-%m-%dT%H-%M-%S-%3fZ")),
+    };
+    Some(FreshSession { id, format, path: path.with_file_name(name) })
 }
 
 /// Makes the result of `verb` a new session: with its own id, and a title for the picker made from `title`.
 pub(crate) fn into_session(verb: &str, fresh: &FreshSession, title: &str, rewrite: &mut Rewrite) {
     let id = fresh.id.to_string();
-    rewrite.appended.push(title_line(&id, &title_after(verb, title)));
+    // pi shows the first prompt, and a line behind the last one would be where it goes on.
+    if fresh.format == Format::Claude {
+        rewrite.appended.push(title_line(&id, &title_after(verb, title)));
+    }
     rewrite.session = Some(id);
 }
 
@@ -290,17 +299,6 @@ pub(crate) fn command_line() -> String {
 /// Says how the new session `id` at `path` is resumed, from another folder than its `project`, where that is given.
 pub(crate) fn say_resume(id: &str, path: &Path, project: Option<&str>, ui: &Ui) {
     ui.status(format_args!("resume    {}", resume_words(id, path, project)));
-}
-
-/// The command that resumes the new session `id` at `path`. The client only finds it in its `project`, which is given if it is
-/// not the current folder.
-pub(crate) fn resume_words(id: &str, path: &Path, project: Option<&str>) -> String {
-    if is_among_projects(path) {
-        let change = project.map_or_else(String::new, |folder| format!("cd {} && ", shell_word(folder)));
-        format!("{change}claude --resume {id}")
-    } else {
-        format!("claude --resume {id} (after moving it into its project folder in ~/.claude/projects)")
-    }
 }
 
 /// The command that undoes what was written, as a shell takes it; `None` for a stream, whose file is not known.

@@ -37,8 +37,8 @@ fn what_is_no_transcript_is_said_to_be_none() {
     exit code: 1
     ----- standard output
     ----- standard error
-    error: in.jsonl is a Codex session, not a Claude Code one
-    hint: only Claude Code sessions are supported
+    error: in.jsonl is a Codex session, which ctxc does not read
+    hint: sessions of Claude Code and of pi are read
     ");
     assert_eq!(stage.names(), ["in.jsonl"]);
 

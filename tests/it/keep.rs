@@ -102,12 +102,12 @@ fn n_10_what_cannot_be_kept_is_no_reason_to_leave_the_others_out() {
     assert_eq!(run.stdout, format!("{}\n", stage.id_of("session-small")).into_bytes());
     let reason = ".jsonl was not stored: ";
     assert!(
-        run.stderr.contains(reason) && run.stderr.contains("is a Codex session, not a Claude Code one"),
+        run.stderr.contains(reason) && run.stderr.contains("is a Codex session, which ctxc does not read"),
         "{}",
         run.stderr
     );
     let refused = stage.run(["keep", &stage.id_of("codex-rollout")]).ended(1);
-    assert!(refused.stderr.contains(" session, not a Claude Code one"), "{}", refused.stderr);
+    assert!(refused.stderr.contains(" session, which ctxc does not read"), "{}", refused.stderr);
     stage.run(["keep", "latest", "--all"]).ended(2);
 }
 

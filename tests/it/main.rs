@@ -53,6 +53,7 @@ mod oracle;
 mod overview;
 mod packages;
 mod parents;
+mod pi;
 mod postgres;
 mod promise;
 mod proxy;

@@ -228,7 +228,7 @@ fn w_17_what_is_no_session_is_refused_by_every_verb_in_the_same_words() {
     let codex = br#"{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x","cwd":"/"}}"#;
     let files: [(&str, &[u8], &str); 4] = [
         ("empty.jsonl", b"", "is empty"),
-        ("codex.jsonl", codex, "is a Codex session, not a Claude Code one"),
+        ("codex.jsonl", codex, "is a Codex session, which ctxc does not read"),
         ("array.json", b"[{\"type\":\"user\"}]\n", "is a JSON array"),
         ("notes.txt", b"what to do next\n", "is not a transcript: no line of it is a JSON object"),
     ];

@@ -235,7 +235,8 @@ impl Stage {
 
     /// The environment of this stage: its folders and its archive, and what a test sets.
     fn variables(&self) -> Vec<(&str, OsString)> {
-        const FOLDERS: [(&str, &str); 9] = [
+        const FOLDERS: [(&str, &str); 10] = [
+            ("PI_CODING_AGENT_DIR", ".pi/agent"),
             ("HOME", ""),
             ("USERPROFILE", ""),
             ("APPDATA", "data"),

@@ -337,7 +337,11 @@ fn every_session_is_measured() {
     let stage = Stage::new();
     for path in corpus() {
         let run = stage.run(["stats", path.to_str().unwrap(), "--json"]);
-        assert!(run.code == Some(0) || run.text.contains(" session, not a Claude Code one"), "{path:?}: {}", run.text);
+        assert!(
+            run.code == Some(0) || run.text.contains(" session, which ctxc does not read"),
+            "{path:?}: {}",
+            run.text
+        );
         if run.code != Some(0) {
             continue;
         }

@@ -44,8 +44,13 @@ impl Index {
         let mut index = builder.finish();
         index.fingerprint = lines.fingerprint();
         index.n_bytes = index.fingerprint.len;
-        index.heal(&mut reader)?;
-        index.leave_out_unsent(reader)?;
+        match format {
+            Format::Claude => {
+                index.heal(&mut reader)?;
+                index.leave_out_unsent(reader)?;
+            }
+            Format::Pi => index.count_overrides(reader)?,
+        }
         Ok(index)
     }
 }
@@ -198,7 +203,8 @@ impl Builder {
             let id = || block.tool_id.and_then(|it| it.string(line)).map_or(IdHash::NONE, IdHash::of);
             match (scan.kind, block.kind) {
                 (Kind::Assistant, BlockKind::ToolUse) => {
-                    tools.push_call(id(), line_no, block.name.and_then(|it| it.string(line)).unwrap_or_default());
+                    let name = block.name.and_then(|it| it.string(line)).unwrap_or_default();
+                    tools.push_call(id(), line_no, scan.format.tool_name(name));
                 }
                 (Kind::User, BlockKind::ToolResult) => tools.push_result(id(), line_no),
                 _ => {}

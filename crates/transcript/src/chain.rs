@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::format::Format;
 use super::links::Links;
 use super::record::{Flags, IdHash, LineNo, Parent};
 use super::scan::Kind;
@@ -55,15 +56,18 @@ impl Chain {
         let is_sidechain = index.lines().any(|line| is_message(&line))
             && !index.lines().any(|line| is_message(&line) && is_main(&line));
         let parents = Links::new(index);
+        let is_claude = index.format == Format::Claude;
         let Some((tip, leaf)) = find_tip(index, &parents, is_sidechain) else {
             return Self { is_sidechain, ..Self::default() };
         };
-        let Path { lines, end, healed } = Path::walk(index, &parents, tip, is_sidechain);
+        let Path { lines, end, healed } = Path::walk(index, &parents, parents.start_of(tip), is_sidechain);
         let path: LineSet = lines.iter().copied().collect();
-        let lines = with_siblings(index, &parents, lines, &path);
+        // Nothing stands beside the path in another format: what is not on it is not sent.
+        let lines = if is_claude { with_siblings(index, &parents, lines, &path) } else { lines };
         let live: LineSet = lines.iter().copied().collect();
         let beside = lines.iter().copied().filter(|line| !path.contains(*line)).collect();
-        let is_elsewhere = |line: &LineNo| !is_sidechain && !live.contains(*line) && !parents.is_skipped(*line);
+        let is_elsewhere =
+            |line: &LineNo| is_claude && !is_sidechain && !live.contains(*line) && !parents.is_skipped(*line);
         let newest_elsewhere = index.newest.filter(is_elsewhere);
         Self { lines, live, leaf: Some(leaf), end, newest_elsewhere, is_sidechain, healed, beside }
     }

@@ -21,6 +21,8 @@ pub enum Foreign {
     Codex,
     /// pi sessions, also those of the agents built on it.
     Pi,
+    /// pi sessions before version 3, or without a header.
+    OldPi,
     /// Gemini CLI chats, logs and checkpoints.
     Gemini,
     /// Qwen Code chats: an envelope like Claude Code's around Gemini's messages.
@@ -36,6 +38,7 @@ impl fmt::Display for Foreign {
         f.write_str(match self {
             Self::Codex => "Codex",
             Self::Pi => "pi",
+            Self::OldPi => "pi (before version 3)",
             Self::Gemini => "Gemini CLI",
             Self::Qwen => "Qwen Code",
             Self::OpenCode => "opencode",
@@ -63,6 +66,14 @@ pub(super) fn recognise(head: &[u8]) -> Option<Foreign> {
     None
 }
 
+/// Whose record `line` is by itself.
+pub(super) fn owner_of(line: &[u8]) -> Option<Foreign> {
+    match RecordKeys::read(line).owner()? {
+        FormatOwner::Claude => None,
+        FormatOwner::Other(foreign) => Some(foreign),
+    }
+}
+
 enum FormatOwner {
     Claude,
     Other(Foreign),
@@ -74,13 +85,16 @@ struct RecordKeys {
     keys: BTreeMap<String, String>,
     /// Whether the bytes end before the record does: it was cut, or is spread over lines.
     is_torn: bool,
+    /// The number `version`.
+    version: Option<u64>,
 }
 
 impl RecordKeys {
     fn read(bytes: &[u8]) -> Self {
         let mut record = Self::default();
         let mut json = serde_json::Deserializer::from_slice(bytes);
-        let outcome = KeyWalk { keys: &mut record.keys, path: "", depth: 0 }.deserialize(&mut json);
+        let RecordKeys { keys, version, .. } = &mut record;
+        let outcome = KeyWalk { keys, version, path: "", depth: 0 }.deserialize(&mut json);
         record.is_torn = outcome.is_err_and(|error| error.is_eof());
         record
     }
@@ -101,8 +115,11 @@ impl RecordKeys {
             || self.has(&["record_type"]) && self.text("record_type") == "state";
         // The older rollouts begin with a header that has no type.
         let is_old_codex = self.has(&["id", "timestamp", "instructions"]) && kind.is_empty();
-        let is_pi = (kind == "session" && self.has(&["id", "timestamp"]))
-            || (kind == "message" && self.has(&["message.role", "timestamp"]));
+        let is_header_of_pi = kind == "session" && self.has(&["id", "timestamp"]);
+        let is_pi = is_header_of_pi && self.version.is_some_and(|version| version >= 3);
+        let is_entry_of_pi = (kind == "message" && self.has(&["message.role", "timestamp"]))
+            || self.has(&["type", "id", "parentId", "timestamp"]);
+        let is_old_pi = is_header_of_pi || is_entry_of_pi;
         let is_gemini = self.has(&["sessionId", "projectHash"])
             || (self.has(&["role", "parts"]) && !self.has(&["sessionID"]))
             || kind == "gemini"
@@ -119,6 +136,7 @@ impl RecordKeys {
             (is_opencode, FormatOwner::Other(Foreign::OpenCode)),
             (self.has(&["message.parts"]), FormatOwner::Other(Foreign::Qwen)),
             (is_pi, FormatOwner::Other(Foreign::Pi)),
+            (is_old_pi, FormatOwner::Other(Foreign::OldPi)),
             (is_gemini, FormatOwner::Other(Foreign::Gemini)),
             (is_claude, FormatOwner::Claude),
         ];
@@ -129,6 +147,7 @@ impl RecordKeys {
 /// Collects keys into a place that outlives an error, so that a cut record still tells what it had.
 struct KeyWalk<'a> {
     keys: &'a mut BTreeMap<String, String>,
+    version: &'a mut Option<u64>,
     path: &'a str,
     depth: u8,
 }
@@ -152,7 +171,12 @@ impl<'de> Visitor<'de> for KeyWalk<'_> {
             let path = if self.path.is_empty() { key } else { format!("{}.{key}", self.path) };
             self.keys.insert(path.clone(), String::new());
             if self.depth < 2 {
-                map.next_value_seed(KeyWalk { keys: self.keys, path: &path, depth: self.depth + 1 })?;
+                map.next_value_seed(KeyWalk {
+                    keys: self.keys,
+                    version: self.version,
+                    path: &path,
+                    depth: self.depth + 1,
+                })?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
@@ -163,7 +187,7 @@ impl<'de> Visitor<'de> for KeyWalk<'_> {
     /// Only a list at the top is looked into (checkpoints and logs are lists of records), and there only the first.
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         if self.depth == 0 {
-            seq.next_element_seed(KeyWalk { keys: self.keys, path: "", depth: 0 })?;
+            seq.next_element_seed(KeyWalk { keys: self.keys, version: self.version, path: "", depth: 0 })?;
         }
         while seq.next_element::<IgnoredAny>()?.is_some() {}
         Ok(())
@@ -182,7 +206,10 @@ impl<'de> Visitor<'de> for KeyWalk<'_> {
         Ok(())
     }
 
-    fn visit_u64<E: de::Error>(self, _: u64) -> Result<(), E> {
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<(), E> {
+        if self.path == "version" {
+            *self.version = Some(number);
+        }
         Ok(())
     }
 
@@ -210,7 +237,8 @@ mod tests {
             (r#"{"id":"x","timestamp":"t","instructions":null,"git":{}}"#, Foreign::Codex),
             (r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}"#, Foreign::Codex),
             (r#"{"type":"session","version":3,"id":"x","timestamp":"t","cwd":"/p"}"#, Foreign::Pi),
-            (r#"{"type":"message","id":"e","timestamp":"t","message":{"role":"user","content":[]}}"#, Foreign::Pi),
+            (r#"{"type":"session","id":"x","timestamp":"t","cwd":"/p"}"#, Foreign::OldPi),
+            (r#"{"type":"message","id":"e","timestamp":"t","message":{"role":"user","content":[]}}"#, Foreign::OldPi),
             (r#"{"sessionId":"x","projectHash":"h","startTime":"t","messages":[]}"#, Foreign::Gemini),
             ("{\n  \"sessionId\": \"x\",\n  \"projectHash\": \"h\",\n  \"messages\": [\n", Foreign::Gemini),
             ("[\n  {\n    \"role\": \"user\",\n    \"parts\": [{\"text\": \"a\"}]\n  }\n]", Foreign::Gemini),
@@ -272,6 +300,8 @@ mod tests {
             fs::File::open(corpus.join(file)).unwrap().take(HEAD as u64).read_to_end(&mut head).unwrap();
             let expected = match kind {
                 "codex" => Some(Foreign::Codex),
+                // One of them is of the first version.
+                "pi" if file.contains("sample_pi_session") => Some(Foreign::OldPi),
                 "pi" => Some(Foreign::Pi),
                 // The others of that kind are Claude Code's own lines in excerpts, or near enough to be read.
                 "other-agent/format" => file.contains("musecode").then_some(Foreign::Muse),

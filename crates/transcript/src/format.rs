@@ -8,7 +8,12 @@ pub enum Format {
     /// Claude Code's transcripts, and whatever belongs to nobody else.
     #[default]
     Claude,
+    /// pi's sessions of version 3.
+    Pi,
 }
+
+/// A key of another format shows within so many bytes of a line.
+const NEAR: usize = 512;
 
 impl Format {
     /// The format of the file that begins with `head`, of which [`foreign::HEAD`] bytes are enough.
@@ -16,7 +21,51 @@ impl Format {
     /// # Errors
     /// When it is the session of an agent whose sessions are not read.
     pub fn of(head: &[u8]) -> Result<Self, Foreign> {
-        foreign::recognise(head).map_or(Ok(Self::Claude), Err)
+        match foreign::recognise(head) {
+            None => Ok(Self::Claude),
+            Some(Foreign::Pi) => Ok(Self::Pi),
+            Some(other) => Err(other),
+        }
+    }
+
+    /// The format of `line` by itself, apart from any file.
+    #[must_use]
+    pub fn of_line(line: &[u8]) -> Self {
+        let near = line.get(..NEAR).unwrap_or(line);
+        // In a string the quotes would be escaped: these are keys or values, whether or not of the entry itself.
+        let has = |text: &[u8]| memchr::memmem::find(near, text).is_some();
+        if !has(b"\"parentId\"") && !has(b"\"session\"") {
+            return Self::Claude;
+        }
+        match foreign::owner_of(line) {
+            Some(Foreign::Pi | Foreign::OldPi) => Self::Pi,
+            _ => Self::Claude,
+        }
+    }
+
+    /// The name of the agent.
+    #[must_use]
+    pub const fn agent_name(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude Code",
+            Self::Pi => "pi",
+        }
+    }
+
+    /// The name that Claude Code has for the tool `name`, as it stands between the quotes of a string; `name` itself where it
+    /// has none that works alike.
+    #[must_use]
+    pub fn tool_name(self, name: &[u8]) -> &[u8] {
+        match (self, name) {
+            (Self::Pi, b"read") => b"Read",
+            (Self::Pi, b"write") => b"Write",
+            (Self::Pi, b"edit") => b"Edit",
+            (Self::Pi, b"bash") => b"Bash",
+            (Self::Pi, b"grep") => b"Grep",
+            (Self::Pi, b"find") => b"Glob",
+            (Self::Pi, b"ls") => b"LS",
+            _ => name,
+        }
     }
 }
 
@@ -39,5 +88,34 @@ mod tests {
         let index = Index::build(Cursor::new(&file)).unwrap();
         assert_eq!((index.format, index.new_scan().format), (Format::Claude, Format::Claude));
         assert_eq!(index.n_lines(), 3);
+    }
+
+    // O-02
+    #[test]
+    fn o_02_a_line_alone_shows_whose_it_is() {
+        let cases = [
+            (r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/p"}"#, Format::Pi),
+            (r#"{"type":"compaction","id":"a","parentId":"b","timestamp":"t","summary":"x"}"#, Format::Pi),
+            (r#"{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"user"}}"#, Format::Pi),
+            (r#"{"type":"assistant","uuid":"u","message":{"content":[{"input":{"parentId":"x"}}]}}"#, Format::Claude),
+            (r#"{"type":"user","uuid":"u","message":{"content":"{\"parentId\":1}"}}"#, Format::Claude),
+            ("", Format::Claude),
+        ];
+        for (line, format) in cases {
+            assert_eq!(Format::of_line(line.as_bytes()), format, "{line}");
+        }
+    }
+
+    // O-02
+    #[test]
+    fn o_02_sessions_of_pi_before_version_3_are_refused_by_name() {
+        let head = |version: &str| format!(r#"{{"type":"session"{version},"id":"s","timestamp":"t","cwd":"/p"}}"#);
+        assert_eq!(Format::of(head(r#","version":3"#).as_bytes()), Ok(Format::Pi));
+        for version in ["", r#","version":1"#, r#","version":2"#] {
+            assert_eq!(Format::of(head(version).as_bytes()), Err(Foreign::OldPi), "{version}");
+        }
+        // Without a header pi does not open it.
+        let message = r#"{"type":"message","id":"e","parentId":null,"timestamp":"t","message":{"role":"user"}}"#;
+        assert_eq!(Format::of(message.as_bytes()), Err(Foreign::OldPi));
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::format::Format;
+use super::line_set::LineSet;
 use super::lines::Fingerprint;
 use super::model::Models;
 use super::preserved::PreservedSegment;
@@ -47,6 +48,8 @@ pub struct Index {
     pub(super) models: Models,
     /// The active calls and results that clients leave out, for they have sent one of the same id.
     pub(super) repeats: HashSet<(LineNo, IdHash, bool)>,
+    /// The active lines of which another says what they are sent as.
+    pub(super) overridden: LineSet,
     pub(super) offsets: Vec<u64>,
     /// The times of entries, where parents are missing or circular.
     pub(super) times: Option<Arc<Times>>,
@@ -68,6 +71,14 @@ impl Index {
     #[must_use]
     pub fn new_scan(&self) -> Scan {
         Scan::new(self.format)
+    }
+
+    /// The scan of `line`, of this file.
+    #[must_use]
+    pub fn scan_line(&self, line: &[u8]) -> Scan {
+        let mut scan = self.new_scan();
+        scan.read(line);
+        scan
     }
 
     /// The record of `line`.

@@ -21,6 +21,7 @@ mod measure;
 mod messages;
 mod model;
 mod open_calls;
+mod overrides;
 mod preserved;
 mod prompt;
 mod random;

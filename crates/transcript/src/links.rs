@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::format::Format;
 use super::record::{Flags, LineNo, Parent};
 use super::scan::Kind;
 use super::{Index, PreservedSegment};
@@ -15,6 +16,24 @@ pub(super) struct Links<'a> {
     index: &'a Index,
     rehung: HashMap<LineNo, LineNo>,
     first_read: Option<LineNo>,
+    /// The one boundary that counts, in a format that goes by the newest on the way to the root alone.
+    newest: Option<LineNo>,
+    /// The last entry of what each boundary keeps.
+    tails: HashMap<LineNo, LineNo>,
+}
+
+/// The newest boundary on the way from the last entry to the root.
+fn newest_boundary(index: &Index) -> Option<LineNo> {
+    let mut at = index.lines().rev().find(|line| index.record(*line).is_chained())?;
+    for _ in 0..index.records.len() {
+        let flags = index.record(at).flags;
+        if flags.any(Flags::COMPACT_BOUNDARY) && !flags.any(Flags::DROPPED) {
+            return Some(at);
+        }
+        let Parent::At(parent) = index.named_parent(at) else { return None };
+        at = parent;
+    }
+    None
 }
 
 /// The first line that a resume looks at, where it skips any: the last of the boundaries that keep nothing of what precedes
@@ -38,13 +57,17 @@ fn first_read(index: &Index) -> Option<LineNo> {
 
 impl<'a> Links<'a> {
     pub(super) fn new(index: &'a Index) -> Self {
-        let mut links = Self { index, rehung: HashMap::new(), first_read: first_read(index) };
+        let (first_read, newest) = match index.format {
+            Format::Claude => (first_read(index), None),
+            Format::Pi => (None, newest_boundary(index)),
+        };
+        let mut links = Self { index, rehung: HashMap::new(), first_read, newest, tails: HashMap::new() };
         let ids = index.lines_of(index.preserved.iter().flat_map(PreservedSegment::ids));
         let is_there = |boundary: LineNo| {
             let flags = index.record(boundary).flags;
-            !flags.any(Flags::DROPPED.with(Flags::SUPERSEDED)) && !links.is_skipped(boundary)
+            !flags.any(Flags::DROPPED.with(Flags::SUPERSEDED)) && !links.is_skipped(boundary) && links.ends_at(boundary)
         };
-        let mut rehung = HashMap::new();
+        let (mut rehung, mut tails) = (HashMap::new(), HashMap::new());
         for segment in index.preserved.iter().filter(|segment| is_there(segment.boundary)) {
             let at = |id| ids.get(&id).copied().filter(|line| !links.is_skipped(*line));
             let (Some(anchor), Some(head), Some(tail)) = (at(segment.anchor), at(segment.head), at(segment.tail))
@@ -58,15 +81,31 @@ impl<'a> Links<'a> {
                 rehung.insert(child, tail);
             }
             rehung.insert(head, anchor);
+            tails.insert(anchor, tail);
             rehung.extend(entries.iter().skip(1).zip(&entries).map(|(&entry, &before)| (entry, before)));
         }
-        links.rehung = rehung;
+        (links.rehung, links.tails) = (rehung, tails);
         links
     }
 
     /// Whether a resume does not even look at `line`.
     pub(super) fn is_skipped(&self, line: LineNo) -> bool {
         self.first_read.is_some_and(|first| line < first)
+    }
+
+    /// The entry from which the way to the root goes on where it begins at `tip`: what a boundary keeps stands behind it, also
+    /// where it is the last entry of the file and a summary itself.
+    pub(super) fn start_of(&self, tip: LineNo) -> LineNo {
+        match self.index.format {
+            Format::Claude => tip,
+            Format::Pi => self.tails.get(&tip).copied().unwrap_or(tip),
+        }
+    }
+
+    /// Whether `line` is a boundary at which the history ends.
+    fn ends_at(&self, line: LineNo) -> bool {
+        let is_boundary = self.index.record(line).flags.any(Flags::COMPACT_BOUNDARY);
+        is_boundary && (self.index.format == Format::Claude || self.newest == Some(line))
     }
 
     /// Whether `line` is linked anew because a boundary keeps a segment.
@@ -90,7 +129,7 @@ impl<'a> Links<'a> {
     pub(super) fn parent(&self, line: LineNo) -> Parent {
         match self.rehung.get(&line) {
             Some(&parent) => Parent::At(parent),
-            None if self.index.record(line).flags.any(Flags::COMPACT_BOUNDARY) => Parent::Root,
+            None if self.ends_at(line) => Parent::Root,
             None => match self.index.named_parent(line) {
                 Parent::At(parent) if self.is_skipped(parent) => Parent::Missing,
                 parent => parent,

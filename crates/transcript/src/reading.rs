@@ -1,5 +1,7 @@
 //! Reads the fields of a record off its line.
 
+use super::Span;
+use super::format::Format;
 use super::measure::{Part, measure};
 use super::preserved::{PreservedSegment, keeps_nothing};
 use super::prompt::Prompt;
@@ -73,7 +75,14 @@ impl Reading {
 
 /// The segment that a compact boundary keeps.
 pub(super) fn preserved(line: LineNo, scan: &Scan, text: &[u8]) -> Option<PreservedSegment> {
-    PreservedSegment::read(line, scan.compact_metadata.map_or(&[][..], |it| it.of(text)))
+    match scan.format {
+        Format::Claude => PreservedSegment::read(line, scan.compact_metadata.map_or(&[][..], |it| it.of(text))),
+        Format::Pi => {
+            let id = |span: Option<Span>| span.and_then(|it| it.string(text)).map(IdHash::of);
+            let (anchor, head, tail) = (id(scan.uuid)?, id(scan.leaf_uuid)?, id(scan.parent_uuid)?);
+            Some(PreservedSegment { boundary: line, anchor, head, tail, entries: Vec::new() })
+        }
+    }
 }
 
 impl Pointer {
@@ -117,13 +126,23 @@ fn flags_of(scan: &Scan, line: &[u8]) -> Flags {
             flags.set_if(key == b"preservedSegment" || key == b"preservedMessages", Flags::PRESERVES);
         });
         flags.set_if(keeps_nothing(metadata), Flags::KEEPS_NOTHING);
+        let id = |span: Option<Span>| span.and_then(|it| it.string(line));
+        flags.set_if(scan.format == Format::Pi && id(scan.leaf_uuid) != id(scan.uuid), Flags::PRESERVES);
     }
     match Prompt::of(scan, line) {
         Prompt::No => {}
         Prompt::Command => flags.set(Flags::PROMPT.with(Flags::COMMAND)),
         Prompt::Typed => flags.set(Flags::PROMPT),
     }
-    if scan.kind.is_message() { flags.with(content_flags(scan, line)) } else { flags }
+    if !scan.kind.is_message() {
+        return flags;
+    }
+    let content = content_flags(scan, line);
+    // The client of another format mends these itself, and no client of Claude Code reads them.
+    match scan.format {
+        Format::Claude => flags.with(content),
+        Format::Pi => flags.with(content.but_for(Flags::BLANK.with(Flags::BAD_CONTENT).with(Flags::WRONG_ROLE))),
+    }
 }
 
 /// Whether these are one block, with nothing but text in it.

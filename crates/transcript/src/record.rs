@@ -175,6 +175,12 @@ impl Flags {
         Self(self.0 & flags.0)
     }
 
+    /// These flags but for `flags`.
+    #[must_use]
+    pub const fn but_for(self, flags: Self) -> Self {
+        Self(self.0 & !flags.0)
+    }
+
     /// Sets `flags`.
     pub const fn set(&mut self, flags: Self) {
         self.0 |= flags.0;

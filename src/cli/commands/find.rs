@@ -23,7 +23,7 @@ use crate::terminal::ui::Ui;
 use ctxc_core::apply::{SUMMARY, Speaker, is_active, output_at, said_at};
 use ctxc_store::{Archive, FindHit, FindPlace, FindQuery, FindSource, LineId, Originals, Since};
 use ctxc_transcript::LineReader;
-use ctxc_transcript::session::{project_folder, session_id, session_of_saved_output, subagent_id};
+use ctxc_transcript::session::{Places, project_folder, session_id, session_of_saved_output, subagent_id};
 use ctxc_transcript::text::Digest;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -86,8 +86,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     let text = args.query.join(" ");
     context.probe_report(None)?;
     let now = Timestamp::now();
+    // The index knows projects by the names that Claude Code has for them.
+    let of_all = Places { agent: None, ..places.clone() };
     let (projects, folder) =
-        if args.all_projects { (Projects::All, None) } else { (Projects::Current, project_folder(&places)?) };
+        if args.all_projects { (Projects::All, None) } else { (Projects::Current, project_folder(&of_all)?) };
     let speaker = args.speaker.map(|who| match who {
         Who::User => Speaker::User,
         Who::Assistant => Speaker::Assistant,

@@ -18,7 +18,7 @@ use crate::terminal::ui::Ui;
 use ctxc_core::apply::title_of;
 use ctxc_core::version::kept_sessions;
 use ctxc_store::{Archive, Operation, Operations, hide_password};
-use ctxc_transcript::session::{Candidate, Found, FoundBy, of_all_projects, of_project, session_id};
+use ctxc_transcript::session::{Candidate, Found, FoundBy, agent_of_name, of_all_projects, of_project, session_id};
 use ctxc_transcript::{Totals, Transcript, turns};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -102,6 +102,7 @@ fn row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<Se
     let Candidate { path, modified, .. } = session;
     let mut row = SessionRow {
         id: session_id(path).unwrap_or_default().to_owned(),
+        agent: agent_of_name(path).unwrap_or_default().agent_name(),
         path: path.display().to_string(),
         modified: Timestamp::try_from(*modified).unwrap_or(Timestamp::UNIX_EPOCH),
         origin: archive.and_then(|archive| origin(archive, path)),

@@ -67,4 +67,6 @@ impl FieldTable for ClaudeFields {
         }
         Known::Yes
     }
+
+    fn finish(_: &mut Scan, _: &[u8]) {}
 }

@@ -29,11 +29,12 @@ pub(super) fn read<T: FieldTable>(line: &[u8], start: usize, scan: &mut Scan) ->
         }
     }
     scan.form = Form::Entry;
+    T::finish(scan, line);
     Ok(())
 }
 
 fn read_message<T: FieldTable>(line: &[u8], object: Span, scan: &mut Scan) -> serde_json::Result<()> {
-    let mut message = Message::default();
+    let mut message = Message { span: Some(object), ..Message::default() };
     for (key, value) in fields(line, object)? {
         if key == b"content" {
             scan.blocks.clear();

@@ -4,6 +4,7 @@ use super::usage::Usage;
 use super::{BlockKind, Kind};
 use crate::Span;
 use crate::format::Format;
+use crate::text::json_string;
 
 /// The form of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,15 +36,15 @@ pub struct Scan {
     pub session_id: Option<Span>,
     /// `timestamp`.
     pub timestamp: Option<Span>,
-    /// `subtype` of a system entry.
+    /// `subtype` of a system entry; of other formats the type of the entry.
     pub subtype: Option<Span>,
-    /// `leafUuid` of a summary or a last prompt.
+    /// `leafUuid` of a summary or a last prompt; of pi, the entry that a compaction keeps from on, or that an edit is of.
     pub leaf_uuid: Option<Span>,
     /// `messageId` of a file history snapshot.
     pub snapshot_of: Option<Span>,
-    /// `compactMetadata` of a compact boundary.
+    /// `compactMetadata` of a compact boundary; `details` of a compaction of pi.
     pub compact_metadata: Option<Span>,
-    /// `attachment`.
+    /// `attachment`; of pi, the `replacement` that an edit of the context puts in the place of an entry.
     pub attachment: Option<Span>,
     /// `rendered` of an attachment: its text as the client sends it.
     pub rendered: Option<Span>,
@@ -82,6 +83,14 @@ pub struct Message {
     pub usage: Option<Span>,
     /// The counts in `usage`, all 0 where there are none.
     pub counts: Usage,
+    /// The whole message.
+    pub span: Option<Span>,
+    /// The id of the call, where the message is its result.
+    pub tool_id: Option<Span>,
+    /// Whether the message is the result of a call that failed.
+    pub is_error: bool,
+    /// Whether the message says that it is not sent.
+    pub is_unsent: bool,
 }
 
 /// The spans of a content block and its fields.
@@ -112,10 +121,37 @@ pub struct Block {
 }
 
 impl Scan {
-    /// Whether this is the system entry at which the history that is sent starts.
+    /// Whether this is the entry at which the history that is sent starts.
     #[must_use]
     pub fn is_compact_boundary(&self, line: &[u8]) -> bool {
-        self.kind == Kind::System && self.subtype.and_then(|it| it.string(line)) == Some(b"compact_boundary")
+        let subtype = || self.subtype.and_then(|it| it.string(line));
+        match self.format {
+            Format::Claude => self.kind == Kind::System && subtype() == Some(b"compact_boundary"),
+            // One without a parent ends it as any root does.
+            Format::Pi => {
+                let has_parent = self.parent_uuid.is_some_and(|it| it.string(line).is_some());
+                has_parent && self.is_compact_summary
+            }
+        }
+    }
+
+    /// The tool that `block` calls, under the name that Claude Code has for it; empty where it names none.
+    #[must_use]
+    pub fn tool_name(&self, block: &Block, line: &[u8]) -> String {
+        let name = block.name.and_then(|it| it.string(line)).unwrap_or_default();
+        json_string::decode(self.format.tool_name(name)).into_owned()
+    }
+
+    /// Makes the content of `message`, which is the result of a call, that of one block.
+    pub(super) fn wrap_result(&mut self, message: Message) {
+        for block in &mut self.blocks {
+            block.is_nested = true;
+        }
+        let Message { span, tool_id, content, is_error, .. } = message;
+        let result = Block { kind: BlockKind::ToolResult, span, tool_id, content, is_error, ..Block::default() };
+        self.blocks.insert(0, result);
+        // A string is the block's, and no text of the message.
+        self.message = Some(Message { content: content.filter(|_| self.blocks.len() > 1), ..message });
     }
 
     /// The part of an attachment that is sent: its rendered text where there is one, else its fields, of which the client

@@ -13,6 +13,7 @@ mod kind;
 mod known;
 mod nest;
 mod number;
+mod pi;
 mod read;
 mod table;
 mod usage;

@@ -2,6 +2,7 @@
 
 use super::bits::Rejected;
 use super::claude::ClaudeFields;
+use super::pi::PiFields;
 use super::table::FieldTable;
 use super::usage::{Usage, whole_number};
 use super::{Form, Scan, each_field, fallback, walk};
@@ -23,6 +24,7 @@ impl Scan {
         }
         let is_entry = match self.format {
             Format::Claude => self.read_entry::<ClaudeFields>(line, start),
+            Format::Pi => self.read_entry::<PiFields>(line, start),
         };
         if !is_entry {
             self.clear();
@@ -45,10 +47,11 @@ impl Scan {
         Self { format, ..Self::default() }
     }
 
-    /// The scan of `line`.
+    /// The scan of `line`, which stands alone, as in an archive: whose it is shows in it. Lines of a file have the format of
+    /// the file, whatever they hold ([`Index::scan_line`](crate::Index::scan_line)).
     #[must_use]
     pub fn of(line: &[u8]) -> Self {
-        let mut scan = Self::default();
+        let mut scan = Self::new(Format::of_line(line));
         scan.read(line);
         scan
     }

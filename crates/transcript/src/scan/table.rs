@@ -19,4 +19,7 @@ pub(super) trait FieldTable {
 
     /// Takes a field of a content block.
     fn set_block(block: &mut Block, line: &[u8], key: &[u8], value: Span) -> Known;
+
+    /// Completes the scan of a line of which all fields were taken.
+    fn finish(scan: &mut Scan, line: &[u8]);
 }

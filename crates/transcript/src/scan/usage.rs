@@ -20,10 +20,10 @@ impl Usage {
     /// Takes the value of a key of `usage`; what is no whole number counts as 0.
     pub(super) fn set(&mut self, key: &[u8], value: &[u8]) -> Known {
         let place = match key {
-            b"input_tokens" => &mut self.input,
-            b"cache_creation_input_tokens" => &mut self.cache_creation,
-            b"cache_read_input_tokens" => &mut self.cache_read,
-            b"output_tokens" => &mut self.output,
+            b"input_tokens" | b"input" => &mut self.input,
+            b"cache_creation_input_tokens" | b"cacheWrite" => &mut self.cache_creation,
+            b"cache_read_input_tokens" | b"cacheRead" => &mut self.cache_read,
+            b"output_tokens" | b"output" => &mut self.output,
             _ => return Known::No,
         };
         *place = whole_number(value).unwrap_or(0);

@@ -25,6 +25,7 @@ pub(super) fn walk<T: FieldTable>(level: Level, line: &[u8], start: usize, scan:
     })?;
     walk.end()?;
     scan.form = Form::Entry;
+    T::finish(scan, line);
     Ok(())
 }
 
@@ -253,7 +254,7 @@ impl<'a> Walk<'a> {
     fn message<T: FieldTable>(&mut self, scan: &mut Scan) -> Result<(), Rejected> {
         let line = self.line;
         let mut message = Message::default();
-        self.object(|walk, key| {
+        let whole = self.object(|walk, key| {
             let value = if key == b"content" {
                 scan.blocks.clear();
                 if walk.peek() == b'[' { walk.blocks::<T>(&mut scan.blocks)? } else { walk.value()? }
@@ -265,7 +266,7 @@ impl<'a> Walk<'a> {
             };
             known(key, T::set_message(&mut message, line, key, value))
         })?;
-        scan.message = Some(message);
+        scan.message = Some(Message { span: Some(whole), ..message });
         Ok(())
     }
 

@@ -149,7 +149,8 @@ mod tests {
     impl Home {
         fn new() -> Self {
             let dir = tempfile::tempdir().unwrap();
-            let places = Places { projects: dir.path().join("projects"), cwd: PathBuf::from("/src/here") };
+            let places =
+                Places { projects: dir.path().join("projects"), cwd: PathBuf::from("/src/here"), ..Places::default() };
             Self { dir, places }
         }
 

@@ -5,6 +5,7 @@ use std::{fs, io};
 
 use super::candidate::Candidate;
 use super::error::SessionError;
+use crate::format::Format;
 
 /// The folder beside `transcript` in which the client keeps its subagents and large tool results.
 #[must_use]
@@ -15,9 +16,24 @@ pub fn sidecar_dir(transcript: &Path) -> PathBuf {
 /// The session id that the name of `transcript` carries, if it is one that the client would list.
 #[must_use]
 pub fn session_id(transcript: &Path) -> Option<&str> {
+    named_session(transcript).map(|(id, _)| id)
+}
+
+/// The agent whose clients name a file as `transcript` is named.
+#[must_use]
+pub fn agent_of_name(transcript: &Path) -> Option<Format> {
+    named_session(transcript).map(|(_, format)| format)
+}
+
+/// The session id and the format by the name of a file: an id, or for pi a time, `_` and an id.
+fn named_session(transcript: &Path) -> Option<(&str, Format)> {
     let is_jsonl = transcript.extension().is_some_and(|extension| extension == "jsonl");
-    let stem = transcript.file_stem()?.to_str()?;
-    (is_jsonl && is_uuid(stem)).then_some(stem)
+    let stem = transcript.file_stem()?.to_str().filter(|_| is_jsonl)?;
+    if is_uuid(stem) {
+        return Some((stem, Format::Claude));
+    }
+    let (time, id) = stem.split_once('_')?;
+    (time.ends_with('Z') && is_uuid(id)).then_some((id, Format::Pi))
 }
 
 /// The sessions in `folders`, in no order.
@@ -70,5 +86,8 @@ mod tests {
         assert_eq!(session_id(Path::new("/p/abc.jsonl")), None);
         assert_eq!(session_id(Path::new(&format!("/p/{A1}.jsonl"))), Some(A1));
         assert_eq!(session_id(Path::new(&format!("/p/{A1}.bak"))), None);
+        let pi = format!("/p/2026-11-23T23-00-00-000Z_{A1}.jsonl");
+        assert_eq!((session_id(Path::new(&pi)), agent_of_name(Path::new(&pi))), (Some(A1), Some(Format::Pi)));
+        assert_eq!(session_id(Path::new(&format!("/p/notes_{A1}.jsonl"))), None);
     }
 }

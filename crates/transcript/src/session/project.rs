@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::candidate::{Candidate, newest_first};
 use super::error::SessionError;
 use super::listing::{list, sessions_in};
+use crate::format::Format;
 use crate::scan::each_field;
 use crate::text::json_string;
 
@@ -12,12 +13,28 @@ use crate::text::json_string;
 const MAX_FOLDER_NAME: usize = 200;
 
 /// The folders in which sessions are searched for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
     /// The folder that holds one folder for each project.
     pub projects: PathBuf,
     /// The current folder with its links resolved; it says which project is the current one.
     pub cwd: PathBuf,
+    /// The folder in which pi has one folder for each project.
+    pub pi: Option<PathBuf>,
+    /// The only agent whose sessions are searched for; all where there is none.
+    pub agent: Option<Format>,
+}
+
+impl Places {
+    /// Whether sessions of the agent with this format are searched for.
+    fn looks_for(&self, format: Format) -> bool {
+        self.agent.is_none_or(|agent| agent == format)
+    }
+
+    /// pi's folder of folders, where its sessions are searched for.
+    fn pi_sessions(&self) -> Option<&Path> {
+        self.pi.as_deref().filter(|_| self.looks_for(Format::Pi))
+    }
 }
 
 /// The working folder of the entry in `line`; `None` if it names none.
@@ -48,6 +65,13 @@ pub fn project_folder_name(cwd: &Path) -> String {
         (None, None) => ("", &*cwd),
     };
     share.chars().chain(plain.chars()).flat_map(encode).take(MAX_FOLDER_NAME + 1).collect()
+}
+
+/// The name of pi's folder for a project at `cwd`.
+pub(super) fn pi_folder_name(cwd: &Path) -> String {
+    let cwd = cwd.to_string_lossy();
+    let path = cwd.strip_prefix(['/', '\\']).unwrap_or(&cwd);
+    format!("--{}--", path.replace(['/', '\\', ':'], "-"))
 }
 
 /// The sessions of the project at `places.cwd`, newest first.
@@ -96,6 +120,12 @@ pub(super) fn current_project(places: &Places) -> Result<Vec<PathBuf>, SessionEr
 
 /// The folders of the project at `cwd`: none or one, or several where a long name is known by its beginning only.
 fn project_at(cwd: &Path, places: &Places) -> Result<Vec<PathBuf>, SessionError> {
+    let mut folders = if places.looks_for(Format::Claude) { claude_project_at(cwd, places)? } else { Vec::new() };
+    folders.extend(places.pi_sessions().map(|sessions| sessions.join(pi_folder_name(cwd))));
+    Ok(folders)
+}
+
+fn claude_project_at(cwd: &Path, places: &Places) -> Result<Vec<PathBuf>, SessionError> {
     let name = project_folder_name(cwd);
     if name.len() <= MAX_FOLDER_NAME {
         return Ok(vec![places.projects.join(name)]);
@@ -105,12 +135,21 @@ fn project_at(cwd: &Path, places: &Places) -> Result<Vec<PathBuf>, SessionError>
     let is_ours = |folder: &PathBuf| {
         folder.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(prefix.as_bytes()))
     };
-    Ok(all_projects(places)?.into_iter().filter(is_ours).collect())
+    Ok(folders_in(&places.projects)?.into_iter().filter(is_ours).collect())
 }
 
 /// The folders of all projects, in the order of their names.
 pub(super) fn all_projects(places: &Places) -> Result<Vec<PathBuf>, SessionError> {
-    let mut folders: Vec<PathBuf> = list(&places.projects)?.into_iter().filter(|path| path.is_dir()).collect();
+    let mut folders = if places.looks_for(Format::Claude) { folders_in(&places.projects)? } else { Vec::new() };
+    if let Some(sessions) = places.pi_sessions() {
+        folders.extend(folders_in(sessions)?);
+    }
+    Ok(folders)
+}
+
+/// The folders in `folder`, in the order of their names.
+fn folders_in(folder: &Path) -> Result<Vec<PathBuf>, SessionError> {
+    let mut folders: Vec<PathBuf> = list(folder)?.into_iter().filter(|path| path.is_dir()).collect();
     folders.sort();
     Ok(folders)
 }
@@ -133,6 +172,15 @@ mod tests {
         ];
         for (cwd, folder) in cases {
             assert_eq!(project_folder_name(Path::new(cwd)), folder, "{cwd}");
+        }
+    }
+
+    // O-02, O-06
+    #[test]
+    fn o_02_folders_of_pi_are_named_as_it_names_them() {
+        for (cwd, folder) in [("/home/ann/my_app.v2", "--home-ann-my_app.v2--"), (r"C:\Users\ann", "--C--Users-ann--")]
+        {
+            assert_eq!(pi_folder_name(Path::new(cwd)), folder, "{cwd}");
         }
     }
 }

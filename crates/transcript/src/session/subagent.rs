@@ -95,7 +95,7 @@ mod tests {
     fn w_06_subagents_lie_in_the_folder_of_their_session_or_beside_it() {
         const SESSION: &str = "aaaa1111-0000-4000-8000-000000000000";
         let dir = tempfile::tempdir().unwrap();
-        let places = Places { projects: dir.path().to_owned(), cwd: PathBuf::from("/shop") };
+        let places = Places { projects: dir.path().to_owned(), cwd: PathBuf::from("/shop"), ..Places::default() };
         let put = |name: &str| {
             let path = dir.path().join("-shop").join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -11,7 +11,7 @@ use super::problem::{Detail, Problem, ProblemKind};
 use crate::apply::follow::model::enforces_prefix;
 use crate::apply::follow::thinking::open_loop;
 use ctxc_transcript::scan::{BlockKind, Kind, Scan};
-use ctxc_transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, revisit};
+use ctxc_transcript::{Chain, Flags, Format, IdHash, Index, LineNo, LineSet, revisit};
 
 /// The content that the model sees of the active entries, in the order of the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,7 +100,9 @@ pub fn compare(source: Side<'_>, output: Side<'_>) -> Vec<Problem> {
     let mut problems = altered_thinking(source.index, output.index);
     let mut written = ThinkingContexts::default();
     written.note(source);
-    problems.extend(outlived_thinking(&written, output));
+    if output.index.format == Format::Claude {
+        problems.extend(outlived_thinking(&written, output));
+    }
     problems.extend(no_longer_live(source, output));
     problems.extend(of_all(ProblemKind::OldFolder, &output.visible.in_folder, output.index));
     problems.sort_by_key(|problem| (problem.line, problem.kind));

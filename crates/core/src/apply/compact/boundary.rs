@@ -8,9 +8,8 @@ use crate::apply::compact::prior::OWN;
 use crate::apply::compact::scope::Compaction;
 use crate::apply::follow::pointers::uuid_of;
 use crate::apply::read::entry_fields::envelope;
-use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::json_string;
-use ctxc_transcript::{LineNo, Transcript, read_line};
+use ctxc_transcript::{Format, LineNo, Transcript, read_line};
 
 /// The time of entries among which none has one: clients want one, and this cannot pass for newer than any other.
 const NO_TIME: &str = "\"1970-01-01T00:00:00.000Z\"";
@@ -21,17 +20,13 @@ pub(in crate::apply) fn entries(
     transcript: Transcript<'_>,
     gone: &[LineNo],
     compaction: &Compaction<'_>,
-) -> io::Result<[String; 2]> {
+) -> io::Result<Vec<String>> {
     let Transcript { file, index, .. } = transcript;
     let last = gone.last().copied().unwrap_or_default();
     let ids: Vec<u8> = gone.iter().flat_map(|line| index.record(*line).uuid.0.to_le_bytes()).collect();
     let name = |what: &str| Uuid::new_v5(&Uuid::NAMESPACE_OID, &[what.as_bytes(), &ids].concat());
     let (boundary, summary) = (name("ctxc compact-boundary"), name("ctxc compact-summary"));
-    let mut buffer = Vec::new();
-    let line = read_line(file, index, last, &mut buffer)?;
-    let envelope = envelope(line);
     let time = boundary_time(transcript, gone)?;
-    let logical = json_string::encode(&uuid_of(file, index, last)?);
     let Compaction { view, size, batches, .. } = compaction;
     let own = if batches.is_empty() {
         String::new()
@@ -40,7 +35,19 @@ pub(in crate::apply) fn entries(
         format!(r#","{OWN}":{{"batches":[{}]}}"#, batches.join(","))
     };
     let view = json_string::encode(view);
-    let lines = [
+    if index.format == Format::Pi {
+        // One entry is both. It keeps nothing before it, and hangs on nothing; pi says anew what its prompt and tools are.
+        let details = own.trim_start_matches(',');
+        return Ok(vec![format!(
+            r#"{{"type":"compaction","id":"{summary}","parentId":null,"timestamp":{time},"summary":{view},"firstKeptEntryId":"{summary}","tokensBefore":{},"details":{{{details}}},"fromHook":true}}"#,
+            size.0
+        )]);
+    }
+    let mut buffer = Vec::new();
+    let line = read_line(file, index, last, &mut buffer)?;
+    let envelope = envelope(line);
+    let logical = json_string::encode(&uuid_of(file, index, last)?);
+    let lines = vec![
         format!(
             r#"{{"parentUuid":null,"logicalParentUuid":{logical},{envelope}"type":"system","subtype":"compact_boundary","content":"Conversation compacted","isMeta":false,"timestamp":{time},"uuid":"{boundary}","level":"info","compactMetadata":{{"trigger":"manual","preTokens":{}{own}}}}}"#,
             size.0
@@ -58,7 +65,7 @@ fn boundary_time(transcript: Transcript<'_>, gone: &[LineNo]) -> io::Result<Stri
     let mut buffer = Vec::new();
     for &line in gone.iter().rev().chain(&chain.lines) {
         let bytes = read_line(file, index, line, &mut buffer)?;
-        if let Some(time) = Scan::of(bytes).timestamp.filter(|time| time.string(bytes).is_some()) {
+        if let Some(time) = index.scan_line(bytes).timestamp.filter(|time| time.string(bytes).is_some()) {
             return Ok(String::from_utf8_lossy(time.of(bytes)).into_owned());
         }
     }

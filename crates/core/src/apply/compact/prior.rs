@@ -2,7 +2,7 @@
 
 use std::io;
 
-use ctxc_transcript::scan::{Kind, Scan, each_field, each_string};
+use ctxc_transcript::scan::{Kind, each_field, each_string};
 use ctxc_transcript::text::json_string;
 use ctxc_transcript::{Flags, LineNo, Transcript, entry, read_line};
 
@@ -30,14 +30,17 @@ pub fn prior_summary(transcript: Transcript<'_>) -> io::Result<Option<PriorSumma
         return Ok(None);
     }
     let bytes = read_line(file, index, first, &mut buffer)?;
-    let mut prior = PriorSummary { text: entry::text(&Scan::of(bytes), bytes), batches: Vec::new() };
+    let scan = index.scan_line(bytes);
+    // A summary that is the boundary itself notes them.
+    let batches = scan.compact_metadata.map(|metadata| noted_batches(metadata.of(bytes))).unwrap_or_default();
+    let mut prior = PriorSummary { text: entry::text(&scan, bytes), batches };
     let is_boundary = |line: &LineNo| {
         let record = index.record(*line);
         record.kind == Kind::System && record.flags.any(Flags::COMPACT_BOUNDARY)
     };
     if let Some(&boundary) = chain.lines.first().filter(|line| is_boundary(line)) {
         let bytes = read_line(file, index, boundary, &mut buffer)?;
-        if let Some(metadata) = Scan::of(bytes).compact_metadata {
+        if let Some(metadata) = index.scan_line(bytes).compact_metadata {
             prior.batches = noted_batches(metadata.of(bytes));
         }
     }

@@ -44,7 +44,7 @@ pub fn compact(
     // Lines that went with the messages are left out too, even if no edit could name them.
     let anchor = index.lines().filter(|line| *line >= before).find_map(|line| lines.get(line).0);
     let before = anchor.unwrap_or(Address::Stored(LineNo(n_stored)));
-    edits.push(Edit::Insert { before, lines: inserted.to_vec() });
+    edits.push(Edit::Insert { before, lines: inserted });
     Ok(edits)
 }
 

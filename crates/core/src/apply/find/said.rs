@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use crate::apply::read::entry_fields::decoded;
 use crate::apply::read::page::Page;
 use crate::apply::read::placeholder::is_placeholder;
 use crate::apply::read::shown::{Shown, Speaker, texts_in};
@@ -65,7 +64,7 @@ impl Indexer<'_> {
     fn note_calls(&mut self, bytes: &[u8]) {
         for block in self.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse) {
             let id = block.tool_id.and_then(|span| span.string(bytes));
-            self.tools.extend(id.map(IdHash::of).zip(decoded(block.name, bytes)));
+            self.tools.extend(id.map(|id| (IdHash::of(id), self.scan.tool_name(block, bytes))));
         }
     }
 }

@@ -11,7 +11,7 @@ use super::thinking::{ThinkingRemoved, open_loop, remove_thinking};
 use crate::apply::edit::rewrite::Rewrite;
 use ctxc_transcript::scan::Kind;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Calibration, Chain, Flags, Index, LineNo, LineSet, Totals, Transcript, context_tokens};
+use ctxc_transcript::{Calibration, Chain, Flags, Format, Index, LineNo, LineSet, Totals, Transcript, context_tokens};
 
 /// The consequences of edits.
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,7 +67,9 @@ pub fn follow_up(
         }
     }
     settle(file, index, rewrite)?;
-    keep_skipped(transcript, rewrite)?;
+    if index.format == Format::Claude {
+        keep_skipped(transcript, rewrite)?;
+    }
     if is_seen {
         let change = gauge_change(index, chain, calibration, rewrite, consequences.thinking, runs);
         consequences.gauge = move_gauge(transcript, change, rewrite)?;
@@ -90,6 +92,10 @@ fn remove_unkept(
     consequences: &mut Consequences,
 ) -> io::Result<()> {
     let Transcript { index, chain, .. } = transcript;
+    // Only Claude Code's API is known to bind thinking to what stands before it.
+    if index.format != Format::Claude {
+        return Ok(());
+    }
     // A conversation of nothing but thinking would be none without it.
     if bounds.is_nowhere() || (bounds.everywhere.is_some() && is_all_thinking(index, chain, rewrite)) {
         return Ok(());

@@ -5,7 +5,6 @@ use std::io;
 
 use crate::apply::edit::rewrite::Rewrite;
 use ctxc_transcript::edit::Splice;
-use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Flags, Span, Transcript, Usage, each_count, read_line};
 
@@ -28,7 +27,7 @@ pub fn recorded_context(transcript: Transcript<'_>) -> io::Result<Option<Tokens>
     let Some(last) = messages.find(|&line| index.record(line).flags.any(Flags::USAGE)) else { return Ok(None) };
     let mut buffer = Vec::new();
     let bytes = read_line(file, index, last, &mut buffer)?;
-    let usage = Scan::of(bytes).message.and_then(|message| message.usage);
+    let usage = index.scan_line(bytes).message.and_then(|message| message.usage);
     Ok(usage.map(|usage| Tokens(Usage::recorded(usage.of(bytes)).context())))
 }
 
@@ -78,7 +77,7 @@ pub(in crate::apply) fn move_gauge(
         .collect();
     for line in lines {
         let bytes = read_line(file, index, line, &mut buffer)?;
-        let Some(usage) = Scan::of(bytes).message.and_then(|message| message.usage) else { continue };
+        let Some(usage) = index.scan_line(bytes).message.and_then(|message| message.usage) else { continue };
         let before = Usage::recorded(usage.of(bytes)).context();
         let wanted = before.cast_signed() - change.after(Tokens(before)).0.cast_signed();
         let (splices, lowered) = lower_usage(usage, bytes, wanted);
@@ -100,10 +99,21 @@ fn lower_usage(usage: Span, line: &[u8], saved: i64) -> (Vec<Splice>, i64) {
 }
 
 fn lowered_counts(object: Span, line: &[u8], saved: i64) -> (Vec<Splice>, i64) {
-    const COUNTS: [&[u8]; 3] = [b"cache_read_input_tokens", b"cache_creation_input_tokens", b"input_tokens"];
     let mut places: [Option<(Span, u64)>; 3] = [None; 3];
+    let mut sum = None;
     each_count(object.of(line), |key, span, count| {
-        if let Some(place) = COUNTS.iter().position(|name| *name == key).and_then(|at| places.get_mut(at)) {
+        let place = match key {
+            b"cache_read_input_tokens" | b"cacheRead" => 0,
+            b"cache_creation_input_tokens" | b"cacheWrite" => 1,
+            b"input_tokens" | b"input" => 2,
+            // pi writes down the sum, and goes by it.
+            b"totalTokens" => {
+                sum = Some((span.shifted(object.start), count));
+                return;
+            }
+            _ => return,
+        };
+        if let Some(place) = places.get_mut(place) {
             *place = Some((span.shifted(object.start), count));
         }
     });
@@ -115,6 +125,9 @@ fn lowered_counts(object: Span, line: &[u8], saved: i64) -> (Vec<Splice>, i64) {
             left -= taken;
             splices.push(Splice::new(span, count.saturating_add_signed(-taken).to_string()));
         }
+    }
+    if let Some((span, count)) = sum.filter(|_| saved != left) {
+        splices.push(Splice::new(span, count.saturating_add_signed(left - saved).to_string()));
     }
     (splices, saved - left)
 }

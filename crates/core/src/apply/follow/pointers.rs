@@ -8,9 +8,9 @@ use super::relink::Survivors;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::read::entry_fields::decoded;
 use ctxc_transcript::edit::Splice;
-use ctxc_transcript::scan::{Kind, Scan, each_field};
+use ctxc_transcript::scan::{Kind, each_field};
 use ctxc_transcript::text::json_string;
-use ctxc_transcript::{IdHash, Index, LineNo, MessageIdx, Parent, Pointer, PreservedSegment, read_line};
+use ctxc_transcript::{Format, IdHash, Index, LineNo, MessageIdx, Parent, Pointer, PreservedSegment, read_line};
 
 /// Mends every reference to a line that `rewrite` drops: titles and last prompts move to the next line of the same message
 /// that stays, else to the nearest ancestor, or go where there is none; snapshots of files go with their message; compact boundaries forget the entry.
@@ -105,7 +105,7 @@ pub(in crate::apply) fn point_at(
     rewrite: &mut Rewrite,
 ) -> io::Result<()> {
     let mut buffer = Vec::new();
-    let leaf = Scan::of(read_line(file, index, line, &mut buffer)?).leaf_uuid;
+    let leaf = index.scan_line(read_line(file, index, line, &mut buffer)?).leaf_uuid;
     rewrite.edit_unseen(line, leaf.map(|span| Splice::new(span, json_string::encode(uuid))));
     Ok(())
 }
@@ -117,7 +117,7 @@ pub(in crate::apply) fn point_at(
 pub(in crate::apply) fn uuid_of(file: &File, index: &Index, line: LineNo) -> io::Result<String> {
     let mut buffer = Vec::new();
     let bytes = read_line(file, index, line, &mut buffer)?;
-    Ok(decoded(Scan::of(bytes).uuid, bytes).unwrap_or_default())
+    Ok(decoded(index.scan_line(bytes).uuid, bytes).unwrap_or_default())
 }
 
 fn mend_segment(
@@ -129,7 +129,18 @@ fn mend_segment(
 ) -> io::Result<()> {
     let mut buffer = Vec::new();
     let line = read_line(file, index, segment.boundary, &mut buffer)?.to_vec();
-    let Some(metadata) = Scan::of(&line).compact_metadata else { return Ok(()) };
+    if index.format == Format::Pi {
+        let Some(&head) = dropped.get(&segment.head) else { return Ok(()) };
+        let heir = first_surviving_below(index, segment, head, rewrite);
+        let heir = heir.map(|heir| uuid_of(file, index, heir)).transpose()?;
+        let scan = index.scan_line(&line);
+        // One that keeps nothing names itself.
+        let id = heir.map(|heir| json_string::encode(&heir).into_bytes());
+        let id = id.or_else(|| Some(scan.uuid?.of(&line).to_vec()));
+        rewrite.edit_unseen(segment.boundary, scan.leaf_uuid.zip(id).map(|(kept, id)| Splice::new(kept, id)));
+        return Ok(());
+    }
+    let Some(metadata) = index.scan_line(&line).compact_metadata else { return Ok(()) };
     let mut splices = Vec::new();
     let text = metadata.of(&line);
     let mut ends = Vec::new();
@@ -174,7 +185,7 @@ pub(in crate::apply) fn forget_segment(
 ) -> io::Result<()> {
     let mut buffer = Vec::new();
     let line = read_line(file, index, segment.boundary, &mut buffer)?;
-    let metadata = Scan::of(line).compact_metadata;
+    let metadata = index.scan_line(line).compact_metadata;
     let splice = metadata.map(|metadata| Splice::new(metadata, without_segment(metadata.of(line))));
     rewrite.edit_unseen(segment.boundary, splice);
     Ok(())

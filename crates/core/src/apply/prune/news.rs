@@ -74,7 +74,7 @@ fn read_answer(page: Page<'_>, shortens_input: &dyn Fn(Place) -> bool, news: &mu
         let Some(input) = block.input.filter(|_| block.kind == BlockKind::ToolUse && !block.is_nested) else {
             continue;
         };
-        let source = source(&page.decoded(block.name));
+        let source = source(&page.scan.tool_name(block, page.bytes));
         let shortens = shortens_input(Place { line: page.line, block: block_idx });
         each_string(input.of(page.bytes), |key, raw| {
             let text = json_string::decode(raw);

@@ -126,7 +126,7 @@ impl FoundCalls {
             if self.by_id.contains_key(&hash) {
                 continue;
             }
-            let tool = page.decoded(block.name);
+            let tool = page.scan.tool_name(block, page.bytes);
             let input = Input(block.input.map_or(&[][..], |it| it.of(page.bytes)));
             let path = input.file(&tool, || page.folder());
             let is_protected = is_asking(&tool)

@@ -65,7 +65,7 @@ pub fn describe(
             let Some(slot) = described.get_mut(&Place { line: page.line, block: at }) else { continue };
             let input = Input(block.input.map_or(&[][..], |it| it.of(page.bytes)));
             *slot = Described {
-                tool: page.decoded(block.name).into(),
+                tool: page.scan.tool_name(block, page.bytes).into(),
                 id: page.decoded(block.tool_id).into(),
                 argument: input.key_argument(folder.as_deref()).into(),
             };

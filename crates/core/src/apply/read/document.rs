@@ -66,7 +66,7 @@ pub(in crate::apply) fn texts_of(scan: &Scan, line: &[u8]) -> Vec<EntryText> {
             BlockKind::Text => (kind, speaker, decoded(block.text, line)),
             // Without a signature it is redacted: nobody can read it.
             BlockKind::Thinking if block.signature.is_some() => (Kind::Thinking, speaker, decoded(block.text, line)),
-            BlockKind::ToolUse => (Kind::Call, speaker, Some(call_text(block, line))),
+            BlockKind::ToolUse => (Kind::Call, speaker, Some(call_text(scan, block, line))),
             BlockKind::ToolResult => (Kind::ToolResult, "tool", results.next().map(|(_, text)| text)),
             _ => continue,
         };
@@ -89,8 +89,8 @@ fn attachment_text(scan: &Scan, line: &[u8]) -> Option<EntryText> {
     (!text.trim().is_empty()).then_some(EntryText { kind: Kind::Other, speaker: "client", text, call: None })
 }
 
-fn call_text(block: &Block, line: &[u8]) -> String {
-    let name = decoded(block.name, line).unwrap_or_default();
+fn call_text(scan: &Scan, block: &Block, line: &[u8]) -> String {
+    let name = scan.tool_name(block, line);
     let input = block.input.map(|input| input.of(line)).unwrap_or_default();
     match serde_json::from_slice(input) {
         Ok(Value::Object(inputs)) => inputs.iter().fold(name, |text, (key, value)| match value {

@@ -33,7 +33,8 @@ impl Input<'_> {
             "NotebookRead" | "NotebookEdit" => b"notebook_path",
             _ => return None,
         };
-        let path = self.string(key).filter(|path| !path.is_empty())?;
+        // pi names it shortly.
+        let path = self.string(key).or_else(|| self.string(b"path")).filter(|path| !path.is_empty())?;
         let folder = if is_rooted(&path) { None } else { folder() };
         Some(resolve(&path, folder.as_deref()))
     }

@@ -75,7 +75,7 @@ struct CallResult<'a> {
 
 impl CallEffect {
     fn of(page: Page<'_>, block: &Block) -> Option<Self> {
-        let tool = page.decoded(block.name);
+        let tool = page.scan.tool_name(block, page.bytes);
         let input = Input(block.input.map_or(&[][..], |it| it.of(page.bytes)));
         let text = |key: &str| input.string(key.as_bytes());
         Some(match tool.as_str() {

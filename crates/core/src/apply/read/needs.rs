@@ -41,7 +41,7 @@ fn read_answer(page: Page<'_>, titles: &mut HashMap<String, String>, needs: &mut
     needs.read(Source::Answer, None, &entry::text(page.scan, page.bytes));
     for block in page.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse) {
         let raw = block.input.map_or(&[][..], |it| it.of(page.bytes));
-        let tool = page.decoded(block.name);
+        let tool = page.scan.tool_name(block, page.bytes);
         let title = call_title(&tool, Input(raw));
         let source = source(&tool);
         each_string(raw, |_, string| needs.read(source, Some(&title), &json_string::decode(string)));

@@ -68,7 +68,7 @@ fn of_assistant(page: Page<'_>, at: usize, open: &mut HashMap<String, Asked>) ->
     let folder = page.folder();
     for block in page.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse) {
         let input = Input(block.input.map_or(&[][..], |it| it.of(page.bytes)));
-        let asked = Asked::new(page.decoded(block.name), input, folder.as_deref(), at);
+        let asked = Asked::new(page.scan.tool_name(block, page.bytes), input, folder.as_deref(), at);
         open.insert(page.decoded(block.tool_id), asked);
     }
     said("assistant", entry::text(page.scan, page.bytes)).into_iter().collect()

@@ -32,7 +32,9 @@ pub(super) fn link(
     let mut tip = None;
     // The summary of a group before.
     let mut earlier = None;
-    for group in groups.iter().filter(|group| is_boundary(group.first)) {
+    // A summary of pi is a boundary only where it hangs on something.
+    let is_head = |line: LineNo| is_boundary(line) || index.record(line).flags.any(Flags::COMPACT_SUMMARY);
+    for group in groups.iter().filter(|group| is_head(group.first)) {
         let is_left = |other: &Group| other.places().any(|line| !rewrite.dropped.contains(line));
         let goes_on = groups.iter().any(|other| other.first > group.first && is_left(other));
         if let Some(head) = link_group(index, stored, group, earlier, goes_on, rewrite) {

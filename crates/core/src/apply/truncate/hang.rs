@@ -5,7 +5,7 @@ use std::io;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::follow::pointers::{forget_segment, point_at, uuid_of};
 use ctxc_transcript::scan::Kind;
-use ctxc_transcript::{Chain, Flags, Index, LineNo, Parent, PreservedSegment, Transcript};
+use ctxc_transcript::{Chain, Flags, Format, Index, LineNo, Parent, PreservedSegment, Transcript};
 
 /// Links what is left, whose first entry is `first`, behind an `opener` where there is one. The links around what goes would
 /// lead there by themselves, unless they lead in a circle, or boundaries keep parts of what stands before them.
@@ -21,6 +21,10 @@ pub(in crate::apply) fn hang(
     let Transcript { index, chain, .. } = transcript;
     let segments = live_segments(index, chain);
     if !segments.is_empty() {
+        // A boundary of pi says itself from where on it keeps what it hangs on, and goes on saying so.
+        if index.format == Format::Pi {
+            return Ok(());
+        }
         return link_in_order(transcript, &segments, rewrite);
     }
     let boundary = chain.lines.first().copied().filter(|&line| index.record(line).flags.any(Flags::COMPACT_BOUNDARY));

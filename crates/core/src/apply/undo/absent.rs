@@ -67,7 +67,7 @@ pub fn absent(
 fn named_calls(page: &Page<'_>, targets: &[&Target]) -> Vec<(usize, String, String)> {
     let mut calls = Vec::new();
     for block in page.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse) {
-        let (tool, id) = (page.decoded(block.name), page.decoded(block.tool_id));
+        let (tool, id) = (page.scan.tool_name(block, page.bytes), page.decoded(block.tool_id));
         let handles = Handles::of([(tool.as_str(), id.as_str())]);
         let is_meant = |handle: &Handle| !handles.find(handle).is_empty();
         calls.extend((0..).zip(targets).filter_map(|(at, target)| match target {

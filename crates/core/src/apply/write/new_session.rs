@@ -6,7 +6,7 @@ use crate::apply::read::entry_fields::{decoded, field_at};
 use crate::apply::read::typed::typed;
 use crate::version::without_suffix;
 use ctxc_transcript::entry;
-use ctxc_transcript::scan::{Kind, Scan};
+use ctxc_transcript::scan::Kind;
 use ctxc_transcript::text::{clipped, on_one_line};
 use ctxc_transcript::{Flags, LineNo, Transcript, read_line};
 
@@ -55,7 +55,8 @@ pub fn whole_title_of(transcript: Transcript<'_>) -> io::Result<String> {
     let mut named = before.chain(on_chain()).find(is_typed).into_iter().chain(summary()).chain(command());
     named
         .find_map(|line| {
-            let text = read_line(file, index, line, &mut buffer).map(|bytes| entry::text(&Scan::of(bytes), bytes));
+            let text =
+                read_line(file, index, line, &mut buffer).map(|bytes| entry::text(&index.scan_line(bytes), bytes));
             let is_summary = flags(line).any(Flags::COMPACT_SUMMARY);
             let title = |text: String| if is_summary { first_asked(&text) } else { Some(readable_prompt(&text)) };
             text.map(|text| title(text).map(|title| on_one_line(&title))).transpose()

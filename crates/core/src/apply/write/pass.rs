@@ -154,7 +154,7 @@ impl Pass<'_> {
             index.relink(line, Some(heir));
             return Ok(());
         }
-        let scan = Scan::of(text);
+        let scan = index.scan_line(text);
         let mut splices = edits.cloned().unwrap_or_default();
         if let Some(&parent) = parent {
             let uuid = match parent {
@@ -178,7 +178,7 @@ impl Pass<'_> {
         if is_cut_short {
             rendered.push(b'\n');
         }
-        let rescanned = Scan::of(&rendered);
+        let rescanned = index.scan_line(&rendered);
         if rescanned.form != scan.form || rescanned.uuid.map(|it| it.of(&rendered)) != scan.uuid.map(|it| it.of(text)) {
             return Err(ApplyError::Broken(number));
         }

@@ -1,0 +1,88 @@
+//! Entries of pi that say what others are sent as: its `context_edit`, and older compactions among what the newest keeps.
+
+use std::collections::HashMap;
+use std::io::{self, Read, Seek};
+
+use super::chain::Chain;
+use super::index::Index;
+use super::line_set::LineSet;
+use super::measure::measure;
+use super::record::{Flags, IdHash, LineNo};
+use super::revisit::revisit;
+use super::scan::{Kind, Scan, each_field};
+use crate::text::Tokens;
+
+impl Index {
+    /// Whether an entry says that the model sees something else in the place of what `line` holds.
+    #[must_use]
+    pub fn is_overridden(&self, line: LineNo) -> bool {
+        self.overridden.contains(line)
+    }
+
+    /// Whether there is any such line.
+    #[must_use]
+    pub const fn has_overrides(&self) -> bool {
+        !self.overridden.is_empty()
+    }
+
+    /// Counts the active entries as they are sent: of the edits of one the last holds.
+    ///
+    /// # Errors
+    /// When reading fails.
+    pub(super) fn count_overrides(&mut self, reader: impl Read + Seek) -> io::Result<()> {
+        let chain = Chain::find(self);
+        let first = chain.lines.first().copied();
+        let older = chain.lines.iter().copied().filter(|line| Some(*line) != first);
+        let mut sent: HashMap<LineNo, Tokens> = older
+            .filter(|line| self.record(*line).flags.any(Flags::COMPACT_BOUNDARY))
+            .map(|line| (line, Tokens::ZERO))
+            .collect();
+        let remarks: LineSet =
+            chain.lines.iter().copied().filter(|line| self.record(*line).kind == Kind::System).collect();
+        let mut edits: HashMap<LineNo, (IdHash, Tokens)> = HashMap::new();
+        let mut scan = self.new_scan();
+        revisit(reader, self, &remarks, |line, bytes| {
+            scan.read(bytes);
+            edits.extend(context_edit(&scan, bytes).map(|edit| (line, edit)));
+            io::Result::Ok(())
+        })?;
+        let targets = self.lines_of(edits.values().map(|(target, _)| *target));
+        for (target, tokens) in chain.lines.iter().filter_map(|line| edits.get(line)) {
+            if let Some(&line) = targets.get(target).filter(|line| chain.is_live(**line)) {
+                sent.insert(line, *tokens);
+                self.overridden.insert(line);
+            }
+        }
+        for (line, Tokens(tokens)) in sent {
+            self.record_mut(line).tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
+        }
+        Ok(())
+    }
+}
+
+/// The target of a `context_edit`, and the tokens of what stands in its place.
+fn context_edit(scan: &Scan, line: &[u8]) -> Option<(IdHash, Tokens)> {
+    if scan.subtype?.string(line)? != b"context_edit" {
+        return None;
+    }
+    let target = IdHash::of(scan.leaf_uuid?.string(line)?);
+    let replacement = scan.attachment.map_or(&b"null"[..], |it| it.of(line));
+    // Read as a message, whose content it is.
+    let framed = [br#"{"type":"message","message":{"role":"user","content":"#, content_of(replacement), b"}}"].concat();
+    let mut inner = Scan::new(scan.format);
+    inner.read(&framed);
+    let mut sum = Tokens::ZERO;
+    measure(&inner, &framed, |_, tokens| sum += tokens);
+    Some((target, sum))
+}
+
+/// The content of a replacement: an object that holds it, a bare string, or nothing.
+fn content_of(replacement: &[u8]) -> &[u8] {
+    let mut content: &[u8] = if replacement.starts_with(b"\"") { replacement } else { b"[]" };
+    each_field(replacement, |key, value| {
+        if key == b"content" {
+            content = value.of(replacement);
+        }
+    });
+    content
+}

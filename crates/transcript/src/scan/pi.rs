@@ -1,0 +1,180 @@
+//! The names of fields in the lines of pi's sessions, and what its entries are to a reader (format: "pi").
+
+use super::known::Known;
+use super::table::FieldTable;
+use super::{Block, BlockKind, Kind, Message, Scan};
+use crate::Span;
+
+/// The fields of pi.
+pub(super) struct PiFields;
+
+impl FieldTable for PiFields {
+    const MESSAGE: &'static [u8] = b"message";
+
+    fn set_entry(scan: &mut Scan, line: &[u8], key: &[u8], value: Span) -> Known {
+        let string = || Some(value).filter(|value| value.string(line).is_some());
+        match key {
+            b"type" => scan.subtype = string(),
+            b"id" => scan.uuid = string(),
+            b"parentId" => scan.parent_uuid = Some(value),
+            b"timestamp" => scan.timestamp = string(),
+            b"firstKeptEntryId" | b"targetId" => scan.leaf_uuid = string(),
+            b"details" => scan.compact_metadata = Some(value),
+            b"replacement" => scan.attachment = Some(value),
+            // The text of an entry that is no message and is sent as one.
+            b"summary" | b"content" => {
+                scan.blocks.clear();
+                scan.message = Some(Message { content: Some(value), ..Message::default() });
+            }
+            _ => return Known::No,
+        }
+        Known::Yes
+    }
+
+    fn fill_message(message: &mut Message, line: &[u8], key: &[u8], value: Span) -> Known {
+        let string = || Some(value).filter(|value| value.string(line).is_some());
+        match key {
+            b"role" => message.role = string(),
+            b"model" => message.model = string(),
+            b"usage" => message.usage = Some(value),
+            b"toolCallId" => message.tool_id = string(),
+            b"isError" => message.is_error = value.of(line) == b"true",
+            b"stopReason" => message.is_unsent |= matches!(value.string(line), Some(b"error" | b"aborted")),
+            b"excludeFromContext" => message.is_unsent |= value.of(line) == b"true",
+            // A shell line of the person has its output in the place of content.
+            b"content" | b"output" => message.content = Some(value),
+            _ => return Known::No,
+        }
+        Known::Yes
+    }
+
+    fn set_block(block: &mut Block, line: &[u8], key: &[u8], value: Span) -> Known {
+        let string = || Some(value).filter(|value| value.string(line).is_some());
+        match key {
+            b"type" => {
+                block.kind = match value.string(line) {
+                    Some(b"text") => BlockKind::Text,
+                    Some(b"thinking") => BlockKind::Thinking,
+                    Some(b"toolCall") => BlockKind::ToolUse,
+                    Some(b"image") => BlockKind::Image,
+                    _ => BlockKind::Unknown,
+                }
+            }
+            b"text" | b"thinking" => block.text = string(),
+            b"thinkingSignature" => block.signature = string(),
+            b"id" => block.tool_id = string(),
+            b"name" => block.name = string(),
+            b"arguments" => block.input = Some(value),
+            _ => return Known::No,
+        }
+        Known::Yes
+    }
+
+    fn finish(scan: &mut Scan, line: &[u8]) {
+        let kind = scan.subtype.and_then(|it| it.string(line)).unwrap_or_default();
+        scan.kind = match kind {
+            b"message" => finish_message(scan, line),
+            b"compaction" => {
+                scan.is_compact_summary = true;
+                Kind::User
+            }
+            b"branch_summary" | b"custom_message" => {
+                scan.is_meta = true;
+                Kind::User
+            }
+            b"session" => {
+                (scan.session_id, scan.uuid) = (scan.uuid, None);
+                Kind::Other
+            }
+            // Of the tree, and not sent: changes of models, labels, edits of the context.
+            _ => Kind::System,
+        };
+        for block in scan.blocks.iter_mut().filter(|block| block.kind == BlockKind::Image) {
+            block.source = block.span;
+        }
+    }
+}
+
+/// The kind of a message, by its role. What pi does not send is a remark of the client.
+fn finish_message(scan: &mut Scan, line: &[u8]) -> Kind {
+    let Some(message) = scan.message else { return Kind::System };
+    if message.is_unsent {
+        return Kind::System;
+    }
+    match message.role.and_then(|it| it.string(line)) {
+        Some(b"user") => Kind::User,
+        Some(b"assistant") => Kind::Assistant,
+        Some(b"toolResult") => {
+            scan.wrap_result(message);
+            Kind::User
+        }
+        Some(b"custom" | b"bashExecution") => {
+            scan.is_meta = true;
+            Kind::User
+        }
+        _ => Kind::System,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Format;
+    use crate::scan::Form;
+
+    fn scan(line: &str) -> Scan {
+        let mut scan = Scan::new(Format::Pi);
+        scan.read(line.as_bytes());
+        assert_eq!(scan.form, Form::Entry, "{line}");
+        scan
+    }
+
+    // O-02
+    #[test]
+    fn o_02_a_result_is_a_message_of_its_own_with_its_blocks_inside() {
+        let line = r#"{"type":"message","id":"c3","parentId":"b2","timestamp":"t","message":{"role":"toolResult","toolCallId":"call_1","toolName":"read","content":[{"type":"text","text":"one"},{"type":"image","data":"AA==","mimeType":"image/png"}],"isError":true}}"#;
+        let scan = scan(line);
+        let bytes = line.as_bytes();
+        assert_eq!((scan.kind, scan.outer_blocks().count(), scan.blocks.len()), (Kind::User, 1, 3));
+        let result = scan.blocks[0];
+        assert_eq!((result.kind, result.is_error), (BlockKind::ToolResult, true));
+        assert_eq!(result.tool_id.and_then(|it| it.string(bytes)), Some(&b"call_1"[..]));
+        assert!(result.content.is_some_and(|it| it.of(bytes).starts_with(b"[{")));
+        assert_eq!(crate::entry::tool_result(&scan, bytes, 0).as_deref(), Some("one"));
+    }
+
+    // O-02
+    #[test]
+    fn o_02_entries_are_what_pi_sends_of_them() {
+        let cases = [
+            (r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/p"}"#, Kind::Other),
+            (r#"{"type":"message","id":"a","parentId":null,"message":{"role":"system","content":""}}"#, Kind::System),
+            (r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"x"}}"#, Kind::User),
+            (
+                r#"{"type":"message","id":"a","message":{"role":"assistant","content":[],"stopReason":"stop"}}"#,
+                Kind::Assistant,
+            ),
+            (
+                r#"{"type":"message","id":"a","message":{"role":"assistant","content":[],"stopReason":"aborted"}}"#,
+                Kind::System,
+            ),
+            (
+                r#"{"type":"message","id":"a","message":{"role":"bashExecution","command":"ls","output":"x"}}"#,
+                Kind::User,
+            ),
+            (
+                r#"{"type":"message","id":"a","message":{"role":"bashExecution","output":"x","excludeFromContext":true}}"#,
+                Kind::System,
+            ),
+            (r#"{"type":"compaction","id":"a","parentId":"b","summary":"x","firstKeptEntryId":"c"}"#, Kind::User),
+            (r#"{"type":"custom_message","id":"a","parentId":"b","content":"x"}"#, Kind::User),
+            (r#"{"type":"context_edit","id":"a","parentId":"b","targetId":"c","replacement":null}"#, Kind::System),
+            (r#"{"type":"model_change","id":"a","parentId":"b","modelId":"m"}"#, Kind::System),
+        ];
+        for (line, kind) in cases {
+            assert_eq!(scan(line).kind, kind, "{line}");
+        }
+        let header = scan(r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/p"}"#);
+        assert_eq!((header.uuid, header.session_id.is_some()), (None, true));
+    }
+}

@@ -1,0 +1,30 @@
+//! The commands with which agents resume sessions.
+
+use std::path::Path;
+
+use ctxc_core::apply::shell_word;
+use ctxc_transcript::Format;
+use ctxc_transcript::session::agent_of_name;
+
+/// The command that resumes the new session `id` at `path`. The client only finds it in its `project`, which is given if it is
+/// not the current folder.
+pub(crate) fn resume_words(id: &str, path: &Path, project: Option<&str>) -> String {
+    let change = project.map_or_else(String::new, |folder| format!("cd {} && ", shell_word(folder)));
+    match agent_of_name(path) {
+        Some(Format::Pi) if is_among_projects(path) => format!("{change}pi --session {id}"),
+        Some(Format::Pi) => format!("{change}pi --session {}", shell_word(&path.display().to_string())),
+        Some(Format::Claude) | None if is_among_projects(path) => format!("{change}claude --resume {id}"),
+        Some(Format::Claude) | None => {
+            format!("claude --resume {id} (after moving it into its project folder in ~/.claude/projects)")
+        }
+    }
+}
+
+/// Whether the client, and a search by id, finds the session at `path`.
+pub(crate) fn is_among_projects(path: &Path) -> bool {
+    let places = match agent_of_name(path) {
+        Some(Format::Pi) => "sessions",
+        Some(Format::Claude) | None => "projects",
+    };
+    path.parent().and_then(Path::parent).is_some_and(|folder| folder.ends_with(places))
+}
