@@ -88,3 +88,25 @@ pub(in crate::apply) fn source(tool: &str) -> Source {
         _ => Source::Input,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apply::read::lines::file_of;
+
+    // K-10
+    #[test]
+    fn k_10_what_a_command_tells_to_do_is_read_and_the_remark_of_the_client_is_not() {
+        let line = |id: &str, parent: &str, text: &str| {
+            format!(
+                r#"{{"type":"user","isMeta":true,"uuid":"{id}","parentUuid":{parent},"message":{{"role":"user","content":"{text}"}}}}"#
+            )
+        };
+        let steps = line("a", "null", r"# /ship\n\nAt the end run `erk upload-session --session-file PATH`.");
+        let caveat = line("b", r#""a""#, "Caveat: The messages below are of `local_command_run`.");
+        let (file, index, lines) = file_of(&format!("{steps}\n{caveat}\n"));
+        let shown = read_needs(&file, &index, &lines).unwrap().render("", 1000);
+        assert!(shown.contains("# /ship") && shown.contains("--session-file"), "{shown}");
+        assert!(!shown.contains("local_command_run"), "{shown}");
+    }
+}
