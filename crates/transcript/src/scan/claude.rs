@@ -38,7 +38,7 @@ impl FieldTable for ClaudeFields {
         Known::Yes
     }
 
-    fn set_message(message: &mut Message, line: &[u8], key: &[u8], value: Span) -> Known {
+    fn fill_message(message: &mut Message, line: &[u8], key: &[u8], value: Span) -> Known {
         let string = || Some(value).filter(|value| value.string(line).is_some());
         match key {
             b"id" => message.id = string(),

@@ -52,7 +52,7 @@ fn read_message<T: FieldTable>(line: &[u8], object: Span, scan: &mut Scan) -> se
                 }
             }
         }
-        T::set_message(&mut message, line, &key, value);
+        T::fill_message(&mut message, line, &key, value);
     }
     scan.message = Some(message);
     Ok(())

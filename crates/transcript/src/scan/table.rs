@@ -15,7 +15,7 @@ pub(super) trait FieldTable {
     fn set_entry(scan: &mut Scan, line: &[u8], key: &[u8], value: Span) -> Known;
 
     /// Takes a field of the message.
-    fn set_message(message: &mut Message, line: &[u8], key: &[u8], value: Span) -> Known;
+    fn fill_message(message: &mut Message, line: &[u8], key: &[u8], value: Span) -> Known;
 
     /// Takes a field of a content block.
     fn set_block(block: &mut Block, line: &[u8], key: &[u8], value: Span) -> Known;

@@ -264,7 +264,7 @@ impl<'a> Walk<'a> {
             } else {
                 walk.value()?
             };
-            known(key, T::set_message(&mut message, line, key, value))
+            known(key, T::fill_message(&mut message, line, key, value))
         })?;
         scan.message = Some(Message { span: Some(whole), ..message });
         Ok(())
