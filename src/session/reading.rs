@@ -169,7 +169,7 @@ impl Reading {
         let Found::File { path, by } = found else { return };
         let agent = match self.index.format {
             Format::Claude => String::new(),
-            other => format!(", a session of {}", other.agent_name()),
+            Format::Pi => ", a session of pi".to_owned(),
         };
         match by {
             FoundBy::Path | FoundBy::Id => ui.detail(format_args!("reading {}", path.display())),

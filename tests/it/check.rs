@@ -176,7 +176,7 @@ fn every_session_is_checked_to_the_end() {
         let run = stage.run(["check", path.to_str().unwrap()]);
         assert!(matches!(run.code, Some(0 | 1)) && !run.text.contains("panicked"), "{path:?}: {}", run.text);
         let run = stage.run(["check", path.to_str().unwrap(), "--against", path.to_str().unwrap()]);
-        let is_refused = run.text.contains(" session, not a Claude Code one") || run.text.contains(" is empty\n");
+        let is_refused = run.text.contains(" session, which ctxc does not read") || run.text.contains(" is empty\n");
         assert!(run.code == Some(0) || is_refused, "{path:?}: {}", run.text);
     }
 }

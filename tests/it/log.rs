@@ -28,9 +28,9 @@ fn a_lineage_leads_back_to_the_first_source() {
     assert_snapshot!(shown(&stage.run(["log", "c.jsonl"])), @"
     exit code: 0
     ----- standard output
-    [OPERATION]  [TIME]  compress  29k -> 28k tokens
+    [OPERATION]  [TIME]  compress  29k -> 28.1k tokens
       ctxc compress b.jsonl --bands 50-80:compress -o c.jsonl
-      [HOME]/shop/b.jsonl -> [HOME]/shop/c.jsonl (161.2 kB -> 158.6 kB)
+      [HOME]/shop/b.jsonl -> [HOME]/shop/c.jsonl (161.2 kB -> 158.7 kB)
       6 items removed or restored, 6 still removed
 
     [OPERATION]  [TIME]  compress  31.7k -> 29k tokens

@@ -25,7 +25,8 @@ fn lines(n_turns: usize) -> Vec<Value> {
     for turn in 0..n_turns {
         let call = format!("call_{turn}");
         let usage = |input: usize| json!({"input": input, "output": 10, "cacheRead": 0, "cacheWrite": 0, "totalTokens": input + 10});
-        let file: String = (0..80).map(|n| format!("line {n} of the notes, as they are in turn {turn}\n")).collect();
+        let file: Vec<String> = (0..80).map(|n| format!("line {n} of the notes, as they are in turn {turn}")).collect();
+        let file = file.join("\n");
         let answer = (0..60).fold(format!("These are notes of turn {turn}."), |answer, n| {
             format!("{answer} The part {n} is read by the parser, and the result is written to the file of that part.")
         });

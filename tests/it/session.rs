@@ -103,15 +103,15 @@ fn a_session_of_another_agent_is_refused_by_name() {
     exit code: 1
     ----- standard output
     ----- standard error
-    error: rollout.jsonl is a Codex session, not a Claude Code one
-    hint: only Claude Code sessions are supported
+    error: rollout.jsonl is a Codex session, which ctxc does not read
+    hint: sessions of Claude Code and of pi are read
     ");
     assert_snapshot!(stage.run(["check", "-"]).text, @"
     exit code: 1
     ----- standard output
     ----- standard error
-    error: standard input is a Codex session, not a Claude Code one
-    hint: only Claude Code sessions are supported
+    error: standard input is a Codex session, which ctxc does not read
+    hint: sessions of Claude Code and of pi are read
     ");
 }
 

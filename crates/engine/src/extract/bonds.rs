@@ -45,7 +45,7 @@ pub(super) fn bonds(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
     (0..pieces.len()).map(bond).collect()
 }
 
-/// How a sentence begins that takes back or settles what the one before said.
+/// The beginnings of sentences that take back or settle what the one before said.
 const TURNS: [&str; 12] = [
     "Actually", "Wait", "Hmm", "Oh wait", "But wait", "No, wait", "Let me check - ", "Let me check — ", "Scratch that",
     "If so", "If not", "In that case",

@@ -69,7 +69,7 @@ pub(super) fn ratio(dividend: usize, divisor: usize) -> f32 {
 pub(super) fn read(pieces: &[Piece<'_>], weights: Weights, needs: Option<&Needs>) -> Features {
     let mut features = Features::default();
     let mut seen: Vec<(Shape, u32)> = Vec::new();
-    // What stands first under "Recommendation" is what is recommended.
+    // The first item under "Recommendation" is the one that is recommended.
     let mut of_heading = Classes::NONE;
     for piece in pieces {
         let from = features.ids.len();

@@ -15,7 +15,7 @@ use super::usage::Usage;
 pub struct Finding {
     /// Where it stands, in bytes.
     pub range: Range<usize>,
-    /// What it is, such as `GitHub token`.
+    /// The kind of secret, such as `GitHub token`.
     pub family: &'static str,
 }
 

@@ -56,7 +56,7 @@ fn read_user(page: Page<'_>, titles: &HashMap<String, String>, needs: &mut Needs
     }
     let prompt = typed(&entry::text(page.scan, page.bytes));
     if page.scan.is_meta {
-        // What a command or a skill tells to do stands nowhere else.
+        // The instructions of a command or a skill stand nowhere else.
         let title: String = prompt.lines().next().unwrap_or_default().chars().take(TITLE).collect();
         needs.read(Source::Result, Some(&title), without_caveat(&prompt));
     } else if asks(&prompt) {

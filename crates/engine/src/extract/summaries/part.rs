@@ -159,7 +159,7 @@ pub(super) fn set_now(parts: &mut Vec<Part<'_>>) {
     let newest_zone = known.max(said).and_then(|at| parts.get(at)).map(|part| part.zone);
     let is_outdated = |part: &Part<'_>| said > known || Some(part.zone) != newest_zone;
     for part in &mut *parts {
-        // What was announced then is done by now.
+        // Steps that were announced then are done by now.
         if is_outdated(part)
             && part.role == Role::Item(Section::Now)
             && let Some(last) = segment(&part.text).last().filter(|piece| announces(piece.text))

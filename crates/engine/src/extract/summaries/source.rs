@@ -217,7 +217,7 @@ impl<'t> Parting<'_, 't> {
         }
     }
 
-    /// Where the block that starts at `at` ends: lines of code and rows of a table say little one by one, and the options of a
+    /// The end of the block that starts at `at`: lines of code and rows of a table say little one by one, and the options of a
     /// choice something else.
     fn block_end(&self, at: usize, limit: usize) -> usize {
         if self.all.get(at).is_some_and(offers_choice) {
@@ -236,7 +236,8 @@ impl<'t> Parting<'_, 't> {
         at + 1 + (at + 1..limit).take_while(goes_on).count()
     }
 
-    /// Where what goes with the piece at `at` ends: it is not parted from what turns its meaning. What a tool prints is read by lines: a stop in it ends no sentence.
+    /// The end of the piece at `at` with all that belongs to it: it is not parted from what turns its meaning. Output of a tool is
+    /// read by lines: a stop in it ends no sentence.
     fn line_end(&self, at: usize, limit: usize) -> usize {
         if self.part.role != Role::Tool {
             let is_turned = |idx: &usize| self.all.get(*idx).is_some_and(turns);
