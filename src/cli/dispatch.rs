@@ -13,7 +13,7 @@ use clap_complete::CompleteEnv;
 use super::commands::mcp;
 use super::commands::{
     archive, batch, buffer, check, clean, client, compact, completions, compress, config, diff, discard, distill,
-    doctor, export, find, fit, gain, keep, list, log, man, map, overview, prune, refs, restore, run, scrub, show,
+    doctor, export, find, fit, gain, keep, list, log, man, map, overview, pick, prune, refs, restore, run, scrub, show,
     stats, truncate, undo,
 };
 use super::context::{Context, Form, Reporting};
@@ -227,6 +227,7 @@ fn dispatch(
         Verb::Prune(args) => prune::run(args, &context)?,
         Verb::Compact(args) => compact::run(*args, &context)?,
         Verb::Truncate(args) => truncate::run(args, &context)?,
+        Verb::Pick(args) => pick::run(args, &context)?,
         Verb::Check(args) => return check::run(&args, &context),
         Verb::List(args) => list::run(&args, &context)?,
         Verb::Find(args) => return find::run(&args, &context),

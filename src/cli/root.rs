@@ -11,7 +11,8 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use super::commands::mcp;
 use super::commands::{
     archive, batch, buffer, check, clean, client, compact, completions, compress, diff, discard, distill, doctor,
-    export, find, fit, gain, keep, list, log, man, map, prune, refs, restore, run, scrub, show, stats, truncate, undo,
+    export, find, fit, gain, keep, list, log, man, map, pick, prune, refs, restore, run, scrub, show, stats, truncate,
+    undo,
 };
 use super::context::{Form, Reporting};
 use super::settings::{Setting, parse_setting, with_former_options};
@@ -34,7 +35,7 @@ Examples:
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Commands", &["fit", "undo", "find", "map", "list"]),
     ("Look at a session", &["show", "stats", "diff", "log", "refs", "check", "export"]),
-    ("Change a session", &["prune", "compact", "compress", "truncate", "discard", "distill", "restore", "run"]),
+    ("Change a session", &["prune", "compact", "compress", "truncate", "pick", "discard", "distill", "restore", "run"]),
     ("Archive", &["keep", "scrub", "clean", "archive", "gain"]),
     ("Setup", &["doctor", "config", "client", "statusline"]),
     ("For agents, scripts and shells", &["mcp", "batch", "buffer", "completions", "man"]),
@@ -122,6 +123,9 @@ pub(crate) enum Verb {
     /// Remove the oldest messages to fit a target
     #[command(after_help = truncate::EXAMPLES)]
     Truncate(truncate::Args),
+    /// Make a new session of selected messages
+    #[command(after_help = pick::EXAMPLES)]
+    Pick(pick::Args),
     /// Check that a session can be resumed
     #[command(after_help = check::EXAMPLES)]
     Check(check::Args),
@@ -216,6 +220,7 @@ impl Verb {
             | Self::Prune(_)
             | Self::Compact(_)
             | Self::Truncate(_)
+            | Self::Pick(_)
             | Self::Discard(_)
             | Self::Distill(_)
             | Self::Run(_)

@@ -43,6 +43,7 @@ pub fn schemas() -> Schemas {
     all.add::<report::map::Map>(&["map"]);
     all.add::<report::find::FindReport>(&["find"]);
     all.add::<report::gain::Gain>(&["gain"]);
+    all.add::<report::simulation::Simulation>(&["gain"]);
     all.add::<report::doctor::Doctor>(&["doctor"]);
     all.add::<report::scrub::ScrubReport>(&["scrub"]);
     all.add::<report::clean::CleanReport>(&["clean"]);
@@ -58,6 +59,7 @@ pub fn schemas() -> Schemas {
     all.add_rewrite::<report::compress::CompressReport>(&["compress"]);
     all.add_rewrite::<report::compact::CompactReport>(&["compact"]);
     all.add_rewrite::<report::truncate::TruncateReport>(&["truncate"]);
+    all.add_rewrite::<report::pick::PickReport>(&["pick"]);
     all.add_rewrite::<report::run::RunReport>(&["run"]);
     all.add_rewrite::<report::cutting::CuttingReport>(&["discard", "distill"]);
     all.add_rewrite::<report::restored::RestoredReport>(&["restore"]);

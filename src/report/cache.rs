@@ -15,8 +15,8 @@ use ctxc_transcript::text::Tokens;
 /// Prices of cache reads and writes, relative to an input price of 100. Those of Anthropic for a cache of five minutes
 /// (platform.claude.com/docs/en/about-claude/pricing, table of models); writing to a cache of an hour costs 200. Fable 5.1 and
 /// Opus 5.5 read for less, 2.5 and 5, so that breaking even takes longer with them.
-const READ: u64 = 10;
-const WRITE: u64 = 125;
+pub(crate) const READ: u64 = 10;
+pub(crate) const WRITE: u64 = 125;
 
 /// After so many steps a rewrite hardly pays: of 117 public transcripts with 1 to 258 steps, 113 have no more (`ctxc batch stats`,
 /// 2026-11-25).

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::look::Look;
+use super::look::{Look, clip};
 use super::session::short_id;
 use super::table::{Cell, Table};
 use super::when::to_second;
@@ -64,6 +64,25 @@ pub(crate) struct SessionRow {
     pub(crate) modified: Timestamp,
     /// The operation that made it; null for a session of the client.
     pub(crate) origin: Option<SessionOrigin>,
+    /// The subagent whose transcript it is; null for a session.
+    pub(crate) subagent: Option<SubagentRow>,
+}
+
+/// A subagent, as its own transcript tells.
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
+pub(crate) struct SubagentRow {
+    /// The id of the session that started it.
+    pub(crate) session: Option<String>,
+    /// Its type, where the client noted it.
+    pub(crate) kind: Option<String>,
+    /// The task in a few words, where the client noted it.
+    pub(crate) task: Option<String>,
+    /// The beginning of what it was asked.
+    pub(crate) brief: Option<String>,
+    /// The beginning of what it said last.
+    pub(crate) last: Option<String>,
+    /// The files that it created, edited or deleted, the last one first.
+    pub(crate) changed: Vec<String>,
 }
 
 /// The operation that made a session.
@@ -91,6 +110,9 @@ impl List {
     pub(crate) fn text(&self, look: Look) -> String {
         if self.sessions.is_empty() {
             return String::new();
+        }
+        if self.sessions.iter().any(|row| row.subagent.is_some()) {
+            return self.agents_text(look);
         }
         // A folder needs the room of a size.
         let last = match self.projects {
@@ -125,6 +147,41 @@ impl List {
         table.render(look)
     }
 }
+
+impl List {
+    /// The table of subagents, and below it the last word of each.
+    fn agents_text(&self, look: Look) -> String {
+        let mut table = Table::new(&["task", "agent", "session", "age", "tokens", "type", "changed"]);
+        let mut words = Vec::new();
+        for row in &self.sessions {
+            let SubagentRow { session, kind, task, last, changed, .. } = row.subagent.clone().unwrap_or_default();
+            let title = task.or_else(|| row.title.clone()).or_else(|| row.problem.clone());
+            table.push(vec![
+                title.clone().unwrap_or_default().into(),
+                row.id.clone().into(),
+                session.as_deref().map_or("", short_id).into(),
+                age(self.now, row.modified).into(),
+                Cell::Count(row.tokens.0),
+                kind.unwrap_or_default().into(),
+                Cell::Count(changed.len() as u64),
+            ]);
+            if let Some(last) = last {
+                words.push(format!("\n{}: {}\n", row.id, clip(&last, LAST)));
+            }
+            let files: Vec<&str> = changed.iter().take(FILES).map(String::as_str).collect();
+            if !files.is_empty() {
+                let more = changed.len() - files.len();
+                let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+                words.push(format!("  changed {}{more}\n", files.join(", ")));
+            }
+        }
+        table.render(look) + &words.concat()
+    }
+}
+
+/// The width of the last word of a subagent, in columns, and the maximum number of files that are named.
+const LAST: usize = 200;
+const FILES: usize = 8;
 
 /// The time since `then` in its largest unit that is not 0.
 pub(super) fn age(now: Timestamp, then: Timestamp) -> String {

@@ -4,12 +4,16 @@ use std::path::Path;
 
 use ctxc_core::apply::shell_word;
 use ctxc_transcript::Format;
-use ctxc_transcript::session::agent_of_name;
+use ctxc_transcript::session::{agent_of_name, session_of_subagent, subagent_id};
 
 /// The command that resumes the new session `id` at `path`. The client only finds it in its `project`, which is given if it is
-/// not the current folder.
+/// not the current folder. A subagent is resumed by its session.
 pub(crate) fn resume_words(id: &str, path: &Path, project: Option<&str>) -> String {
     let change = project.map_or_else(String::new, |folder| format!("cd {} && ", shell_word(folder)));
+    if let Some(agent) = subagent_id(path) {
+        let session = session_of_subagent(path).ok().flatten().unwrap_or_else(|| "SESSION".to_owned());
+        return format!("{change}claude --resume {session} \"Use SendMessage to go on with agent {agent}\"");
+    }
     match agent_of_name(path) {
         Some(Format::Pi) if is_among_projects(path) => format!("{change}pi --session {id}"),
         Some(Format::Pi) => format!("{change}pi --session {}", shell_word(&path.display().to_string())),

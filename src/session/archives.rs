@@ -17,7 +17,7 @@ use ctxc_core::apply::{Masked, shell_word};
 use ctxc_core::version::{KeptSession, kept_sessions, n_masks};
 use ctxc_store as archive;
 use ctxc_store::{Archive, ArchiveUrl, hide_password, stored_bytes};
-use ctxc_transcript::session::session_id;
+use ctxc_transcript::session::{session_id, subagent_id};
 
 /// Opens the archive at `url`, and creates it if it does not exist.
 pub(crate) fn open(url: &str) -> Result<Box<dyn Archive>, CommandError> {
@@ -132,10 +132,13 @@ pub(crate) fn find_kept(archive: &dyn Archive, name: &str) -> Result<Option<Kept
     Ok(found.pop())
 }
 
-/// The id of the session in `file`: that of its name, else that of its last entry, else its name whatever that is.
+/// The id of the session in `file`: that of its name, `agent-ID` for a subagent, else that of its last entry, else its name
+/// whatever that is.
 pub(crate) fn own_id(path: Option<&Path>, file: &File) -> String {
     let stem = || path.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
     let named = path.and_then(session_id).map(str::to_owned);
+    // The entries of a subagent name the session that it is of.
+    let named = named.or_else(|| path.filter(|path| subagent_id(path).is_some()).and_then(|_| stem()));
     named.or_else(|| last_session(file).ok().flatten()).or_else(stem).unwrap_or_else(|| "-".to_owned())
 }
 

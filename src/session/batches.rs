@@ -1,5 +1,7 @@
 //! The batches of summaries that a conversation starts with, and those that a compaction adds.
 
+use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::error::CommandError;
@@ -9,13 +11,15 @@ use crate::session::open::OpenSession;
 use crate::session::options::{Consent, EngineChoice, Keep, Summaries, Summarizing};
 use crate::session::summarize::{calls, expect, summarize};
 use crate::terminal::progress::Progress;
-use ctxc_core::apply::{Chunk, Labels, NamedBatch, PriorSummary, ReadChunk, find_batches, read_chunk};
+use ctxc_core::apply::{Chunk, Labels, NamedBatch, PriorSummary, ReadChunk, find_batches, read_chunk, read_ledger};
 use ctxc_core::plan::{Batch, Clip, Room, refold, view};
 use ctxc_engine::needs::Needs;
 use ctxc_engine::run::Summarized;
 use ctxc_engine::{Prompts, Said};
 use ctxc_store::Record;
+use ctxc_transcript::session::agent_transcript;
 use ctxc_transcript::text::{Stopped, Tokens, chars4};
+use ctxc_transcript::{Chain, Index};
 
 /// The built-in engine summarizes to this part of all that was read, prompts aside, and to no fewer than so many tokens.
 const SAID_PART: u64 = 66;
@@ -285,9 +289,24 @@ pub(crate) fn read(work: &OpenSession<'_>, how: &Summaries, chunks: &[Chunk]) ->
     let mut read = Vec::with_capacity(chunks.len());
     for chunk in chunks {
         Stopped::check(work.ui.stop())?;
-        read.push(reading.named(read_chunk(&reading.file, &reading.index, chunk, how.most_lines()))?);
+        let mut chunk = reading.named(read_chunk(&reading.file, &reading.index, chunk, how.most_lines()))?;
+        if let Some(session) = &reading.path {
+            // The work of a subagent stands in a file of its own.
+            chunk.batch.ledger.note_agent_files(|agent| changed_by(session, agent));
+        }
+        read.push(chunk);
     }
     Ok(read)
+}
+
+/// The files that the subagent `agent` of the session at `session` has changed; none where its transcript is gone.
+fn changed_by(session: &Path, agent: &str) -> Vec<String> {
+    let transcript = agent_transcript(session, agent).and_then(|path| File::open(path).ok());
+    let ledger = transcript.and_then(|file| {
+        let index = Index::build(&file).ok()?;
+        read_ledger(&file, &index, &Chain::find(&index).lines).ok()
+    });
+    ledger.map(|ledger| ledger.changed_files()).unwrap_or_default()
 }
 
 /// The size of the texts of a chunk, as an engine reads them.

@@ -27,6 +27,7 @@ pub(crate) mod meaning;
 pub(crate) mod open;
 pub(crate) mod options;
 pub(crate) mod packed;
+pub(crate) mod pick;
 pub(crate) mod pipeline;
 pub(crate) mod prune;
 pub(crate) mod quantity;

@@ -14,11 +14,12 @@ use crate::report::resume::resume_words;
 use crate::report::size::short;
 use crate::session::archives;
 use crate::session::options::{Keep, Mode, Output, Rewriting};
-use crate::session::write::{Changes, FreshSession, WriteJob, fresh, into_session, undo_words};
+use crate::session::write::{Changes, FreshSession, WriteJob, agent_of, fresh, into_session, undo_words};
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{CarriedOut, Rewrite, ThinkingReach, has_placeholder};
+use ctxc_core::apply::{CarriedOut, Rewrite, ThinkingReach, has_placeholder, name_agent};
 use ctxc_core::version::{Edits, ThinkingPolicy};
 use ctxc_store::OperationCost;
+use ctxc_transcript::session::subagent_id;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Format, Totals};
 
@@ -117,7 +118,10 @@ impl OpenSession<'_> {
             return Ok(expected);
         }
         // A new session stands beside its source.
-        let folder = self.reading.path.as_deref().and_then(|path| self.project_elsewhere(path)).map(str::to_owned);
+        let path = self.reading.path.as_deref();
+        // A subagent lies in a folder of the folder of its session.
+        let path = path.and_then(|path| if subagent_id(path).is_some() { path.ancestors().nth(2) } else { Some(path) });
+        let folder = path.and_then(|path| self.project_elsewhere(path)).map(str::to_owned);
         let written = self.write(edits, rendering, expected.cost(intent.calls), intent.verb, is_nothing)?;
         let after = written.after;
         Ok(figures(self, after, written.completed(expected, self.settings, folder.as_deref())))
@@ -139,6 +143,13 @@ impl OpenSession<'_> {
         let fresh = fresh(&settings.output, reading.path.as_deref(), format).filter(|_| !is_copy);
         if let Some(fresh) = &fresh {
             into_session(verb, fresh, title, &mut rewrite);
+        }
+        if let Some(agent) = agent_of(&settings.output, fresh.as_ref(), reading.path.as_deref()) {
+            let (file, index) = match &rebased {
+                Some(rebased) => (&rebased.base.file, &rebased.composed.index),
+                None => (&reading.file, &reading.index),
+            };
+            reading.named(name_agent(file, index, agent, &mut rewrite))?;
         }
         let (output, keep, title) = (&settings.output, &settings.keep, title.clone());
         let job = WriteJob { verb, output, keep, fresh: fresh.as_ref(), title, is_copy, cost };
@@ -182,12 +193,12 @@ impl Written {
         let backup = done.backup.as_deref().map(display);
         let outcome = Outcome {
             output: typed.map(|path| display(path)),
-            session_id: fresh.as_ref().map(|fresh| fresh.id.to_string()),
+            session_id: fresh.as_ref().map(|fresh| fresh.id.clone()),
             bytes: Some(BeforeAfter { before: done.bytes_before, after: done.bytes_after }),
             deposit,
             not_read_back: done.not_read_back.filter(|_| backup.is_some()),
             backup,
-            resume: fresh.as_ref().map(|fresh| resume_words(&fresh.id.to_string(), &fresh.path, folder)),
+            resume: fresh.as_ref().map(|fresh| resume_words(&fresh.id, &fresh.path, folder)),
             ..expected
         };
         let undo = done.operation.is_some().then(|| undo_words(settings, &outcome)).flatten();
@@ -197,7 +208,8 @@ impl Written {
 
 /// Warns of a change that never or hardly pays, before it is made, and names an alternative (W-18).
 fn warn_unless_it_pays(outcome: &Outcome, edits: &Edits, ui: &Ui) {
-    let is_change = outcome.unchanged.is_none() && edits.changes_something();
+    // Whoever picks does so for what is in the result.
+    let is_change = outcome.unchanged.is_none() && edits.changes_something() && outcome.verb != "pick";
     let Some(warning) = outcome.prompt_cache.filter(|_| is_change).and_then(|cost| cost.warning()) else { return };
     ui.warning(warning);
     let larger = match outcome.verb {

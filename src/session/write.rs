@@ -25,36 +25,68 @@ use ctxc_core::version;
 use ctxc_core::version::{Deposited, Edits, KeptSession, Layout, Recorder, StandIns};
 use ctxc_core::version::{title_after, title_line};
 use ctxc_store::{Archive, OperationCost, hide_password};
-use ctxc_transcript::session::{session_id, sidecar_dir};
+use ctxc_transcript::session::{session_id, sidecar_dir, subagent_id};
 use ctxc_transcript::{Chain, Format};
 
-/// A new session: its id, and the path of its file.
+/// A new session, or a new subagent of the same session: its id, and the path of its file.
 pub(crate) struct FreshSession {
-    pub(crate) id: Uuid,
+    pub(crate) id: String,
     format: Format,
     pub(crate) path: PathBuf,
+}
+
+impl FreshSession {
+    /// The name under which the archive lists it: the id of a session, `agent-ID` of a subagent.
+    fn listed_name(&self) -> String {
+        subagent_id(&self.path).map_or_else(|| self.id.clone(), |agent| format!("agent-{agent}"))
+    }
 }
 
 /// The new session that `output` asks for, beside the source at `path`.
 pub(crate) fn fresh(output: &Output, path: Option<&Path>, format: Format) -> Option<FreshSession> {
     let (Output::NewSession(id), Some(path)) = (output, path) else { return None };
-    let id = id.unwrap_or_else(Uuid::new_v4);
-    // A link is not resolved, so that the new session is beside the link, where the client looks for it.
-    let name = match format {
-        Format::Claude => format!("{id}.jsonl"),
-        Format::Pi => format!("{}_{id}.jsonl", Timestamp::now().strftime("%Y-%m-%dT%H-%M-%S-%3fZ")),
+    let uuid = id.unwrap_or_else(Uuid::new_v4);
+    let (id, name) = match format {
+        // The client resumes subagents with ids of this form alone.
+        Format::Claude if subagent_id(path).is_some() => {
+            let id = format!("a{:016x}", uuid.as_u128() >> 64);
+            (id.clone(), format!("agent-{id}.jsonl"))
+        }
+        Format::Claude => (uuid.to_string(), format!("{uuid}.jsonl")),
+        Format::Pi => {
+            let name = format!("{}_{uuid}.jsonl", Timestamp::now().strftime("%Y-%m-%dT%H-%M-%S-%3fZ"));
+            (uuid.to_string(), name)
+        }
     };
+    // A link is not resolved, so that the new session is beside the link, where the client looks for it.
     Some(FreshSession { id, format, path: path.with_file_name(name) })
 }
 
 /// Makes the result of `verb` a new session: with its own id, and a title for the picker made from `title`.
 pub(crate) fn into_session(verb: &str, fresh: &FreshSession, title: &str, rewrite: &mut Rewrite) {
-    let id = fresh.id.to_string();
+    // A subagent stays one of its session, and its description is its title.
+    if subagent_id(&fresh.path).is_some() {
+        return;
+    }
     // pi shows the first prompt, and a line behind the last one would be where it goes on.
     if fresh.format == Format::Claude {
-        rewrite.appended.push(title_line(&id, &title_after(verb, title)));
+        rewrite.appended.push(title_line(&fresh.id, &title_after(verb, title)));
     }
-    rewrite.session = Some(id);
+    rewrite.session = Some(fresh.id.clone());
+}
+
+/// The id of the subagent that the file written by `output` is named after; `source` is replaced in place.
+pub(crate) fn agent_of<'a>(
+    output: &'a Output,
+    fresh: Option<&'a FreshSession>,
+    source: Option<&'a Path>,
+) -> Option<&'a str> {
+    match (output, fresh) {
+        (Output::File(path, _), _) => subagent_id(path),
+        (Output::InPlace(_), _) => source.and_then(subagent_id),
+        (Output::NewSession(_), Some(fresh)) => subagent_id(&fresh.path),
+        (Output::NewSession(_), None) | (Output::Stdout, _) => None,
+    }
 }
 
 /// Refuses a destination that cannot be written to, before any work is done.
@@ -170,7 +202,7 @@ impl WriteJob<'_> {
     /// The id of the session under which the operation is listed.
     fn session(&self, reading: &Reading) -> String {
         match self.fresh {
-            Some(fresh) => fresh.id.to_string(),
+            Some(fresh) => fresh.listed_name(),
             None => reading.stem.clone().unwrap_or_else(|| "-".to_owned()),
         }
     }
@@ -224,7 +256,7 @@ impl WriteJob<'_> {
             archive.put_object(&edits.object())?;
         }
         let result = self.fresh.map(|fresh| KeptSession {
-            id: fresh.id.to_string(),
+            id: fresh.listed_name(),
             path: Some(path(&fresh.path)),
             title: title_after(self.verb, &self.title),
             ..source.clone()

@@ -4,6 +4,7 @@
 
 #[cfg(feature = "mcp")]
 mod agent;
+mod agents;
 mod archive;
 mod arguments;
 mod attack;
@@ -30,7 +31,7 @@ mod find;
 mod findings;
 mod fit;
 mod fleet;
-
+mod gain;
 #[path = "../../benches/support/generate.rs"]
 #[expect(dead_code, reason = "what the benches and other tests use of it")]
 mod generate;
@@ -54,6 +55,7 @@ mod overview;
 mod packages;
 mod parents;
 mod pi;
+mod pick;
 mod postgres;
 mod promise;
 mod proxy;

@@ -15,6 +15,6 @@ pub(crate) use engine::EngineArgs;
 pub(crate) use meaning::MeaningArgs;
 pub(crate) use pruning::{ExtraArgs, ProtectArgs, SelectArgs};
 pub(crate) use removal::RemovalArgs;
-pub(crate) use shared::{KeptOnly, RewriteArgs, SessionArg, both_printed, find};
+pub(crate) use shared::{KeptOnly, NewSessionArgs, RewriteArgs, SessionArg, both_printed, find};
 pub(crate) use summarizing::{SummarizingArgs, summarizing_of};
 pub(crate) use targets::{NamedArgs, PatternRole, TargetArgs};

@@ -88,6 +88,35 @@ pub(crate) struct ArchiveArgs {
     pub(crate) no_archive: bool,
 }
 
+/// Flags of verbs that write a new session and never replace their source.
+#[derive(Debug, clap::Args)]
+pub(crate) struct NewSessionArgs {
+    /// Output file, `-` for standard output [default: a new session beside the source]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
+    /// Overwrite FILE
+    #[arg(long, help_heading = "Output")]
+    force: bool,
+    /// Id of the new session [default: random]
+    #[arg(long, value_name = "UUID", conflicts_with = "output", help_heading = "Output")]
+    session_id: Option<Uuid>,
+    /// Show what would be done without doing it
+    #[arg(long, help_heading = "Output")]
+    dry_run: bool,
+    #[command(flatten)]
+    archive: ArchiveArgs,
+}
+
+impl NewSessionArgs {
+    /// The same among the flags of all rewrites, the others not given.
+    pub(crate) fn rewrite(self) -> RewriteArgs {
+        let Self { output, force, session_id, dry_run, archive } = self;
+        let how = HowArgs { tokens: None, keep_thinking: false, keep_loop: false };
+        let output = OutputArgs { output, in_place: false, even_if_open: false, force };
+        RewriteArgs { how, output, session_id, archive, dry_run }
+    }
+}
+
 impl RewriteArgs {
     /// Whether `--force` was given, which in this version also stands for `--always` (W-15).
     pub(crate) const fn is_forced(&self) -> bool {

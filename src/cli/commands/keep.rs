@@ -163,7 +163,7 @@ fn nothing_whole(found: &Found) -> CommandError {
 
 /// Stores the session up to its last complete line, since a client may be writing the next one. `None` if there is no complete
 /// line.
-fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<Option<KeptRow>, CommandError> {
+pub(super) fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<Option<KeptRow>, CommandError> {
     let time = Timestamp::now();
     let mut input = input::open(found)?;
     let name = input.name();

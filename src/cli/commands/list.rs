@@ -1,33 +1,42 @@
 //! `ctxc list`: list sessions.
 
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::{fs, io};
 
 use anyhow::anyhow;
 use jiff::Timestamp;
+use serde_json::Value;
 
 use crate::cli::args::ArchiveIfAny;
 use crate::cli::context::Context;
 use crate::report::kept::KeptList;
-use crate::report::list::{List, Projects, SessionOrigin, SessionRow};
+use crate::report::list::{List, Projects, SessionOrigin, SessionRow, SubagentRow};
 use crate::report::size::counted;
 use crate::session::archives;
 use crate::session::error::{CommandError, Kind};
 use crate::session::figures::Inherited;
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::title_of;
+use ctxc_core::apply::{Order, Speaker, agent_description, each_shown, read_ledger, title_of};
 use ctxc_core::version::kept_sessions;
-use ctxc_store::{Archive, Operation, Operations, hide_password};
-use ctxc_transcript::session::{Candidate, Found, FoundBy, agent_of_name, of_all_projects, of_project, session_id};
+use ctxc_store::{Archive, Kind as TextKind, Operation, Operations, hide_password};
+use ctxc_transcript::session::{
+    Candidate, Found, FoundBy, agent_of_name, newest_first, of_all_projects, of_project, session_id,
+    session_of_subagent, subagent_id, subagents_of_all_projects, subagents_of_project,
+};
+use ctxc_transcript::text::{clipped, on_one_line};
 use ctxc_transcript::{Totals, Transcript, turns};
 
 pub(crate) const EXAMPLES: &str = "\
-Sizes are estimates of the context usage, scaled to the counts that the client recorded.
+Sizes are estimates of the context usage, scaled to the counts that the client recorded. Every command that takes SESSION \
+takes the id of a subagent too; `ctxc fit ID` writes a smaller subagent that its session can go on with.
 
 Examples:
   ctxc list
   ctxc list --all --limit 50
   ctxc list --kept
+  ctxc list --agents
   ctxc list --json";
 
 #[derive(Debug, clap::Args)]
@@ -38,6 +47,9 @@ pub(crate) struct Args {
     /// Archived sessions, even if their file is gone
     #[arg(long, conflicts_with = "all")]
     kept: bool,
+    /// Subagents, with what each was asked, what it said last, and the files that it changed
+    #[arg(long, conflicts_with = "kept")]
+    agents: bool,
     /// Maximum number of sessions
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
@@ -54,8 +66,13 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     if args.kept {
         return list_kept(url.as_deref(), args.limit, context);
     }
-    let (projects, mut sessions) =
-        if args.all { (Projects::All, of_all_projects(&places)?) } else { (Projects::Current, of_project(&places)?) };
+    let projects = if args.all { Projects::All } else { Projects::Current };
+    let mut sessions = match (projects, args.agents) {
+        (Projects::Current, false) => of_project(&places)?,
+        (Projects::All, false) => of_all_projects(&places)?,
+        (Projects::Current, true) => newest_first(subagents_of_project(&places)?),
+        (Projects::All, true) => newest_first(subagents_of_all_projects(&places)?),
+    };
     let n_more = sessions.len().saturating_sub(args.limit);
     sessions.truncate(args.limit);
     let archive = url.as_deref().and_then(|url| archives::open_existing(url).ok());
@@ -66,6 +83,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let list = List::new(rows, n_more as u64, Timestamp::now(), projects);
     context.print(&list, list.text(ui.look()))?;
     match (list.sessions.is_empty(), projects) {
+        (true, _) if args.agents => ui.status("no subagent has a transcript here"),
         (true, Projects::Current) => {
             ui.status("this project has no session");
             ui.hint("run `ctxc list --all` for all projects");
@@ -101,7 +119,7 @@ fn list_kept(url: Option<&str>, limit: usize, context: &Context<'_>) -> Result<(
 fn row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<SessionRow, CommandError> {
     let Candidate { path, modified, .. } = session;
     let mut row = SessionRow {
-        id: session_id(path).unwrap_or_default().to_owned(),
+        id: session_id(path).or_else(|| subagent_id(path)).unwrap_or_default().to_owned(),
         agent: agent_of_name(path).unwrap_or_default().agent_name(),
         path: path.display().to_string(),
         modified: Timestamp::try_from(*modified).unwrap_or(Timestamp::UNIX_EPOCH),
@@ -124,11 +142,45 @@ fn row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<Se
     row.tokens_chars4 = totals.all();
     let inherited = archive.and_then(|archive| Inherited::of(archive, path));
     row.tokens = Inherited::calibration(inherited, index, chain).context(totals.context());
+    if subagent_id(path).is_some() {
+        row.subagent = Some(reading.named(agent_row(&reading, path))?);
+    }
     match title_of(reading.transcript()).and_then(|title| Ok((title, reading.project()?))) {
         Ok((title, folder)) => (row.title, row.folder) = (Some(title), folder),
         Err(error) => row.problem = Some(error.to_string()),
     }
     Ok(row)
+}
+
+/// The length of a last word, in characters.
+const LAST_WORD: usize = 400;
+
+/// The facts that the transcript at `path` tells of its subagent, and the description beside it.
+fn agent_row(reading: &Reading, path: &Path) -> io::Result<SubagentRow> {
+    let description = agent_description(path).and_then(|path| fs::read(path).ok());
+    let description: Value = description.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    let text = |key: &str| description.get(key).and_then(Value::as_str).map(str::to_owned);
+    let (mut brief, mut last) = (None, None);
+    each_shown(reading.transcript(), Order::Forward, |shown| {
+        brief = (shown.speaker != Speaker::Assistant).then(|| clipped(&on_one_line(&shown.text), LAST_WORD));
+        ControlFlow::Break(())
+    })?;
+    each_shown(reading.transcript(), Order::Backward, |shown| {
+        if shown.speaker != Speaker::Assistant || shown.kind != TextKind::Answer {
+            return ControlFlow::Continue(());
+        }
+        last = Some(clipped(&on_one_line(&shown.text), LAST_WORD));
+        ControlFlow::Break(())
+    })?;
+    let ledger = read_ledger(&reading.file, &reading.index, &reading.chain.lines)?;
+    Ok(SubagentRow {
+        session: session_of_subagent(path)?,
+        kind: text("agentType"),
+        task: text("description"),
+        brief,
+        last,
+        changed: ledger.changed_files(),
+    })
 }
 
 /// The operation that wrote the session, if it changed something.

@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
 }
 
 /// Refuses an unsuitable destination, before any work is done.
-fn probe(path: &Path, is_forced: bool, source: Option<&Path>) -> Result<(), CommandError> {
+pub(super) fn probe(path: &Path, is_forced: bool, source: Option<&Path>) -> Result<(), CommandError> {
     let is_source = source.is_some_and(|source| match (source.canonicalize(), path.canonicalize()) {
         (Ok(source), Ok(path)) => source == path,
         _ => false,

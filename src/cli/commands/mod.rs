@@ -26,6 +26,7 @@ pub(crate) mod map;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;
 pub(crate) mod overview;
+pub(crate) mod pick;
 pub(crate) mod prune;
 pub(crate) mod refs;
 pub(crate) mod restore;

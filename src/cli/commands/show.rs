@@ -12,9 +12,10 @@ use crate::cli::context::Context;
 use crate::report::envelope::About;
 use crate::report::show::{Length, Show, ShownMessage};
 use crate::session::error::CommandError;
+use crate::session::pick::fold_case;
 use crate::session::reading::Reading;
 use ctxc_core::apply::{Order, Shown, Speaker, each_shown, shown_in};
-use ctxc_transcript::text::{Stopped, on_one_line};
+use ctxc_transcript::text::Stopped;
 use ctxc_transcript::{Calibration, LineNo, turn_at, turns};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -85,11 +86,11 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
         TypedSpeaker::Tool => Speaker::Tool,
         TypedSpeaker::System => Speaker::System,
     });
-    let wanted = args.search.as_deref().map(folded);
+    let wanted = args.search.as_deref().map(fold_case);
     let fits = |shown: &Shown| {
         speaker.is_none_or(|speaker| speaker == shown.speaker)
             && args.turn.is_none_or(|turn| shown.turn.is_some_and(|it| it.0 == turn))
-            && wanted.as_ref().is_none_or(|wanted| folded(&shown.text).contains(wanted))
+            && wanted.as_ref().is_none_or(|wanted| fold_case(&shown.text).contains(wanted))
     };
     let mut messages = Vec::new();
     let mut is_stopped = false;
@@ -135,9 +136,4 @@ fn show_line(reading: Reading, line: LineNo, length: Length, context: &Context<'
         ui.status(format_args!("line {} is inactive: a resume does not send it", line.number()));
     }
     Ok(())
-}
-
-/// `text` in the form for comparison: in lower case, with single spaces.
-fn folded(text: &str) -> String {
-    on_one_line(&text.to_lowercase())
 }

@@ -6,3 +6,4 @@ mod read;
 mod steps;
 
 pub(crate) use data::{Map, MapOperation, MapSource};
+pub(crate) use page::{STYLE, escaped, filled};

@@ -7,7 +7,7 @@ use crate::report::size::{count, counted, short, whole_percent};
 use ctxc_transcript::text::{Tokens, grouped, printable};
 
 const PAGE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("page.css");
+pub(crate) const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 /// The head of the table of operations.
 const OPERATIONS: &str = r#"<section aria-labelledby="operations">
@@ -183,7 +183,7 @@ fn command_cell(command: &str) -> String {
 }
 
 /// `text` as HTML, without control characters that would steer a terminal or change the direction of writing.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in printable(text).chars() {
         match c {
@@ -199,7 +199,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// `page` with every name in `parts` replaced by its value in one pass: names within values are not replaced.
-fn filled(page: &str, parts: &[(&str, String)]) -> String {
+pub(crate) fn filled(page: &str, parts: &[(&str, String)]) -> String {
     let mut filled = String::new();
     let mut rest = page;
     while let Some(start) = rest.find('{') {

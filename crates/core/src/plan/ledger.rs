@@ -3,6 +3,7 @@
 //! A ledger records what its messages change about what was known before. Merging is therefore exact and associative: the later
 //! state of each item wins.
 
+mod agents;
 mod failing;
 mod latest;
 mod todos;
@@ -10,6 +11,7 @@ mod told;
 
 use serde::{Deserialize, Serialize};
 
+use self::agents::AgentWork;
 use self::failing::Failing;
 use self::latest::Latest;
 use self::todos::Todos;
@@ -17,7 +19,7 @@ use super::effects::Action;
 use super::test_report::TestReport;
 use super::test_run::TestRun;
 use ctxc_engine::needs::Needs;
-use ctxc_transcript::text::{Digest, on_one_line};
+use ctxc_transcript::text::{Digest, on_one_line, within};
 
 pub use self::todos::{Progress, TaskNews, Todo};
 
@@ -40,6 +42,9 @@ pub struct Ledger {
     tests: Failing,
     #[serde(default, skip_serializing_if = "Todos::is_empty")]
     todos: Todos,
+    /// The subagents by their ids, or by their tasks where a client gives no ids.
+    #[serde(default, skip_serializing_if = "Latest::is_empty")]
+    agents: Latest<String, AgentWork>,
     /// The lines that the agent may need later.
     #[serde(default, skip_serializing_if = "Needs::is_empty")]
     pub(super) needs: Needs,
@@ -119,13 +124,14 @@ impl Ledger {
 
     /// Adds the effects of `later` messages.
     pub fn merge(&mut self, later: Self) {
-        let Self { folder, files, commands, verdict, tests, todos, needs } = later;
+        let Self { folder, files, commands, verdict, tests, todos, agents, needs } = later;
         self.folder = self.folder.take().or(folder);
         self.files.merge(files, Touched::then);
         self.commands.merge(commands, Runs::then);
         self.verdict = verdict.or_else(|| self.verdict.take());
         self.tests.merge(tests);
         self.todos.merge(todos);
+        self.agents.merge(agents, AgentWork::join);
         self.needs.merge(needs);
     }
 
@@ -186,6 +192,33 @@ impl Ledger {
     /// Notes a new version of the task list.
     pub fn write_todos(&mut self, list: Vec<Todo>) {
         self.todos.write(list);
+    }
+
+    /// Notes the brief and the report of the subagent `id`; either is empty if it is not known.
+    pub fn note_agent(&mut self, id: impl Into<String>, brief: &str, report: &str) {
+        self.agents.insert(id.into(), AgentWork::of(brief, report), AgentWork::join);
+    }
+
+    /// Notes the files that the subagents have changed, by their ids.
+    pub fn note_agent_files(&mut self, changed: impl Fn(&str) -> Vec<String>) {
+        let known: Vec<String> = self.agents.iter().map(|(id, _)| id.clone()).collect();
+        for id in known {
+            let files = changed(&id).iter().map(|path| self.place(path)).collect();
+            self.agents.insert(id, AgentWork::on_files(files), AgentWork::join);
+        }
+    }
+
+    /// The paths of the files that were created, edited or deleted, the last one first.
+    #[must_use]
+    pub fn changed_files(&self) -> Vec<String> {
+        let is_changed = |action: Option<Action>| action.is_some_and(|action| action != Action::Read);
+        let files = self.files.iter().rev().filter(|(_, touched)| is_changed(touched.change()));
+        files.map(|(path, _)| path.clone()).collect()
+    }
+
+    /// `path` relative to the working folder, if it is inside.
+    fn place(&self, path: &str) -> String {
+        self.folder.as_deref().map_or(path, |folder| within(path, folder)).to_owned()
     }
 
     /// Notes an update of the task with this number.

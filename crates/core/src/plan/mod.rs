@@ -11,6 +11,7 @@ mod fit;
 mod handle;
 mod ledger;
 mod lexer;
+mod policy;
 mod preset;
 mod protect;
 mod shell;
@@ -34,6 +35,10 @@ pub use effects::{Action, effects, folders, only_looks, tells_its_end};
 pub use fit::{FitChoice, Need, Removable, RemovableClass, ThinkingBehind, fit};
 pub use handle::{Handle, Handles, NotAHandle};
 pub use ledger::{Ending, Ledger, Progress, TaskNews, Todo};
+pub use policy::{
+    CACHE_SECONDS, FIT_PROTECTS, PLACEHOLDER, Policy, RecordedStep, SUMMARY, SpentTokens, StepModel, recorded_cost,
+    simulate_cost,
+};
 pub use preset::Preset;
 pub use protect::{BadGlob, Horizon, Protected};
 pub use shell::{Command, Join, Script, Word, without_cd, without_tail};

@@ -22,7 +22,7 @@ pub(super) fn title_in(line: &[u8]) -> Option<String> {
 }
 
 /// The words for the verbs in the brackets at the end of a title.
-const WORDS: [(&str, &str); 10] = [
+const WORDS: [(&str, &str); 11] = [
     ("compress", "compressed"),
     ("compact", "compacted"),
     ("truncate", "truncated"),
@@ -33,6 +33,7 @@ const WORDS: [(&str, &str); 10] = [
     ("undo", "restored"),
     ("run", "shortened"),
     ("fit", "rewritten"),
+    ("pick", "picked"),
 ];
 
 /// The title of what `verb` made of the session that is called `title`.

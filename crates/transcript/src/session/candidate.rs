@@ -18,7 +18,8 @@ pub struct Candidate {
 }
 
 /// Newest first, and by path where two are equally old, so that equal folders give equal answers.
-pub(super) fn newest_first(mut sessions: Vec<Candidate>) -> Vec<Candidate> {
+#[must_use]
+pub fn newest_first(mut sessions: Vec<Candidate>) -> Vec<Candidate> {
     sessions.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.path.cmp(&b.path)));
     sessions
 }

@@ -7,6 +7,7 @@ use super::candidate::{Candidate, newest_few};
 use super::error::SessionError;
 use super::listing::{session_id, sessions_in};
 use super::project::{Places, all_projects, current_project, of_all_projects, of_project};
+use super::subagent::{subagent_id, subagents_of_all_projects, subagents_of_project};
 
 /// The session that a SESSION argument names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +61,8 @@ pub fn newest(place: usize, places: &Places) -> Result<Found, SessionError> {
 ///
 /// `-` and `latest` are words of their own, and so is `@-2` for the session before the newest of this project (`./latest` is a
 /// file). Else a file that exists wins over an id, and the current project over the others. Only files named after a UUID
-/// count as sessions for ids and `latest`, as for the client itself; any other, such as a subagent's, is reached by its path.
+/// count as sessions for ids and `latest`, as for the client itself; the transcript of a subagent is found by its whole id, any
+/// other file by its path.
 ///
 /// # Errors
 /// When nothing or more than one session matches, or a folder cannot be listed.
@@ -112,7 +114,23 @@ fn find_named(name: &OsStr, places: &Places) -> Result<Found, SessionError> {
             candidates = sessions;
         }
     }
+    for agents in [subagents_of_project as fn(&Places) -> Result<_, SessionError>, subagents_of_all_projects] {
+        if let Some(path) = only_agent(&name, agents(places)?)? {
+            return Ok(Found::File { path, by: FoundBy::Id });
+        }
+    }
     Err(SessionError::Unknown { name, projects: places.projects.clone(), candidates: newest_few(candidates) })
+}
+
+/// The one transcript of the subagent `id`; nothing where none is. A copy of a session has copies of its subagents.
+fn only_agent(id: &str, agents: Vec<Candidate>) -> Result<Option<PathBuf>, SessionError> {
+    let is_it = |agent: &Candidate| subagent_id(&agent.path) == Some(id);
+    let mut matches: Vec<Candidate> = agents.into_iter().filter(is_it).collect();
+    if matches.len() > 1 {
+        let n_matches = matches.len();
+        return Err(SessionError::Ambiguous { name: id.to_owned(), n_matches, candidates: newest_few(matches) });
+    }
+    Ok(matches.pop().map(|agent| agent.path))
 }
 
 /// The one session whose id begins with `prefix`, in any case; nothing where none does.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::candidate::Candidate;
 use super::error::SessionError;
-use super::listing::{candidate, is_uuid, list};
+use super::listing::{candidate, is_uuid, list, sidecar_dir};
 use super::project::{Places, all_projects, current_project};
 use crate::LineReader;
 
@@ -43,6 +43,15 @@ pub fn subagent_id(transcript: &Path) -> Option<&str> {
     let is_jsonl = transcript.extension().is_some_and(|extension| extension == "jsonl");
     let id = transcript.file_stem()?.to_str()?.strip_prefix("agent-")?;
     (is_jsonl && !id.starts_with("acompact-")).then_some(id)
+}
+
+/// The transcript of the subagent `id` that the session at `session` started; `None` where there is none.
+#[must_use]
+pub fn agent_transcript(session: &Path, id: &str) -> Option<PathBuf> {
+    let mut found = Vec::new();
+    collect(&sidecar_dir(session).join("subagents"), DEEPEST, &mut found);
+    found.extend(candidate(session.with_file_name(format!("agent-{id}.jsonl"))));
+    found.into_iter().map(|it| it.path).find(|path| subagent_id(path) == Some(id))
 }
 
 /// The id of the session that the subagent of `transcript` belongs to: of the folder that it lies in, or as its first

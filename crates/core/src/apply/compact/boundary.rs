@@ -5,29 +5,41 @@ use std::io;
 use uuid::Uuid;
 
 use crate::apply::compact::prior::OWN;
-use crate::apply::compact::scope::Compaction;
 use crate::apply::follow::pointers::uuid_of;
 use crate::apply::read::entry_fields::envelope;
-use ctxc_transcript::text::json_string;
+use ctxc_transcript::text::{Tokens, json_string};
 use ctxc_transcript::{Format, LineNo, Transcript, read_line};
 
 /// The time of entries among which none has one: clients want one, and this cannot pass for newer than any other.
 const NO_TIME: &str = "\"1970-01-01T00:00:00.000Z\"";
 
-/// The lines, without their ends, that take the place of `gone`, which are not none: with the envelope and the time of the last of them, and
+/// The boundary and the summary at the head of what stays of a conversation.
+#[derive(Clone, Copy, Debug)]
+pub struct NewHead<'a> {
+    /// The text of the summary.
+    pub view: &'a str,
+    /// The size of the context before, as the boundary tells it.
+    pub size: Tokens,
+    /// The ids in the archive of the batches that the view consists of, in their order.
+    pub batches: &'a [String],
+    /// The entry whose time and envelope the head has; the last one that goes if `None`.
+    pub beside: Option<LineNo>,
+}
+
+/// The lines, without their ends, that take the place of `gone`, which are not none: with the envelope and the time of the entry that `head` names, else of the last of them, and
 /// uuids that follow from theirs, so that equal runs give equal bytes (F-14).
 pub(in crate::apply) fn entries(
     transcript: Transcript<'_>,
     gone: &[LineNo],
-    compaction: &Compaction<'_>,
+    head: NewHead<'_>,
 ) -> io::Result<Vec<String>> {
     let Transcript { file, index, .. } = transcript;
     let last = gone.last().copied().unwrap_or_default();
     let ids: Vec<u8> = gone.iter().flat_map(|line| index.record(*line).uuid.0.to_le_bytes()).collect();
     let name = |what: &str| Uuid::new_v5(&Uuid::NAMESPACE_OID, &[what.as_bytes(), &ids].concat());
     let (boundary, summary) = (name("ctxc compact-boundary"), name("ctxc compact-summary"));
-    let time = boundary_time(transcript, gone)?;
-    let Compaction { view, size, batches, .. } = compaction;
+    let NewHead { view, size, batches, beside } = head;
+    let time = boundary_time(transcript, beside.as_ref().map_or(gone, std::slice::from_ref))?;
     let own = if batches.is_empty() {
         String::new()
     } else {
@@ -44,7 +56,7 @@ pub(in crate::apply) fn entries(
         )]);
     }
     let mut buffer = Vec::new();
-    let line = read_line(file, index, last, &mut buffer)?;
+    let line = read_line(file, index, beside.unwrap_or(last), &mut buffer)?;
     let envelope = envelope(line);
     let logical = json_string::encode(&uuid_of(file, index, last)?);
     let lines = vec![

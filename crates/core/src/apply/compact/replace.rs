@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::io;
 
-use super::boundary::entries;
+use super::boundary::{NewHead, entries};
 use crate::apply::compact::scope::{Compaction, Scope};
 use crate::apply::edit::own_edits::{LineAddresses, own_edits};
 use crate::apply::edit::rewrite::Rewrite;
@@ -25,17 +25,45 @@ use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Transcript, context_
 pub fn compact(
     transcript: Transcript<'_>,
     compaction: &Compaction<'_>,
+    rewrite: Rewrite,
+    lines: &LineAddresses,
+    n_stored: u32,
+) -> io::Result<Vec<Edit>> {
+    let Compaction { scope, view, size, batches } = *compaction;
+    let Scope { first, kept, gone, .. } = scope;
+    let head = NewHead { view, size, batches, beside: None };
+    replace_lines(transcript, &ReplacedLines { kept, gone, first: *first }, head, rewrite, lines, n_stored)
+}
+
+/// The messages that a new head replaces.
+pub(in crate::apply) struct ReplacedLines<'a> {
+    /// The live lines that stay.
+    pub kept: &'a LineSet,
+    /// The live lines that go, in the order of the conversation.
+    pub gone: &'a [LineNo],
+    /// The first line that stays; `None` where all go.
+    pub first: Option<LineNo>,
+}
+
+/// As [`compact`], for any messages.
+///
+/// # Errors
+/// When the file cannot be read.
+pub(in crate::apply) fn replace_lines(
+    transcript: Transcript<'_>,
+    replaced: &ReplacedLines<'_>,
+    head: NewHead<'_>,
     mut rewrite: Rewrite,
     lines: &LineAddresses,
     n_stored: u32,
 ) -> io::Result<Vec<Edit>> {
     let Transcript { index, chain, .. } = transcript;
-    let Scope { first, kept, gone, .. } = compaction.scope;
+    let ReplacedLines { kept, gone, first } = *replaced;
     let oldest = gone.iter().copied().min().unwrap_or_default();
     let before = kept.iter().next().unwrap_or(LineNo(index.n_lines()));
     // Entries that only follow from edits come and go with them, so that nothing can go back to them (N-03).
     let own: Vec<LineNo> = gone.iter().copied().filter(|line| lines.get(*line).0.is_some()).collect();
-    let inserted = entries(transcript, if own.is_empty() { gone } else { &own }, compaction)?;
+    let inserted = entries(transcript, if own.is_empty() { gone } else { &own }, head)?;
     for &line in gone {
         rewrite.drop_line(line);
     }

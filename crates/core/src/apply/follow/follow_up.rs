@@ -143,17 +143,14 @@ fn gauge_change(
     runs: &[AppendedRun],
 ) -> GaugeChange {
     let saved = rewrite.saved.values().sum::<i64>() + thinking.tokens.0.cast_signed();
-    // The recorded figure does not include entries after the last measurement.
-    let unmeasured: LineSet =
-        chain.lines.iter().rev().take_while(|line| !index.record(**line).flags.any(Flags::USAGE)).copied().collect();
+    let is_measured =
+        |line: &&LineNo| index.record(**line).flags.any(Flags::USAGE) && !rewrite.dropped.contains(**line);
+    // The recorded figure does not include entries after the last measurement that stays.
+    let unmeasured: LineSet = chain.lines.iter().rev().take_while(|line| !is_measured(line)).copied().collect();
     let later: i64 = rewrite.saved.iter().filter(|(line, _)| unmeasured.contains(**line)).map(|(_, saved)| saved).sum();
     let left = Tokens(Totals::of(index, chain).context().0.saturating_add_signed(-saved));
     // A client that wrote behind a version measured that one.
-    let measured = chain
-        .lines
-        .iter()
-        .rev()
-        .find(|line| index.record(**line).flags.any(Flags::USAGE) && !rewrite.dropped.contains(**line));
+    let measured = chain.lines.iter().rev().find(is_measured);
     let run = measured.and_then(|line| runs.iter().find(|run| run.first <= *line && *line < run.end));
     let known = run.map_or(0, |run| run.saved);
     GaugeChange {

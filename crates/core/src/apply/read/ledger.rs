@@ -38,6 +38,9 @@ pub fn read_ledger(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<L
             open.extend(calls.filter_map(|block| Some((page.decoded(block.tool_id), CallEffect::of(page, block)?))));
         }
         Kind::User => {
+            if let Some((id, report)) = notified_report(&page) {
+                ledger.note_agent(id, "", &report);
+            }
             for (at, text) in entry::tool_results(page.scan, page.bytes) {
                 let Some(block) = page.scan.blocks.get(at) else { continue };
                 let Some(deed) = open.remove(&page.decoded(block.tool_id)) else { continue };
@@ -64,6 +67,8 @@ enum CallEffect {
     NewTask(String),
     /// News of a task.
     Task(String, TaskNews),
+    /// A subagent, by what it is asked.
+    Agent(String),
 }
 
 /// The result of a call.
@@ -85,6 +90,10 @@ impl CallEffect {
             "TaskUpdate" => {
                 let progress = text("status").map(|name| Progress::named(&name));
                 Self::Task(text("taskId")?, TaskNews { text: text("subject"), progress })
+            }
+            "Task" | "Agent" => {
+                let (task, prompt) = (text("description").unwrap_or_default(), text("prompt").unwrap_or_default());
+                Self::Agent(if task.is_empty() { prompt } else { format!("{task}: {prompt}") })
             }
             tool => Self::Files(files_of(tool, input, page)),
         })
@@ -109,14 +118,50 @@ impl CallEffect {
                 }
             }
             Self::Task(number, news) => ledger.tell_task(number, news),
+            Self::Agent(brief) => {
+                let id = answer.agent_id().unwrap_or_else(|| brief.chars().take(40).collect());
+                ledger.note_agent(id, &brief, &answer.agent_report());
+            }
         }
     }
+}
+
+/// The id and the report of the subagent whose end the client tells in the entry of `page`.
+fn notified_report(page: &Page<'_>) -> Option<(String, String)> {
+    let text = entry::text(page.scan, page.bytes);
+    let between = |tag: &str| {
+        let (_, rest) = text.split_once(&format!("<{tag}>"))?;
+        rest.split_once(&format!("</{tag}>")).map(|(inside, _)| inside.trim().to_owned())
+    };
+    text.contains("<task-notification>").then(|| between("task-id").zip(between("result"))).flatten()
 }
 
 impl CallResult<'_> {
     /// Whether the file that was written was not there before.
     fn has_created(&self) -> bool {
         self.text.starts_with("File created") || self.note(b"type").is_some_and(|note| note == b"\"create\"")
+    }
+
+    /// The id of the subagent that answered, or was started.
+    fn agent_id(&self) -> Option<String> {
+        let noted = self.note(b"agentId").and_then(|id| serde_json::from_slice(id).ok());
+        noted.or_else(|| {
+            let (_, rest) = self.text.rsplit_once("agentId: ")?;
+            Some(rest.chars().take_while(char::is_ascii_alphanumeric).collect()).filter(|id: &String| !id.is_empty())
+        })
+    }
+
+    /// The report of the subagent; empty where it went on in the background.
+    fn agent_report(&self) -> String {
+        if self.note(b"isAsync").is_some_and(|is_async| is_async == b"true") {
+            return String::new();
+        }
+        let noted: Option<Vec<Value>> = self.note(b"content").and_then(|blocks| serde_json::from_slice(blocks).ok());
+        let texts = |blocks: &[Value]| {
+            let texts = blocks.iter().filter_map(|block| block.get("text").and_then(Value::as_str));
+            texts.collect::<Vec<_>>().join(" ")
+        };
+        noted.map_or_else(|| self.text.to_owned(), |blocks| texts(&blocks))
     }
 
     /// Whether the command went on in the background.

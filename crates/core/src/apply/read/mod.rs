@@ -19,5 +19,6 @@ pub(super) mod read_note;
 pub(super) mod said;
 pub(super) mod shown;
 pub(super) mod spoken;
+pub(super) mod steps;
 pub(super) mod tool_said;
 pub(super) mod typed;

@@ -15,6 +15,7 @@ use crate::apply::check::index::check;
 use crate::apply::check::problem::{Problem, new_problems};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::error::ApplyError;
+use crate::apply::write::agent::copy_description;
 use crate::apply::write::file::{Guard, IfExists, Staged, unnamed_file};
 use crate::apply::write::sidecar::{copy_sidecar, remove_sidecar};
 use crate::version::Known;
@@ -304,11 +305,16 @@ impl StagedOutput {
                 (done.path, done.backup) = (Some(replaced.path), Some(replaced.backup));
                 done.n_late = replaced.n_late;
             }
-            (Self::Beside(staged), Destination::NewSession { sidecar, new_sidecar, .. }) => {
+            (Self::Beside(staged), Destination::NewSession { path, sidecar, new_sidecar }) => {
                 done.copied_sidecar = copy_sidecar(sidecar, new_sidecar)?;
+                let description = origin.path.map(|source| copy_description(source, path)).transpose()?.flatten();
                 let committed = staged.commit(IfExists::Refuse);
-                if committed.is_err() && done.copied_sidecar {
-                    remove_sidecar(new_sidecar);
+                if committed.is_err() {
+                    if done.copied_sidecar {
+                        remove_sidecar(new_sidecar);
+                    }
+                    // The error of the commit is the one to tell.
+                    description.map(std::fs::remove_file);
                 }
                 done.path = Some(committed?);
             }

@@ -2,7 +2,7 @@
 
 use super::{Ending, Ledger, Progress, Runs, Touched};
 use crate::plan::effects::Action;
-use ctxc_transcript::text::{Tokens, chars4, is_rooted, within};
+use ctxc_transcript::text::{Tokens, chars4, is_rooted};
 
 /// The maximum number of characters of a command that are shown.
 const COMMAND: usize = 100;
@@ -69,6 +69,11 @@ impl Ledger {
         vec![
             section("Last test or build", SectionLayout::Inline, self.verdict.iter().map(told_verdict).collect()),
             lines(20, "Open tasks", self.todos.open().into_iter().map(told_todo).collect()),
+            lines(
+                8,
+                "Subagents, with what each was asked and said last (SendMessage goes on with one)",
+                self.agents.iter().rev().map(|(id, work)| work.in_words(id)).collect(),
+            ),
             lines(20, "Tests that failed when last seen", self.failing_tests()),
             lines(
                 8,
@@ -111,11 +116,6 @@ impl Ledger {
         let (inside, outside): (Vec<_>, Vec<_>) =
             files.map(|(path, _)| self.place(path)).partition(|path| !is_rooted(path));
         inside.into_iter().chain(outside).collect()
-    }
-
-    /// The path relative to the working folder, if it is inside.
-    fn place(&self, path: &str) -> String {
-        self.folder.as_deref().map_or(path, |folder| within(path, folder)).to_owned()
     }
 
     fn commands_that(&self, ended_so: impl Fn(Ending) -> bool) -> Vec<String> {

@@ -1,0 +1,61 @@
+//! The edits of a pick: everything else is left out, and a head says where the rest is from.
+
+use std::io;
+
+use super::copies::{PickedPart, copy_parts};
+use super::kept::PickedLines;
+use crate::apply::compact::boundary::NewHead;
+use crate::apply::compact::replace::{ReplacedLines, replace_lines};
+use crate::apply::edit::own_edits::LineAddresses;
+use crate::apply::edit::rewrite::Rewrite;
+use crate::version::Edit;
+use ctxc_transcript::{LineNo, LineSet, Transcript};
+
+/// The edits that leave only `picked` of a session behind `head`.
+///
+/// # Errors
+/// When the session cannot be read.
+pub fn pick_lines(
+    transcript: Transcript<'_>,
+    picked: &PickedLines,
+    head: NewHead<'_>,
+    lines: &LineAddresses,
+    n_stored: u32,
+) -> io::Result<Vec<Edit>> {
+    let PickedLines { kept, gone, .. } = picked;
+    let first = kept.iter().next();
+    // The head has the time of what stands before the rest, so that no order by time puts it behind.
+    let beside = gone.iter().copied().filter(|line| Some(*line) < first).max().or(first);
+    let head = NewHead { beside, ..head };
+    replace_lines(transcript, &ReplacedLines { kept, gone, first }, head, Rewrite::default(), lines, n_stored)
+}
+
+/// The edits that leave copies of `parts` behind `head`, and nothing of the session itself, whose lines may be among them.
+///
+/// # Errors
+/// When a session cannot be read.
+pub fn pick_together(
+    transcript: Transcript<'_>,
+    parts: &[PickedPart<'_>],
+    head: NewHead<'_>,
+    session: &str,
+    lines: &LineAddresses,
+    n_stored: u32,
+) -> io::Result<Vec<Edit>> {
+    let gone: &[LineNo] = &transcript.chain.lines;
+    let replaced = ReplacedLines { kept: &LineSet::default(), gone, first: None };
+    let head = NewHead { beside: gone.first().copied(), ..head };
+    let mut edits = replace_lines(transcript, &replaced, head, Rewrite::default(), lines, n_stored)?;
+    for edit in &mut edits {
+        if let Edit::Insert { lines, .. } = edit {
+            let parent = lines.last().and_then(|summary| uuid_in(summary)).unwrap_or_default();
+            lines.extend(copy_parts(parts, &parent, session)?);
+        }
+    }
+    Ok(edits)
+}
+
+fn uuid_in(line: &str) -> Option<String> {
+    let uuid = ctxc_transcript::scan::Scan::of(line.as_bytes()).uuid?;
+    Some(String::from_utf8_lossy(uuid.string(line.as_bytes())?).into_owned())
+}

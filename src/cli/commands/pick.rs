@@ -1,0 +1,160 @@
+//! `ctxc pick`: make a new session of selected messages.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::anyhow;
+use clap::builder::NonEmptyStringValueParser;
+
+use super::keep::keep;
+use crate::cli::args::{NewSessionArgs, SessionArg};
+use crate::cli::completing;
+use crate::cli::context::Context;
+use crate::session::archives;
+use crate::session::error::CommandError;
+use crate::session::options::{Keep, Mode, Rewriting};
+use crate::session::pick::{PickSource, Selection, pick_session};
+use crate::session::reading::Reading;
+use ctxc_core::plan::Target;
+use ctxc_transcript::session::Found;
+
+pub(crate) const EXAMPLES: &str = "\
+Keeps what you name and leaves out the rest: turns, messages that contain a text, tool calls with their results. A message \
+comes with the prompt of its turn. The new session starts with a note on where its messages are from. Messages of several \
+sessions come in the order of time; the new session stands beside the first. The sources stay as they are.
+
+Examples:
+  ctxc pick latest --turns 0,7-9
+  ctxc pick --search \"connection refused\" --item r_3f9a1 --dry-run
+  ctxc pick 5e551011:2-4 8c21f0aa:0 -o both.jsonl";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Path, session id or its prefix, `latest`, or `@-2`; with :TURNS, these turns of it [default: the newest session of this
+    /// project]
+    #[arg(value_name = "SESSION", add = completing::sessions())]
+    sessions: Vec<PathBuf>,
+    /// Turns to keep, from 0 as in ctxc stats, such as 0,7-9
+    #[arg(long, value_name = "TURNS")]
+    turns: Option<TurnRanges>,
+    /// Messages that contain TEXT, ignoring case; repeatable
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    search: Vec<String>,
+    /// Tool call by its handle, or message by its pattern; repeatable
+    #[arg(long, value_name = "TARGET", add = completing::handles())]
+    item: Vec<String>,
+    #[command(flatten)]
+    new: NewSessionArgs,
+}
+
+/// Turns, such as `0,7-9`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct TurnRanges(Vec<usize>);
+
+/// The most turns that a range may have.
+const MOST_TURNS: usize = 100_000;
+
+impl FromStr for TurnRanges {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut turns = Vec::new();
+        for piece in text.split(',') {
+            let number = |text: &str| text.trim().parse::<usize>().ok();
+            let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
+            let range = number(first).zip(number(last)).filter(|(first, last)| first <= last && *last < MOST_TURNS);
+            let (first, last) = range.ok_or_else(|| format!("`{piece}` is no turn; write 3 or 7-9"))?;
+            turns.extend(first..=last);
+        }
+        Ok(Self(turns))
+    }
+}
+
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
+    let Args { sessions, turns, search, item, new } = args;
+    let turns = turns.map_or_else(Vec::new, |TurnRanges(turns)| turns);
+    let selection = Selection { texts: search, items: item.into_iter().map(parse_item).collect::<Result<_, _>>()? };
+    let mut sources = sessions.iter().map(|typed| parse_source(typed, &turns));
+    let PickSource { session: first, turns: of_first } =
+        sources.next().unwrap_or_else(|| PickSource { session: SessionArg { session: None }, turns: turns.clone() });
+    let others: Vec<PickSource<SessionArg>> = sources.collect();
+    let names_something =
+        |turns: &[usize]| !turns.is_empty() || !selection.texts.is_empty() || !selection.items.is_empty();
+    if !names_something(&of_first) || others.iter().any(|it| !names_something(&it.turns)) {
+        return Err(CommandError::usage(anyhow!("nothing to pick is named"))
+            .hint("name turns by --turns or SESSION:TURNS, texts by --search, or items by --item"));
+    }
+    let rewriting = new.rewrite().resolve(&first, context)?;
+    let mut work = context.open(&rewriting)?;
+    let mut readings = Vec::new();
+    for PickSource { session, turns } in others {
+        let found = session.find(context)?;
+        if found == rewriting.source || readings.iter().any(|(other, _)| *other == found) {
+            return Err(CommandError::usage(anyhow!("{} is named twice", found_name(&found)))
+                .hint("name all its turns at once, as in SESSION:0,7-9"));
+        }
+        let reading = Reading::of(&found, context.ui)?;
+        reading.warn_of_chain(context.ui);
+        readings.push((found, PickSource { session: reading, turns }));
+    }
+    keep_others(&rewriting, readings.iter().map(|(found, _)| found), context)?;
+    let others: Vec<PickSource<Reading>> = readings.into_iter().map(|(_, source)| source).collect();
+    let report = pick_session(of_first, &others, &selection, &mut work)?;
+    context.print_outcome(&rewriting.output, &report.outcome, &report, &report)
+}
+
+/// Stores the sessions in the archive that the rewrite itself does not store, so that it has all sources.
+fn keep_others<'a>(
+    rewriting: &Rewriting,
+    others: impl Iterator<Item = &'a Found>,
+    context: &Context<'_>,
+) -> Result<(), CommandError> {
+    let (Keep::In(url), Mode::Do) = (&rewriting.keep, rewriting.mode) else { return Ok(()) };
+    for found in others {
+        let mut archive = archives::open(url)?;
+        keep(&mut *archive, found, context.ui)?;
+        archive.commit()?;
+    }
+    Ok(())
+}
+
+fn parse_item(typed: String) -> Result<(String, Target), CommandError> {
+    match typed.parse() {
+        Ok(target) => Ok((typed, target)),
+        Err(error) => Err(CommandError::usage(anyhow::Error::new(error))
+            .hint("`ctxc refs SESSION --messages` lists handles and patterns")),
+    }
+}
+
+/// The session that `typed` names, and its turns: those behind its last colon, else `turns`.
+fn parse_source(typed: &Path, turns: &[usize]) -> PickSource<SessionArg> {
+    let parted = typed.to_str().filter(|_| !typed.exists()).and_then(|text| text.rsplit_once(':'));
+    let parted = parted.and_then(|(session, turns)| Some((session, turns.parse::<TurnRanges>().ok()?.0)));
+    let (session, turns) =
+        parted.map_or_else(|| (typed.to_owned(), turns.to_vec()), |(session, turns)| (session.into(), turns));
+    PickSource { session: SessionArg { session: Some(session) }, turns }
+}
+
+fn found_name(found: &Found) -> String {
+    found.path().map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // J-04
+    #[test]
+    fn j_04_turns_stand_behind_a_session_or_in_ranges() {
+        let of = |typed: &str| {
+            let PickSource { session, turns } = parse_source(Path::new(typed), &[5]);
+            (session.session.unwrap().display().to_string(), turns)
+        };
+        assert_eq!(of("latest"), ("latest".to_owned(), vec![5]));
+        assert_eq!(of("latest:0,7-9"), ("latest".to_owned(), vec![0, 7, 8, 9]));
+        assert_eq!(of("C:\\s.jsonl"), ("C:\\s.jsonl".to_owned(), vec![5]));
+        for bad in ["", "x", "3-", "9-7", "1,,2", "-1", "0-999999999999"] {
+            assert!(bad.parse::<TurnRanges>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Picking: a new session of chosen turns and messages of one session or several (J-04).
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use anyhow::anyhow;
+use jiff::Timestamp;
+
+use super::compact::take;
+use super::cut::calls_for;
+use super::error::CommandError;
+use super::reading::Reading;
+use crate::report::pick::{PickReport, PickedSession, turn_list};
+use crate::report::session::short_id;
+use crate::report::size::counted;
+use crate::session::archives;
+use crate::session::open::OpenSession;
+use crate::session::rewrite::Intent;
+use ctxc_core::apply::{
+    Named, NewHead, Order, PickedLines, PickedPart, Rewrite, ThinkingReach, each_shown, find_named, pick_lines,
+    pick_together, shown_in,
+};
+use ctxc_core::plan::{Roles, Target};
+use ctxc_transcript::text::on_one_line;
+use ctxc_transcript::{Format, LineNo, LineSet, TurnIdx, turns};
+
+/// The messages to keep.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selection {
+    /// Texts; a message that contains one is kept.
+    pub(crate) texts: Vec<String>,
+    /// Handles of tool calls, and patterns of messages.
+    pub(crate) items: Vec<(String, Target)>,
+}
+
+/// A session to pick from, and the turns that are kept whole.
+#[derive(Debug)]
+pub(crate) struct PickSource<T> {
+    pub(crate) session: T,
+    pub(crate) turns: Vec<usize>,
+}
+
+/// Makes a new session of what `selection` names in the session of `work`, whose whole turns are `turns`, and in `others`.
+///
+/// # Errors
+/// When a session has nothing that was named, a text or item is in none, or the result cannot be written.
+pub(crate) fn pick_session(
+    turns: Vec<usize>,
+    others: &[PickSource<Reading>],
+    selection: &Selection,
+    work: &mut OpenSession<'_>,
+) -> Result<PickReport, CommandError> {
+    let mut is_found = vec![false; selection.texts.len() + selection.items.len()];
+    let mut picked = vec![select_lines(&work.reading, turns, selection, &mut is_found)?];
+    for other in others {
+        picked.push(select_lines(&other.session, other.turns.clone(), selection, &mut is_found)?);
+    }
+    let names = selection.texts.iter().chain(selection.items.iter().map(|(typed, _)| typed));
+    let missing: Vec<String> =
+        names.zip(&is_found).filter(|(_, is_found)| !**is_found).map(|(name, _)| format!("`{name}`")).collect();
+    if !missing.is_empty() {
+        return Err(CommandError::from(anyhow!("nothing matches {}", missing.join(", ")))
+            .hint("`ctxc show SESSION --search TEXT` searches a session, `ctxc refs SESSION --messages` lists items"));
+    }
+    let readings: Vec<&Reading> = [&work.reading].into_iter().chain(others.iter().map(|it| &it.session)).collect();
+    if let Some(empty) = readings.iter().zip(&picked).find(|(_, picked)| picked.n_messages == 0) {
+        return Err(CommandError::from(anyhow!("nothing of {} is picked", empty.0.name))
+            .hint("name turns by --turns, texts by --search, or items by --item"));
+    }
+    if let (true, Some(other)) = (readings.len() > 1, readings.iter().find(|it| it.index.format != Format::Claude)) {
+        return Err(CommandError::usage(anyhow!("{} cannot be joined with another session", other.name))
+            .hint("only sessions of Claude Code can; pick from one session of another agent at a time"));
+    }
+    let rows: Vec<PickedSession> = readings.iter().zip(&picked).map(|(reading, it)| source_row(reading, it)).collect();
+    if let ([row], true) = (rows.as_slice(), picked.first().is_some_and(|it| it.gone.is_empty())) {
+        let why = format!("all {} are picked", counted(row.of_messages, "message"));
+        let nothing = work.finish(Rewrite::default(), ThinkingReach::BehindChange, Intent::offline("pick", &why))?;
+        return Ok(PickReport { outcome: nothing, sources: rows });
+    }
+    let view = head_text(&rows);
+    let size = work.estimate().context(work.totals.context());
+    let head = NewHead { view: &view, size, batches: &[], beside: None };
+    let reading = &work.reading;
+    let n_stored = reading.made(None).n_stored();
+    let edits = match &*picked {
+        // If a boundary keeps entries before it, the order of the conversation is not that of the file.
+        [only] if reading.index.preserved.is_empty() => {
+            reading.named(pick_lines(reading.transcript(), only, head, &reading.past.lines, n_stored))?
+        }
+        _ => {
+            let parts = parts_in_time(&readings, &picked, &rows)?;
+            let session = archives::own_id(reading.path.as_deref(), reading.session_file());
+            let lines = &reading.past.lines;
+            pick_together(reading.transcript(), &parts, head, &session, lines, n_stored).map_err(anyhow::Error::from)?
+        }
+    };
+    let rewrite = take(work, edits, &Rewrite::default())?;
+    let outcome = work.finish(rewrite, ThinkingReach::BehindChange, Intent::offline("pick", "nothing is left out"))?;
+    Ok(PickReport { outcome, sources: rows })
+}
+
+/// The lines of `reading` that are picked. Marks the texts and items of `selection` that it has in `is_found`.
+fn select_lines(
+    reading: &Reading,
+    whole: Vec<usize>,
+    selection: &Selection,
+    is_found: &mut [bool],
+) -> Result<PickedLines, CommandError> {
+    let n_turns = turns(&reading.index, &reading.chain).len();
+    if let Some(turn) = whole.iter().find(|turn| **turn >= n_turns) {
+        return Err(CommandError::usage(anyhow!("no turn {turn} in {}: it has {n_turns}", reading.name))
+            .hint("turns count from 0; run `ctxc stats` to list them"));
+    }
+    let mut lines = LineSet::default();
+    let texts: Vec<String> = selection.texts.iter().map(|text| fold_case(text)).collect();
+    if !texts.is_empty() {
+        reading.named(each_shown(reading.transcript(), Order::Forward, |shown| {
+            let said = fold_case(&shown.text);
+            for (text, is_found) in texts.iter().zip(is_found.iter_mut()) {
+                if said.contains(text) {
+                    *is_found = true;
+                    lines.insert(shown.line);
+                }
+            }
+            ControlFlow::Continue(())
+        }))?;
+    }
+    let targets: Vec<&Target> = selection.items.iter().map(|(_, target)| target).collect();
+    let calls = calls_for(targets.iter().copied(), reading)?;
+    let named = reading.named(find_named(reading.transcript(), &calls, &targets, Roles::Both))?;
+    for (named, is_found) in named.into_iter().zip(is_found.iter_mut().skip(texts.len())) {
+        *is_found |= !named.is_empty();
+        match named {
+            Named::Calls(places) => {
+                let calls = places.iter().filter_map(|at| calls.calls.get(*at));
+                calls.for_each(|call| {
+                    lines.insert(call.call.line);
+                });
+            }
+            Named::Messages(messages) => messages.iter().for_each(|message| {
+                lines.insert(message.line);
+            }),
+        }
+    }
+    Ok(PickedLines::of(&reading.index, &reading.chain, &whole.into_iter().collect::<HashSet<_>>(), &lines))
+}
+
+/// `text` for comparison, as `ctxc show --search` compares it.
+pub(crate) fn fold_case(text: &str) -> String {
+    on_one_line(&text.to_lowercase())
+}
+
+fn source_row(reading: &Reading, picked: &PickedLines) -> PickedSession {
+    PickedSession {
+        session: reading.session(),
+        turns: picked.turns.iter().map(|(turn, _)| *turn).collect(),
+        of_turns: picked.n_turns,
+        messages: picked.n_messages,
+        of_messages: picked.n_all,
+    }
+}
+
+/// The first message of the result: where the others are from, and how to look up what they refer to.
+fn head_text(rows: &[PickedSession]) -> String {
+    let sources: Vec<String> = rows.iter().map(|row| format!("- {}", row.in_words())).collect();
+    let word = rows.first().map_or("SESSION", |row| row.short_name());
+    format!(
+        "This conversation consists of messages that were picked from earlier sessions; everything else was left out. \
+         Messages may refer to what is not here.\n{}\nTo look something up, run `ctxc show {word} --turn N` or `ctxc find \
+         WORDS`.",
+        sources.join("\n")
+    )
+}
+
+/// The picked turns of all sessions in the order of time, each behind a note where the session changes.
+fn parts_in_time<'a>(
+    readings: &[&'a Reading],
+    picked: &'a [PickedLines],
+    rows: &[PickedSession],
+) -> Result<Vec<PickedPart<'a>>, CommandError> {
+    let mut all: Vec<(Option<Timestamp>, usize, TurnIdx, &'a [LineNo])> = Vec::new();
+    for (at, (reading, picked)) in readings.iter().zip(picked).enumerate() {
+        // A turn without a time keeps its place behind the one before.
+        let mut latest = None;
+        for (turn, lines) in &picked.turns {
+            let first = lines.first().map(|line| shown_in(&reading.file, &reading.index, *line)).transpose();
+            latest = latest.max(reading.named(first)?.and_then(|shown| shown.first()?.time));
+            all.push((latest, at, *turn, lines));
+        }
+    }
+    all.sort_by_key(|(time, at, turn, _)| (*time, *at, *turn));
+    let mut before = None;
+    let part = |(_, at, turn, lines): (Option<Timestamp>, usize, TurnIdx, &'a [LineNo])| {
+        let is_new = before.replace(at) != Some(at);
+        let (reading, row) = (readings.get(at)?, rows.get(at)?);
+        let origin = is_new.then(|| format!("[From {}, turn {}]", row.name(), turn.0));
+        Some(PickedPart { transcript: reading.transcript(), lines, origin })
+    };
+    Ok(all.into_iter().filter_map(part).collect())
+}
+
+impl PickedSession {
+    /// The session in a command.
+    fn short_name(&self) -> &str {
+        self.session.id.as_deref().map(short_id).or(self.session.path.as_deref()).unwrap_or("-")
+    }
+
+    fn name(&self) -> String {
+        let title = self.session.title.as_deref().filter(|title| !title.is_empty());
+        title.map_or_else(
+            || format!("session {}", self.short_name()),
+            |title| format!("session {} ({title})", self.short_name()),
+        )
+    }
+
+    fn in_words(&self) -> String {
+        let Self { turns, of_turns, messages, of_messages, .. } = self;
+        let project = self.session.project.as_deref().map_or_else(String::new, |folder| format!(", in {folder}"));
+        format!(
+            "{}{project}: {} of {}, {messages} of {}",
+            self.name(),
+            turn_list(turns),
+            counted(*of_turns as u64, "turn"),
+            counted(*of_messages, "message")
+        )
+    }
+}
