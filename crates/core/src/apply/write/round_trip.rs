@@ -16,7 +16,7 @@ use ctxc_store as archive;
 use ctxc_store::ArchiveUrl;
 use ctxc_transcript::edit::replace_text;
 use ctxc_transcript::scan::Scan;
-use ctxc_transcript::{Calibration, Chain, Groups, Index, Transcript, read_line, turns};
+use ctxc_transcript::{Calibration, Chain, Format, Groups, Index, Transcript, read_line, turns};
 
 /// Whether any bytes survive: a rewrite without an edit gives the same bytes, and one that edits every live text, takes
 /// thinking out and makes a new session is recognised and rendered again from the archive, as is its source (T-01, N-01, N-05).
@@ -52,7 +52,9 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
     let calibration = Calibration::learn(&index, &chain);
     follow_up(Transcript { file: &file, index: &index, chain: &chain }, &calibration, thinking, &[], &mut rewrite)?;
     rewrite.session = Some("00000000-0000-4000-8000-000000000000".to_owned());
-    rewrite.appended.push(title_line("00000000-0000-4000-8000-000000000000", "a title (compressed)"));
+    if index.format == Format::Claude {
+        rewrite.appended.push(title_line("00000000-0000-4000-8000-000000000000", "a title (compressed)"));
+    }
 
     let mut archive = archive::open(&ArchiveUrl::Memory)?;
     let stop = AtomicBool::new(false);
