@@ -107,7 +107,7 @@ pub(crate) struct MapStep {
     pub(crate) step: usize,
     /// The size of the prompt as the client recorded it, in tokens.
     pub(crate) measured: Option<u64>,
-    /// The estimate by kind, in the order of [`Kind::ALL`], of what is active by now; none for steps that are inactive.
+    /// The estimate by kind, in the order of [`ContentKind::ALL`], of what is active by now; none for steps that are inactive.
     pub(crate) used: Option<Used>,
     /// Events before this step: `compaction`, or the verb of an operation.
     pub(crate) marks: Vec<String>,
@@ -175,7 +175,7 @@ pub(super) struct ActiveLine {
     pub(super) time: Option<Timestamp>,
 }
 
-/// Tokens by kind, in the order of [`Kind::ALL`].
+/// Tokens by kind, in the order of [`ContentKind::ALL`].
 #[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Used([u64; ContentKind::ALL.len()]);
