@@ -3,12 +3,17 @@
 use std::collections::HashSet;
 
 use super::error::CommandError;
-use super::reading::{Drafted, Reading, new_operation};
+#[cfg(feature = "mcp")]
+use super::reading::new_operation;
+use super::reading::{Drafted, Reading};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Draft, RenderInput, SourceState};
 use ctxc_core::version;
-use ctxc_core::version::{Address, Edit, Edits, History};
+#[cfg(feature = "mcp")]
+use ctxc_core::version::History;
+use ctxc_core::version::{Address, Edit, Edits};
 use ctxc_store::Archive;
+#[cfg(feature = "mcp")]
 use ctxc_transcript::LineNo;
 
 impl Reading {
