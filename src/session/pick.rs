@@ -83,8 +83,8 @@ pub(crate) fn pick_session(
     let reading = &work.reading;
     let n_stored = reading.made(None).n_stored();
     let edits = match &*picked {
-        // If a boundary keeps entries before it, the order of the conversation is not that of the file.
-        [only] if reading.index.preserved.is_empty() => {
+        // Where the order of the conversation is not that of the file, a head before the first line is no head of the rest.
+        [only] if reading.index.preserved.is_empty() && only.first() == only.kept.iter().next() => {
             reading.named(pick_lines(reading.transcript(), only, head, &reading.past.lines, n_stored))?
         }
         _ => {

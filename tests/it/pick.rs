@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -211,7 +210,6 @@ proptest! {
 #[ignore = "needs CTXC_CORPUS"]
 fn j_04_every_real_transcript_is_picked_as_promised() {
     let (transcripts, _) = real_transcripts().unwrap();
-    let n_refused = AtomicUsize::new(0);
     each(&transcripts, |path| {
         let stage = Stage::in_memory();
         let session = path.display().to_string();
@@ -222,17 +220,9 @@ fn j_04_every_real_transcript_is_picked_as_promised() {
         }
         let out = stage.path("o.jsonl").display().to_string();
         let turns = format!("{},{}", n_turns / 3, n_turns - 1);
-        let run = stage.run_within(["pick", &session, "--turns", &turns, "-o", &out, "--force"]);
-        if run.code == Some(1) && run.text.contains("nothing was written") {
-            n_refused.fetch_add(1, Ordering::Relaxed);
-            return;
-        }
-        assert_eq!(run.code, Some(0), "{}", run.text);
+        let run = stage.run_within(["pick", &session, "--turns", &turns, "-o", &out, "--force"]).ended(0);
         let check = stage.run_within(["check", &out, "--against", &session]);
         assert_ne!(check.code, Some(2), "{}", run.text);
         assert!(!check.text.contains("error: "), "{session}\n{}\n{}", run.text, check.text);
     });
-    // A message with entries on two branches may be refused.
-    let n_refused = n_refused.into_inner();
-    assert!(n_refused * 100 <= transcripts.len(), "{n_refused} of {} are refused", transcripts.len());
 }

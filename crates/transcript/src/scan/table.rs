@@ -1,4 +1,4 @@
-//! Which field of a line fills which of the scan: what a format has to say for its lines to be read.
+//! The fields of a line that fill those of the scan: all that a format says for its lines to be read.
 
 use super::known::Known;
 use super::{Block, Message, Scan};

@@ -71,4 +71,10 @@ impl PickedLines {
             n_all: messages.len().into(),
         }
     }
+
+    /// The line that stays and comes first in the conversation.
+    #[must_use]
+    pub fn first(&self) -> Option<LineNo> {
+        self.turns.first().and_then(|(_, lines)| lines.first().copied())
+    }
 }
