@@ -83,7 +83,7 @@ pub(crate) fn pick_session(
     let reading = &work.reading;
     let n_stored = reading.made(None).n_stored();
     let edits = match &*picked {
-        // Where the order of the conversation is not that of the file, a head before the first line is no head of the rest.
+        // A head before the first line leads to the rest only if the conversation begins with that line.
         [only] if reading.index.preserved.is_empty() && only.first() == only.kept.iter().next() => {
             reading.named(pick_lines(reading.transcript(), only, head, &reading.past.lines, n_stored))?
         }

@@ -119,7 +119,8 @@ pub(super) fn is_of_terminal(text: &str) -> bool {
 /// most three parts in ten are sentences, items or headings.
 fn is_output(text: &str) -> bool {
     let is_printed = |line: &&str| reports_error(line) || is_of_terminal(line);
-    if units(text) <= OUTPUT || !text.lines().any(|line| is_printed(&line)) {
+    // K-05: a prompt of ordinary length stays whole, whatever it is.
+    if units(text) <= WHOLE_PROMPT || !text.lines().any(|line| is_printed(&line)) {
         return false;
     }
     let is_written = |line: &str| line.ends_with(['.', '?', '!', ':', '。', '？', '！']) || line.len() > 80;

@@ -637,9 +637,12 @@ fn k_11_what_was_next_before_is_open_no_more_and_options_stay_together() {
 // K-11
 #[test]
 fn k_11_output_that_was_pasted_does_not_crowd_out_what_was_asked() {
-    let steps: String =
-        (0..60).fold(String::new(), |steps, n| steps + &format!(" => CACHED [{n}/60] COPY f{n}.json   0.{n}s\n"));
-    let pasted = format!("❯ ./run.sh\n{steps}error: the build broke at step 61");
+    let printed = |n_steps| {
+        let step = |steps: String, n| steps + &format!(" => CACHED [{n}/{n_steps}] COPY f{n}.json   0.{n}s\n");
+        let steps: String = (0..n_steps).fold(String::new(), step);
+        format!("❯ ./run.sh\n{steps}error: the build broke at step 61")
+    };
+    let pasted = printed(150);
     let written = "Please read docs/plan.md and tell me what is missing. ".repeat(40);
     let messages = [said("user", &pasted), said("user", &written), said("assistant", "I see.")];
     let wanted =
@@ -647,4 +650,8 @@ fn k_11_output_that_was_pasted_does_not_crowd_out_what_was_asked() {
     let summary = summarize(&wanted);
     assert!(summary.contains("./run.sh") && summary.contains("the build broke at step 61"), "{summary}");
     assert!(summary.matches("CACHED").count() < 30 && summary.contains(written.trim()), "{summary}");
+    // K-05: one of at most 1,000 tokens stays whole.
+    let messages = [said("user", &printed(60)), said("assistant", "I see.")];
+    let whole = summarize(&Summarize { messages: (&messages).into(), ..wanted });
+    assert_eq!(whole.matches("CACHED").count(), 60, "{whole}");
 }
