@@ -104,11 +104,6 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     let files = ScrubFiles::find(&scope, archive.as_deref(), places.as_ref(), &other_clients())?;
     let mut scrub = Scrub { args, context, place: &place, n_places: BTreeMap::new(), scope, files };
     let secrets = scrub.secrets(archive.as_deref_mut(), mode)?;
-    if mode == Mode::Do {
-        // The index of a search has texts of the client's files too; the next search rebuilds it.
-        let index = index_path(&place.parse().map_err(CommandError::usage)?, data_dir().ok().as_deref());
-        index.map_or(Ok(()), |path| FindIndex::delete(&path)).context("delete the index of `ctxc find`")?;
-    }
     let mut report = scrub.find(&secrets, archive.as_deref_mut())?;
     if args.check {
         context.print(&report, format_args!("{report}\n"))?;
@@ -247,6 +242,9 @@ impl Scrub<'_> {
     fn carry_out(&self, secrets: &Secrets, report: &mut ScrubReport) -> Result<(), CommandError> {
         let ui = self.context.ui;
         let mask = |line: &[u8]| secrets.mask(line, 0);
+        // The index of a search has texts of the client's files too; the next search rebuilds it.
+        let index = index_path(&self.place.parse().map_err(CommandError::usage)?, data_dir().ok().as_deref());
+        index.map_or(Ok(()), |path| FindIndex::delete(&path)).context("delete the index of `ctxc find`")?;
         if !self.args.of.stored {
             let mut removed = Vec::new();
             for path in self.files.changed().filter(|path| path.extension().is_some_and(|it| it == "jsonl")) {
