@@ -68,7 +68,7 @@ pub(crate) struct SessionRow {
     pub(crate) subagent: Option<SubagentRow>,
 }
 
-/// A subagent, as its own transcript tells.
+/// A subagent, as its own transcript describes it.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct SubagentRow {
     /// The id of the session that started it.

@@ -13,7 +13,7 @@ use super::scan::{Kind, Scan, each_field};
 use crate::text::Tokens;
 
 impl Index {
-    /// Whether an entry says that the model sees something else in the place of what `line` holds.
+    /// Whether an entry says that the model sees something else instead of what `line` holds.
     #[must_use]
     pub fn is_overridden(&self, line: LineNo) -> bool {
         self.overridden.contains(line)

@@ -39,7 +39,7 @@ pub(super) enum MaskLabel {
 }
 
 impl MaskLabel {
-    /// The label of `secret`, which is a `kind`. Without `key`, the tag tells nothing of the secret.
+    /// The label of `secret`, which is a `kind`. Without `key`, the tag reveals nothing about the secret.
     pub(super) fn found(kind: &str, secret: &str, key: &[u8]) -> Self {
         let lower = kind.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
         let tag = Digest::of(&[key, secret.as_bytes()].concat()).to_string();

@@ -135,7 +135,7 @@ impl Secrets {
         }
     }
 
-    /// `bytes`, which may be a line of a transcript, with masks in the place of the secrets; as long as before. `None` where
+    /// `bytes`, which may be a line of a transcript, with masks instead of the secrets; as long as before. `None` where
     /// there is none, or where a mask would make another entry of it. With each further `attempt` the masks are different.
     #[must_use]
     pub fn mask(&self, bytes: &[u8], attempt: usize) -> Option<Vec<u8>> {

@@ -44,7 +44,7 @@ pub struct Scan {
     pub snapshot_of: Option<Span>,
     /// `compactMetadata` of a compact boundary; `details` of a compaction of pi.
     pub compact_metadata: Option<Span>,
-    /// `attachment`; of pi, the `replacement` that an edit of the context puts in the place of an entry.
+    /// `attachment`; of pi, the `replacement` that an edit of the context replaces an entry with.
     pub attachment: Option<Span>,
     /// `rendered` of an attachment: its text as the client sends it.
     pub rendered: Option<Span>,

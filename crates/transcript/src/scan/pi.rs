@@ -41,7 +41,7 @@ impl FieldTable for PiFields {
             b"isError" => message.is_error = value.of(line) == b"true",
             b"stopReason" => message.is_unsent |= matches!(value.string(line), Some(b"error" | b"aborted")),
             b"excludeFromContext" => message.is_unsent |= value.of(line) == b"true",
-            // A shell line of the person has its output in the place of content.
+            // A shell line of the person has its output instead of content.
             b"content" | b"output" => message.content = Some(value),
             _ => return Known::No,
         }

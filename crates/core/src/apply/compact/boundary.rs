@@ -18,7 +18,7 @@ const NO_TIME: &str = "\"1970-01-01T00:00:00.000Z\"";
 pub struct NewHead<'a> {
     /// The text of the summary.
     pub view: &'a str,
-    /// The size of the context before, as the boundary tells it.
+    /// The size of the context before, as the boundary records it.
     pub size: Tokens,
     /// The ids in the archive of the batches that the view consists of, in their order.
     pub batches: &'a [String],

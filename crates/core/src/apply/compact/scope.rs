@@ -48,7 +48,7 @@ pub struct Compaction<'a> {
     pub scope: &'a Scope,
     /// The text of the summary.
     pub view: &'a str,
-    /// The size of the context before, as the boundary tells it.
+    /// The size of the context before, as the boundary records it.
     pub size: Tokens,
     /// The ids in the archive of the batches that the view consists of, in their order.
     pub batches: &'a [String],

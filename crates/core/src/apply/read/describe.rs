@@ -18,7 +18,7 @@ pub struct Described {
     /// The id of the call.
     #[serde(skip)]
     pub id: Box<str>,
-    /// The argument that tells most, in one line: a file in the working folder, a command, a pattern; may be empty.
+    /// The most telling argument, in one line: a file in the working folder, a command, a pattern; may be empty.
     pub argument: Box<str>,
 }
 

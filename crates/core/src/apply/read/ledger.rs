@@ -67,7 +67,7 @@ enum CallEffect {
     NewTask(String),
     /// News of a task.
     Task(String, TaskNews),
-    /// A subagent, by what it is asked.
+    /// A subagent, by its brief.
     Agent(String),
 }
 
@@ -126,7 +126,7 @@ impl CallEffect {
     }
 }
 
-/// The id and the report of the subagent whose end the client tells in the entry of `page`.
+/// The id and the report of the subagent whose end the client reports in the entry of `page`.
 fn notified_report(page: &Page<'_>) -> Option<(String, String)> {
     let text = entry::text(page.scan, page.bytes);
     let between = |tag: &str| {

@@ -196,7 +196,7 @@ const NEXT: [&str; 9] =
     ["next step", "next up", "next:", "next i ", "next we ", "next, ", "what's next", "次のステップ", "次は"];
 /// Words that turn what is said behind them into its opposite.
 const NEGATIONS: [&str; 9] = ["not", "never", "cannot", "nicht", "nie", "kein", "ohne", "pas", "sin"];
-/// Forms by which a Japanese sentence tells that something was done: the words alone may name it, or ask for it.
+/// Forms by which a Japanese sentence says that something was done: the words alone may name it, or ask for it.
 const JAPANESE_PAST: [&str; 3] = ["した", "完了", "済"];
 
 /// Words with which something that failed is reported.
