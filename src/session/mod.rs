@@ -29,6 +29,7 @@ pub(crate) mod options;
 pub(crate) mod packed;
 pub(crate) mod pick;
 pub(crate) mod pipeline;
+mod planned;
 pub(crate) mod prune;
 pub(crate) mod quantity;
 pub(crate) mod reading;

@@ -2,20 +2,21 @@
 
 use super::error::CommandError;
 use super::open::{Identity, OpenSession};
-use super::reading::Reading;
+use super::planned::Planned;
 use crate::session::options::Output;
 use ctxc_core::apply::{
     ComposedSession, Consequences, Gauge, Rebased, Rewrite, Thinking, ThinkingReach, ThinkingRemoved, follow_up,
-    leave_derived, own_edits, recorded_context, unchanged_tokens,
+    recorded_context, unchanged_tokens,
 };
-use ctxc_core::version::{Edits, SessionIds, ThinkingPolicy, title_line};
+use ctxc_core::version::{SessionIds, ThinkingPolicy, title_line};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Chain, Flags, Index, LineNo, Totals, Transcript};
 
 /// The planned result of an operation.
 pub(super) struct Rendering {
-    /// The session composed anew, if it consists of more than the file.
-    pub(super) rebased: Option<Rebased>,
+    /// The lines that are rendered.
+    pub(super) rebased: Rebased,
+    /// The changes to them.
     pub(super) rewrite: Rewrite,
     pub(super) consequences: Consequences,
     /// The visible content before the consequences.
@@ -25,7 +26,7 @@ pub(super) struct Rendering {
 impl Rendering {
     /// The `chars4` tokens by which the model sees less than of the session without operations.
     pub(super) fn saved(&self) -> i64 {
-        if let Some(recorded) = self.rebased.as_ref().and_then(|rebased| rebased.recorded.as_ref()) {
+        if let Some(recorded) = &self.rebased.recorded {
             return recorded.saved;
         }
         let thinking = self.consequences.thinking.tokens.0.cast_signed();
@@ -38,86 +39,66 @@ impl OpenSession<'_> {
     /// The size of the context if `rewrite` were carried out now, with all consequences and with the edits that are already
     /// planned, in the estimate that the user asked for.
     pub(crate) fn size(&self, rewrite: &Rewrite, reach: ThinkingReach) -> Result<Tokens, CommandError> {
-        let Reading { index, chain, past, .. } = &self.reading;
+        let (index, chain) = (&self.reading.index, &self.reading.chain);
         // An empty rewrite has no consequences, and finding consequences takes another pass over the file.
-        if rewrite.is_nothing() && past.pending.is_empty() && reach == ThinkingReach::BehindChange {
+        if rewrite.is_nothing() && self.reading.past.pending.is_empty() && reach == ThinkingReach::BehindChange {
             return Ok(self.estimate().context(rewrite.left(index, chain).context()));
         }
-        let (mut edits, rewrite) = self.planned(rewrite.clone(), reach);
-        let Rendering { consequences, left, .. } = self.render(&mut edits, rewrite)?;
+        let mut planned = Planned::of(rewrite.clone(), reach, self.settings.thinking, &self.reading);
+        let Rendering { consequences, left, .. } = self.render(&mut planned)?;
         Ok(self.estimate().context(consequences.expected(left).context()))
     }
 
-    /// The planned operation, and the part of `rewrite` that still has to be applied to the draft.
-    pub(super) fn planned(&self, mut rewrite: Rewrite, reach: ThinkingReach) -> (Edits, Rewrite) {
+    /// Applies `planned` to the session, with all consequences. Answers to open calls are added to its edits.
+    pub(super) fn render(&self, planned: &mut Planned) -> Result<Rendering, CommandError> {
         let reading = &self.reading;
-        leave_derived(&mut rewrite, &reading.past.lines);
-        let own = own_edits(&reading.index, &rewrite, &reading.past.lines);
-        let planned =
-            if reading.past.pending.is_empty() { own } else { [reading.past.pending.as_slice(), &own].concat() };
-        let edits = Edits {
-            removes_all_thinking: reach == ThinkingReach::Everywhere,
-            thinking: self.settings.thinking,
-            ..reading.edits(planned)
-        };
-        (edits, rewrite)
-    }
-
-    /// Applies `edits` to the session with all consequences; `plan` is their effect on the file as it is.
-    pub(super) fn render(&self, edits: &mut Edits, plan: Rewrite) -> Result<Rendering, CommandError> {
-        let reach = if edits.removes_all_thinking { ThinkingReach::Everywhere } else { ThinkingReach::BehindChange };
-        // Undoing may make an earlier operation effective again, even if the file is the session itself.
-        if (self.reading.is_composed() || turns_back(edits)) && !edits.is_nothing() {
-            return self.compose(edits, plan, reach);
-        }
-        let (reading, mut rewrite) = (&self.reading, plan);
-        let left = rewrite.left(&reading.index, &reading.chain);
-        let thinking = Thinking { policy: self.settings.thinking, reach };
-        let consequences =
-            reading.named(follow_up(reading.transcript(), &self.calibration, thinking, &[], &mut rewrite))?;
-        Ok(Rendering { rebased: None, rewrite, consequences, left })
-    }
-
-    /// Composes the session anew with `edits`; `plan` is their effect on the file as it is.
-    fn compose(&self, edits: &mut Edits, plan: Rewrite, reach: ThinkingReach) -> Result<Rendering, CommandError> {
-        let reading = &self.reading;
-        let mut history = reading.past.history.with(edits.clone());
         let made = reading.made(self.archive.as_deref());
+        let Planned { edits, measured, expected, .. } = planned;
+        if edits.is_nothing() && expected.is_empty() {
+            let rebased = made.as_read()?;
+            let left = Totals::of(&rebased.composed.index, &rebased.composed.chain);
+            return Ok(Rendering { rebased, rewrite: Rewrite::default(), consequences: Consequences::default(), left });
+        }
+        let mut history = reading.past.history.with(edits.clone());
         if let Some(rebased) = made.recorded(&history, &self.rendered)? {
             let mut rewrite = Rewrite::default();
             self.stand_as(&mut rewrite);
-            note_plan(plan, &mut rewrite);
             let left = Totals::of(&rebased.composed.index, &rebased.composed.chain);
-            return Ok(Rendering { rebased: Some(rebased), rewrite, consequences: Consequences::default(), left });
+            return Ok(Rendering { rebased, rewrite, consequences: Consequences::default(), left });
         }
-        let mut rebased = made.rebase(&history)?;
+        let mut rebased = made.rebase(&history, measured)?;
         // An undo has no edits of its own, so its policy on thinking applies to everything that is rendered.
         let at_least = if edits.changes_something() { ThinkingPolicy::Remove } else { edits.thinking };
         let answers = made.answers(&rebased)?;
         if !answers.is_empty() {
             edits.edits.extend(answers);
             history = reading.past.history.with(edits.clone());
-            rebased = made.rebase(&history)?;
+            rebased = made.rebase(&history, measured)?;
         }
         let mut rewrite = std::mem::take(&mut rebased.composed.rewrite);
+        for (address, saved) in expected {
+            if let Some(line) = rebased.base.layout.place(address) {
+                rewrite.save(line, *saved);
+            }
+        }
         let everywhere = history.standing().any(|operation| operation.removes_all_thinking);
-        let reach = if everywhere { ThinkingReach::Everywhere } else { reach };
+        let reach = if everywhere { ThinkingReach::Everywhere } else { ThinkingReach::BehindChange };
         let policy = history.thinking().max(at_least);
         rewrite.policies.values_mut().for_each(|policy| *policy = at_least.max(*policy));
         let ComposedSession { index, chain, stored, runs, .. } = &rebased.composed;
-        let calibration = Calibration::learn(index, stored);
+        let calibration = if rebased.base.is_source { self.calibration } else { Calibration::learn(index, stored) };
         let left = rewrite.left(index, chain);
-        let thinking = Thinking { policy, reach };
         let consequences = reading.named(follow_up(
             Transcript { file: &rebased.base.file, index, chain },
             &calibration,
-            thinking,
+            Thinking { policy, reach },
             runs,
             &mut rewrite,
         ))?;
-        note_plan(plan, &mut rewrite);
-        self.stand_as(&mut rewrite);
-        Ok(Rendering { rebased: Some(rebased), rewrite, consequences, left })
+        if !rebased.base.is_source {
+            self.stand_as(&mut rewrite);
+        }
+        Ok(Rendering { rebased, rewrite, consequences, left })
     }
 
     /// Gives the result the session id of the file, with the title that ctxc gave it, or that of the source. A new session
@@ -139,15 +120,14 @@ impl OpenSession<'_> {
         }
     }
 
-    /// The consequences in the session put together anew: more follows there than from the edits of now.
-    pub(super) fn followed(
-        &self,
-        rebased: &Rebased,
-        rewrite: &Rewrite,
-        consequences: Consequences,
-        left: Totals,
-    ) -> Result<Consequences, CommandError> {
-        let reading = &self.reading;
+    /// The consequences of `rendering` for the file that was read: what the operations before this one led to is in that
+    /// already.
+    pub(super) fn consequences(&self, rendering: &Rendering) -> Result<Consequences, CommandError> {
+        let Rendering { rebased, rewrite, consequences, left } = rendering;
+        let (consequences, left, reading) = (*consequences, *left, &self.reading);
+        if rebased.base.is_source {
+            return Ok(consequences);
+        }
         let ComposedSession { index, chain, .. } = &rebased.composed;
         let thinking = |index: &Index, lines: &mut dyn Iterator<Item = LineNo>| {
             lines.filter(|line| index.record(*line).flags.any(Flags::THINKING)).count() as u64
@@ -180,15 +160,4 @@ impl OpenSession<'_> {
         let unchanged = unchanged_tokens(read, Transcript { file: &rebased.base.file, index, chain }, rewrite)?;
         Ok(Consequences { thinking: removed, gauge, unchanged, ..consequences })
     }
-}
-
-/// Moves the cuts and the records of `plan` into `rewrite`, which is rendered in its stead.
-fn note_plan(plan: Rewrite, rewrite: &mut Rewrite) {
-    rewrite.cuts.entry(LineNo(0)).or_default().extend(plan.cuts.into_values().flatten());
-    rewrite.records.extend(plan.records);
-}
-
-/// Whether `edits` undo something, so that earlier changes may no longer apply.
-pub(super) fn turns_back(edits: &Edits) -> bool {
-    !edits.undoes.is_empty() || !edits.gives_back.is_empty()
 }

@@ -6,18 +6,18 @@ use anyhow::anyhow;
 
 use super::cut::{Matches, TargetSpec, Targets, list};
 use super::error::CommandError;
+use super::planned::Planned;
 use super::reading::Reading;
 use crate::report::outcome::BeforeAfter;
 use crate::report::restored::{ItemOutcome, RestoredItem, RestoredOutcome, RestoredReport, RestoredRow, why_unchanged};
 use crate::session::archives;
 use crate::session::open::OpenSession;
 use crate::session::rewrite::Intent;
-use ctxc_core::apply::{ApplyError, OpenCut, Recalled, Returned, Rewrite};
+use ctxc_core::apply::{ApplyError, Measured, OpenCut, Recalled, Returned};
 use ctxc_core::apply::{absent, give_back, open_cuts, recall};
 use ctxc_core::plan::Target;
 use ctxc_core::version::{Edits, History};
 use ctxc_store::{Archive, Cut, Operation};
-use ctxc_transcript::LineNo;
 
 /// Restores the targets `named` of the session in `work` from the archive at the URL `archive`, and writes the result.
 ///
@@ -44,7 +44,7 @@ pub(crate) fn restore(
     let places = places(specs, recalled, &open, *matches)?;
     let wanted: BTreeSet<usize> = places.iter().flatten().flatten().copied().collect();
     let cuts: Vec<OpenCut> = wanted.iter().filter_map(|at| open.get(*at).cloned()).collect();
-    let rebased = reading.made(Some(&*archive)).rebase(&reading.past.history)?;
+    let rebased = reading.made(Some(&*archive)).rebase(&reading.past.history, &Measured::default())?;
     let (gives_back, returned) = reading.named(give_back(&rebased, &reading.past.history, &cuts))?;
     drop(rebased);
     let mut rows = rows(specs, &places, &open, &wanted, &returned);
@@ -54,17 +54,17 @@ pub(crate) fn restore(
         row.items.push(item(cut, &Returned::Gone(Some(cut.last.clone()))));
     }
     named.check(rows.iter().map(|row| row.outcome != RestoredOutcome::NoMatch))?;
-    let mut rewrite = Rewrite::default();
     let noted = returned.into_iter().filter_map(|it| match it {
         Returned::Restored(cut) => Some(cut),
         Returned::Gone(_) => None,
     });
-    rewrite.cuts.entry(LineNo(0)).or_default().extend(noted);
+    let cuts = noted.collect();
     let edits = Edits { gives_back, thinking: work.settings.thinking, ..reading.edits(reading.past.pending.clone()) };
     let is_all = !edits.gives_back.is_empty() && reading.past.history.with(edits.clone()).active().is_empty();
     let is_source = is_all && !reading.has_grown();
     drop(archive);
-    let outcome = work.rewrite(edits, rewrite, Intent::offline("restore", why_unchanged(&rows)))?;
+    let outcome =
+        work.rewrite(Planned { edits, cuts, ..Planned::default() }, Intent::offline("restore", why_unchanged(&rows)))?;
     Ok(RestoredReport::new(outcome, rows, is_source))
 }
 

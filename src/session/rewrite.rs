@@ -6,8 +6,9 @@ use anyhow::anyhow;
 
 use super::error::CommandError;
 use super::open::OpenSession;
+use super::planned::Planned;
 use super::reading::Reading;
-use super::render::{Rendering, turns_back};
+use super::render::Rendering;
 use crate::report::deposit::DepositSize;
 use crate::report::outcome::{BeforeAfter, LiveTokens, Outcome};
 use crate::report::resume::resume_words;
@@ -56,28 +57,22 @@ impl OpenSession<'_> {
             return Err(CommandError::from(anyhow!("thinking of {} sessions is not removed", format.agent_name()))
                 .hint("leave out `thinking`: what a provider takes without it is not known"));
         }
-        let (edits, plan) = self.planned(plan, reach);
-        self.rewrite(edits, plan, intent)
+        let planned = Planned::of(plan, reach, self.settings.thinking, &self.reading);
+        self.rewrite(planned, intent)
     }
 
-    /// Renders the session with `edits`, of which `plan` are the effects on the file as it is, checks and writes it. A dry
-    /// run only renders. Afterwards the index and the chain are those of the result.
+    /// Renders the session with the `planned` operation, checks and writes it. A dry run only renders. Afterwards the index
+    /// and the chain are those of the result.
     ///
     /// # Errors
     /// When the result has a problem that its source has not, or cannot be written; then nothing has changed.
-    pub(crate) fn rewrite(
-        &mut self,
-        mut edits: Edits,
-        mut plan: Rewrite,
-        intent: Intent<'_>,
-    ) -> Result<Outcome, CommandError> {
-        if self.reading.is_composed() && edits.is_nothing() {
-            plan = Rewrite::default();
-        }
-        if matches!(self.settings.keep, Keep::In(_)) && !turns_back(&edits) && !edits.is_nothing() {
+    pub(crate) fn rewrite(&mut self, mut planned: Planned, intent: Intent<'_>) -> Result<Outcome, CommandError> {
+        let is_undo = planned.edits.turns_back();
+        if matches!(self.settings.keep, Keep::In(_)) && !is_undo && !planned.edits.is_nothing() {
             warn_of_lost_past(&mut self.reading, self.ui)?;
         }
-        let rendering = self.render(&mut edits, plan)?;
+        let rendering = self.render(&mut planned)?;
+        let followed = self.consequences(&rendering)?;
         let Rendering { rebased, rewrite, consequences, left } = &rendering;
         if self.settings.thinking == ThinkingPolicy::KeepLoop && consequences.thinking.kept_in_open_loop > 0 {
             self.ui.warning(
@@ -85,11 +80,8 @@ impl OpenSession<'_> {
                  loop is closed",
             );
         }
-        let followed = match rebased {
-            Some(rebased) => self.followed(rebased, rewrite, *consequences, *left)?,
-            None => *consequences,
-        };
-        let is_nothing = rewrite.is_nothing() && rebased.is_none();
+        // An undo is an operation even where it brings nothing back.
+        let is_nothing = rewrite.is_nothing() && rebased.base.is_source && !is_undo;
         let as_is = Outcome {
             unchanged: is_nothing.then(|| intent.unchanged.to_owned()),
             thinking_removed: followed.thinking,
@@ -105,15 +97,16 @@ impl OpenSession<'_> {
             return Ok(as_is);
         }
         // A session that comes back is as large as the client recorded it then.
-        let comes_back = rebased.as_ref().filter(|_| !edits.changes_something()).map(|rebased| &rebased.composed);
-        let of_result = comes_back.map_or(self.calibration, |it| Calibration::learn(&it.index, &it.stored));
+        let comes_back = is_undo && !planned.edits.changes_something();
+        let result = &rebased.composed;
+        let of_result = if comes_back { Calibration::learn(&result.index, &result.stored) } else { self.calibration };
         let figures = |work: &Self, after: Totals, outcome: Outcome| {
             let tokens = LiveTokens::of(work.totals, after, &work.calibration, &of_result);
             let prompt_cache = work.prompt_cache(&tokens, followed.unchanged);
             Outcome { tokens, prompt_cache, ..outcome }
         };
         let expected = figures(self, consequences.expected(*left), as_is);
-        warn_unless_it_pays(&expected, &edits, self.ui);
+        warn_unless_it_pays(&expected, &planned.edits, self.ui);
         if self.settings.mode == Mode::Show {
             return Ok(expected);
         }
@@ -122,15 +115,15 @@ impl OpenSession<'_> {
         // A subagent lies in a folder of the folder of its session.
         let path = path.and_then(|path| if subagent_id(path).is_some() { path.ancestors().nth(2) } else { Some(path) });
         let folder = path.and_then(|path| self.project_elsewhere(path)).map(str::to_owned);
-        let written = self.write(edits, rendering, expected.cost(intent.calls), intent.verb, is_nothing)?;
+        let written = self.write(planned, rendering, expected.cost(intent.calls), intent.verb, is_nothing)?;
         let after = written.after;
         Ok(figures(self, after, written.completed(expected, self.settings, folder.as_deref())))
     }
 
-    /// Writes `rendering`, which is the session with `edits`; `is_copy` says that it is the session as it is.
+    /// Writes `rendering`, which is the session with the `planned` operation; `is_copy` says that it is the session as it is.
     fn write(
         &mut self,
-        edits: Edits,
+        planned: Planned,
         rendering: Rendering,
         cost: OperationCost,
         verb: &'static str,
@@ -145,15 +138,11 @@ impl OpenSession<'_> {
             into_session(verb, fresh, title, &mut rewrite);
         }
         if let Some(agent) = agent_of(&settings.output, fresh.as_ref(), reading.path.as_deref()) {
-            let (file, index) = match &rebased {
-                Some(rebased) => (&rebased.base.file, &rebased.composed.index),
-                None => (&reading.file, &reading.index),
-            };
-            reading.named(name_agent(file, index, agent, &mut rewrite))?;
+            reading.named(name_agent(&rebased.base.file, &rebased.composed.index, agent, &mut rewrite))?;
         }
         let (output, keep, title) = (&settings.output, &settings.keep, title.clone());
         let job = WriteJob { verb, output, keep, fresh: fresh.as_ref(), title, is_copy, cost };
-        let (done, deposit) = job.run(reading, Changes { rewrite: &rewrite, edits, saved, rebased }, ui)?;
+        let (done, deposit) = job.run(reading, Changes { rewrite: &rewrite, planned, saved, rebased }, ui)?;
         let mut after = Totals::of(&reading.index, &reading.chain);
         rewrite.appended.iter().for_each(|line| after.add(line.as_bytes()));
         if let Keep::In(url) = &settings.keep {

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::error::CommandError;
+use super::planned::Planned;
 use super::reading::Reading;
 use crate::report::deposit::DepositSize;
 use crate::report::outcome::Outcome;
@@ -22,7 +23,7 @@ use ctxc_core::apply::{
     carry_out,
 };
 use ctxc_core::version;
-use ctxc_core::version::{Deposited, Edits, KeptSession, Layout, Recorder, StandIns};
+use ctxc_core::version::{Deposited, KeptSession, Recorder, StandIns};
 use ctxc_core::version::{title_after, title_line};
 use ctxc_store::{Archive, OperationCost, hide_password};
 use ctxc_transcript::session::{session_id, sidecar_dir, subagent_id};
@@ -117,13 +118,13 @@ pub(crate) struct WriteJob<'a> {
     pub(crate) cost: OperationCost,
 }
 
-/// The content to write: a plan for the file itself, or its session composed anew.
+/// The content to write.
 pub(crate) struct Changes<'a> {
     pub(crate) rewrite: &'a Rewrite,
-    pub(crate) edits: Edits,
+    pub(crate) planned: Planned,
     /// The visible `chars4` tokens saved compared with the session without operations.
     pub(crate) saved: i64,
-    pub(crate) rebased: Option<Rebased>,
+    pub(crate) rebased: Rebased,
 }
 
 impl WriteJob<'_> {
@@ -172,24 +173,22 @@ impl WriteJob<'_> {
             }
             None => (None, None),
         };
-        let Changes { rewrite, rebased, .. } = result;
-        // Moved out of `reading`, which gets the index and the chain of the result.
-        let source = (std::mem::take(&mut reading.index), std::mem::take(&mut reading.chain));
-        let own = rebased.as_ref().filter(|_| reading.drafted.is_none()).map(|_| SourceState::of(&source.0, &source.1));
+        let Changes { rewrite, rebased: Rebased { base, composed, recorded }, .. } = result;
         let mut origin = reading.origin();
-        let base;
-        let (mut index, chain) = if let Some(rebased) = rebased {
-            let before = own.as_ref().or(reading.drafted.as_ref().map(|drafted| &drafted.before));
-            let again = rebased.recorded.is_some();
-            let again = again.then(|| SourceState::of(&rebased.composed.index, &rebased.composed.chain));
+        let own;
+        if !base.is_source {
+            let before = if let Some(drafted) = &reading.drafted {
+                &drafted.before
+            } else {
+                own = SourceState::of(&reading.index, &reading.chain);
+                &own
+            };
+            let again = recorded.map(|_| SourceState::of(&composed.index, &composed.chain));
             let earlier = again.map(|again| again.problems).unwrap_or_default();
-            base = rebased.base;
             let known = reading.past.known.as_ref();
-            origin.base = before.map(|before| BaseFile { file: &base.file, before, known, earlier });
-            (rebased.composed.index, rebased.composed.chain)
-        } else {
-            source
-        };
+            origin.base = Some(BaseFile { file: &base.file, before, known, earlier });
+        }
+        let (mut index, chain) = (composed.index, composed.chain);
         let done = carry_out(&origin, &mut index, chain, rewrite, keeping, destination, &info)?;
         if done.n_late > 0 {
             ui.warning(format_args!("{} appended by a client in the meantime", counted(done.n_late, "line")));
@@ -228,17 +227,16 @@ impl WriteJob<'_> {
             size.add(DepositSize { lines: 0, files: sidecar.n_files, bytes: sidecar.bytes });
         }
         let stand_ins = StandIns::load(archive)?;
-        let written_under = match &changes.rebased {
-            None => known.and_then(|known| known.version).map_or_else(|| session.clone(), |version| version.session),
-            Some(_) => None,
+        let Rebased { base, recorded, .. } = &changes.rebased;
+        let (keys, written_under) = if base.is_source {
+            (keys, known.and_then(|known| known.version).map_or_else(|| session.clone(), |version| version.session))
+        } else {
+            (changes.rebased.keys()?, None)
         };
         let written_under = changes.rewrite.session.clone().or(written_under);
-        let recorder = match &changes.rebased {
-            Some(rebased) => Recorder::new(rebased.base.layout.clone(), rebased.keys()?, stand_ins),
-            None => Recorder::new(Layout::plain(made.index.n_lines()), keys, stand_ins),
-        };
+        let recorder = Recorder::new(base.layout.clone(), keys, stand_ins);
         let recorder = recorder.with_session(changes.rewrite.session.as_deref());
-        let steps = changes.rebased.as_ref().and_then(|rebased| Some(rebased.recorded.as_ref()?.steps.clone()));
+        let steps = recorded.as_ref().map(|recorded| recorded.steps.clone());
         let path = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let source = KeptSession {
             id: own_id.clone(),
@@ -263,7 +261,7 @@ impl WriteJob<'_> {
         });
         let replaced = changes.rewrite.session.as_ref().filter(|session| **session != state.session);
         let is_replaced = matches!(self.output, Output::InPlace(_));
-        let is_as_stored = all_new.is_some() && changes.rebased.is_none();
+        let is_as_stored = all_new.is_some() && base.is_source;
         let lines = if is_as_stored { state.lines.clone() } else { Vec::new() };
         let read_back =
             is_replaced.then(|| ReplacedSession { kept: source.clone(), all_new, fingerprint: made.index.fingerprint });
@@ -275,7 +273,9 @@ impl WriteJob<'_> {
             lines,
             read: version.unwrap_or_else(|| state.key()),
             earlier: reading.past.history.ids(),
-            edits: std::mem::take(&mut changes.edits),
+            edits: std::mem::take(&mut changes.planned.edits),
+            cuts: std::mem::take(&mut changes.planned.cuts),
+            records: std::mem::take(&mut changes.planned.records),
             session_ids: replaced.map(|_| [state.session.clone(), own_id].into()).unwrap_or_default(),
             session: written_under,
             source_session,

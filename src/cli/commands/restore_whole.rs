@@ -20,7 +20,7 @@ use crate::session::restore::{lineage, refuse_unknown};
 use crate::session::rewrite::{Intent, LOST_PAST};
 use crate::session::write::refuse_unless_file;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{ApplyError, IfExists, OpenCut, Rewrite, Staged, open_cuts, state_has_placeholder};
+use ctxc_core::apply::{ApplyError, IfExists, OpenCut, Staged, open_cuts, state_has_placeholder};
 use ctxc_core::version::{Edits, History, Known, Version};
 use ctxc_store::{Archive, ArchiveError, Operation, hide_password};
 use ctxc_transcript::session::{Found, FoundBy};
@@ -172,7 +172,7 @@ fn without(
         Identity::File
     };
     let intent = Intent::offline(verb, "nothing is left of that operation");
-    let outcome = work.rewrite(edits, Rewrite::default(), intent)?;
+    let outcome = work.rewrite(edits.into(), intent)?;
     let outcome = Outcome { output: untouched.or(outcome.output), ..outcome };
     context.print_outcome(&work.settings.output, &outcome, &report, UndoneText(&report, &outcome))
 }

@@ -12,13 +12,15 @@ use ctxc_transcript::text::json_string;
 
 use super::title::{title_in, title_line};
 
-/// The lines of a session with those that operations inserted, in a temporary file.
+/// The lines of a session with those that operations inserted.
 #[derive(Debug)]
 pub struct Base {
     /// The file, at its beginning.
     pub file: File,
     /// Which line stands where.
     pub layout: Layout,
+    /// Whether the file is the session file itself, and not a temporary one.
+    pub is_source: bool,
 }
 
 /// Lines at the end of a file that the archive does not have yet.
@@ -64,12 +66,16 @@ impl Base {
         assembly.finish(ends_line)
     }
 
-    /// The lines of `file`, which are `n_lines`, with those that `active` insert.
+    /// The lines of `file`, which are `n_lines`, with those that `active` insert. Without any of these the base is `file`.
     ///
     /// # Errors
     /// When the file cannot be read, or the base not be written.
     pub fn of_file(mut file: &File, n_lines: u32, active: &[Active<'_>]) -> Result<Self, VersionError> {
-        let mut assembly = Assembly::new(Layout::new(n_lines, active))?;
+        let layout = Layout::new(n_lines, active);
+        if layout.groups().is_empty() {
+            return Ok(Self { file: file.try_clone()?, layout, is_source: true });
+        }
+        let mut assembly = Assembly::new(layout)?;
         file.rewind()?;
         let ends_line = assembly.lines(file)?;
         assembly.finish(ends_line)
@@ -141,7 +147,7 @@ impl Assembly {
         }
         let mut file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.rewind()?;
-        Ok(Base { file, layout: self.layout })
+        Ok(Base { file, layout: self.layout, is_source: false })
     }
 }
 

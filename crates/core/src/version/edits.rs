@@ -88,6 +88,12 @@ impl Edits {
         !self.edits.is_empty() || self.removes_all_thinking
     }
 
+    /// Whether it undoes something, so that earlier changes may no longer apply.
+    #[must_use]
+    pub const fn turns_back(&self) -> bool {
+        !self.undoes.is_empty() || !self.gives_back.is_empty()
+    }
+
     /// Whether it does nothing at all.
     #[must_use]
     pub const fn is_nothing(&self) -> bool {

@@ -147,7 +147,7 @@ impl EarlierMessages {
                 rule: RULE.to_owned(),
                 before: chars4(&was),
                 after: chars4(&now),
-                of: Vec::new(),
+                ..Cut::default()
             });
         }
         if backwards.is_empty() {

@@ -12,7 +12,7 @@ use super::again::{EarlierMessages, Uncut};
 use super::client_compaction::ClientCompaction;
 use crate::apply::edit::own_edits::LineAddresses;
 use crate::apply::error::ApplyError;
-use crate::apply::render::take_edits::measured;
+use crate::apply::render::take_edits::measure_line;
 use crate::apply::write::archive_write::note_originals;
 use crate::apply::write::file::ends_line;
 use crate::version;
@@ -148,7 +148,7 @@ fn note_operation(archive: &mut dyn Archive, found: &ClientCompaction, taken: Ta
         let scan = Scan::of(bytes);
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         sum.push(LineKey::scanned(text));
-        tokens += measured(text);
+        tokens += measure_line(text);
         replaced.extend(originals.into_iter().map(|original| (original, Digest::of(bytes))));
         // The session has it as it was, so that what was cut can be given back by itself.
         let uncut = again.uncut(file, &before, &scan, text)?;

@@ -11,13 +11,13 @@ use super::appended::appended_runs;
 use super::chains::{live_groups, stored_chain, with_inserted};
 use super::link::link;
 use super::source::LineSource;
-use super::take_edits::take_edits;
+use super::take_edits::{Measured, take_edits};
 use super::unclosed::drop_closing_of_dropped;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::follow::bounds::AppendedRun;
 use crate::apply::follow::revived::drop_revived;
 use crate::version::History;
-use ctxc_transcript::{Chain, Index};
+use ctxc_transcript::{Chain, Index, Transcript};
 
 /// A session with the operations of a history, to be written.
 #[derive(Debug)]
@@ -34,15 +34,17 @@ pub struct ComposedSession {
     pub runs: Vec<AppendedRun>,
 }
 
-/// Puts the operations of `history` together.
+/// Puts the operations of `history` together on the lines of `source`, which `index` was built from.
 ///
 /// # Errors
 /// When the base cannot be read.
-pub fn composed(source: LineSource<'_>, history: &History) -> io::Result<ComposedSession> {
+pub fn composed(
+    source: LineSource<'_>,
+    mut index: Index,
+    history: &History,
+    measured: &Measured,
+) -> io::Result<ComposedSession> {
     let LineSource { file, layout, .. } = source;
-    let mut file_again = file;
-    io::Seek::rewind(&mut file_again)?;
-    let mut index = Index::build(file)?;
     let mut rewrite = Rewrite::default();
     adopt(source, &mut index, &mut rewrite)?;
     let stored = stored_chain(&index, layout);
@@ -50,7 +52,7 @@ pub fn composed(source: LineSource<'_>, history: &History) -> io::Result<Compose
     // A session without operations keeps the parents that it names.
     let healed = if active.is_empty() { &Chain::default() } else { &stored };
     index.heal_as(healed);
-    take_edits(file, &index, &stored, layout, history, &active, &mut rewrite)?;
+    take_edits(layout, Transcript { file, index: &index, chain: &stored }, history, measured, &mut rewrite)?;
     drop_closing_of_dropped(source, &index, &mut rewrite);
     let groups = live_groups(&stored, layout, &active);
     let mut chain = with_inserted(&stored, &groups);

@@ -6,6 +6,7 @@ use std::io::Seek;
 
 use super::composed::{ComposedSession, composed};
 use super::source::LineSource;
+use super::take_edits::Measured;
 use crate::apply::check::as_written::{has_gap, with_lines};
 use crate::apply::edit::own_edits::LineAddresses;
 use crate::apply::edit::rewrite::Rewrite;
@@ -113,22 +114,36 @@ impl RenderInput<'_> {
         runs
     }
 
-    /// The session with the operations of `history`.
+    /// The file as it is.
+    ///
+    /// # Errors
+    /// When its handle cannot be duplicated.
+    pub fn as_read(&self) -> Result<Rebased, ApplyError> {
+        let base = Base::of_file(self.file, self.index.n_lines(), &[])?;
+        let (index, chain) = (self.index.clone(), Chain::find(self.index));
+        let composed =
+            ComposedSession { stored: chain.clone(), rewrite: Rewrite::default(), runs: Vec::new(), index, chain };
+        Ok(Rebased { base, composed, recorded: None })
+    }
+
+    /// The session with the operations of `history`; `measured` is known of the lines of the file, if they are those of the
+    /// session.
     ///
     /// # Errors
     /// When the archive or the file cannot be read.
-    pub fn rebase(&self, history: &History) -> Result<Rebased, ApplyError> {
+    pub fn rebase(&self, history: &History, measured: &Measured) -> Result<Rebased, ApplyError> {
         let active = history.active();
         let base = match (self.archive, self.known) {
-            (Some(archive), Some(Known { state, version: Some(version), n_lines, .. })) => {
+            (Some(archive), Some(Known { state, version: Some(version), n_lines, .. })) if !version.is_plain() => {
                 Base::read(archive, state, self.tail(version, *n_lines)?, &active)?
             }
             _ => Base::of_file(self.file, self.index.n_lines(), &active)?,
         };
+        let index = if base.is_source { self.index.clone() } else { Index::build(&base.file)? };
         let runs = self.runs();
         let versions = self.versions(&runs)?;
         let source = LineSource { file: &base.file, layout: &base.layout, runs: &runs, versions: &versions };
-        let composed = composed(source, history)?;
+        let composed = composed(source, index, history, measured)?;
         Ok(Rebased { base, composed, recorded: None })
     }
 
@@ -197,7 +212,7 @@ impl RenderInput<'_> {
                 ComposedSession { stored: chain.clone(), rewrite: Rewrite::default(), runs: Vec::new(), index, chain };
             let layout = Layout::plain(composed.index.n_lines());
             let recorded = Some(KnownRendering { steps, saved });
-            return Ok(Some(Rebased { base: Base { file, layout }, composed, recorded }));
+            return Ok(Some(Rebased { base: Base { file, layout, is_source: false }, composed, recorded }));
         }
         Ok(None)
     }

@@ -1,7 +1,6 @@
 //! The edits of a history that hold, noted line by line with what they save.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 
 use super::chains::live_groups;
@@ -12,19 +11,28 @@ use ctxc_store::Cut;
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::scan::{BlockKind, Scan};
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Part};
+use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Part, Span, Transcript};
 use ctxc_transcript::{context_tokens, measure, revisit};
 
-/// Notes the edits that hold, and what they save.
+/// The sizes that a plan measured in the session file, so that its edits need not be measured again.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// `chars4` tokens that edits save of what the model sees, by line.
+    pub saved: BTreeMap<LineNo, i64>,
+    /// The items that are cut, by line.
+    pub cuts: BTreeMap<LineNo, Vec<Cut>>,
+}
+
+/// Notes the edits that hold, and what they save, on the stored lines of `stored`.
 pub(super) fn take_edits(
-    file: &File,
-    index: &Index,
-    stored: &Chain,
     layout: &Layout,
+    stored: Transcript<'_>,
     history: &History,
-    active: &[Active<'_>],
+    measured: &Measured,
     rewrite: &mut Rewrite,
 ) -> io::Result<()> {
+    let Transcript { file, index, chain: stored } = stored;
+    let active = &history.active();
     let mut dropped = LineSet::default();
     for edit in active {
         if let Edit::Drop(address) = edit.edit
@@ -47,22 +55,31 @@ pub(super) fn take_edits(
             by_line.insert(line, splices);
         }
     }
-    let lines: LineSet = by_line.keys().copied().collect();
-    let mut scan = index.new_scan();
-    revisit(file, index, &lines, |line, bytes| {
-        let Some(splices) = by_line.get(&line) else { return io::Result::Ok(()) };
+    let mut unmeasured = LineSet::default();
+    for (line, splices) in by_line {
         let is_seen = splices.iter().any(|(_, is_seen)| *is_seen);
-        let splices: Vec<Splice> = splices.iter().map(|(splice, _)| splice.clone()).collect();
-        if is_seen {
-            scan.read(bytes);
-            note_cuts(&scan, bytes, line, &splices, rewrite);
-            let rendered = render(bytes, &splices).map_err(io::Error::other)?;
-            if stored.is_live(line) || layout.inserted(line).is_some() {
-                rewrite.save(line, measured(bytes) - measured(&rendered));
-            }
-            rewrite.edit(line, splices);
-        } else {
+        let splices = splices.into_iter().map(|(splice, _)| splice);
+        if !is_seen {
             rewrite.edit_unseen(line, splices);
+            continue;
+        }
+        rewrite.edit(line, splices);
+        if let Some(saved) = measured.saved.get(&line) {
+            rewrite.save(line, *saved);
+        } else {
+            unmeasured.insert(line);
+        }
+    }
+    rewrite.cuts.clone_from(&measured.cuts);
+    let mut scan = index.new_scan();
+    revisit(file, index, &unmeasured, |line, bytes| {
+        let Some(splices) = rewrite.edits.get(&line) else { return io::Result::Ok(()) };
+        scan.read(bytes);
+        let rendered = render(bytes, splices).map_err(io::Error::other)?;
+        let cuts = cuts_of(&scan, bytes, splices);
+        rewrite.cuts.entry(line).or_default().extend(cuts);
+        if stored.is_live(line) || layout.inserted(line).is_some() {
+            rewrite.save(line, measure_line(bytes) - measure_line(&rendered));
         }
         Ok(())
     })?;
@@ -116,7 +133,7 @@ fn drop_thinking_of_dropped(index: &Index, stored: &Chain, layout: &Layout, drop
 }
 
 /// The size of a line as the model sees it, in `chars4` tokens without thinking.
-pub(in crate::apply) fn measured(line: &[u8]) -> i64 {
+pub(in crate::apply) fn measure_line(line: &[u8]) -> i64 {
     let mut sum = Tokens::ZERO;
     measure(&Scan::of(line), line, |part, tokens| match part {
         Part::Thinking | Part::Signature => {}
@@ -125,25 +142,11 @@ pub(in crate::apply) fn measured(line: &[u8]) -> i64 {
     sum.0.cast_signed()
 }
 
-/// Notes the calls of whose results something is replaced, as what stands in for them elsewhere in the file needs to know.
-fn note_cuts(scan: &Scan, bytes: &[u8], line: LineNo, splices: &[Splice], rewrite: &mut Rewrite) {
+/// The calls with a result in which something is replaced, as what stands in for results elsewhere in the file needs them.
+fn cuts_of(scan: &Scan, bytes: &[u8], splices: &[Splice]) -> Vec<Cut> {
+    let is_cut =
+        |span: Span| splices.iter().any(|splice| splice.span.start >= span.start && splice.span.end <= span.end);
     let results = scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolResult);
-    for block in results {
-        let is_cut = block.span.is_some_and(|span| {
-            splices.iter().any(|splice| splice.span.start >= span.start && splice.span.end <= span.end)
-        });
-        if is_cut {
-            let call = decoded(block.tool_id, bytes);
-            let cut = Cut {
-                uuid: String::new(),
-                call,
-                name: String::new(),
-                rule: String::new(),
-                before: Tokens::ZERO,
-                after: Tokens::ZERO,
-                of: Vec::new(),
-            };
-            rewrite.cuts.entry(line).or_default().push(cut);
-        }
-    }
+    let cut = results.filter(|block| block.span.is_some_and(is_cut));
+    cut.map(|block| Cut { call: decoded(block.tool_id, bytes), ..Cut::default() }).collect()
 }

@@ -5,7 +5,7 @@ use std::io;
 
 use crate::apply::read::entry_fields::decoded;
 use crate::apply::render::rebase::Rebased;
-use crate::apply::render::take_edits::measured;
+use crate::apply::render::take_edits::measure_line;
 use crate::apply::undo::open_cuts::OpenCut;
 use crate::version::{Active, Edit, History, Newest, UndoneEdits};
 use ctxc_store::Cut;
@@ -79,8 +79,8 @@ fn give_back_one<'a>(
         }
         let of: BTreeSet<&String> = mine.iter().map(|it| &it.operation.operation).collect();
         let of = of.into_iter().cloned().collect();
-        let before = measured(&render_splices(bytes, on_line.iter().filter_map(|it| splice_of(it))));
-        let after = measured(&render_splices(bytes, left.into_iter().filter_map(|it| splice_of(it))));
+        let before = measure_line(&render_splices(bytes, on_line.iter().filter_map(|it| splice_of(it))));
+        let after = measure_line(&render_splices(bytes, left.into_iter().filter_map(|it| splice_of(it))));
         return Ok(Returned::Restored(Cut {
             uuid: cut.uuid.clone(),
             call: cut.call.clone(),

@@ -7,13 +7,12 @@ use std::sync::atomic::AtomicBool;
 
 use jiff::Timestamp;
 
-use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::error::ApplyError;
 use crate::apply::read::entry_fields::decoded;
 use crate::version::{
     Edits, History, Inserted, KeptSession, LineSum, Recorded, Recorder, StandIns, Step, Version, VersionError,
 };
-use ctxc_store::{Archive, FileRef, LineId, ObjectKind, Operation, OperationCost, Original};
+use ctxc_store::{Archive, Cut, FileRef, LineId, ObjectKind, Operation, OperationCost, Original, Record};
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::{Digest, Tokens};
 use ctxc_transcript::{Fingerprint, Index, LineNo, LineSet, revisit};
@@ -36,6 +35,10 @@ pub struct ArchiveWrite<'a> {
     pub earlier: Vec<String>,
     /// The edits of this operation.
     pub edits: Edits,
+    /// The items that it cuts or gives back.
+    pub cuts: Vec<Cut>,
+    /// Records to store, besides the lines that go.
+    pub records: Vec<Record>,
     /// The session ids that the result's own takes the place of.
     pub session_ids: Vec<String>,
     /// The session id of all lines of the result; `None` where they have those of the lines of the state.
@@ -85,7 +88,6 @@ pub(super) fn commit_operation(
     keeping: ArchiveWrite<'_>,
     file: &File,
     index: &Index,
-    rewrite: &Rewrite,
     info: &OperationInfo<'_>,
     source: Option<&Path>,
     target: Option<&Path>,
@@ -115,7 +117,7 @@ pub(super) fn commit_operation(
         let result = KeptSession { version: Some(key.to_string()), bytes: sizes.1, ..result };
         archive.put_object(&result.object())?;
     }
-    for record in &rewrite.records {
+    for record in &keeping.records {
         archive.put_record(record)?;
     }
     let file_ref = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(absolute_path), digest, bytes };
@@ -128,7 +130,7 @@ pub(super) fn commit_operation(
         source: file_ref(source, read, sizes.0),
         output: file_ref(target, key, sizes.1),
         session_ids,
-        cuts: rewrite.cuts.values().flatten().filter(|cut| !cut.name.is_empty()).cloned().collect(),
+        cuts: keeping.cuts,
         tokens: Some(tokens),
         cost: info.cost,
     };

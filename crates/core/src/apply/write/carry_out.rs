@@ -171,8 +171,7 @@ pub fn carry_out(
     if let Some(keeping) = keeping {
         let tokens = (before.tokens, tokens_after(index, &chain, rewrite));
         let sizes = (before.fingerprint.len, written.len);
-        let (id, unread) =
-            commit_operation(keeping, file, index, rewrite, info, origin.path, stage.target(), tokens, sizes)?;
+        let (id, unread) = commit_operation(keeping, file, index, info, origin.path, stage.target(), tokens, sizes)?;
         (operation, not_read_back) = (Some(id), unread);
     }
     if let Some(guard) = &guard {

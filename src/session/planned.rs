@@ -1,0 +1,50 @@
+//! A planned operation, made of the changes that a verb plans on the session as it is shown.
+
+use std::collections::BTreeMap;
+
+use super::reading::Reading;
+use ctxc_core::apply::{Measured, Rewrite, ThinkingReach, leave_derived, own_edits};
+use ctxc_core::version::{Address, Edits, ThinkingPolicy};
+use ctxc_store::{Cut, Record};
+use ctxc_transcript::LineNo;
+
+/// A planned operation: its edits, and what the plan knows of them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Planned {
+    /// The edits, on the lines of the session.
+    pub(crate) edits: Edits,
+    /// The sizes measured in the file, if its lines are those of the session.
+    pub(super) measured: Measured,
+    /// The `chars4` tokens that lines without an edit are expected to lose.
+    pub(super) expected: BTreeMap<Address, i64>,
+    /// The items that are cut or given back.
+    pub(crate) cuts: Vec<Cut>,
+    /// Records for the archive, besides the lines that go.
+    pub(crate) records: Vec<Record>,
+}
+
+impl From<Edits> for Planned {
+    fn from(edits: Edits) -> Self {
+        Self { edits, ..Self::default() }
+    }
+}
+
+impl Planned {
+    /// The operation that makes the changes of `rewrite` to the session as `reading` has it.
+    pub(super) fn of(mut rewrite: Rewrite, reach: ThinkingReach, thinking: ThinkingPolicy, reading: &Reading) -> Self {
+        let lines = &reading.past.lines;
+        leave_derived(&mut rewrite, lines);
+        let own = own_edits(&reading.index, &rewrite, lines);
+        let edits =
+            if reading.past.pending.is_empty() { own } else { [reading.past.pending.as_slice(), &own].concat() };
+        let removes_all_thinking = reach == ThinkingReach::Everywhere;
+        let edits = Edits { removes_all_thinking, thinking, ..reading.edits(edits) };
+        let without_edit = |line: LineNo| !rewrite.edits.contains_key(&line) && !rewrite.dropped.contains(line);
+        let expected = rewrite.saved.iter().filter(|(line, _)| without_edit(**line));
+        let expected = expected.filter_map(|(line, saved)| Some((lines.get(*line).0?, *saved))).collect();
+        let Rewrite { saved, cuts, records, .. } = rewrite;
+        let named = cuts.values().flatten().filter(|cut| !cut.name.is_empty()).cloned().collect();
+        let measured = if reading.is_composed() { Measured::default() } else { Measured { saved, cuts } };
+        Self { edits, measured, expected, cuts: named, records }
+    }
+}
