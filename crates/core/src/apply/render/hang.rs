@@ -7,17 +7,12 @@ use crate::apply::follow::pointers::{forget_segment, point_at, uuid_of};
 use ctxc_transcript::scan::Kind;
 use ctxc_transcript::{Chain, Flags, Format, Index, LineNo, Parent, PreservedSegment, Transcript};
 
-/// Links what is left, whose first entry is `first`, behind an `opener` where there is one. The links around what goes would
-/// lead there by themselves, unless they lead in a circle, or boundaries keep parts of what stands before them.
+/// Links what is left, whose first entry is `first`. The links around what goes would lead there by themselves, unless they
+/// lead in a circle, or boundaries keep parts of what stands before them.
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(in crate::apply) fn hang(
-    transcript: Transcript<'_>,
-    first: LineNo,
-    opener: Option<LineNo>,
-    rewrite: &mut Rewrite,
-) -> io::Result<()> {
+pub(super) fn hang(transcript: Transcript<'_>, first: LineNo, rewrite: &mut Rewrite) -> io::Result<()> {
     let Transcript { index, chain, .. } = transcript;
     let segments = live_segments(index, chain);
     if !segments.is_empty() {
@@ -28,10 +23,7 @@ pub(in crate::apply) fn hang(
         return link_in_order(transcript, &segments, rewrite);
     }
     let boundary = chain.lines.first().copied().filter(|&line| index.record(line).flags.any(Flags::COMPACT_BOUNDARY));
-    hang_on(index, opener.unwrap_or(first), boundary, rewrite);
-    if opener.is_some() {
-        hang_on(index, first, opener, rewrite);
-    }
+    hang_on(index, first, boundary, rewrite);
     Ok(())
 }
 
@@ -78,7 +70,7 @@ fn link_in_order(transcript: Transcript<'_>, segments: &[&PreservedSegment], rew
 }
 
 /// Hangs `line` on `parent`, unless it hangs there already, or on something that the file does not have.
-pub(in crate::apply) fn hang_on(index: &Index, line: LineNo, parent: Option<LineNo>, rewrite: &mut Rewrite) {
+pub(super) fn hang_on(index: &Index, line: LineNo, parent: Option<LineNo>, rewrite: &mut Rewrite) {
     if let Parent::At(old) = index.record(line).parent()
         && Some(old) != parent
     {
@@ -91,11 +83,7 @@ pub(in crate::apply) fn hang_on(index: &Index, line: LineNo, parent: Option<Line
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(in crate::apply) fn mend_tips(
-    transcript: Transcript<'_>,
-    otherwise: Option<&str>,
-    rewrite: &mut Rewrite,
-) -> io::Result<()> {
+pub(super) fn mend_tips(transcript: Transcript<'_>, otherwise: Option<&str>, rewrite: &mut Rewrite) -> io::Result<()> {
     let Transcript { file, index, chain } = transcript;
     let targets = index.lines_of(index.pointers.iter().map(|pointer| pointer.target));
     let tip = match (last_message(index, chain, rewrite), otherwise) {

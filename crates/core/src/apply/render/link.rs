@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::io;
 
+use super::hang::{hang, hang_on, mend_tips};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::follow::pointers::uuid_of;
 use crate::apply::follow::relink::relinks;
-use crate::apply::truncate::hang::{hang, hang_on, mend_tips};
 use crate::version::Group;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, Parent, Transcript, context_tokens};
 
@@ -23,7 +23,7 @@ pub(super) fn link(
     let left = || stored.lines.iter().copied().filter(|&line| !is_boundary(line));
     let first = left().find(|line| !rewrite.dropped.contains(*line));
     if let Some(first) = first.filter(|_| goes) {
-        hang(Transcript { file, index, chain: stored }, first, None, rewrite)?;
+        hang(Transcript { file, index, chain: stored }, first, rewrite)?;
         // Entries that boundaries keep are linked in their order already.
         if index.preserved.is_empty() {
             bridge_gaps(index, stored, rewrite);

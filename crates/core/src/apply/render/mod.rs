@@ -5,6 +5,7 @@ mod answers;
 pub(super) mod appended;
 mod chains;
 pub(super) mod composed;
+mod hang;
 mod link;
 pub(super) mod rebase;
 pub(super) mod source;

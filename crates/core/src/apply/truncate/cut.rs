@@ -4,7 +4,6 @@ use std::convert::Infallible;
 use std::io;
 
 use super::dependents::drop_dependents;
-use super::hang::{hang, mend_tips};
 use super::outlook::{Outlook, Sizes};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::follow::bounds::Thinking;
@@ -65,8 +64,6 @@ pub fn truncate(
     if let (Some(first), Some(&place)) = (truncated.start, messages.firsts.get(start)) {
         let cut = Cut { messages: &messages, opener: truncated.opener, start, first, place };
         cut.drop_lines(index, chain, rewrite);
-        hang(transcript, first, truncated.opener, rewrite)?;
-        mend_tips(transcript, None, rewrite)?;
     }
     truncated.left = rewrite.left(index, chain);
     Ok(truncated)

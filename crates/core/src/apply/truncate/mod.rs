@@ -2,5 +2,4 @@
 
 pub(super) mod cut;
 pub(super) mod dependents;
-pub(super) mod hang;
 pub(super) mod outlook;
