@@ -33,8 +33,8 @@ mod bench {
 
     use ctxc::apply;
     use ctxc::archive::{
-        Archive, ArchiveUrl, Cleanup, Document, DocumentId, Entry, FileRef, Kind, Operation, Original, Query, Record,
-        Rewrite, Search, Sweep, Vector, copy, open, stored_bytes,
+        Archive, ArchiveUrl, CleanupLimits, Document, DocumentId, Entry, FileRef, Kind, Operation, Original, Query,
+        Record, Rewrite, Search, Sweep, Vector, copy, open, stored_bytes,
     };
     use ctxc::text::Digest;
     use ctxc::transcript::Index;
@@ -75,7 +75,7 @@ mod bench {
         drop(archive);
         let mut archive = open(&url).unwrap();
         let cleanup =
-            Cleanup::at("2026-06-01T00:00:00Z".parse().unwrap(), Some(jiff::SignedDuration::from_hours(30 * 24)));
+            CleanupLimits::at("2026-06-01T00:00:00Z".parse().unwrap(), Some(jiff::SignedDuration::from_hours(30 * 24)));
         tell("sweep all of it out", cpu(&mut || assert!(archive.sweep(&cleanup, Sweep::Drop).unwrap().lines > 0)));
         drop(archive);
         println!("{:<60} {:>7} MB", "the file afterwards", megabytes(&path));

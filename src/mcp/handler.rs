@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use super::answer::ToolAnswer;
 use super::call::{Call, CallRequest};
 use super::settings::ServerSettings;
-use super::subject::{self, OwnResult};
+use super::subject::{self, SessionCopy};
 use super::{caller, compaction, context, memory, refs, stats};
 use crate::session::error::CommandError;
 use crate::terminal::ui::Ui;
@@ -22,7 +22,7 @@ pub(super) struct Handler {
     settings: ServerSettings,
     started: SystemTime,
     /// The newest result made from each session.
-    made: Mutex<HashMap<PathBuf, OwnResult>>,
+    made: Mutex<HashMap<PathBuf, SessionCopy>>,
 }
 
 impl Handler {
@@ -41,7 +41,7 @@ impl Handler {
     fn try_answer(
         &self,
         request: &CallRequest,
-        made: &mut HashMap<PathBuf, OwnResult>,
+        made: &mut HashMap<PathBuf, SessionCopy>,
         ui: &Ui,
     ) -> Result<ToolAnswer, CommandError> {
         let call = Call::of(request)?;
@@ -53,7 +53,7 @@ impl Handler {
         &self,
         call: &Call,
         source: &PathBuf,
-        made: &mut HashMap<PathBuf, OwnResult>,
+        made: &mut HashMap<PathBuf, SessionCopy>,
         ui: &Ui,
     ) -> Result<ToolAnswer, CommandError> {
         let Self { settings, .. } = self;
@@ -70,7 +70,7 @@ impl Handler {
         {
             let earlier = made.remove(source).map(|made| made.operations).unwrap_or_default();
             let operations = earlier.into_iter().chain([operation.clone()]).collect();
-            made.insert(source.clone(), OwnResult { path: output.into(), len: bytes.after, operations });
+            made.insert(source.clone(), SessionCopy { path: output.into(), len: bytes.after, operations });
         }
         Ok(answer)
     }

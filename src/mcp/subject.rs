@@ -17,7 +17,7 @@ use ctxc_transcript::session::{Found, FoundBy};
 
 /// A result that this server has made of a session.
 #[derive(Clone, Debug)]
-pub(super) struct OwnResult {
+pub(super) struct SessionCopy {
     /// The path of the result.
     pub(super) path: PathBuf,
     /// The length of the result when it was written.
@@ -40,7 +40,7 @@ pub(super) struct Subject {
 ///
 /// # Errors
 /// When it cannot be read.
-pub(super) fn open(source: &Path, made: Option<&OwnResult>, archive: &str, ui: &Ui) -> Result<Subject, CommandError> {
+pub(super) fn open(source: &Path, made: Option<&SessionCopy>, archive: &str, ui: &Ui) -> Result<Subject, CommandError> {
     let archive = archives::open_if_there(archive)?;
     let mut reading = Reading::of(&found(source), ui)?;
     if let Some(archive) = &archive {
@@ -48,7 +48,7 @@ pub(super) fn open(source: &Path, made: Option<&OwnResult>, archive: &str, ui: &
     }
     // A result that has grown is in use, and is a session of its own.
     let is_untouched =
-        |made: &&OwnResult| std::fs::metadata(&made.path).is_ok_and(|metadata| metadata.len() == made.len);
+        |made: &&SessionCopy| std::fs::metadata(&made.path).is_ok_and(|metadata| metadata.len() == made.len);
     let made = made.filter(is_untouched).filter(|_| reading.past.known.is_some());
     if let (Some(made), Some(archive)) = (made, &archive) {
         reading.go_on_from(&made.operations, &**archive, ui)?;

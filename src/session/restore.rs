@@ -14,7 +14,7 @@ use crate::session::archives;
 use crate::session::open::OpenSession;
 use crate::session::rewrite::Intent;
 use ctxc_core::apply::{ApplyError, Measured, OpenCut, Recalled, Returned};
-use ctxc_core::apply::{absent, give_back, open_cuts, recall};
+use ctxc_core::apply::{absent, find_cutting_edits, open_cuts, recall};
 use ctxc_core::plan::Target;
 use ctxc_core::version::{Edits, History};
 use ctxc_store::{Archive, Cut, Operation};
@@ -45,7 +45,7 @@ pub(crate) fn restore(
     let wanted: BTreeSet<usize> = places.iter().flatten().flatten().copied().collect();
     let cuts: Vec<OpenCut> = wanted.iter().filter_map(|at| open.get(*at).cloned()).collect();
     let rebased = reading.made(Some(&*archive)).rebase(&reading.past.history, &Measured::default())?;
-    let (gives_back, returned) = reading.named(give_back(&rebased, &reading.past.history, &cuts))?;
+    let (gives_back, returned) = reading.named(find_cutting_edits(&rebased, &reading.past.history, &cuts))?;
     drop(rebased);
     let mut rows = rows(specs, &places, &open, &wanted, &returned);
     for (row, cut) in rows.iter_mut().zip(&gone) {

@@ -6,8 +6,8 @@ use std::ops::{ControlFlow, RangeInclusive};
 use std::path::Path;
 
 use super::{
-    ArchiveError, Cleanup, Contents, DocumentId, Dropped, EachDigest, EachLine, Hit, Kind, LineId, Object, ObjectKind,
-    Operation, Original, Query, Reader, Record, RecordFilter, StoredOriginal, Sweep, Vector,
+    ArchiveError, CleanupLimits, Contents, DocumentId, Dropped, EachDigest, EachLine, Hit, Kind, LineId, Object,
+    ObjectKind, Operation, Original, Query, Reader, Record, RecordFilter, StoredOriginal, Sweep, Vector,
 };
 use ctxc_transcript::text::Digest;
 
@@ -158,7 +158,7 @@ pub trait Archive: Send {
     ///
     /// # Errors
     /// When the store cannot be written. If only the release of space fails, the entries are dropped nevertheless.
-    fn sweep(&mut self, cleanup: &Cleanup, sweep: Sweep) -> Result<Dropped, ArchiveError>;
+    fn sweep(&mut self, cleanup: &CleanupLimits, sweep: Sweep) -> Result<Dropped, ArchiveError>;
 
     /// Rewrites a part of the store or all of it, without changing its content. Returns the decrease in the number of packs.
     ///

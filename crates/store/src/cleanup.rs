@@ -8,7 +8,7 @@ pub const RESULT_DAYS: u32 = 30;
 
 /// The age limits of data to drop.
 #[derive(Clone, Copy, Debug)]
-pub struct Cleanup {
+pub struct CleanupLimits {
     /// Records that expired before this time are dropped.
     pub now: Timestamp,
     /// Cached results from before this time are dropped.
@@ -17,7 +17,7 @@ pub struct Cleanup {
     pub originals_before: Option<Timestamp>,
 }
 
-impl Cleanup {
+impl CleanupLimits {
     /// The policy at the time `now`: results older than [`RESULT_DAYS`] days and expired records, with `original_age` also the
     /// originals of operations older than that.
     #[must_use]

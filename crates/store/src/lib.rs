@@ -41,7 +41,7 @@ mod suite;
 pub mod testing;
 
 pub use archive::{Archive, Digests, EachRecord, Entry, Name, Operations, Originals, Records, Rewrite, Search};
-pub use cleanup::{Cleanup, Contents, Dropped, RESULT_DAYS, Sweep};
+pub use cleanup::{CleanupLimits, Contents, Dropped, RESULT_DAYS, Sweep};
 pub use copy::{Copied, copy, copy_object};
 pub use document::{Document, DocumentId, Kind, NotAKind};
 pub use embed::{EMBEDDED, Vector, fuse};

@@ -76,13 +76,13 @@ pub(crate) fn run(
             .ui
             .warning(format_args!("{}: {LOST_PAST}; restored to the oldest state in the archive", work.reading.name));
     }
-    match without(verb, work, archive, which, &ids, context) {
+    match undo_operations(verb, work, archive, which, &ids, context) {
         Err(error) if is_of_writing(&error) && !matches!(rewriting.output, Output::InPlace(_)) => {
             context.ui.warning(format_args!("the {verb} is not recorded: {}", error.sentence()));
             let unrecorded = Rewriting { keep: Keep::Nowhere, ..rewriting.clone() };
             let mut work = context.open(rewriting)?;
             work.settings = &unrecorded;
-            without(verb, work, archives::open_existing(url)?, which, &ids, context)
+            undo_operations(verb, work, archives::open_existing(url)?, which, &ids, context)
         }
         Err(error) if error.cause().is_some_and(ApplyError::starts_with_reply) => {
             // The restored content answers messages that a later operation removed or summarized.
@@ -98,7 +98,7 @@ pub(crate) fn run(
             }
             let mut ids = [ids, removing].concat();
             ids.extend(history.standing_on(&ids).into_iter().map(|it| it.later));
-            without(verb, context.open(rewriting)?, archives::open_existing(url)?, which, &ids, context)
+            undo_operations(verb, context.open(rewriting)?, archives::open_existing(url)?, which, &ids, context)
         }
         done => done,
     }
@@ -109,7 +109,7 @@ fn is_of_writing(error: &CommandError) -> bool {
     error.cause().is_some_and(ArchiveError::is_of_writing)
 }
 
-fn without(
+fn undo_operations(
     verb: &'static str,
     work: OpenSession<'_>,
     archive: Box<dyn Archive>,

@@ -253,7 +253,7 @@ mod tests {
     use crate::version::keys;
     use crate::version::putting::BATCH;
     use ctxc_store::testing::on_each_backend;
-    use ctxc_store::{Cleanup, Sweep};
+    use ctxc_store::{CleanupLimits, Sweep};
     use ctxc_transcript::text::Digest;
     use std::io::Write;
 
@@ -281,7 +281,7 @@ mod tests {
             let n_committed = archive.contents().unwrap().lines;
             assert!(n_committed > 20, "{n_committed}");
             let sweep = |archive: &mut dyn Archive| {
-                archive.sweep(&Cleanup::at(jiff::Timestamp::UNIX_EPOCH, None), Sweep::Drop).unwrap().lines
+                archive.sweep(&CleanupLimits::at(jiff::Timestamp::UNIX_EPOCH, None), Sweep::Drop).unwrap().lines
             };
             assert_eq!(sweep(archive), 0);
             assert_eq!(archive.contents().unwrap().lines, n_committed);

@@ -65,7 +65,7 @@ pub use recorder::{Recorded, Recorder};
 pub use secret::Secrets;
 pub use session::{KeptSession, SessionSize, kept_sessions, session_sizes};
 pub use sidecar::{Sidecar, files_in, keep_sidecar, write_sidecar};
-pub use stand_in::{StandIns, changed_parts};
+pub use stand_in::{StandIns, changed_bytes};
 pub use state::{Run, State};
 pub use steps::{Inserted, Rendered, Step, Version};
 pub use taken_out::taken_out;

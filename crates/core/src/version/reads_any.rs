@@ -1,6 +1,6 @@
 //! Properties that hold for any bytes, for fuzzers and tests.
 
-use super::stand_in::reads_any;
+use super::stand_in::reads_any_stand_ins;
 use super::{Edits, Secrets, State, Version};
 use ctxc_store::{Object, ObjectKind};
 use ctxc_transcript::text::Digest;
@@ -16,7 +16,7 @@ pub fn reads_any_object(bytes: &[u8]) -> bool {
     let edits = Edits::unpack(bytes).is_none_or(|edits| Edits::unpack(&edits.object().content) == Some(edits));
     let version =
         Version::unpack(bytes).is_none_or(|version| Version::unpack(&version.object().content) == Some(version));
-    state && edits && version && reads_any(bytes)
+    state && edits && version && reads_any_stand_ins(bytes)
 }
 
 /// Whether a text can be masked in `bytes`: the same length, nothing of it left, and JSON where it was JSON. The text is the

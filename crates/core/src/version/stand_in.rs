@@ -128,7 +128,7 @@ pub(super) fn object(old: &[u8], new: &[u8], line: Option<LineId>) -> Option<Obj
     let mut head = Packer::default();
     head.digest(old_key.hidden());
     head.0.extend_from_slice(key.as_bytes());
-    for (start, bytes) in changed_parts(old, new) {
+    for (start, bytes) in changed_bytes(old, new) {
         let Some(start) = without_session(start, session) else { continue };
         head.number(start as u64);
         head.bytes(bytes);
@@ -151,13 +151,13 @@ fn unpack(head: &[u8]) -> Option<(Digest, StandIn)> {
 
 /// Whether any bytes can be read as a stand-in, or are refused.
 #[cfg(any(test, feature = "fuzzing"))]
-pub(super) fn reads_any(bytes: &[u8]) -> bool {
+pub(super) fn reads_any_stand_ins(bytes: &[u8]) -> bool {
     unpack(bytes).is_none_or(|(_, stand_in)| stand_in.patches.iter().all(|(_, patch)| patch.len() <= bytes.len()))
 }
 
 /// The parts of `new` that differ from `old`, with their places.
 #[must_use]
-pub fn changed_parts<'a>(old: &[u8], new: &'a [u8]) -> Vec<(usize, &'a [u8])> {
+pub fn changed_bytes<'a>(old: &[u8], new: &'a [u8]) -> Vec<(usize, &'a [u8])> {
     let mut patches = Vec::new();
     let mut start = None;
     for (at, (left, right)) in old.iter().zip(new).enumerate() {

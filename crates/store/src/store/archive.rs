@@ -6,9 +6,9 @@ use super::deposit::Store;
 use super::hits::hits;
 use super::{index, lines, objects, operations, packing, read_back, records, replace, search, sweep, vectors};
 use crate::{
-    Archive, ArchiveError, Cleanup, Contents, Digests, Dropped, EachDigest, EachLine, EachRecord, Entry, Hit, LineId,
-    Name, Object, ObjectKind, Operation, Operations, Originals, Reader, Records, Rewrite, Search, StoredOriginal,
-    Sweep,
+    Archive, ArchiveError, CleanupLimits, Contents, Digests, Dropped, EachDigest, EachLine, EachRecord, Entry, Hit,
+    LineId, Name, Object, ObjectKind, Operation, Operations, Originals, Reader, Records, Rewrite, Search,
+    StoredOriginal, Sweep,
 };
 use ctxc_transcript::text::Digest;
 
@@ -95,7 +95,7 @@ impl Archive for Store {
         let db = &*self.reader;
         let ids = match search {
             Search::Words(query) => search::matching(db, query),
-            Search::Newest(query) => search::newest(db, query),
+            Search::Newest(query) => search::list_admitted(db, query),
             Search::Nearest(model, vector, query) => vectors::nearest(db, model, vector, query),
             Search::WithoutVector(model, limit) => vectors::without(db, model, *limit),
         }?;
@@ -117,7 +117,7 @@ impl Archive for Store {
         lines::each_size(&*self.reader, each)
     }
 
-    fn sweep(&mut self, cleanup: &Cleanup, sweep: Sweep) -> Result<Dropped, ArchiveError> {
+    fn sweep(&mut self, cleanup: &CleanupLimits, sweep: Sweep) -> Result<Dropped, ArchiveError> {
         sweep::sweep(self.free()?, cleanup, sweep)
     }
 

@@ -37,7 +37,7 @@ pub(super) fn matching(db: &dyn Link, query: &Query<'_>) -> Result<Vec<i64>, Arc
 }
 
 /// The numbers of the documents that `query` admits, whatever they say, newest first.
-pub(super) fn newest(db: &dyn Link, query: &Query<'_>) -> Result<Vec<i64>, ArchiveError> {
+pub(super) fn list_admitted(db: &dyn Link, query: &Query<'_>) -> Result<Vec<i64>, ArchiveError> {
     let admitted = admitted(db.dialect());
     let sql = format!("SELECT document.id FROM document WHERE {admitted} ORDER BY document.id DESC LIMIT $4::bigint");
     let [kind, speaker, sessions] = narrow(db.dialect(), query);

@@ -10,10 +10,10 @@ use super::value::{Value, values};
 use super::{objects, operations, packing};
 use crate::body::PACKED;
 use crate::pack::pack_at;
-use crate::{ArchiveError, Cleanup, Dropped, Kind, LineId, Sweep};
+use crate::{ArchiveError, CleanupLimits, Dropped, Kind, LineId, Sweep};
 
 /// Drops what `cleanup` names, in one transaction that no deposit overlaps, or finds out what that would be.
-pub(super) fn sweep(db: &dyn Link, cleanup: &Cleanup, sweep: Sweep) -> Result<Dropped, ArchiveError> {
+pub(super) fn sweep(db: &dyn Link, cleanup: &CleanupLimits, sweep: Sweep) -> Result<Dropped, ArchiveError> {
     let dropped = alone(db, Hold::All, sweep == Sweep::Drop, || drop_all(db, cleanup))?;
     if sweep == Sweep::Drop {
         packing::merge(db, &mut || ControlFlow::Continue(()))?;
@@ -35,7 +35,7 @@ fn give_back(db: &dyn Link) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-fn drop_all(db: &dyn Link, cleanup: &Cleanup) -> Result<Dropped, ArchiveError> {
+fn drop_all(db: &dyn Link, cleanup: &CleanupLimits) -> Result<Dropped, ArchiveError> {
     let mut dropped = Dropped::default();
     let mut drop_records = |which: &str, values: &[Value]| {
         let bytes = format!("SELECT coalesce(sum(length(content)), 0)::bigint FROM record WHERE {which}");

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use super::samples::{operation, removed};
 use crate::testing::on_each_backend;
 use crate::{
-    Archive, ArchiveUrl, Cleanup, Copied, Document, Kind, LineId, Object, ObjectKind, Operations, Originals, Record,
-    RecordFilter, Sweep, copy, open,
+    Archive, ArchiveUrl, CleanupLimits, Copied, Document, Kind, LineId, Object, ObjectKind, Operations, Originals,
+    Record, RecordFilter, Sweep, copy, open,
 };
 use ctxc_transcript::text::Digest;
 
@@ -65,7 +65,8 @@ fn a_04_a_copy_brings_lines_back_that_were_dropped() {
         let mut from = open(&ArchiveUrl::Memory).unwrap();
         fill(&mut *from);
         copy(&*from, to, &mut go_on).unwrap();
-        let all = Cleanup::at("2030-01-01T00:00:00Z".parse().unwrap(), Some(jiff::SignedDuration::from_hours(24)));
+        let all =
+            CleanupLimits::at("2030-01-01T00:00:00Z".parse().unwrap(), Some(jiff::SignedDuration::from_hours(24)));
         assert_eq!(to.sweep(&all, Sweep::Drop).unwrap().originals, 6);
         assert_eq!(to.line(Digest::of(b"shared")).unwrap(), None);
         let copied = copy(&*from, to, &mut go_on).unwrap();

@@ -6,7 +6,9 @@ use jiff::Timestamp;
 
 use super::samples::{operation, removed};
 use crate::testing::on_each_backend;
-use crate::{Archive, ArchiveError, Cleanup, Entry, LineId, Object, ObjectKind, Originals, Query, Rewrite, Sweep};
+use crate::{
+    Archive, ArchiveError, CleanupLimits, Entry, LineId, Object, ObjectKind, Originals, Query, Rewrite, Sweep,
+};
 use ctxc_transcript::text::Digest;
 
 /// Lines of an invented session, all different.
@@ -205,7 +207,7 @@ fn n_01_an_id_is_never_given_twice() {
     on_each_backend(|archive| {
         let first = put(archive, &session("s", 5, 100));
         archive.commit().unwrap();
-        let cleanup = Cleanup::at(time("2026-01-01T00:00:00Z"), None);
+        let cleanup = CleanupLimits::at(time("2026-01-01T00:00:00Z"), None);
         assert_eq!(archive.sweep(&cleanup, Sweep::Drop).unwrap().lines, 5);
         assert_eq!(archive.contents().unwrap().lines, 0);
         let second = put(archive, &session("t", 5, 100));
@@ -226,7 +228,7 @@ fn n_01_a_sweep_drops_lines_to_which_nothing_refers_and_no_others() {
         archive.put_original(&removed(&lines[1], "u")).unwrap();
         archive.commit().unwrap();
         archive.index(&super::records::read, &mut |_, _| ControlFlow::Continue(())).unwrap();
-        let cleanup = Cleanup::at(time("2026-01-01T00:00:00Z"), None);
+        let cleanup = CleanupLimits::at(time("2026-01-01T00:00:00Z"), None);
         let counted = archive.sweep(&cleanup, Sweep::Count).unwrap();
         assert!(get(archive, &ids).unwrap() == lines, "counting drops nothing");
         let dropped = archive.sweep(&cleanup, Sweep::Drop).unwrap();

@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 
 use super::samples::removed;
 use crate::testing::on_each_backend;
-use crate::{Archive, ArchiveError, Cleanup, Document, DocumentId, Entry, Kind, Query, Record, Search, Sweep, Vector};
+use crate::{
+    Archive, ArchiveError, CleanupLimits, Document, DocumentId, Entry, Kind, Query, Record, Search, Sweep, Vector,
+};
 use ctxc_transcript::text::Digest;
 
 const EVERYTHING: Query<'_> = Query { text: "", kind: None, speaker: None, sessions: &[], limit: 10 };
@@ -132,7 +134,7 @@ fn a_05_a_vector_goes_with_its_text() {
         archive.commit().unwrap();
         index(archive);
         embed(archive, "m", 2);
-        archive.sweep(&Cleanup::at("2026-06-01T00:00:00Z".parse().unwrap(), None), Sweep::Drop).unwrap();
+        archive.sweep(&CleanupLimits::at("2026-06-01T00:00:00Z".parse().unwrap(), None), Sweep::Drop).unwrap();
         assert_eq!(nearest(archive, "m", "east", &EVERYTHING).len(), 2);
     });
 }

@@ -5,7 +5,8 @@ use jiff::Timestamp;
 use super::samples::{operation, removed};
 use crate::testing::on_each_backend;
 use crate::{
-    Archive, Cleanup, Document, DocumentId, Kind, Operations, Originals, Query, Record, RecordFilter, Search, Sweep,
+    Archive, CleanupLimits, Document, DocumentId, Kind, Operations, Originals, Query, Record, RecordFilter, Search,
+    Sweep,
 };
 use ctxc_transcript::text::Digest;
 
@@ -315,7 +316,7 @@ fn a_07_only_what_the_policy_names_goes() {
         index(archive);
 
         // A result of 31 days is too old, and on the fourth an expiry on the second has passed.
-        let cleanup = Cleanup::at(at("2026-02-02T12:00:00Z"), None);
+        let cleanup = CleanupLimits::at(at("2026-02-02T12:00:00Z"), None);
         let counted = archive.sweep(&cleanup, Sweep::Count).unwrap();
         assert_eq!((counted.results, counted.expired, counted.originals, counted.lines), (1, 1, 0, 0));
         assert_eq!(archive.records(&RecordFilter::default()).unwrap().len(), 4, "counting drops nothing");
@@ -325,7 +326,7 @@ fn a_07_only_what_the_policy_names_goes() {
         assert_eq!(archive.records(&RecordFilter::default()).unwrap().len(), 2);
         assert!(archive.line(Digest::of(b"s|one")).unwrap().is_some(), "originals stay unasked");
 
-        let cleanup = Cleanup::at(at("2026-02-05T00:00:00Z"), Some(jiff::SignedDuration::from_hours(20 * 24)));
+        let cleanup = CleanupLimits::at(at("2026-02-05T00:00:00Z"), Some(jiff::SignedDuration::from_hours(20 * 24)));
         let dropped = archive.sweep(&cleanup, Sweep::Drop).unwrap();
         assert_eq!((dropped.originals, dropped.operations, dropped.lines), (2, 1, 1));
         assert!(dropped.bytes > 0);

@@ -10,7 +10,7 @@ use crate::report::size;
 use crate::session::error::CommandError;
 use crate::session::quantity::age;
 use ctxc_core::version::{Lineage, VersionError, lineages};
-use ctxc_store::{Archive, Cleanup, Dropped, Sweep};
+use ctxc_store::{Archive, CleanupLimits, Dropped, Sweep};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -35,7 +35,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<(), CommandError> {
     let now = Timestamp::now();
-    let cleanup = Cleanup::at(now, args.older_than.filter(|_| args.originals));
+    let cleanup = CleanupLimits::at(now, args.older_than.filter(|_| args.originals));
     let before = args.sessions.map(|age| now.checked_sub(age).unwrap_or(Timestamp::MIN));
     let old = before.map(|before| OldSessions::find(&*archive.archive, before)).transpose()?.unwrap_or_default();
     let counted = archive.archive.sweep(&cleanup, Sweep::Count)?;

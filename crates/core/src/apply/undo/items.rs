@@ -27,7 +27,7 @@ pub enum Returned {
 ///
 /// # Errors
 /// When the session cannot be read.
-pub fn give_back(
+pub fn find_cutting_edits(
     rebased: &Rebased,
     history: &History,
     cuts: &[OpenCut],

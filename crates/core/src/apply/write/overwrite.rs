@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use crate::version::changed_parts;
+use crate::version::changed_bytes;
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineReader, LineSet, Span, Transcript, read_line};
 
@@ -73,7 +73,7 @@ pub fn overwrite(path: &Path, mask: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> io::Re
     let mut n_lines = 0;
     each_masked(path, mask, |start, line, masked| {
         // Each by itself: the system writes so few bytes whole, or not at all.
-        let changed = changed_parts(line, masked).into_iter();
+        let changed = changed_bytes(line, masked).into_iter();
         patches.extend(changed.map(|(at, bytes)| (start + at as u64, bytes.to_vec())));
         n_lines += 1;
     })?;
@@ -139,7 +139,7 @@ pub fn first_masked(
     for line in chain.lines.iter().copied() {
         let bytes = read_line(file, index, line, &mut buffer)?;
         if let Some(masked) = mask(bytes).filter(|masked| masked.len() == bytes.len()) {
-            let splices = changed_parts(bytes, &masked).into_iter();
+            let splices = changed_bytes(bytes, &masked).into_iter();
             let splices = splices.map(|(at, part)| Splice::new(Span::new(at, at + part.len()), part.to_vec()));
             return Ok(Some((line, splices.collect())));
         }

@@ -6,7 +6,7 @@ use std::thread;
 
 use super::{n_bodies, on_a_server, open};
 use crate::suite::samples::{operation, removed};
-use crate::{Archive, Cleanup, Document, Kind, Originals, Query, Record, Sweep};
+use crate::{Archive, CleanupLimits, Document, Kind, Originals, Query, Record, Sweep};
 use ctxc_transcript::text::Digest;
 
 fn record(key: &str, text: &str) -> Record {
@@ -100,7 +100,7 @@ fn a_04_what_several_write_and_index_at_once_is_all_found() {
 fn a_07_a_sweep_and_deposits_do_not_meet() {
     on_a_server(|url| {
         let everything =
-            Cleanup::at("2030-01-01T00:00:00Z".parse().unwrap(), Some(jiff::SignedDuration::from_hours(24)));
+            CleanupLimits::at("2030-01-01T00:00:00Z".parse().unwrap(), Some(jiff::SignedDuration::from_hours(24)));
         open(url);
         thread::scope(|scope| {
             for n in 0..3 {
