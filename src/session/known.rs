@@ -7,7 +7,7 @@ use super::error::CommandError;
 use super::reading::new_operation;
 use super::reading::{Drafted, Reading};
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Draft, Measured, RenderInput, SourceState};
+use ctxc_core::apply::{Draft, RenderInput, Savings, SourceState};
 use ctxc_core::version;
 #[cfg(feature = "mcp")]
 use ctxc_core::version::History;
@@ -86,7 +86,7 @@ impl Reading {
         ui: &Ui,
     ) -> Result<Draft, CommandError> {
         let history = self.past.history.with(self.edits(edits.clone()));
-        let draft = self.made(archive).rebase(&history, &Measured::default())?.draft(ui.stop())?;
+        let draft = self.made(archive).rebase(&history, &Savings::default())?.draft(ui.stop())?;
         self.past.pending = edits;
         Ok(draft)
     }
@@ -101,7 +101,7 @@ impl Reading {
             return Ok(false);
         }
         let history = self.past.history.with(Edits { undoes: ids, ..self.edits(Vec::new()) });
-        let draft = self.made(Some(archive)).rebase(&history, &Measured::default())?.draft(ui.stop())?;
+        let draft = self.made(Some(archive)).rebase(&history, &Savings::default())?.draft(ui.stop())?;
         self.replace(draft);
         Ok(true)
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::reading::Reading;
-use ctxc_core::apply::{Measured, Rewrite, ThinkingReach, leave_derived, own_edits};
+use ctxc_core::apply::{Rewrite, Savings, ThinkingReach, leave_derived, own_edits};
 use ctxc_core::version::{Address, Edits, ThinkingPolicy};
 use ctxc_store::{Cut, Record};
 use ctxc_transcript::LineNo;
@@ -13,8 +13,8 @@ use ctxc_transcript::LineNo;
 pub(crate) struct Planned {
     /// The edits, on the lines of the session.
     pub(crate) edits: Edits,
-    /// The sizes measured in the file, if its lines are those of the session.
-    pub(super) measured: Measured,
+    /// The savings measured in the file, if its lines are those of the session.
+    pub(super) measured: Savings,
     /// The `chars4` tokens that lines without an edit are expected to lose.
     pub(super) expected: BTreeMap<Address, i64>,
     /// The items that are cut or given back.
@@ -43,8 +43,8 @@ impl Planned {
         let expected = rewrite.saved.iter().filter(|(line, _)| without_edit(**line));
         let expected = expected.filter_map(|(line, saved)| Some((lines.get(*line).0?, *saved))).collect();
         let Rewrite { saved, cuts, records, .. } = rewrite;
-        let named = cuts.values().flatten().filter(|cut| !cut.name.is_empty()).cloned().collect();
-        let measured = if reading.is_composed() { Measured::default() } else { Measured { saved, cuts } };
-        Self { edits, measured, expected, cuts: named, records }
+        let cuts = cuts.into_values().flatten().filter(|cut| !cut.name.is_empty()).collect();
+        let measured = if reading.is_composed() { Savings::default() } else { saved };
+        Self { edits, measured, expected, cuts, records }
     }
 }

@@ -5,10 +5,10 @@ use super::open::{Identity, OpenSession};
 use super::planned::Planned;
 use crate::session::options::Output;
 use ctxc_core::apply::{
-    ComposedSession, Consequences, Gauge, Rebased, Rewrite, Thinking, ThinkingReach, ThinkingRemoved, follow_up,
-    recorded_context, unchanged_tokens,
+    ComposedSession, Consequences, Gauge, Rebased, RenderInput, Rewrite, Thinking, ThinkingReach, ThinkingRemoved,
+    follow_up, recorded_context, unchanged_tokens,
 };
-use ctxc_core::version::{SessionIds, ThinkingPolicy, title_line};
+use ctxc_core::version::{History, SessionIds, ThinkingPolicy, title_line};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Chain, Flags, Index, LineNo, Totals, Transcript};
 
@@ -53,30 +53,41 @@ impl OpenSession<'_> {
     pub(super) fn render(&self, planned: &mut Planned) -> Result<Rendering, CommandError> {
         let reading = &self.reading;
         let made = reading.made(self.archive.as_deref());
-        let Planned { edits, measured, expected, .. } = planned;
-        if edits.is_nothing() && expected.is_empty() {
+        if planned.edits.is_nothing() && planned.expected.is_empty() {
             let rebased = made.as_read()?;
             let left = Totals::of(&rebased.composed.index, &rebased.composed.chain);
             return Ok(Rendering { rebased, rewrite: Rewrite::default(), consequences: Consequences::default(), left });
         }
-        let mut history = reading.past.history.with(edits.clone());
-        if let Some(rebased) = made.recorded(&history, &self.rendered)? {
+        let mut history = reading.past.history.with(std::mem::take(&mut planned.edits));
+        let rendering = self.render_newest(&mut history, planned, made);
+        planned.edits = history.newest_mut().map(std::mem::take).unwrap_or_default();
+        rendering
+    }
+
+    /// Renders the session with `history`, whose newest operation is the `planned` one.
+    fn render_newest(
+        &self,
+        history: &mut History,
+        planned: &Planned,
+        made: RenderInput<'_>,
+    ) -> Result<Rendering, CommandError> {
+        if let Some(rebased) = made.recorded(history, &self.rendered)? {
             let mut rewrite = Rewrite::default();
             self.stand_as(&mut rewrite);
             let left = Totals::of(&rebased.composed.index, &rebased.composed.chain);
             return Ok(Rendering { rebased, rewrite, consequences: Consequences::default(), left });
         }
-        let mut rebased = made.rebase(&history, measured)?;
+        let mut rebased = made.rebase(history, &planned.measured)?;
         // An undo has no edits of its own, so its policy on thinking applies to everything that is rendered.
-        let at_least = if edits.changes_something() { ThinkingPolicy::Remove } else { edits.thinking };
+        let undo = history.operations().last().filter(|newest| !newest.changes_something());
+        let at_least = undo.map_or(ThinkingPolicy::Remove, |undo| undo.thinking);
         let answers = made.answers(&rebased)?;
-        if !answers.is_empty() {
-            edits.edits.extend(answers);
-            history = reading.past.history.with(edits.clone());
-            rebased = made.rebase(&history, measured)?;
+        if let (false, Some(newest)) = (answers.is_empty(), history.newest_mut()) {
+            newest.edits.extend(answers);
+            rebased = made.rebase(history, &planned.measured)?;
         }
         let mut rewrite = std::mem::take(&mut rebased.composed.rewrite);
-        for (address, saved) in expected {
+        for (address, saved) in &planned.expected {
             if let Some(line) = rebased.base.layout.place(address) {
                 rewrite.save(line, *saved);
             }
@@ -88,7 +99,7 @@ impl OpenSession<'_> {
         let ComposedSession { index, chain, stored, runs, .. } = &rebased.composed;
         let calibration = if rebased.base.is_source { self.calibration } else { Calibration::learn(index, stored) };
         let left = rewrite.left(index, chain);
-        let consequences = reading.named(follow_up(
+        let consequences = self.reading.named(follow_up(
             Transcript { file: &rebased.base.file, index, chain },
             &calibration,
             Thinking { policy, reach },

@@ -13,7 +13,7 @@ use crate::report::restored::{ItemOutcome, RestoredItem, RestoredOutcome, Restor
 use crate::session::archives;
 use crate::session::open::OpenSession;
 use crate::session::rewrite::Intent;
-use ctxc_core::apply::{ApplyError, Measured, OpenCut, Recalled, Returned};
+use ctxc_core::apply::{ApplyError, OpenCut, Recalled, Returned, Savings};
 use ctxc_core::apply::{absent, find_cutting_edits, open_cuts, recall};
 use ctxc_core::plan::Target;
 use ctxc_core::version::{Edits, History};
@@ -44,7 +44,7 @@ pub(crate) fn restore(
     let places = places(specs, recalled, &open, *matches)?;
     let wanted: BTreeSet<usize> = places.iter().flatten().flatten().copied().collect();
     let cuts: Vec<OpenCut> = wanted.iter().filter_map(|at| open.get(*at).cloned()).collect();
-    let rebased = reading.made(Some(&*archive)).rebase(&reading.past.history, &Measured::default())?;
+    let rebased = reading.made(Some(&*archive)).rebase(&reading.past.history, &Savings::default())?;
     let (gives_back, returned) = reading.named(find_cutting_edits(&rebased, &reading.past.history, &cuts))?;
     drop(rebased);
     let mut rows = rows(specs, &places, &open, &wanted, &returned);

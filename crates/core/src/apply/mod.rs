@@ -71,7 +71,7 @@ pub use read::steps::read_steps;
 pub use render::composed::{ComposedSession, composed};
 pub use render::rebase::{Draft, Rebased, RenderInput};
 pub use render::source::LineSource;
-pub use render::take_edits::Measured;
+pub use render::take_edits::Savings;
 pub use truncate::cut::{Truncated, truncate};
 pub use undo::absent::absent;
 pub use undo::items::{Returned, find_cutting_edits};

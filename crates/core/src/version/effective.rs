@@ -51,6 +51,11 @@ impl History {
         Self { operations }
     }
 
+    /// The newest operation; `None` if there is none.
+    pub fn newest_mut(&mut self) -> Option<&mut Edits> {
+        self.operations.last_mut()
+    }
+
     /// The operations, oldest first.
     #[must_use]
     pub fn operations(&self) -> &[Edits] {

@@ -1,36 +1,39 @@
 //! Of splices of one line, those that hold: where two touch the same bytes the newest (N-02).
 
-use std::collections::BTreeMap;
-
+use ctxc_transcript::Span;
 use ctxc_transcript::edit::Splice;
 
 /// Splices of one line, taken newest first, of which none touch the same bytes.
 #[derive(Debug)]
 pub struct Newest<T> {
-    /// By start and end in bytes. As no two touch, later starts have later ends.
-    kept: BTreeMap<(u32, u32), (Splice, T)>,
+    /// The last of the line first, which is the order in which operations are gone through. As no two touch, later starts
+    /// have later ends.
+    kept: Vec<(Splice, T)>,
 }
 
 impl<T> Default for Newest<T> {
     fn default() -> Self {
-        Self { kept: BTreeMap::new() }
+        Self { kept: Vec::new() }
     }
 }
 
 impl<T> Newest<T> {
     /// Keeps `splice`, with what belongs to it, unless a newer one touches its bytes or inserts at its place.
     pub fn offer(&mut self, splice: &Splice, with: T) {
-        let (start, end) = (splice.span.start, splice.span.end);
-        let before = self.kept.range(..(end, 0)).next_back();
-        let is_covered = before.is_some_and(|((_, kept_end), _)| *kept_end > start);
-        if !is_covered && !self.kept.contains_key(&(start, end)) {
-            self.kept.insert((start, end), (splice.clone(), with));
+        let place = |span: Span| (span.start, span.end);
+        let (start, end) = place(splice.span);
+        let before = self.kept.partition_point(|(kept, _)| place(kept.span) >= (end, 0));
+        let is_covered = self.kept.get(before).is_some_and(|(kept, _)| kept.span.end > start);
+        let at = self.kept.partition_point(|(kept, _)| place(kept.span) > (start, end));
+        let is_there = self.kept.get(at).is_some_and(|(kept, _)| kept.span == splice.span);
+        if !is_covered && !is_there {
+            self.kept.insert(at, (splice.clone(), with));
         }
     }
 
     /// Those that hold, in the order of the line.
     pub fn into_splices(self) -> impl Iterator<Item = (Splice, T)> {
-        self.kept.into_values()
+        self.kept.into_iter().rev()
     }
 }
 
@@ -39,7 +42,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use ctxc_transcript::Span;
 
     fn held(spans: &[(usize, usize)]) -> Vec<(usize, usize)> {
         let mut newest = Newest::default();

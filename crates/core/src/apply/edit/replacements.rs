@@ -9,10 +9,9 @@ use std::io;
 
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::read::entry_fields::{decoded, field_at};
-use ctxc_store::Cut;
 use ctxc_transcript::edit::{Fate, Splice, remove_elements};
-use ctxc_transcript::scan::{Kind, each_element};
-use ctxc_transcript::{Index, LineNo, read_line};
+use ctxc_transcript::scan::{BlockKind, Kind, each_element};
+use ctxc_transcript::{Index, LineNo, LineSet, Span, read_line, revisit};
 
 /// Takes out the replacements of the results that `rewrite` cuts.
 ///
@@ -26,8 +25,7 @@ pub(in crate::apply) fn mend_replacements(file: &File, index: &Index, rewrite: &
     if lines.is_empty() {
         return Ok(());
     }
-    let cuts = rewrite.cuts.values().flatten().filter(|cut| cut.rule != Cut::RESTORE);
-    let calls: HashSet<String> = cuts.filter_map(|cut| cut.call.clone()).collect();
+    let calls = calls_cut(file, index, rewrite)?;
     let mut buffer = Vec::new();
     for line in lines {
         let splices = remove_replacements(read_line(file, index, line, &mut buffer)?, &calls);
@@ -36,6 +34,23 @@ pub(in crate::apply) fn mend_replacements(file: &File, index: &Index, rewrite: &
         }
     }
     Ok(())
+}
+
+/// The calls with a result in which `rewrite` replaces something.
+fn calls_cut(file: &File, index: &Index, rewrite: &Rewrite) -> io::Result<HashSet<String>> {
+    let edited: LineSet = rewrite.edits.keys().copied().filter(|line| !rewrite.unseen.contains(*line)).collect();
+    let mut scan = index.new_scan();
+    let mut calls = HashSet::new();
+    revisit(file, index, &edited, |line, bytes| {
+        let splices = rewrite.edits.get(&line).map_or(&[][..], Vec::as_slice);
+        let is_cut = |span: Span| splices.iter().any(|it| it.span.start >= span.start && it.span.end <= span.end);
+        scan.read(bytes);
+        let results = scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolResult);
+        let cut = results.filter(|block| block.span.is_some_and(is_cut));
+        calls.extend(cut.filter_map(|block| decoded(block.tool_id, bytes)));
+        io::Result::Ok(())
+    })?;
+    Ok(calls)
 }
 
 /// The splices that take the replacements of `calls` out of `line`.

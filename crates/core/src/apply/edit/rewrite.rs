@@ -27,7 +27,7 @@ pub struct Rewrite {
     pub policies: BTreeMap<LineNo, ThinkingPolicy>,
     /// `chars4` tokens that are saved of what the model sees, by line; below zero where text is given back.
     pub saved: BTreeMap<LineNo, i64>,
-    /// The items that are cut or given back, by line.
+    /// The items that are cut, by line.
     pub cuts: BTreeMap<LineNo, Vec<Cut>>,
     /// Lines that were inserted, and change what the model sees.
     pub added: LineSet,

@@ -24,13 +24,17 @@ impl RenderInput<'_> {
     /// # Errors
     /// When the archive or a file cannot be read.
     pub fn answers(&self, rebased: &Rebased) -> Result<Vec<Edit>, ApplyError> {
-        let unanswered = self.unanswered(rebased)?;
         let mut edits = Vec::new();
+        let ends = self.ends();
+        if ends.is_empty() {
+            return Ok(edits);
+        }
+        let unanswered = self.unanswered(rebased)?;
         if unanswered.is_empty() {
             return Ok(edits);
         }
         let Rebased { base, composed, .. } = rebased;
-        for end in self.ends() {
+        for end in ends {
             let before = Address::Stored(LineNo(end));
             let Some(place) = base.layout.place(&before) else { continue };
             let chain =

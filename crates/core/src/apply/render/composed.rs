@@ -11,7 +11,7 @@ use super::appended::appended_runs;
 use super::chains::{live_groups, stored_chain, with_inserted};
 use super::link::link;
 use super::source::LineSource;
-use super::take_edits::{Measured, take_edits};
+use super::take_edits::{Savings, take_edits};
 use super::unclosed::drop_closing_of_dropped;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::follow::bounds::AppendedRun;
@@ -42,7 +42,7 @@ pub fn composed(
     source: LineSource<'_>,
     mut index: Index,
     history: &History,
-    measured: &Measured,
+    measured: &Savings,
 ) -> io::Result<ComposedSession> {
     let LineSource { file, layout, .. } = source;
     let mut rewrite = Rewrite::default();

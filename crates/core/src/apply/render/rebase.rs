@@ -6,7 +6,7 @@ use std::io::Seek;
 
 use super::composed::{ComposedSession, composed};
 use super::source::LineSource;
-use super::take_edits::Measured;
+use super::take_edits::Savings;
 use crate::apply::check::as_written::{has_gap, with_lines};
 use crate::apply::edit::own_edits::LineAddresses;
 use crate::apply::edit::rewrite::Rewrite;
@@ -131,7 +131,7 @@ impl RenderInput<'_> {
     ///
     /// # Errors
     /// When the archive or the file cannot be read.
-    pub fn rebase(&self, history: &History, measured: &Measured) -> Result<Rebased, ApplyError> {
+    pub fn rebase(&self, history: &History, measured: &Savings) -> Result<Rebased, ApplyError> {
         let active = history.active();
         let base = match (self.archive, self.known) {
             (Some(archive), Some(Known { state, version: Some(version), n_lines, .. })) if !version.is_plain() => {

@@ -5,30 +5,23 @@ use std::io;
 
 use super::chains::live_groups;
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::read::entry_fields::decoded;
-use crate::version::{Active, Edit, Group, History, Layout};
-use ctxc_store::Cut;
+use crate::version::{Active, Edit, Group, History, Layout, ThinkingPolicy};
 use ctxc_transcript::edit::{Splice, render};
-use ctxc_transcript::scan::{BlockKind, Scan};
+use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Part, Span, Transcript};
+use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Part, Transcript};
 use ctxc_transcript::{context_tokens, measure, revisit};
 
-/// The sizes that a plan measured in the session file, so that its edits need not be measured again.
-#[derive(Clone, Debug, Default)]
-pub struct Measured {
-    /// `chars4` tokens that edits save of what the model sees, by line.
-    pub saved: BTreeMap<LineNo, i64>,
-    /// The items that are cut, by line.
-    pub cuts: BTreeMap<LineNo, Vec<Cut>>,
-}
+/// The `chars4` tokens that edits save of what the model sees, by line of the session file, as a plan measured them.
+pub type Savings = BTreeMap<LineNo, i64>;
 
-/// Notes the edits that hold, and what they save, on the stored lines of `stored`.
+/// Notes the edits that hold, and what they save, on the stored lines of `stored`. Lines that are not in `measured` are
+/// read.
 pub(super) fn take_edits(
     layout: &Layout,
     stored: Transcript<'_>,
     history: &History,
-    measured: &Measured,
+    measured: &Savings,
     rewrite: &mut Rewrite,
 ) -> io::Result<()> {
     let Transcript { file, index, chain: stored } = stored;
@@ -48,7 +41,7 @@ pub(super) fn take_edits(
         }
     }
     drop_thinking_of_dropped(index, stored, layout, &mut dropped);
-    note_policies(layout, active, rewrite);
+    note_policies(layout, history.thinking(), active, rewrite);
     let mut by_line: BTreeMap<LineNo, Vec<(Splice, bool)>> = BTreeMap::new();
     for (address, splices) in history.splices() {
         if let Some(line) = layout.place(&address).filter(|line| !dropped.contains(*line)) {
@@ -64,20 +57,15 @@ pub(super) fn take_edits(
             continue;
         }
         rewrite.edit(line, splices);
-        if let Some(saved) = measured.saved.get(&line) {
+        if let Some(saved) = measured.get(&line) {
             rewrite.save(line, *saved);
         } else {
             unmeasured.insert(line);
         }
     }
-    rewrite.cuts.clone_from(&measured.cuts);
-    let mut scan = index.new_scan();
     revisit(file, index, &unmeasured, |line, bytes| {
         let Some(splices) = rewrite.edits.get(&line) else { return io::Result::Ok(()) };
-        scan.read(bytes);
         let rendered = render(bytes, splices).map_err(io::Error::other)?;
-        let cuts = cuts_of(&scan, bytes, splices);
-        rewrite.cuts.entry(line).or_default().extend(cuts);
         if stored.is_live(line) || layout.inserted(line).is_some() {
             rewrite.save(line, measure_line(bytes) - measure_line(&rendered));
         }
@@ -98,8 +86,12 @@ pub(super) fn take_edits(
     Ok(())
 }
 
-/// Notes what becomes of thinking behind each line that is edited: what the strictest of its operations wants.
-fn note_policies(layout: &Layout, active: &[Active<'_>], rewrite: &mut Rewrite) {
+/// Notes what becomes of thinking behind each line that is edited: what the strictest of its operations wants. Nothing is
+/// noted where all want what the `strictest` of all does.
+fn note_policies(layout: &Layout, strictest: ThinkingPolicy, active: &[Active<'_>], rewrite: &mut Rewrite) {
+    if active.iter().all(|active| active.operation.thinking == strictest) {
+        return;
+    }
     for Active { operation, edit, .. } in active {
         let lines: Vec<LineNo> = match edit {
             Edit::Insert { .. } => {
@@ -140,13 +132,4 @@ pub(in crate::apply) fn measure_line(line: &[u8]) -> i64 {
         _ => sum += tokens,
     });
     sum.0.cast_signed()
-}
-
-/// The calls with a result in which something is replaced, as what stands in for results elsewhere in the file needs them.
-fn cuts_of(scan: &Scan, bytes: &[u8], splices: &[Splice]) -> Vec<Cut> {
-    let is_cut =
-        |span: Span| splices.iter().any(|splice| splice.span.start >= span.start && splice.span.end <= span.end);
-    let results = scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolResult);
-    let cut = results.filter(|block| block.span.is_some_and(is_cut));
-    cut.map(|block| Cut { call: decoded(block.tool_id, bytes), ..Cut::default() }).collect()
 }
