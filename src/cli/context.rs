@@ -13,9 +13,11 @@ use crate::report::envelope::{About, to_json};
 use crate::report::outcome::Outcome;
 use crate::session::error::CommandError;
 use crate::session::open::OpenSession;
-use crate::session::options::{Output, Rewriting};
+use crate::session::options::{Keep, Mode, Output, Rewriting};
 use crate::terminal::ui::{Paths, Ui};
 use ctxc_core::apply::{probe_report, write_report};
+use ctxc_core::version::ThinkingPolicy;
+use ctxc_transcript::session::Found;
 use ctxc_transcript::text::printable;
 
 /// The inputs of a verb beside its arguments.
@@ -47,6 +49,34 @@ pub(crate) enum Form {
 }
 
 impl Context<'_> {
+    /// The settings of a rewrite for which nobody gave options: as configured.
+    ///
+    /// # Errors
+    /// When the archive of `keep` cannot be named.
+    pub(crate) fn rewriting(
+        &self,
+        source: Found,
+        output: Output,
+        thinking: ThinkingPolicy,
+        keep: Keep,
+    ) -> Result<Rewriting, CommandError> {
+        let environment = self.environment;
+        Ok(Rewriting {
+            source,
+            estimate: environment.config.tokens,
+            thinking,
+            output,
+            archive_ref: environment.archive_ref(&keep)?,
+            keep,
+            on_server: environment.server_consent(),
+            keep_max: None,
+            typed_archive: None,
+            mode: Mode::Do,
+            window: environment.config.window(),
+            cwd: None,
+        })
+    }
+
     /// Prints a result that is not about a session: `text`, or `report` as JSON, on standard output, and JSON in the file of
     /// `--report`.
     ///

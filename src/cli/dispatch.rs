@@ -13,8 +13,8 @@ use clap_complete::CompleteEnv;
 use super::commands::mcp;
 use super::commands::{
     archive, batch, buffer, check, clean, client, compact, completions, compress, config, diff, discard, distill,
-    doctor, export, find, fit, gain, keep, list, log, man, map, overview, pick, prune, refs, restore, run, scrub, show,
-    stats, truncate, undo,
+    doctor, export, find, fit, gain, keep, list, log, man, map, overview, pick, prune, refs, repair, restore, run,
+    scrub, show, stats, truncate, undo,
 };
 use super::context::{Context, Form, Reporting};
 use super::root::{Args, Configured, Groups, Verb};
@@ -229,6 +229,7 @@ fn dispatch(
         Verb::Truncate(args) => truncate::run(args, &context)?,
         Verb::Pick(args) => pick::run(args, &context)?,
         Verb::Check(args) => return check::run(&args, &context),
+        Verb::Repair(args) => return repair::run(args, &context),
         Verb::List(args) => list::run(&args, &context)?,
         Verb::Find(args) => return find::run(&args, &context),
         Verb::Show(args) => show::run(&args, &context)?,

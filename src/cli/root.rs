@@ -11,8 +11,8 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use super::commands::mcp;
 use super::commands::{
     archive, batch, buffer, check, clean, client, compact, completions, compress, diff, discard, distill, doctor,
-    export, find, fit, gain, keep, list, log, man, map, pick, prune, refs, restore, run, scrub, show, stats, truncate,
-    undo,
+    export, find, fit, gain, keep, list, log, man, map, pick, prune, refs, repair, restore, run, scrub, show, stats,
+    truncate, undo,
 };
 use super::context::{Form, Reporting};
 use super::settings::{Setting, parse_setting, with_former_options};
@@ -35,7 +35,10 @@ Examples:
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Commands", &["fit", "undo", "find", "map", "list"]),
     ("Look at a session", &["show", "stats", "diff", "log", "refs", "check", "export"]),
-    ("Change a session", &["prune", "compact", "compress", "truncate", "pick", "discard", "distill", "restore", "run"]),
+    (
+        "Change a session",
+        &["prune", "compact", "compress", "truncate", "pick", "discard", "distill", "repair", "restore", "run"],
+    ),
     ("Archive", &["keep", "scrub", "clean", "archive", "gain"]),
     ("Setup", &["doctor", "config", "client", "statusline"]),
     ("For agents, scripts and shells", &["mcp", "batch", "buffer", "completions", "man"]),
@@ -138,6 +141,9 @@ pub(crate) enum Verb {
     /// List items, with the handles to remove or restore them by
     #[command(after_help = refs::EXAMPLES)]
     Refs(refs::Args),
+    /// Mend a session that does not resume
+    #[command(after_help = repair::EXAMPLES)]
+    Repair(repair::Args),
     /// Remove selected items
     #[command(after_help = discard::EXAMPLES)]
     Discard(discard::Args),
@@ -239,6 +245,7 @@ impl Verb {
             | Self::Diff(_)
             | Self::Stats(_)
             | Self::Refs(_)
+            | Self::Repair(_)
             | Self::Restore(_)
             | Self::Keep(_)
             | Self::Scrub(_)

@@ -61,6 +61,7 @@ pub fn schemas() -> Schemas {
     all.add_rewrite::<report::truncate::TruncateReport>(&["truncate"]);
     all.add_rewrite::<report::pick::PickReport>(&["pick"]);
     all.add_rewrite::<report::run::RunReport>(&["run"]);
+    all.add_rewrite::<report::repair::RepairedSession>(&["repair"]);
     all.add_rewrite::<report::cutting::CuttingReport>(&["discard", "distill"]);
     all.add_rewrite::<report::restored::RestoredReport>(&["restore"]);
     all.add_rewrite::<report::undone::UndoneReport>(&["restore", "undo"]);

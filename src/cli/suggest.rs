@@ -11,13 +11,16 @@ use clap::{ArgAction, Command};
 use crate::session::quantity::is_target;
 
 /// Words that people type for a verb, and the verb.
-const SYNONYMS: [(&str, &str); 21] = [
+const SYNONYMS: [(&str, &str); 24] = [
     ("cat", "show"),
     ("clear", "prune"),
     ("delete", "discard"),
+    ("fix", "repair"),
     ("grep", "find"),
+    ("heal", "repair"),
     ("history", "log"),
     ("ls", "list"),
+    ("mend", "repair"),
     ("print", "show"),
     ("remove", "discard"),
     ("revert", "undo"),

@@ -30,6 +30,7 @@ pub(crate) mod overview;
 pub(crate) mod pick;
 pub(crate) mod prune;
 pub(crate) mod refs;
+pub(crate) mod repair;
 pub(crate) mod restored;
 pub(crate) mod resume;
 pub(crate) mod run;

@@ -75,7 +75,7 @@ impl Reading {
                 active.iter().filter(|it| matches!(it.edit, Edit::Drop(_))).map(|it| it.edit.line()).collect();
             edits.retain(|edit| matches!(edit, Edit::Insert { .. }) || !gone.contains(edit.line()));
         }
-        Edits { operation: self.past.operation.clone(), edits, ..Edits::default() }
+        Edits { operation: self.past.operation.clone(), edits, repairs: self.past.repairs, ..Edits::default() }
     }
 
     /// A draft of the session with `edits`, which are all the planned ones.

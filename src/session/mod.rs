@@ -35,6 +35,7 @@ pub(crate) mod quantity;
 pub(crate) mod reading;
 pub(crate) mod refs;
 mod render;
+pub(crate) mod repair;
 pub(crate) mod restore;
 pub(crate) mod rewrite;
 pub(crate) mod scrub;

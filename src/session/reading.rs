@@ -73,6 +73,8 @@ pub(crate) struct KnownPast {
     pub(crate) pending: Vec<Edit>,
     /// Operations before the planned one that are not in the archive yet.
     pub(crate) unsaved: Vec<Edits>,
+    /// Whether the planned operation is a repair.
+    pub(crate) repairs: bool,
 }
 
 /// The session that a draft was made from.
@@ -200,6 +202,7 @@ impl Reading {
             operation: new_operation(stem.as_deref(), input.path.as_deref()),
             pending: Vec::new(),
             unsaved: Vec::new(),
+            repairs: false,
         };
         let reading = Self {
             file: input.file,

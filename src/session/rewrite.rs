@@ -197,8 +197,9 @@ impl Written {
 
 /// Warns of a change that never or hardly pays, before it is made, and names an alternative (W-18).
 fn warn_unless_it_pays(outcome: &Outcome, edits: &Edits, ui: &Ui) {
-    // Whoever picks does so for what is in the result.
-    let is_change = outcome.unchanged.is_none() && edits.changes_something() && outcome.verb != "pick";
+    // Whoever picks or repairs does so for what is in the result.
+    let is_change =
+        outcome.unchanged.is_none() && edits.changes_something() && !["pick", "repair"].contains(&outcome.verb);
     let Some(warning) = outcome.prompt_cache.filter(|_| is_change).and_then(|cost| cost.warning()) else { return };
     ui.warning(warning);
     let larger = match outcome.verb {

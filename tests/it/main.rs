@@ -65,6 +65,7 @@ mod readme;
 mod real_client;
 mod real_undo;
 mod reference;
+mod repair;
 mod rules;
 mod run;
 mod said_of_source;

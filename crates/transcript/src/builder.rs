@@ -89,6 +89,8 @@ struct Builder {
     newest: Vec<u8>,
     /// The timestamp of `index.latest`.
     latest: Vec<u8>,
+    /// The last compact boundary that no message follows yet, with its timestamp.
+    boundary: Option<(LineNo, Vec<u8>)>,
 }
 
 impl Builder {
@@ -113,6 +115,7 @@ impl Builder {
         }
         let is_main = record.is_message() && !flags.any(Flags::SIDECHAIN.with(Flags::TEAM));
         self.note_time(scan, line, line_no, is_main);
+        self.note_boundary(scan, line, line_no, &record);
         if flags.any(Flags::PRESERVES) {
             self.index.preserved.extend(preserved(line_no, scan, line));
         }
@@ -163,6 +166,23 @@ impl Builder {
             self.latest.clear();
             self.latest.extend_from_slice(time);
             self.index.latest = Some(line_no);
+        }
+    }
+
+    /// Notes a compact boundary that no summary follows. What a plugin of the client has made of the conversation is no summary
+    /// of the client's, but older than its boundary.
+    fn note_boundary(&mut self, scan: &Scan, line: &[u8], line_no: LineNo, record: &Record) {
+        let time = || scan.timestamp.and_then(|it| it.string(line)).unwrap_or_default();
+        if record.is_message()
+            && let Some((boundary, before)) = self.boundary.take()
+            && !record.flags.any(Flags::COMPACT_SUMMARY)
+            && before.as_slice() < time()
+        {
+            self.index.bare_boundaries.push(boundary);
+        }
+        if record.is_chained() && record.flags.any(Flags::COMPACT_BOUNDARY) {
+            self.index.bare_boundaries.extend(self.boundary.take().map(|(boundary, _)| boundary));
+            self.boundary = Some((line_no, time().to_vec()));
         }
     }
 
@@ -222,7 +242,8 @@ impl Builder {
         if self.n_superseded > 0 {
             self.redirect_superseded();
         }
-        let Self { mut index, .. } = self;
+        let Self { mut index, boundary, .. } = self;
+        index.bare_boundaries.extend(boundary.map(|(boundary, _)| boundary));
         index.records.shrink_to_fit();
         index
     }

@@ -36,6 +36,8 @@ pub struct Index {
     pub pointers: Vec<Pointer>,
     /// The segments of earlier history that compact boundaries keep.
     pub preserved: Vec<PreservedSegment>,
+    /// Compact boundaries that no summary follows, in file order.
+    pub bare_boundaries: Vec<LineNo>,
     /// The line of the newest message that is no sidechain, by its timestamp.
     pub newest: Option<LineNo>,
     /// The line of the newest timestamp, of whatever entry.
@@ -137,6 +139,32 @@ impl Index {
     /// Takes `line` out. Its children are for the caller to relink.
     pub fn drop_line(&mut self, line: LineNo) {
         self.record_mut(line).flags.set(Flags::DROPPED);
+    }
+
+    /// Lets an earlier entry of the same uuid count again in the place of each of `lines`, which go.
+    pub fn revive_copies(&mut self, lines: &LineSet) {
+        let counts = |record: &Record| record.uuid != IdHash::NONE && !record.flags.any(Flags::SUPERSEDED);
+        let going = lines.iter().filter(|&line| counts(self.record(line)));
+        let going: HashMap<IdHash, LineNo> = going.map(|line| (self.record(line).uuid, line)).collect();
+        let stays = |line: &LineNo| self.record(*line).flags.any(Flags::SUPERSEDED) && !lines.contains(*line);
+        let earlier = self.lines().filter(stays).map(|line| (self.record(line).uuid, line));
+        let earlier: HashMap<IdHash, LineNo> = earlier.filter(|(uuid, _)| going.contains_key(uuid)).collect();
+        if earlier.is_empty() {
+            return;
+        }
+        let heirs: HashMap<LineNo, LineNo> =
+            earlier.iter().filter_map(|(uuid, line)| Some((*going.get(uuid)?, *line))).collect();
+        for record in &mut self.records {
+            if let Parent::At(parent) = record.parent()
+                && let Some(heir) = heirs.get(&parent)
+            {
+                record.parent = PackedParent::pack(Parent::At(*heir));
+            }
+        }
+        for line in earlier.into_values() {
+            let record = self.record_mut(line);
+            record.flags = record.flags.but_for(Flags::SUPERSEDED);
+        }
     }
 
     /// Hangs `line` on another parent; `None` makes it a root.

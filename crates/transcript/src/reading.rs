@@ -141,7 +141,8 @@ fn flags_of(scan: &Scan, line: &[u8]) -> Flags {
     // The client of another format mends these itself, and no client of Claude Code reads them.
     match scan.format {
         Format::Claude => flags.with(content),
-        Format::Pi => flags.with(content.but_for(Flags::BLANK.with(Flags::BAD_CONTENT).with(Flags::WRONG_ROLE))),
+        Format::Pi => flags
+            .with(content.but_for(Flags::BLANK.with(Flags::BAD_CONTENT).with(Flags::WRONG_ROLE).with(Flags::UNSIGNED))),
     }
 }
 
@@ -181,7 +182,10 @@ fn content_flags(scan: &Scan, line: &[u8]) -> Flags {
                 let text = block.text.and_then(|it| it.string(line));
                 flags.set_if(text.is_none_or(json_string::is_blank), Flags::BLANK);
             }
-            BlockKind::Thinking => flags.set(Flags::THINKING),
+            BlockKind::Thinking => {
+                flags.set(Flags::THINKING);
+                flags.set_if(is_unsigned(block, line), Flags::UNSIGNED);
+            }
             BlockKind::ToolUse => flags.set(Flags::TOOL_USE),
             BlockKind::ToolResult => flags.set(Flags::TOOL_RESULT),
             BlockKind::Unknown => flags.set_if(is_object, Flags::UNKNOWN_BLOCK),
@@ -189,6 +193,13 @@ fn content_flags(scan: &Scan, line: &[u8]) -> Flags {
         }
     }
     flags
+}
+
+/// Whether thinking has no signature, which the API asks for. Redacted thinking is data that needs none.
+fn is_unsigned(block: &Block, line: &[u8]) -> bool {
+    let is_signed = block.signature.and_then(|it| it.string(line)).is_some_and(|signature| !signature.is_empty());
+    let text = block.span.map_or(&[][..], |it| it.of(line));
+    !is_signed && memchr::memmem::find(text, b"\"redacted_thinking\"").is_none()
 }
 
 fn thinking_digest(scan: &Scan, line: &[u8]) -> u64 {

@@ -151,6 +151,8 @@ flags! {
     LEADING_PARENT = 27;
     /// A compact boundary that says that it keeps nothing of the history before it.
     KEEPS_NOTHING = 28;
+    /// Holds thinking without a signature.
+    UNSIGNED = 29;
 }
 
 impl Flags {

@@ -29,6 +29,7 @@ pub(crate) mod overview;
 pub(crate) mod pick;
 pub(crate) mod prune;
 pub(crate) mod refs;
+pub(crate) mod repair;
 pub(crate) mod restore;
 pub(crate) mod restore_kept;
 pub(crate) mod restore_whole;

@@ -19,7 +19,7 @@ use crate::session::archives;
 use crate::session::error::{CommandError, Completion};
 use crate::session::find_index::index_path;
 use crate::session::leftovers::leftovers;
-use crate::session::options::{Keep, Mode, Output, Rewriting};
+use crate::session::options::{Keep, Mode, Output};
 use crate::session::rewrite::Intent;
 use crate::session::scrub::{ScrubFiles, ScrubScope, damaged_archives, removed_by};
 use crate::terminal::interrupt::while_waiting;
@@ -295,22 +295,9 @@ impl Scrub<'_> {
         if !Masked::find(path, &mask).is_ok_and(|masked| masked.has_thinking_behind) {
             return Ok(false);
         }
-        let environment = self.context.environment;
-        let keep = Keep::In(self.place.to_owned());
-        let rewriting = Rewriting {
-            source: Found::File { path: path.to_owned(), by: FoundBy::Path },
-            estimate: None,
-            thinking: ThinkingPolicy::Remove,
-            output: Output::InPlace(IfExists::Replace),
-            archive_ref: environment.archive_ref(&keep)?,
-            keep,
-            on_server: environment.server_consent(),
-            keep_max: None,
-            typed_archive: None,
-            mode: Mode::Do,
-            window: environment.config.window(),
-            cwd: None,
-        };
+        let source = Found::File { path: path.to_owned(), by: FoundBy::Path };
+        let (output, keep) = (Output::InPlace(IfExists::Replace), Keep::In(self.place.to_owned()));
+        let rewriting = self.context.rewriting(source, output, ThinkingPolicy::Remove, keep)?;
         let mut work = self.context.open(&rewriting)?;
         let mut rewrite = Rewrite::default();
         let first = work.reading.named(first_masked(work.reading.transcript(), &mask))?;

@@ -13,6 +13,7 @@ mod pick;
 mod prune;
 mod read;
 mod render;
+mod repair;
 #[cfg(test)]
 mod samples;
 mod truncate;
@@ -72,6 +73,8 @@ pub use render::composed::{ComposedSession, composed};
 pub use render::rebase::{Draft, Rebased, RenderInput};
 pub use render::source::LineSource;
 pub use render::take_edits::Savings;
+pub use repair::mend::Mend;
+pub use repair::plan::{PlannedMend, plan_mends};
 pub use truncate::cut::{Truncated, truncate};
 pub use undo::absent::absent;
 pub use undo::items::{Returned, find_cutting_edits};

@@ -36,6 +36,15 @@ pub enum Edit {
     },
     /// Leaves a line out.
     Drop(Address),
+    /// Hangs an entry on another.
+    Relink {
+        /// The entry.
+        line: Address,
+        /// Its parent.
+        parent: Address,
+        /// Whether the model sees other messages before the entry.
+        is_seen: bool,
+    },
     /// Puts lines before another. The first of them ends the conversation before it where nothing of that is left.
     Insert {
         /// The line; the place behind the last for the end.
@@ -50,7 +59,10 @@ impl Edit {
     #[must_use]
     pub const fn line(&self) -> &Address {
         match self {
-            Self::Splice { line, .. } | Self::Drop(line) | Self::Insert { before: line, .. } => line,
+            Self::Splice { line, .. }
+            | Self::Drop(line)
+            | Self::Relink { line, .. }
+            | Self::Insert { before: line, .. } => line,
         }
     }
 }
@@ -79,6 +91,9 @@ pub struct Edits {
     pub thinking: ThinkingPolicy,
     /// Whether all thinking goes, wherever it stands.
     pub removes_all_thinking: bool,
+    /// Whether its lines and links are as good as the client's: a line that it leaves out was never there, and one that it inserts
+    /// always was.
+    pub repairs: bool,
 }
 
 impl Edits {
@@ -104,13 +119,13 @@ impl Edits {
     pub(super) fn dropped(&self) -> impl Iterator<Item = &Address> {
         self.edits.iter().filter_map(|edit| match edit {
             Edit::Drop(line) => Some(line),
-            Edit::Splice { .. } | Edit::Insert { .. } => None,
+            Edit::Splice { .. } | Edit::Relink { .. } | Edit::Insert { .. } => None,
         })
     }
 
     /// Whether it inserts more than a boundary and a summary at one place: what a client that compacts has written again.
     pub(super) fn says_again(&self) -> bool {
-        self.edits.iter().any(|edit| matches!(edit, Edit::Insert { lines, .. } if lines.len() > 2))
+        !self.repairs && self.edits.iter().any(|edit| matches!(edit, Edit::Insert { lines, .. } if lines.len() > 2))
     }
 
     /// The key of the edits of an operation.
@@ -131,7 +146,7 @@ impl Edits {
             ThinkingPolicy::Remove => 1,
             ThinkingPolicy::Keep => 2,
         });
-        packer.number(self.removes_all_thinking.into());
+        packer.number(u64::from(self.removes_all_thinking) | u64::from(self.repairs) << 1);
         packer.number(self.undoes.len() as u64);
         self.undoes.iter().for_each(|id| packer.text(id));
         packer.number(self.gives_back.len() as u64);
@@ -170,12 +185,14 @@ impl Edits {
             2 => ThinkingPolicy::Keep,
             _ => return None,
         };
-        let removes_all_thinking = unpacker.number()? == 1;
+        let marks = unpacker.number()?;
+        let (removes_all_thinking, repairs) = (marks & 1 != 0, marks & 2 != 0);
         let undoes = unpacker.list(Unpacker::text)?;
         let gives_back =
             unpacker.list(|it| Some(UndoneEdits { operation: it.text()?, edits: it.list(Unpacker::small)? }))?;
         let edits = unpacker.list(unpack_edit)?;
-        unpacker.is_empty().then_some(Self { operation, edits, undoes, gives_back, thinking, removes_all_thinking })
+        let edits = Self { operation, edits, undoes, gives_back, thinking, removes_all_thinking, repairs };
+        unpacker.is_empty().then_some(edits)
     }
 }
 
@@ -220,6 +237,11 @@ fn pack_edit(packer: &mut Packer, edit: &Edit) {
                 packer.text(line);
             }
         }
+        Edit::Relink { line, parent, is_seen } => {
+            packer.number(4 + u64::from(*is_seen));
+            pack_address(packer, line);
+            pack_address(packer, parent);
+        }
     }
 }
 
@@ -230,6 +252,11 @@ fn unpack_edit(unpacker: &mut Unpacker<'_>) -> Option<Edit> {
         }
         2 => unpack_address(unpacker).map(Edit::Drop),
         3 => Some(Edit::Insert { before: unpack_address(unpacker)?, lines: unpacker.list(Unpacker::text)? }),
+        kind @ (4 | 5) => Some(Edit::Relink {
+            line: unpack_address(unpacker)?,
+            parent: unpack_address(unpacker)?,
+            is_seen: kind == 5,
+        }),
         _ => None,
     }
 }
@@ -257,6 +284,11 @@ mod tests {
                 is_seen
             }),
             any_address().prop_map(Edit::Drop),
+            (any_address(), any_address(), any::<bool>()).prop_map(|(line, parent, is_seen)| Edit::Relink {
+                line,
+                parent,
+                is_seen
+            }),
             (any_address(), prop::collection::vec(".*", 0..3))
                 .prop_map(|(before, lines)| Edit::Insert { before, lines }),
         ]
@@ -272,7 +304,7 @@ mod tests {
         ) {
             let gives_back = given.iter().map(|at| UndoneEdits { operation: "o".to_owned(), edits: vec![*at, 0] }).collect();
             let thinking = if flag { ThinkingPolicy::Keep } else { ThinkingPolicy::KeepLoop };
-            let edits = Edits { operation: "id".to_owned(), edits, undoes, gives_back, thinking, removes_all_thinking: flag };
+            let edits = Edits { operation: "id".to_owned(), edits, undoes, gives_back, thinking, removes_all_thinking: flag, repairs: !flag };
             let object = edits.object();
             prop_assert_eq!(Edits::unpack(&object.content), Some(edits));
             for end in 0..object.content.len() {

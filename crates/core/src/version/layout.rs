@@ -26,6 +26,8 @@ pub struct Group {
     pub at: u32,
     /// The lines, without their ends.
     pub lines: Vec<String>,
+    /// Whether they are as good as the client's.
+    pub is_repair: bool,
 }
 
 impl Group {
@@ -64,7 +66,14 @@ impl Layout {
             };
             if let Some((before, place)) = place {
                 let first = LineNo(0);
-                let group = Group { operation: operation.to_owned(), before, first, at: *at, lines: lines.clone() };
+                let group = Group {
+                    operation: operation.to_owned(),
+                    before,
+                    first,
+                    at: *at,
+                    lines: lines.clone(),
+                    is_repair: active.operation.repairs,
+                };
                 groups.insert(place, group);
             }
             *at += u32::try_from(lines.len()).unwrap_or(u32::MAX);
@@ -94,6 +103,11 @@ impl Layout {
     #[must_use]
     pub fn groups(&self) -> &[Group] {
         &self.groups
+    }
+
+    /// The groups that take the place of messages, in the order of their places; those of a repair are none.
+    pub fn summary_groups(&self) -> impl Iterator<Item = &Group> {
+        self.groups.iter().filter(|group| !group.is_repair)
     }
 
     /// The place of the line at `address`; `None` if it is not there.

@@ -261,7 +261,7 @@ impl Found {
         let Some(mut edits) = Edits::unpack(&object.content) else { return };
         let is_masked = any(edits.edits.iter_mut().map(|edit| match edit {
             Edit::Splice { splice, .. } => masked_bytes(mask, &mut splice.bytes),
-            Edit::Drop(_) => false,
+            Edit::Drop(_) | Edit::Relink { .. } => false,
             Edit::Insert { lines, .. } => any(lines.iter_mut().map(|line| masked_text(mask, line))),
         }));
         if is_masked {

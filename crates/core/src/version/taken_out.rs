@@ -21,7 +21,7 @@ pub fn taken_out(archive: &dyn Archive, id: &str) -> Result<Vec<String>, Version
         let (address, span) = match edit {
             Edit::Splice { line, splice, .. } => (line, Some(splice.span)),
             Edit::Drop(line) => (line, None),
-            Edit::Insert { .. } => continue,
+            Edit::Relink { .. } | Edit::Insert { .. } => continue,
         };
         let Address::Stored(line) = address else { continue };
         let Some(line) = state.lines.get(line.idx()) else { continue };

@@ -17,7 +17,7 @@ use crate::mcp;
 use crate::session::archives;
 use crate::session::consent::allow_on_server;
 use crate::session::error::CommandError;
-use crate::session::options::{Compacting, Keep, Mode, Output, Rewriting, Summaries, Summarizing};
+use crate::session::options::{Compacting, Keep, Output, Summaries, Summarizing};
 #[cfg(feature = "mcp")]
 use crate::terminal::ui::Ui;
 use ctxc_core::plan::{Preset, PruneStage};
@@ -127,20 +127,7 @@ fn how(context: &Context<'_>) -> Result<CompactOptions, CommandError> {
     let mut compaction = config.summarization.stage();
     compaction.clip_last = compaction.clip_last.max(u32::from(compaction.clip_first == 0));
     Ok(CompactOptions {
-        rewriting: Rewriting {
-            source: Found::StandardInput,
-            estimate: config.tokens,
-            thinking: ThinkingPolicy::Keep,
-            output: Output::Stdout,
-            archive_ref: environment.archive_ref(&keep)?,
-            keep,
-            on_server: environment.server_consent(),
-            keep_max: None,
-            typed_archive: None,
-            mode: Mode::Do,
-            window: config.window(),
-            cwd: None,
-        },
+        rewriting: context.rewriting(Found::StandardInput, Output::Stdout, ThinkingPolicy::Keep, keep)?,
         compacting: Compacting {
             summaries: Summaries { summarizing: Summarizing::offline(), stage: compaction },
             budget: None,

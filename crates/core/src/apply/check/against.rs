@@ -10,7 +10,8 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::problem::{Detail, Problem, ProblemKind};
 use crate::apply::follow::model::enforces_prefix;
 use crate::apply::follow::thinking::open_loop;
-use ctxc_transcript::scan::{BlockKind, Kind, Scan};
+use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
+use ctxc_transcript::text::json_string;
 use ctxc_transcript::{Chain, Flags, Format, IdHash, Index, LineNo, LineSet, revisit};
 
 /// The content that the model sees of the active entries, in the order of the conversation.
@@ -54,7 +55,11 @@ impl Visible {
             if let Some(content) = content.map(|it| it.of(line)) {
                 let model = scan.message.and_then(|message| message.model?.string(line));
                 let is_enforced = model.and_then(|model| str::from_utf8(model).ok()).is_some_and(enforces_prefix);
-                digests.push(VisibleLine { line: line_no, seen: content_digest(&scan, line, content), is_enforced });
+                digests.push(VisibleLine {
+                    line: line_no,
+                    seen: content_digest(index, line_no, &scan, line, content),
+                    is_enforced,
+                });
                 if finders.iter().flatten().any(|finder| finder.find(content).is_some()) {
                     in_folder.push(line_no);
                 }
@@ -69,8 +74,8 @@ impl Visible {
     }
 }
 
-/// A digest of what is in a line beside thinking.
-fn content_digest(scan: &Scan, line: &[u8], content: &[u8]) -> Option<u64> {
+/// A digest of what is sent of a line beside thinking.
+fn content_digest(index: &Index, line_no: LineNo, scan: &Scan, line: &[u8], content: &[u8]) -> Option<u64> {
     let mut hasher = Xxh3Default::new();
     hasher.update(&[u8::from(scan.kind == Kind::Assistant)]);
     let blocks: Vec<_> = scan.outer_blocks().collect();
@@ -78,7 +83,16 @@ fn content_digest(scan: &Scan, line: &[u8], content: &[u8]) -> Option<u64> {
         hasher.update(content);
         return Some(hasher.digest());
     }
-    let others = || blocks.iter().filter(|block| block.kind != BlockKind::Thinking);
+    let is_sent = |block: &&&Block| match block.kind {
+        BlockKind::Thinking => false,
+        BlockKind::Text => !block.text.and_then(|text| text.string(line)).is_some_and(json_string::is_blank),
+        BlockKind::ToolUse | BlockKind::ToolResult => {
+            let id = block.tool_id.and_then(|id| id.string(line)).map_or(IdHash::NONE, IdHash::of);
+            !index.is_repeat(line_no, id, block.kind == BlockKind::ToolResult)
+        }
+        _ => true,
+    };
+    let others = || blocks.iter().filter(is_sent);
     others().filter_map(|block| block.span).for_each(|span| hasher.update(span.of(line)));
     others().next().map(|_| hasher.digest())
 }

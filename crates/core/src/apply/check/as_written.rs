@@ -25,7 +25,11 @@ pub fn as_written(archive: &dyn Archive, known: &Known) -> Result<Vec<File>, App
         let lines = state.lines.iter().zip(&under).skip(n_before).filter(|(_, under)| **under == key);
         lines.map(|(line, _)| *line).collect()
     };
-    let mut files = vec![with_lines(archive, unnamed_file()?, &lines_under(None, 0))?];
+    let mut source = with_lines(archive, unnamed_file()?, &lines_under(None, 0))?;
+    // The last line of the source is a part of it too where it is torn.
+    let torn = source.seek(SeekFrom::End(0)).and_then(|_| source.write_all(&state.torn));
+    torn.and_then(|()| source.rewind()).map_err(ApplyError::WriteResult)?;
+    let mut files = vec![source];
     let mut keys: Vec<Digest> = Vec::new();
     keys.extend(state.runs.iter().filter_map(|run| run.under));
     keys.dedup();

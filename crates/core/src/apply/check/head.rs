@@ -1,6 +1,6 @@
 //! The head of the live chain, and the reason why the chain starts there.
 
-use super::problem::{Detail, Problem, ProblemKind};
+use super::problem::{Detail, Problem, ProblemKind, Severity};
 use ctxc_transcript::scan::Kind;
 use ctxc_transcript::{Chain, ChainEnd, Flags, IdHash, Index, LineNo, Parent};
 
@@ -11,11 +11,21 @@ use ctxc_transcript::{Chain, ChainEnd, Flags, IdHash, Index, LineNo, Parent};
 pub(in crate::apply) fn check_head(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
     let mut kept = chain.lines.iter().copied().filter(|&line| !index.is_dropped(line)).peekable();
     let Some(&head) = kept.peek() else {
+        // Of a long file clients skip what stands before the boundary.
+        problems.extend(bare_boundaries(index).next_back().map(|line| bare_boundary(index, line)));
         problems.push(Problem::new(ProblemKind::NoMessages, LineNo(0), IdHash::NONE));
         return;
     };
     check_healed(index, chain, problems);
     let n_cut_off = n_cut_off(index, chain, head);
+    for line in bare_boundaries(index) {
+        if line == head && n_cut_off > 0 && chain.end == ChainEnd::CompactBoundary {
+            problems.push(bare_boundary(index, line));
+        } else if chain.lines.last().is_some_and(|last| *last < line) {
+            // Newer clients pass over one that nothing follows.
+            problems.push(Problem { severity: Severity::Warning, ..bare_boundary(index, line) });
+        }
+    }
     match chain.end {
         ChainEnd::MissingParent(line) if !index.is_dropped(line) => {
             let kind = if n_cut_off == 0 { ProblemKind::DanglingHead } else { ProblemKind::DanglingParent };
@@ -37,6 +47,19 @@ pub(in crate::apply) fn check_head(index: &Index, chain: &Chain, problems: &mut 
         // It is the conversation that has the problem, whichever message it starts with.
         problems.push(Problem::new(kind, first, IdHash::NONE));
     }
+}
+
+fn bare_boundary(index: &Index, line: LineNo) -> Problem {
+    Problem::new(ProblemKind::BareBoundary, line, index.record(line).uuid)
+}
+
+/// The boundaries without a summary that keep nothing of what stands before them.
+fn bare_boundaries(index: &Index) -> impl DoubleEndedIterator<Item = LineNo> {
+    let is_bare = |line: &LineNo| {
+        let record = index.record(*line);
+        record.is_chained() && !record.flags.any(Flags::PRESERVES.with(Flags::KEEPS_NOTHING))
+    };
+    index.bare_boundaries.iter().copied().filter(is_bare)
 }
 
 /// Finds the active entries whose parents only newer clients find.

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use super::head::check_head;
 use super::pairing::check_pairs;
 use super::problem::{Detail, Problem, ProblemKind};
-use ctxc_transcript::{Chain, Flags, IdHash, Index, Parent, PreservedSegment, Record};
+use ctxc_transcript::{Chain, Flags, IdHash, Index, MessageIdx, Parent, PreservedSegment, Record};
 
 /// The problems of a transcript whose live chain is `chain`, in the order of their lines.
 #[must_use]
@@ -65,6 +65,7 @@ fn check_lines(index: &Index, problems: &mut Vec<Problem>) {
 
 /// Adds the problems of single live entries.
 fn check_live(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
+    let mut calling = HashSet::new();
     for &line in chain.lines.iter().filter(|&&line| !index.is_dropped(line)) {
         let record = index.record(line);
         if matches!(record.parent(), Parent::At(parent) if index.is_dropped(parent)) {
@@ -81,6 +82,16 @@ fn check_live(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
             (Flags::WRONG_ROLE, ProblemKind::WrongRole),
             (Flags::NO_TIMESTAMP, ProblemKind::NoTimestamp),
         ];
+        let is_sent = index.thinking_of(line).is_some_and(|thinking| thinking.unsent.is_none());
+        if is_sent && record.flags.any(Flags::UNSIGNED) {
+            problems.push(Problem::new(ProblemKind::UnsignedThinking, line, record.uuid));
+        }
+        if let Some(MessageIdx(message)) = record.message() {
+            if is_sent && calling.contains(&message) {
+                problems.push(Problem::new(ProblemKind::MisplacedThinking, line, record.uuid));
+            }
+            calling.extend(record.flags.any(Flags::TOOL_USE).then_some(message));
+        }
         let found = facts.into_iter().filter(|(flag, _)| record.flags.any(*flag));
         problems.extend(found.map(|(_, kind)| Problem::new(kind, line, record.uuid)));
     }

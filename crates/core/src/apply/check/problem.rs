@@ -99,6 +99,8 @@ kinds! {
     NoUuid: Warning, "the entry has no uuid: a resume skips it";
     /// Entries whose uuid a later entry has too: one problem for all of them.
     DuplicateUuid: Warning, "a later entry has the same uuid and replaces this one";
+    /// A compact boundary that no summary follows.
+    BareBoundary: Error, "the compact boundary has no summary: everything before it is cut off";
     /// A line that is not a JSON object.
     MalformedLine: Warning, "the line is not a JSON object: clients skip it";
     /// The last line is incomplete.
@@ -111,6 +113,10 @@ kinds! {
     NewestElsewhere: Warning, "this message is newer than the last active one: some client versions resume from here";
     /// The session has no message.
     NoMessages: Warning, "no messages: there is nothing to resume";
+    /// Thinking without a signature.
+    UnsignedThinking: Error, "the thinking has no signature: the API rejects the conversation";
+    /// Thinking behind a call of its message.
+    MisplacedThinking: Warning, "the thinking follows a tool call of its message: the API may reject the conversation";
     /// Thinking differs from the original's.
     AlteredThinking: Error, "thinking differs from the original: the API rejects the conversation";
     /// Thinking comes after a change, and the API rejects it for this model.
@@ -228,6 +234,8 @@ pub fn new_problems(source: &[Problem], output: Vec<Problem>) -> Vec<Problem> {
         }
     }
     let mut new = output;
+    // A boundary is a client's own; what it hides may show only once other entries go.
+    new.retain(|problem| problem.kind != ProblemKind::BareBoundary);
     new.retain_mut(|problem| {
         if let Some((worst, n_left)) = known.get_mut(&problem.identity())
             && problem.severity <= *worst

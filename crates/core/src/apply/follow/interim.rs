@@ -75,7 +75,13 @@ pub(in crate::apply) fn answers_behind(
 
 /// The user entry that answers the call `id` in `line`, as the client writes results: those of servers with a copy of
 /// their content, failed ones with a copy of the message.
-fn result_entry(line: &[u8], parent: &str, uuid: &str, id: &str, interim: &InterimResult) -> String {
+pub(in crate::apply) fn result_entry(
+    line: &[u8],
+    parent: &str,
+    uuid: &str,
+    id: &str,
+    interim: &InterimResult,
+) -> String {
     let (envelope, timestamp) = (envelope(line), field(line, "timestamp").unwrap_or_else(|| "null".to_owned()));
     let [parent, id] = [parent, id].map(json_string::encode);
     let (text, is_error) = match interim {

@@ -23,7 +23,10 @@ pub(in crate::apply) fn mend_pointers(file: &File, index: &Index, rewrite: &mut 
     let named = index.pointers.iter().map(|pointer| pointer.target);
     let named: HashSet<IdHash> = named.chain(index.preserved.iter().flat_map(PreservedSegment::ids)).collect();
     let dropped = rewrite.dropped.iter().map(|line| (index.record(line).uuid, line));
-    let dropped: HashMap<IdHash, LineNo> = dropped.filter(|(uuid, _)| named.contains(uuid)).collect();
+    let mut dropped: HashMap<IdHash, LineNo> = dropped.filter(|(uuid, _)| named.contains(uuid)).collect();
+    // A copy that stays is what they name.
+    let left = index.lines_of(dropped.keys().copied());
+    dropped.retain(|uuid, _| left.get(uuid).is_none_or(|line| rewrite.dropped.contains(*line)));
     if dropped.is_empty() {
         return Ok(());
     }

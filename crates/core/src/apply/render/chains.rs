@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::version::{Active, Edit, Group, Layout};
-use ctxc_transcript::{Chain, ChainEnd, Index, LineNo, Parent};
+use ctxc_transcript::{Chain, ChainEnd, Index, LineNo, LineSet, Parent};
 
 /// The live chain of the session without what was inserted.
 pub(super) fn stored_chain(index: &Index, layout: &Layout) -> Chain {
-    if layout.groups().is_empty() {
+    if layout.summary_groups().next().is_none() {
         return Chain::find(index);
     }
     Chain::find(&without_inserted(index, layout))
@@ -16,17 +16,18 @@ pub(super) fn stored_chain(index: &Index, layout: &Layout) -> Chain {
 /// The index as it is without the lines that were inserted.
 fn without_inserted(index: &Index, layout: &Layout) -> Index {
     let mut stored = index.clone();
-    for line in layout.groups().iter().flat_map(Group::places) {
+    let inserted: LineSet = layout.summary_groups().flat_map(Group::places).collect();
+    for line in inserted.iter() {
         stored.drop_line(line);
     }
     // A line whose parent was inserted gets the last entry before the inserted lines as its parent.
     let mut tips: HashMap<LineNo, Option<LineNo>> = HashMap::new();
-    for line in index.lines().filter(|line| layout.inserted(*line).is_none()) {
+    for line in index.lines().filter(|line| !inserted.contains(*line)) {
         let Parent::At(parent) = index.record(line).parent() else { continue };
-        if layout.inserted(parent).is_none() {
+        if !inserted.contains(parent) {
             continue;
         }
-        let Some(group) = layout.groups().iter().find(|group| group.places().any(|it| it == parent)) else { continue };
+        let Some(group) = layout.summary_groups().find(|group| group.places().any(|it| it == parent)) else { continue };
         if let Some(heir) =
             *tips.entry(group.first).or_insert_with(|| chain_before(&stored, group.first).lines.last().copied())
         {
@@ -40,12 +41,12 @@ fn without_inserted(index: &Index, layout: &Layout) -> Index {
 /// before its boundary was dropped, if it was.
 pub(super) fn live_groups<'a>(stored: &Chain, layout: &'a Layout, active: &[Active<'_>]) -> Vec<&'a Group> {
     let boundary = stored.lines.first().copied().filter(|_| stored.end == ChainEnd::CompactBoundary);
-    let Some(boundary) = boundary else { return layout.groups().iter().collect() };
+    let Some(boundary) = boundary else { return layout.summary_groups().collect() };
     let drops_it = |it: &&Active<'_>| matches!(it.edit, Edit::Drop(line) if layout.place(line) == Some(boundary));
     let later = active.iter().skip_while(|it| !drops_it(it));
     let later: HashSet<&str> = later.map(|it| it.operation.operation.as_str()).collect();
     let is_live = |group: &&Group| boundary < group.first || later.contains(group.operation.as_str());
-    layout.groups().iter().filter(is_live).collect()
+    layout.summary_groups().filter(is_live).collect()
 }
 
 /// The chain with the inserted lines of `groups` in it, each group before the first entry that stands behind it.

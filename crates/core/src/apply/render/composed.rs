@@ -10,6 +10,7 @@ use super::adopt::adopt;
 use super::appended::appended_runs;
 use super::chains::{live_groups, stored_chain, with_inserted};
 use super::link::link;
+use super::restructure::apply_repairs;
 use super::source::LineSource;
 use super::take_edits::{Savings, take_edits};
 use super::unclosed::drop_closing_of_dropped;
@@ -47,8 +48,9 @@ pub fn composed(
     let LineSource { file, layout, .. } = source;
     let mut rewrite = Rewrite::default();
     adopt(source, &mut index, &mut rewrite)?;
-    let stored = stored_chain(&index, layout);
     let active = history.active();
+    apply_repairs(&mut index, layout, &active, &mut rewrite);
+    let stored = stored_chain(&index, layout);
     // A session without operations keeps the parents that it names.
     let healed = if active.is_empty() { &Chain::default() } else { &stored };
     index.heal_as(healed);

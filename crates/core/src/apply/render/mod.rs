@@ -8,6 +8,7 @@ pub(super) mod composed;
 mod hang;
 mod link;
 pub(super) mod rebase;
+mod restructure;
 pub(super) mod source;
 pub(super) mod take_edits;
 mod unclosed;

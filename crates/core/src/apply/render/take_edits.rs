@@ -83,7 +83,26 @@ pub(super) fn take_edits(
             rewrite.added.insert(line);
         }
     }
+    note_repairs(index, stored, layout, active, rewrite);
     Ok(())
+}
+
+/// Notes what a repair has added to the conversation: messages that were not sent before, and those after which others come
+/// now.
+fn note_repairs(index: &Index, stored: &Chain, layout: &Layout, active: &[Active<'_>], rewrite: &mut Rewrite) {
+    let repaired = layout.groups().iter().filter(|group| group.is_repair).flat_map(Group::places);
+    for line in repaired.filter(|line| stored.is_live(*line) && !rewrite.dropped.contains(*line)) {
+        rewrite.already_saved -= context_tokens(index, line).0.cast_signed();
+        rewrite.added.insert(line);
+    }
+    for Active { edit, .. } in active {
+        // The change stands before the entry, so that its own thinking is behind it.
+        if let Edit::Relink { parent, is_seen: true, .. } = edit
+            && let Some(parent) = layout.place(parent).filter(|line| stored.is_live(*line))
+        {
+            rewrite.added.insert(parent);
+        }
+    }
 }
 
 /// Notes what becomes of thinking behind each line that is edited: what the strictest of its operations wants. Nothing is
@@ -98,8 +117,10 @@ fn note_policies(layout: &Layout, strictest: ThinkingPolicy, active: &[Active<'_
                 let own = layout.groups().iter().filter(|group| group.operation == operation.operation);
                 own.flat_map(Group::places).collect()
             }
-            Edit::Splice { is_seen: false, .. } => Vec::new(),
-            Edit::Splice { line, .. } | Edit::Drop(line) => layout.place(line).into_iter().collect(),
+            Edit::Splice { is_seen: false, .. } | Edit::Relink { is_seen: false, .. } => Vec::new(),
+            Edit::Splice { line, .. } | Edit::Relink { parent: line, .. } | Edit::Drop(line) => {
+                layout.place(line).into_iter().collect()
+            }
         };
         for line in lines {
             let policy = rewrite.policies.entry(line).or_insert(operation.thinking);
@@ -117,7 +138,7 @@ fn drop_thinking_of_dropped(index: &Index, stored: &Chain, layout: &Layout, drop
         if !flags.any(Flags::THINKING) || flags.any(Flags::BEYOND_THINKING) {
             rest = Some(line);
         } else if let Some(rest) = rest
-            && (dropped.contains(rest) || layout.groups().iter().any(|it| line < it.first && it.first < rest))
+            && (dropped.contains(rest) || layout.summary_groups().any(|it| line < it.first && it.first < rest))
         {
             dropped.insert(line);
         }

@@ -97,7 +97,7 @@ fn give_back_one<'a>(
 fn splice_of<'a>(active: &Active<'a>) -> Option<&'a Splice> {
     match active.edit {
         Edit::Splice { splice, .. } => Some(splice),
-        Edit::Drop(_) | Edit::Insert { .. } => None,
+        Edit::Drop(_) | Edit::Relink { .. } | Edit::Insert { .. } => None,
     }
 }
 

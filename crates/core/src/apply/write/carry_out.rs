@@ -156,8 +156,13 @@ pub fn carry_out(
     // A title is no part of the conversation.
     let is_part = |line: &String| Scan::of(line.as_bytes()).kind != Kind::CustomTitle;
     let goes_on = rewrite.appended.iter().any(is_part);
-    let left = if goes_on { check_whole(stage.file())? } else { check(index, &chain) };
+    let mut left = if goes_on { check_whole(stage.file())? } else { check(index, &chain) };
     let mut caused = new_problems(&before.problems, left.clone());
+    if !caused.is_empty() && !goes_on {
+        // The index still has calls and results that an edit took out of a line.
+        left = check_whole(stage.file())?;
+        caused = new_problems(&before.problems, left.clone());
+    }
     if let (Some(known), Some(keeping), [_, ..]) = (known, &keeping, caused.as_slice()) {
         let mut excused = problems_as_written(&*keeping.archive, known, &before.problems)?;
         excused.extend(new_problems(&excused, earlier.to_vec()));

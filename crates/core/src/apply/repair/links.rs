@@ -1,0 +1,113 @@
+//! Links: parents that are missing or in a circle, boundaries that hide the conversation, and the entry to continue at.
+
+use std::collections::HashSet;
+use std::io;
+
+use super::mend::{Mend, MendPlan, Mended};
+use crate::apply::check::problem::{Detail, Problem};
+use crate::apply::follow::pointers::uuid_of;
+use crate::apply::read::entry_fields::field;
+use crate::version::{Address, Edit};
+use ctxc_transcript::scan::Kind;
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{Flags, IdHash, Index, LineNo, LineSet, Parent, Transcript, read_line};
+
+/// Hangs the entry with `problem` on the one at which the newest client continues, or else on the call that it answers, or the
+/// nearest entry before it in the file.
+pub(super) fn mend_link(plan: MendPlan<'_>, problem: &Problem) -> Option<Mended> {
+    let Transcript { index, chain, .. } = plan.transcript;
+    if let Detail::ContinuesAt(parent) = problem.detail {
+        return Some((Mend::Relinked, vec![plan.relink_edit(problem.line, parent, false)?]));
+    }
+    let line = if problem.subject == IdHash::NONE { chain.lines.first().copied()? } else { problem.line };
+    let record = index.record(line);
+    if record.flags.any(Flags::NO_PARENT_FIELD.with(Flags::COMPACT_BOUNDARY)) {
+        return None;
+    }
+    let parent = call_of(index, line).or_else(|| entry_before(index, line))?;
+    Some((Mend::Relinked, vec![plan.relink_edit(line, parent, true)?]))
+}
+
+/// The line of the call that the first result in `line` answers, if it does not hang on the result.
+fn call_of(index: &Index, line: LineNo) -> Option<LineNo> {
+    let result = index.tools.iter().find(|end| end.is_result && end.line == line)?;
+    let call = index.tools.iter().find(|end| !end.is_result && end.id == result.id)?;
+    (index.record(call.line).is_message() && !is_below(index, call.line, line)).then_some(call.line)
+}
+
+/// The nearest entry before `line` in the file that may be its parent.
+fn entry_before(index: &Index, line: LineNo) -> Option<LineNo> {
+    let is_side = |line: LineNo| index.record(line).flags.any(Flags::SIDECHAIN);
+    (0..line.0).rev().map(LineNo).find(|&it| {
+        let record = index.record(it);
+        let is_entry = record.is_chained() && record.kind != Kind::Progress;
+        is_entry && is_side(it) == is_side(line) && !is_below(index, it, line)
+    })
+}
+
+/// Whether `line` is `ancestor` or hangs below it.
+fn is_below(index: &Index, line: LineNo, ancestor: LineNo) -> bool {
+    let mut passed = LineSet::default();
+    let mut at = line;
+    loop {
+        if at == ancestor {
+            return true;
+        }
+        // A circle that does not go through `ancestor` is a problem of its own.
+        if !passed.insert(at) {
+            return false;
+        }
+        match index.record(at).parent() {
+            Parent::At(parent) => at = parent,
+            Parent::Root | Parent::Missing => return false,
+        }
+    }
+}
+
+/// Takes the boundary at `line` out, and hangs what followed it on what stood before it.
+pub(super) fn remove_boundary(plan: MendPlan<'_>, line: LineNo) -> io::Result<Option<Mended>> {
+    let Transcript { file, index, .. } = plan.transcript;
+    let mut buffer = Vec::new();
+    let noted = field(read_line(file, index, line, &mut buffer)?, "logicalParentUuid");
+    let noted = noted.and_then(|raw| serde_json::from_str::<String>(&raw).ok()).map(|id| IdHash::of(id.as_bytes()));
+    let noted = noted.and_then(|id| index.lines_of([id]).get(&id).copied()).filter(|it| !is_below(index, *it, line));
+    let (Some(address), Some(before)) = (plan.address_of(line), noted.or_else(|| entry_before(index, line))) else {
+        return Ok(None);
+    };
+    let children = index.lines().filter(|it| index.record(*it).is_chained());
+    let children = children.filter(|it| index.record(*it).parent() == Parent::At(line));
+    let mut edits: Vec<Edit> = children.filter_map(|child| plan.relink_edit(child, before, true)).collect();
+    edits.push(Edit::Drop(address));
+    Ok(Some((Mend::BoundaryRemoved, edits)))
+}
+
+/// Lets a resume continue at the message `newest`: what else it would continue at hangs on it if it is no message; otherwise
+/// a `last-prompt` notes it. What a client has noted itself stays.
+pub(super) fn choose_leaf(plan: MendPlan<'_>, newest: LineNo) -> io::Result<Option<Mended>> {
+    let Transcript { file, index, chain } = plan.transcript;
+    let mut before = LineSet::default();
+    let mut at = newest;
+    while before.insert(at) {
+        let Parent::At(parent) = index.record(at).parent() else { break };
+        at = parent;
+    }
+    let mut apart = chain.path().skip_while(|line| before.contains(*line)).peekable();
+    let Some(first) = apart.peek().copied() else { return Ok(None) };
+    if apart.all(|line| !index.record(line).kind.is_message()) {
+        let edit =
+            plan.relink_edit(first, newest, false).filter(|_| !index.record(first).flags.any(Flags::NO_PARENT_FIELD));
+        return Ok(edit.map(|edit| (Mend::Relinked, vec![edit])));
+    }
+    let live: HashSet<IdHash> = chain.lines.iter().map(|line| index.record(*line).uuid).collect();
+    let mut noted = index.pointers.iter().filter(|it| index.record(it.line).kind == Kind::LastPrompt);
+    if noted.next_back().is_some_and(|pointer| live.contains(&pointer.target)) {
+        return Ok(None);
+    }
+    let mut buffer = Vec::new();
+    let session = field(read_line(file, index, newest, &mut buffer)?, "sessionId");
+    let session = session.map_or_else(String::new, |session| format!(r#","sessionId":{session}"#));
+    let leaf = json_string::encode(&uuid_of(file, index, newest)?);
+    let note = format!(r#"{{"type":"last-prompt","leafUuid":{leaf}{session}}}"#);
+    let before = Address::Stored(LineNo(plan.n_stored));
+    Ok(Some((Mend::LeafNoted, vec![Edit::Insert { before, lines: vec![note] }])))
+}

@@ -1,0 +1,92 @@
+//! A mend of a session, and the session that it is planned for.
+
+use crate::apply::edit::own_edits::{LineAddresses, own_edits};
+use crate::apply::edit::rewrite::Rewrite;
+use crate::version::{Address, Edit};
+use ctxc_transcript::{LineNo, Transcript};
+
+/// The change that mends a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, schemars::JsonSchema, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mend {
+    /// Entries in a broken line stand on lines of their own.
+    EntriesRecovered,
+    /// A broken line goes.
+    LineRemoved,
+    /// Copies of entries go.
+    CopiesRemoved,
+    /// A compact boundary goes.
+    BoundaryRemoved,
+    /// An entry hangs on another.
+    Relinked,
+    /// A `last-prompt` notes the entry to continue at.
+    LeafNoted,
+    /// A call goes.
+    CallRemoved,
+    /// A result goes.
+    ResultRemoved,
+    /// A result stands behind its call.
+    ResultMoved,
+    /// A result becomes text.
+    ResultAsText,
+    /// A call gets a result that says that it is missing.
+    ResultAdded,
+    /// Blank text goes.
+    TextRemoved,
+    /// A placeholder takes the place of blank text.
+    TextReplaced,
+    /// All thinking goes.
+    ThinkingRemoved,
+}
+
+impl Mend {
+    /// The change, a clause without a full stop.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::EntriesRecovered => "entries recovered from the line",
+            Self::LineRemoved => "line removed",
+            Self::CopiesRemoved => "copies removed",
+            Self::BoundaryRemoved => "boundary removed",
+            Self::Relinked => "linked to the entry before it",
+            Self::LeafNoted => "noted as the entry to continue at",
+            Self::CallRemoved => "call removed",
+            Self::ResultRemoved => "result removed",
+            Self::ResultMoved => "moved behind its call",
+            Self::ResultAsText => "kept as text",
+            Self::ResultAdded => "a result was added that says so",
+            Self::TextRemoved => "text removed",
+            Self::TextReplaced => "placeholder inserted",
+            Self::ThinkingRemoved => "all thinking removed",
+        }
+    }
+}
+
+/// A mend with its edits.
+pub(super) type Mended = (Mend, Vec<Edit>);
+
+/// The session that mends are planned for.
+#[derive(Clone, Copy)]
+pub(super) struct MendPlan<'a> {
+    pub(super) transcript: Transcript<'a>,
+    pub(super) lines: &'a LineAddresses,
+    /// The number of lines of the session without those that edits insert.
+    pub(super) n_stored: u32,
+}
+
+impl MendPlan<'_> {
+    /// The address of `line`; `None` for a line that only follows from edits.
+    pub(super) fn address_of(&self, line: LineNo) -> Option<Address> {
+        self.lines.get(line).0
+    }
+
+    /// The edits of `rewrite`.
+    pub(super) fn edits_of(&self, rewrite: &Rewrite) -> Vec<Edit> {
+        own_edits(self.transcript.index, rewrite, self.lines)
+    }
+
+    /// The edit that hangs `line` on `parent`.
+    pub(super) fn relink_edit(&self, line: LineNo, parent: LineNo, is_seen: bool) -> Option<Edit> {
+        Some(Edit::Relink { line: self.address_of(line)?, parent: self.address_of(parent)?, is_seen })
+    }
+}

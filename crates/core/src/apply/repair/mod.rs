@@ -1,0 +1,8 @@
+//! Repairs: the edits that make a damaged session resume (J-03).
+
+mod blocks;
+mod broken_lines;
+mod links;
+pub(in crate::apply) mod mend;
+mod pairs;
+pub(in crate::apply) mod plan;

@@ -1,0 +1,41 @@
+//! `ctxc repair`: make a damaged session resume.
+
+use crate::cli::args::{RewriteArgs, SessionArg};
+use crate::cli::context::Context;
+use crate::session::error::{CommandError, Completion};
+use crate::session::repair::repair;
+use ctxc_core::apply::ThinkingReach;
+
+pub(crate) const EXAMPLES: &str = "\
+Mends what `ctxc check` finds: broken links, calls without results and results without calls, copies, broken lines, blank \
+text, a compact boundary that hides the conversation, the wrong end, and thinking without a signature. Nothing else changes, \
+and a session without damage is not written.
+
+Thinking that was altered looks like any other. If the API rejects it, --remove-thinking removes all of it.
+
+Exits with 1 if errors are left, each of which is named, and with 0 otherwise.
+
+Examples:
+  ctxc repair latest --dry-run
+  ctxc repair 5e551011 --in-place
+  ctxc repair session.jsonl --remove-thinking -o mended.jsonl";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    /// Remove all thinking, which the API may reject where it was altered
+    #[arg(long)]
+    remove_thinking: bool,
+    #[command(flatten)]
+    rewrite: RewriteArgs,
+}
+
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let Args { session, remove_thinking, rewrite } = args;
+    let rewriting = rewrite.resolve(&session, context)?;
+    let thinking = if remove_thinking { ThinkingReach::Everywhere } else { ThinkingReach::BehindChange };
+    let report = repair(thinking, context.open(&rewriting)?)?;
+    context.print_outcome(&rewriting.output, &report.outcome, &report, &report)?;
+    Ok(if report.has_errors() { Completion::Errors } else { Completion::Full })
+}
