@@ -330,3 +330,54 @@ fn j_01_what_was_killed_is_ended_by_the_next_run() {
         assert!(left.is_empty(), "{at} ms: {} left\n{}", left.len(), left.join("\n"));
     }
 }
+
+// J-01: the same over 500 small sessions, killed at ten moments of a run.
+#[cfg(unix)]
+#[test]
+#[ignore = "takes minutes"]
+fn j_01_a_scrub_of_500_sessions_that_was_killed_is_ended_by_the_next_run() {
+    let texts: Vec<String> = KINDS.iter().map(|(text, form)| text.replace("{}", &Dice(7).secret(form))).collect();
+    let stage = Stage::new();
+    let folder = stage.home_path(".claude/projects/-home-ann-many");
+    fs::create_dir_all(&folder).unwrap();
+    let paths: Vec<PathBuf> = (0..500).map(|n| folder.join(format!("5e551011-0000-4000-8000-{n:012}.jsonl"))).collect();
+    let sources: Vec<Vec<u8>> = (0..500).map(|n| session(&texts[n % 20..=n % 20])).collect();
+    let scrub = || {
+        let mut command = stage.process();
+        command.args(["scrub", "--all-projects", "--yes"]).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    };
+    let write = || paths.iter().zip(&sources).for_each(|(path, source)| fs::write(path, source).unwrap());
+    write();
+    let started = std::time::Instant::now();
+    scrub().wait().unwrap();
+    let whole = started.elapsed();
+    let masked: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
+    assert!(masked.iter().zip(&sources).all(|(masked, source)| masked != source));
+    for n in 1..=10 {
+        write();
+        let mut child = scrub();
+        std::thread::sleep(whole * n / 11);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // Each file is as it was, or masked, with or without its thinking yet.
+        let mut n_masked = 0;
+        for (path, source) in paths.iter().zip(&sources) {
+            let now = fs::read(path).unwrap();
+            n_masked += usize::from(now != *source);
+            assert!(
+                now.ends_with(b"\n")
+                    && now
+                        .split(|byte| *byte == b'\n')
+                        .filter(|it| !it.is_empty())
+                        .all(|line| serde_json::from_slice::<Value>(line).is_ok()),
+                "{} is half",
+                path.display()
+            );
+        }
+        scrub().wait().unwrap();
+        let again: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
+        assert!(again == masked, "killed after {n} of 11 with {n_masked} masked, the next run ends elsewhere");
+        assert_eq!(stage.run(["scrub", "--all-projects", "--check"]).code, Some(0));
+    }
+}
