@@ -1,6 +1,6 @@
 //! The head of the live chain, and the reason why the chain starts there.
 
-use super::problem::{Detail, Problem, ProblemKind, Severity};
+use super::problem::{Detail, Problem, ProblemKind};
 use ctxc_transcript::scan::Kind;
 use ctxc_transcript::{Chain, ChainEnd, Flags, IdHash, Index, LineNo, Parent};
 
@@ -19,11 +19,10 @@ pub(in crate::apply) fn check_head(index: &Index, chain: &Chain, problems: &mut 
     check_healed(index, chain, problems);
     let n_cut_off = n_cut_off(index, chain, head);
     for line in bare_boundaries(index) {
-        if line == head && n_cut_off > 0 && chain.end == ChainEnd::CompactBoundary {
+        let hides_all = line == head && n_cut_off > 0 && chain.end == ChainEnd::CompactBoundary;
+        // Newer clients pass over one that nothing follows.
+        if hides_all || chain.lines.last().is_some_and(|last| *last < line) {
             problems.push(bare_boundary(index, line));
-        } else if chain.lines.last().is_some_and(|last| *last < line) {
-            // Newer clients pass over one that nothing follows.
-            problems.push(Problem { severity: Severity::Warning, ..bare_boundary(index, line) });
         }
     }
     match chain.end {

@@ -100,7 +100,7 @@ kinds! {
     /// Entries whose uuid a later entry has too: one problem for all of them.
     DuplicateUuid: Warning, "a later entry has the same uuid and replaces this one";
     /// A compact boundary that no summary follows.
-    BareBoundary: Error, "the compact boundary has no summary: everything before it is cut off";
+    BareBoundary: Warning, "the compact boundary has no summary: what comes before it is not sent";
     /// A line that is not a JSON object.
     MalformedLine: Warning, "the line is not a JSON object: clients skip it";
     /// The last line is incomplete.
@@ -114,7 +114,7 @@ kinds! {
     /// The session has no message.
     NoMessages: Warning, "no messages: there is nothing to resume";
     /// Thinking without a signature.
-    UnsignedThinking: Error, "the thinking has no signature: the API rejects the conversation";
+    UnsignedThinking: Warning, "the thinking has no signature: the API of Anthropic rejects the conversation";
     /// Thinking behind a call of its message.
     MisplacedThinking: Warning, "the thinking follows a tool call of its message: the API may reject the conversation";
     /// Thinking differs from the original's.
