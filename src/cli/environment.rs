@@ -32,6 +32,8 @@ pub(crate) struct Environment {
     claude_config_dir: Option<PathBuf>,
     /// `PI_CODING_AGENT_DIR`.
     pi_agent_dir: Option<PathBuf>,
+    /// `CODEX_HOME`.
+    codex_home: Option<PathBuf>,
     /// The only agent whose sessions are searched for.
     pub(crate) agent: Option<Format>,
     cwd: PathBuf,
@@ -60,6 +62,9 @@ pub(crate) struct Environment {
 
 /// The variable that names the folder of pi, as pi reads it.
 const PI_AGENT_DIR: &str = "PI_CODING_AGENT_DIR";
+
+/// The variable that names the folder of Codex, as Codex reads it.
+const CODEX_HOME: &str = "CODEX_HOME";
 
 /// A password that `Debug` does not print.
 #[derive(Clone)]
@@ -98,7 +103,15 @@ impl Environment {
         let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
         let claude_config_dir = set("CLAUDE_CONFIG_DIR").map(PathBuf::from);
         let pi_agent_dir = set(PI_AGENT_DIR).map(PathBuf::from);
-        Self { claude_config_dir, pi_agent_dir, cwd: current_dir(), program_folders: set("PATH"), ..Self::default() }
+        let codex_home = set(CODEX_HOME).map(PathBuf::from);
+        Self {
+            claude_config_dir,
+            pi_agent_dir,
+            codex_home,
+            cwd: current_dir(),
+            program_folders: set("PATH"),
+            ..Self::default()
+        }
     }
 
     /// The environment in which only sessions of `agent` are searched for, if there is one.
@@ -133,6 +146,7 @@ impl Environment {
             openrouter_key.context(format!("read {OPENROUTER_API_KEY}")).map_err(CommandError::usage)?;
         let claude_config_dir = set("CLAUDE_CONFIG_DIR").map(PathBuf::from);
         let pi_agent_dir = set(PI_AGENT_DIR).map(PathBuf::from);
+        let codex_home = set(CODEX_HOME).map(PathBuf::from);
         let project_dir = set("CLAUDE_PROJECT_DIR").map(PathBuf::from);
         let client_session = set("CLAUDE_CODE_SESSION_ID").and_then(|id| id.into_string().ok());
         let n_columns = set("COLUMNS").and_then(|columns| columns.to_str()?.parse().ok());
@@ -141,6 +155,7 @@ impl Environment {
         Ok(Self {
             claude_config_dir,
             pi_agent_dir,
+            codex_home,
             agent: None,
             cwd,
             layers,
@@ -307,7 +322,8 @@ impl Environment {
         };
         let pi = self.pi_agent_dir.clone().or_else(|| Some(etcetera::home_dir().ok()?.join(".pi/agent")));
         let pi = pi.map(|folder| folder.join("sessions"));
-        Ok(Places { projects: config_dir.join("projects"), cwd: self.cwd.clone(), pi, agent: self.agent })
+        let codex = self.codex_home.clone().or_else(|| Some(etcetera::home_dir().ok()?.join(".codex")));
+        Ok(Places { projects: config_dir.join("projects"), cwd: self.cwd.clone(), pi, codex, agent: self.agent })
     }
 
     /// The current folder.

@@ -306,6 +306,7 @@ impl GlobalArgs {
 pub(crate) enum AgentName {
     Claude,
     Pi,
+    Codex,
 }
 
 impl From<AgentName> for Format {
@@ -313,6 +314,7 @@ impl From<AgentName> for Format {
         match agent {
             AgentName::Claude => Self::Claude,
             AgentName::Pi => Self::Pi,
+            AgentName::Codex => Self::Codex,
         }
     }
 }

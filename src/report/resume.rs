@@ -17,6 +17,8 @@ pub(crate) fn resume_words(id: &str, path: &Path, project: Option<&str>) -> Stri
     match agent_of_name(path) {
         Some(Format::Pi) if is_among_projects(path) => format!("{change}pi --session {id}"),
         Some(Format::Pi) => format!("{change}pi --session {}", shell_word(&path.display().to_string())),
+        Some(Format::Codex) if is_among_projects(path) => format!("{change}codex resume {id}"),
+        Some(Format::Codex) => format!("codex resume {id} (after moving it into its folder in ~/.codex/sessions)"),
         Some(Format::Claude) | None if is_among_projects(path) => format!("{change}claude --resume {id}"),
         Some(Format::Claude) | None => {
             format!("claude --resume {id} (after moving it into its project folder in ~/.claude/projects)")
@@ -26,9 +28,14 @@ pub(crate) fn resume_words(id: &str, path: &Path, project: Option<&str>) -> Stri
 
 /// Whether the client, and a search by id, finds the session at `path`.
 pub(crate) fn is_among_projects(path: &Path) -> bool {
-    let places = match agent_of_name(path) {
-        Some(Format::Pi) => "sessions",
-        Some(Format::Claude) | None => "projects",
-    };
-    path.parent().and_then(Path::parent).is_some_and(|folder| folder.ends_with(places))
+    let grandparent = |name| path.parent().and_then(Path::parent).is_some_and(|folder| folder.ends_with(name));
+    match agent_of_name(path) {
+        Some(Format::Pi) => grandparent("sessions"),
+        Some(Format::Claude) | None => grandparent("projects"),
+        // By year, month and day; archived ones lie side by side.
+        Some(Format::Codex) => {
+            let of_days = path.ancestors().nth(4).is_some_and(|folder| folder.ends_with("sessions"));
+            of_days || path.parent().is_some_and(|folder| folder.ends_with("archived_sessions"))
+        }
+    }
 }

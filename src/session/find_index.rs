@@ -12,7 +12,7 @@ use ctxc_core::apply::{FindError, SessionFile, kept_key, stamp, take_up_file, ta
 use ctxc_core::version::{KeptSession, kept_sessions};
 use ctxc_store::{Archive, ArchiveUrl, FindIndex, FindSource, ObjectKind, hide_password};
 use ctxc_transcript::session::{
-    Candidate, Places, of_all_projects, of_project, project_folder_name, saved_outputs, session_id,
+    Candidate, Places, of_all_projects, of_project, project_folder_name, rollout_folder, saved_outputs, session_id,
     session_of_saved_output, session_of_subagent, subagents_of_all_projects, subagents_of_project,
 };
 use ctxc_transcript::text::{Digest, Stopped};
@@ -158,7 +158,8 @@ fn project_of(path: &Path, places: &Places) -> String {
         let inside = name.strip_prefix("--")?.strip_suffix("--")?;
         Some(project_folder_name(Path::new(&format!("/{inside}"))))
     };
-    within(&places.projects).or_else(of_pi).unwrap_or_default()
+    let of_codex = || Some(project_folder_name(&rollout_folder(path)?));
+    within(&places.projects).or_else(of_pi).or_else(of_codex).unwrap_or_default()
 }
 
 /// Indexes new content of the archive; returns the keys of its sessions.

@@ -57,7 +57,8 @@ pub(crate) fn open(found: &Found) -> Result<Input, CommandError> {
         ))
         .hint(match foreign {
             Foreign::OldPi => "resume it once in pi, which rewrites it to version 3",
-            _ => "sessions of Claude Code and of pi are read",
+            Foreign::OldCodex => "Codex itself no longer opens it; sessions of Codex 0.32 and newer are read",
+            _ => "sessions of Claude Code, of Codex and of pi are read",
         })),
         None => Ok(match storage {
             Storage::Own => Input { file, path, packed: None },

@@ -21,6 +21,7 @@ use crate::terminal::ui::Ui;
 use ctxc_core::apply::{LineAddresses, RewriteSource, SourceState, recorded_context, title_of};
 use ctxc_core::version::{Edit, Edits, History, Known};
 use ctxc_store::{Archive, operation_id};
+use ctxc_transcript::scan::Unreadable;
 use ctxc_transcript::session::{Found, FoundBy, session_id, working_folder};
 use ctxc_transcript::text::{Digest, Stopped, Tokens};
 use ctxc_transcript::{Calibration, Chain, ChainEnd, Flags, Format, Index, LineNo, Transcript, read_line};
@@ -103,9 +104,37 @@ impl Reading {
         Err(CommandError::from(anyhow!("{name} {is}")).hint(NO_SESSION))
     }
 
+    /// A rollout of Codex of which it is not known what a resume sends.
+    fn refuse_unreadable(&self) -> Result<(), CommandError> {
+        let Some((line, unreadable)) = self.index.rollout.unreadable else { return Ok(()) };
+        let (name, line) = (&self.name, line.number());
+        let what = match unreadable {
+            Unreadable::References => {
+                "a compaction whose history is made of references (`replacement_history_entries`)"
+            }
+            Unreadable::MetadataLength => {
+                "a compaction whose `replacement_history_metadata` is not as long as its history"
+            }
+        };
+        Err(CommandError::from(anyhow!("{name}:{line}: {what}, which ctxc does not read"))
+            .hint("other sessions of Codex are read: `ctxc list --agent codex`"))
+    }
+
+    /// Warns about a session that goes on from another, whose entries are not in its file.
+    pub(crate) fn warn_of_parent(&self, ui: &Ui) {
+        let name = &self.name;
+        if let Some(parent) = &self.index.rollout.base {
+            ui.warning(format_args!(
+                "{name} goes on from its parent session {}: what Codex sends of that comes first, and is not counted here",
+                short_id(parent)
+            ));
+        }
+    }
+
     /// Warns about a conversation whose chain does not reach its first or its last entry.
     pub(crate) fn warn_of_chain(&self, ui: &Ui) {
         let name = &self.name;
+        self.warn_of_parent(ui);
         match self.chain.end {
             ChainEnd::MissingParent(line) if line.0 > 0 => ui.warning(format_args!(
                 "{name}:{}: the conversation starts here: the parent of this entry is missing",
@@ -172,6 +201,7 @@ impl Reading {
         let agent = match self.index.format {
             Format::Claude => String::new(),
             Format::Pi => ", a session of pi".to_owned(),
+            Format::Codex => ", a session of Codex".to_owned(),
         };
         match by {
             FoundBy::Path | FoundBy::Id => ui.detail(format_args!("reading {}", path.display())),
@@ -218,6 +248,7 @@ impl Reading {
             drafted: None,
         };
         reading.refuse_unless_transcript()?;
+        reading.refuse_unreadable()?;
         Ok(reading)
     }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use jiff::Timestamp;
+use jiff::{Timestamp, Zoned};
 use uuid::Uuid;
 
 use super::error::CommandError;
@@ -26,7 +26,7 @@ use ctxc_core::version;
 use ctxc_core::version::{Deposited, KeptSession, Recorder, StandIns};
 use ctxc_core::version::{title_after, title_line};
 use ctxc_store::{Archive, OperationCost, hide_password};
-use ctxc_transcript::session::{session_id, sidecar_dir, subagent_id};
+use ctxc_transcript::session::{rollout_path, session_id, sidecar_dir, subagent_id};
 use ctxc_transcript::{Chain, Format};
 
 /// A new session, or a new subagent of the same session: its id, and the path of its file.
@@ -57,6 +57,13 @@ pub(crate) fn fresh(output: &Output, path: Option<&Path>, format: Format) -> Opt
         Format::Pi => {
             let name = format!("{}_{uuid}.jsonl", Timestamp::now().strftime("%Y-%m-%dT%H-%M-%S-%3fZ"));
             (uuid.to_string(), name)
+        }
+        Format::Codex => {
+            // Codex sorts them by the time of the user.
+            let time = Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
+            let id = uuid.to_string();
+            let path = rollout_path(path, &id, &time);
+            return Some(FreshSession { id, format, path });
         }
     };
     // A link is not resolved, so that the new session is beside the link, where the client looks for it.

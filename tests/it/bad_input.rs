@@ -32,13 +32,13 @@ fn what_is_no_transcript_is_said_to_be_none() {
     ");
     assert_eq!(stage.names(), ["in.jsonl"]);
 
-    let (stage, text) = compressed(fixture("codex-rollout"));
+    let (stage, text) = compressed(fixture("codex-old-rollout"));
     assert_snapshot!(text, @"
     exit code: 1
     ----- standard output
     ----- standard error
-    error: in.jsonl is a Codex session, which ctxc does not read
-    hint: sessions of Claude Code and of pi are read
+    error: in.jsonl is a Codex (before 0.32) session, which ctxc does not read
+    hint: Codex itself no longer opens it; sessions of Codex 0.32 and newer are read
     ");
     assert_eq!(stage.names(), ["in.jsonl"]);
 

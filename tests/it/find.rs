@@ -226,7 +226,7 @@ fn w_06_what_subagents_said_is_found_and_shown_and_not_resumed() {
 // W-06, X-03
 #[test]
 fn w_06_odd_files_never_stop_a_search() {
-    let stage = Stage::new().session("session-small").session("codex-rollout").session("odd-bytes");
+    let stage = Stage::new().session("session-small").session("codex-old-rollout").session("odd-bytes");
     let stage = stage.session_with("empty", b"").session_with("torn", b"{\"type\":\"user\",\"mess");
     let folder = stage.path_of("session-small").parent().unwrap().to_owned();
     fs::create_dir(folder.join("0badf11e-0000-4000-8000-000000000000.jsonl")).unwrap();

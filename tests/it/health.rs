@@ -92,9 +92,10 @@ fn w_08_doctor_names_what_needs_doing_and_the_command_that_helps() {
 // W-08, X-03
 #[test]
 fn w_08_doctor_tells_of_a_broken_configuration_and_of_broken_files() {
-    let stage = Stage::new().session("codex-rollout").file("ctxc.toml", "no_such_key = 1\n");
+    let stage = Stage::new().session("codex-old-rollout").file("ctxc.toml", "no_such_key = 1\n");
     stage.run(["doctor"]).ended(1);
-    let stage = Stage::new().session("codex-rollout").file("a.sqlite", "no database at all, and long enough to tell");
+    let stage =
+        Stage::new().session("codex-old-rollout").file("a.sqlite", "no database at all, and long enough to tell");
     let archive = format!("sqlite:{}", stage.path("a.sqlite").display());
     let findings = stage.run(["doctor", "--json", "--archive", &archive]).ended(1).json()["findings"].clone();
     assert_eq!(findings.as_array().unwrap().len(), 1, "{findings}");

@@ -97,16 +97,17 @@ fn n_10_two_at_once_add_nothing_twice() {
 // N-10
 #[test]
 fn n_10_what_cannot_be_kept_is_no_reason_to_leave_the_others_out() {
-    let stage = Stage::new().session("session-small").session("codex-rollout").session_with("empty", b"");
+    let stage = Stage::new().session("session-small").session("codex-old-rollout").session_with("empty", b"");
     let run = stage.run(["keep", "--all"]).ended(3);
     assert_eq!(run.stdout, format!("{}\n", stage.id_of("session-small")).into_bytes());
     let reason = ".jsonl was not stored: ";
     assert!(
-        run.stderr.contains(reason) && run.stderr.contains("is a Codex session, which ctxc does not read"),
+        run.stderr.contains(reason)
+            && run.stderr.contains("is a Codex (before 0.32) session, which ctxc does not read"),
         "{}",
         run.stderr
     );
-    let refused = stage.run(["keep", &stage.id_of("codex-rollout")]).ended(1);
+    let refused = stage.run(["keep", &stage.id_of("codex-old-rollout")]).ended(1);
     assert!(refused.stderr.contains(" session, which ctxc does not read"), "{}", refused.stderr);
     stage.run(["keep", "latest", "--all"]).ended(2);
 }

@@ -55,7 +55,7 @@ fn u_06_a_session_that_ctxc_made_tells_what_it_was_made_of() {
 // U-06
 #[test]
 fn u_06_what_cannot_be_read_is_listed_with_the_reason() {
-    let stage = Stage::new().session("codex-rollout");
+    let stage = Stage::new().session("codex-old-rollout");
     let run = stage.run(["list"]).ended(0);
     assert!(run.text.contains(" session, which ctxc does not read"), "{}", run.text);
 }

@@ -18,6 +18,7 @@ mod client;
 mod client_asked;
 mod client_settings;
 mod closed_loop;
+mod codex;
 mod compact;
 mod config;
 mod context;

@@ -187,7 +187,7 @@ nope.jsonl
 #[test]
 fn w_16_a_mistake_is_answered_by_what_is_wrong_and_what_was_meant() {
     let small = fixture("small");
-    let codex = r#"{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x","cwd":"/"}}"#;
+    let codex = r#"{"id":"x","timestamp":"2026-01-01T00:00:00Z","instructions":null}"#;
     let stage = Stage::new()
         .session("session-small")
         .file("s.jsonl", &small)
@@ -225,10 +225,10 @@ fn w_16_a_mistake_in_a_configuration_names_the_key_that_was_meant() {
 // W-17
 #[test]
 fn w_17_what_is_no_session_is_refused_by_every_verb_in_the_same_words() {
-    let codex = br#"{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x","cwd":"/"}}"#;
+    let codex = br#"{"id":"x","timestamp":"2026-01-01T00:00:00Z","instructions":null}"#;
     let files: [(&str, &[u8], &str); 4] = [
         ("empty.jsonl", b"", "is empty"),
-        ("codex.jsonl", codex, "is a Codex session, which ctxc does not read"),
+        ("codex.jsonl", codex, "is a Codex (before 0.32) session, which ctxc does not read"),
         ("array.json", b"[{\"type\":\"user\"}]\n", "is a JSON array"),
         ("notes.txt", b"what to do next\n", "is not a transcript: no line of it is a JSON object"),
     ];

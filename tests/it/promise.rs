@@ -81,7 +81,7 @@ fn nothing_new(check: &Run) {
 }
 
 /// Sessions of other agents, of which the first is refused.
-const OTHERS: [&str; 2] = ["codex-rollout", "pi-session"];
+const OTHERS: [&str; 4] = ["codex-old-rollout", "codex-rollout", "codex-session", "pi-session"];
 
 // T-01, T-03, B-07, B-09, S-01, S-04, S-05, S-06, S-07, V-02, P-05, E-01
 #[test]
@@ -135,9 +135,9 @@ pub(crate) fn real_transcripts() -> Option<(Vec<PathBuf>, Vec<PathBuf>)> {
         let mut columns = row.split('\t');
         let (file, kind) = (columns.next().unwrap(), columns.next().unwrap());
         // The manifest counts the files of Qwen among the kin of Claude Code; Muse stands among other formats.
-        let is_foreign = kind == "codex" || file.contains("qwencode") || file.contains("musecode");
-        // Sessions of pi are read, and held to what they promise elsewhere (tests/it/pi.rs).
-        if kind == "pi" {
+        let is_foreign = file.contains("qwencode") || file.contains("musecode");
+        // Sessions of pi and Codex are read, and held to what they promise elsewhere (tests/it/pi.rs, tests/it/codex.rs).
+        if kind == "pi" || kind == "codex" {
             continue;
         }
         // An empty file is refused (W-17).

@@ -97,21 +97,21 @@ fn a_path_that_exists_wins_over_an_id() {
 // T-07
 #[test]
 fn a_session_of_another_agent_is_refused_by_name() {
-    let rollout = r#"{"timestamp":"2026-03-02T09:00:00Z","type":"session_meta","payload":{"id":"x"}}"#;
+    let rollout = r#"{"id":"x","timestamp":"2026-03-02T09:00:00Z","instructions":null}"#;
     let stage = Stage::new().file("rollout.jsonl", rollout).stdin(rollout);
     assert_snapshot!(stage.run(["stats", "rollout.jsonl"]).text, @"
     exit code: 1
     ----- standard output
     ----- standard error
-    error: rollout.jsonl is a Codex session, which ctxc does not read
-    hint: sessions of Claude Code and of pi are read
+    error: rollout.jsonl is a Codex (before 0.32) session, which ctxc does not read
+    hint: Codex itself no longer opens it; sessions of Codex 0.32 and newer are read
     ");
     assert_snapshot!(stage.run(["check", "-"]).text, @"
     exit code: 1
     ----- standard output
     ----- standard error
-    error: standard input is a Codex session, which ctxc does not read
-    hint: sessions of Claude Code and of pi are read
+    error: standard input is a Codex (before 0.32) session, which ctxc does not read
+    hint: Codex itself no longer opens it; sessions of Codex 0.32 and newer are read
     ");
 }
 

@@ -11,7 +11,7 @@ use super::lines::LineReader;
 use super::model::LARGE_WINDOW;
 use super::reading::{Pointer, Reading, preserved};
 use super::record::{Flags, IdHash, LineNo, PackedParent, Parent, Record};
-use super::scan::{BlockKind, Kind, Message, Scan, Usage};
+use super::scan::{BlockKind, Kind, Message, Scan, Usage, each_field};
 use super::tools::Tools;
 
 /// A parent is searched for line by line over this many lines before the map of uuids is asked.
@@ -50,6 +50,7 @@ impl Index {
                 index.leave_out_unsent(reader)?;
             }
             Format::Pi => index.count_overrides(reader)?,
+            Format::Codex => {}
         }
         Ok(index)
     }
@@ -98,13 +99,21 @@ impl Builder {
         let line_no = LineNo(self.index.n_lines());
         let Reading { flags, tokens, thinking, session_at } = Reading::of(scan, line, line_no);
         self.index.thinking.extend(thinking);
-        let uuid = scan.uuid.and_then(|it| it.string(line)).map_or(IdHash::NONE, IdHash::of);
+        let uuid = match scan.format {
+            // Its items have no ids that all have: they are known by their lines.
+            Format::Codex if scan.kind.is_chained() => IdHash::of(&line_no.0.to_le_bytes()),
+            _ => scan.uuid.and_then(|it| it.string(line)).map_or(IdHash::NONE, IdHash::of),
+        };
         let record = Record {
             uuid,
             len: u32::try_from(line.len()).unwrap_or(u32::MAX),
             flags,
             parent: PackedParent::pack(self.parent(scan, line, line_no)),
-            message: self.message(scan, line),
+            message: if scan.format == Format::Codex {
+                self.response_of(scan, line, flags)
+            } else {
+                self.message(scan, line)
+            },
             tokens,
             session_at,
             kind: scan.kind,
@@ -215,6 +224,50 @@ impl Builder {
         index.has_large_window |=
             message.model.and_then(|it| it.string(line)).is_some_and(|it| it.ends_with(LARGE_WINDOW));
         at
+    }
+
+    /// The response that an item of Codex belongs to, `u32::MAX` for what is not the model's: a response goes up to the next
+    /// reasoning, or to what others say. What the API counted of it follows in an event.
+    fn response_of(&mut self, scan: &Scan, line: &[u8], flags: Flags) -> u32 {
+        let index = &mut self.index;
+        index.rollout.note_line(scan, line, LineNo(index.n_lines()));
+        if scan.kind != Kind::Assistant {
+            if index.rollout.gauge == Some(LineNo(index.n_lines())) {
+                self.note_usage(scan, line);
+            }
+            return u32::MAX;
+        }
+        let before = index.records.iter().rev().find(|record| record.is_chained());
+        let is_new_thought = |before: &Record| flags.any(Flags::THINKING) && before.flags.any(Flags::BEYOND_THINKING);
+        if let Some(response) = before.filter(|before| !is_new_thought(before)).and_then(Record::message) {
+            return response.0;
+        }
+        let at = u32::try_from(index.prompts.len()).unwrap_or(u32::MAX);
+        index.models.push(None);
+        index.prompts.push(0);
+        index.replies.push(0);
+        at
+    }
+
+    /// Takes the usage in `line` as that of the last response.
+    fn note_usage(&mut self, scan: &Scan, line: &[u8]) {
+        let index = &mut self.index;
+        let info = scan.message.and_then(|message| message.usage).map_or(&[][..], |it| it.of(line));
+        let mut usage = Usage::default();
+        each_field(info, |key, value| {
+            if key == b"last_token_usage" {
+                usage = Usage::of(value.of(info));
+            }
+        });
+        let Some(last) = index.records.iter_mut().rev().find(|record| record.message().is_some()) else { return };
+        let at = last.message().map_or(0, |message| message.0 as usize);
+        if let (Some(prompt), Some(reply), true) =
+            (index.prompts.get_mut(at), index.replies.get_mut(at), usage.prompt() > 0)
+        {
+            last.flags.set(Flags::USAGE);
+            *prompt = u32::try_from(usage.prompt()).unwrap_or(u32::MAX);
+            *reply = u32::try_from(usage.output).unwrap_or(u32::MAX);
+        }
     }
 
     fn note_tools(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) {

@@ -133,7 +133,9 @@ impl Calibration {
         let Steps { ratios, first, last, highest, anchor, .. } = steps;
         let n_steps = ratios.len();
         let learnt = median(ratios).map_or(DEFAULT_FACTOR, |median| median.clamp(FACTORS.0, FACTORS.1));
+        let named = index.rollout.window;
         let window = if index.has_large_window || highest > WINDOW.0 { LARGE_WINDOW } else { WINDOW };
+        let window = named.unwrap_or(window);
         let mut calibration = Self { factor: learnt, n_steps, window, ..Self::CHARS4 };
         let (Some(first), Some(last)) = (first, last) else { return calibration };
         if last.0 < highest {

@@ -51,6 +51,9 @@ impl Chain {
     /// Finds the live chain of `index`.
     #[must_use]
     pub fn find(index: &Index) -> Self {
+        if index.format == Format::Codex {
+            return Self::of_rollout(index);
+        }
         let is_main = |line: &LineNo| !index.record(*line).flags.any(Flags::SIDECHAIN);
         let is_message = |line: &LineNo| index.record(*line).is_message();
         let is_sidechain = index.lines().any(|line| is_message(&line))
@@ -70,6 +73,41 @@ impl Chain {
             |line: &LineNo| is_claude && !is_sidechain && !live.contains(*line) && !parents.is_skipped(*line);
         let newest_elsewhere = index.newest.filter(is_elsewhere);
         Self { lines, live, leaf: Some(leaf), end, newest_elsewhere, is_sidechain, healed, beside }
+    }
+
+    /// The items that a resume sends of a rollout, in their order: the lines are gone through as the client does.
+    fn of_rollout(index: &Index) -> Self {
+        let flags = |line: LineNo| index.record(line).flags;
+        let is_user = |line: LineNo| {
+            let record = index.record(line);
+            record.message().is_none() && !record.flags.any(Flags::META.with(Flags::TOOL_RESULT))
+        };
+        let mut lines: Vec<LineNo> = Vec::new();
+        let mut end = ChainEnd::Empty;
+        for line in index.lines() {
+            if let Some(n_turns) = index.rollout.rolled_back_at(line) {
+                let turns = lines.iter().enumerate().rev().filter(|(_, line)| is_user(**line)).map(|(at, _)| at);
+                let first = turns.take(n_turns as usize).last();
+                lines.truncate(first.filter(|_| n_turns > 0).unwrap_or(lines.len()));
+            }
+            if !index.record(line).is_chained() {
+                continue;
+            }
+            if !flags(line).any(Flags::COMPACT_BOUNDARY) {
+                if end == ChainEnd::Empty {
+                    end = ChainEnd::Root;
+                }
+            } else if flags(line).any(Flags::PRESERVES) {
+                // One without a history keeps what the user said, before its summary.
+                lines.retain(|line| is_user(*line));
+                end = ChainEnd::CompactBoundary;
+            } else {
+                lines.clear();
+                end = ChainEnd::CompactBoundary;
+            }
+            lines.push(line);
+        }
+        Self { live: lines.iter().copied().collect(), leaf: lines.last().copied(), lines, end, ..Self::default() }
     }
 
     /// Whether `line` is live.

@@ -11,6 +11,12 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqA
 /// The number of bytes from the beginning of a file that [`Format::of`](crate::Format::of) needs.
 pub const HEAD: usize = 64 * 1024;
 
+/// The types of lines that Codex 0.32 to 0.169 writes.
+const LINES_OF_CODEX: [&str; 10] = [
+    "session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state", "token_usage_record",
+    "inter_agent_communication", "realtime_item", "security_risk_score",
+];
+
 /// The number of records that are read. A foreign file is recognised by its first one or two.
 const N_RECORDS: usize = 20;
 
@@ -19,6 +25,8 @@ const N_RECORDS: usize = 20;
 pub enum Foreign {
     /// Codex CLI rollouts.
     Codex,
+    /// Codex CLI rollouts before version 0.32, whose lines are bare items.
+    OldCodex,
     /// pi sessions, also those of the agents built on it.
     Pi,
     /// pi sessions before version 3, or without a header.
@@ -37,6 +45,7 @@ impl fmt::Display for Foreign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Codex => "Codex",
+            Self::OldCodex => "Codex (before 0.32)",
             Self::Pi => "pi",
             Self::OldPi => "pi (before version 3)",
             Self::Gemini => "Gemini CLI",
@@ -109,12 +118,11 @@ impl RecordKeys {
 
     fn owner(&self) -> Option<FormatOwner> {
         let kind = self.text("type");
-        let is_codex = (self.has(&["payload", "timestamp"])
-            && matches!(kind, "session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted"))
-            || (self.has(&["role", "content"]) && kind == "message")
-            || self.has(&["record_type"]) && self.text("record_type") == "state";
+        let is_codex = self.has(&["payload", "timestamp"]) && LINES_OF_CODEX.contains(&kind);
         // The older rollouts begin with a header that has no type.
-        let is_old_codex = self.has(&["id", "timestamp", "instructions"]) && kind.is_empty();
+        let is_old_codex = (self.has(&["role", "content"]) && kind == "message")
+            || self.text("record_type") == "state"
+            || self.has(&["id", "timestamp", "instructions"]) && kind.is_empty();
         let is_header_of_pi = kind == "session" && self.has(&["id", "timestamp"]);
         let is_pi = is_header_of_pi && self.version.is_some_and(|version| version >= 3);
         let is_entry_of_pi = (kind == "message" && self.has(&["message.role", "timestamp"]))
@@ -131,7 +139,8 @@ impl RecordKeys {
         let is_claude = self.has(&["parentUuid", "message.content"]) || self.has(&["isSidechain"]);
         // The first that fits is the owner.
         let owners = [
-            (is_codex || is_old_codex, FormatOwner::Other(Foreign::Codex)),
+            (is_codex, FormatOwner::Other(Foreign::Codex)),
+            (is_old_codex, FormatOwner::Other(Foreign::OldCodex)),
             (is_muse, FormatOwner::Other(Foreign::Muse)),
             (is_opencode, FormatOwner::Other(Foreign::OpenCode)),
             (self.has(&["message.parts"]), FormatOwner::Other(Foreign::Qwen)),
@@ -234,8 +243,9 @@ mod tests {
     fn foreign_sessions_are_known_by_their_first_records() {
         let cases = [
             (r#"{"timestamp":"t","type":"session_meta","payload":{"id":"x"}}"#, Foreign::Codex),
-            (r#"{"id":"x","timestamp":"t","instructions":null,"git":{}}"#, Foreign::Codex),
-            (r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}"#, Foreign::Codex),
+            (r#"{"id":"x","timestamp":"t","instructions":null,"git":{}}"#, Foreign::OldCodex),
+            (r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}"#, Foreign::OldCodex),
+            (r#"{"record_type":"state"}"#, Foreign::OldCodex),
             (r#"{"type":"session","version":3,"id":"x","timestamp":"t","cwd":"/p"}"#, Foreign::Pi),
             (r#"{"type":"session","id":"x","timestamp":"t","cwd":"/p"}"#, Foreign::OldPi),
             (r#"{"type":"message","id":"e","timestamp":"t","message":{"role":"user","content":[]}}"#, Foreign::OldPi),

@@ -10,6 +10,8 @@ pub enum Format {
     Claude,
     /// pi's sessions of version 3.
     Pi,
+    /// Rollouts of Codex 0.32 and newer.
+    Codex,
 }
 
 /// A key of another format shows within so many bytes of a line.
@@ -24,6 +26,7 @@ impl Format {
         match foreign::recognise(head) {
             None => Ok(Self::Claude),
             Some(Foreign::Pi) => Ok(Self::Pi),
+            Some(Foreign::Codex) => Ok(Self::Codex),
             Some(other) => Err(other),
         }
     }
@@ -34,11 +37,12 @@ impl Format {
         let near = line.get(..NEAR).unwrap_or(line);
         // In a string the quotes would be escaped: these are keys or values, whether or not of the entry itself.
         let has = |text: &[u8]| memchr::memmem::find(near, text).is_some();
-        if !has(b"\"parentId\"") && !has(b"\"session\"") {
+        if !has(b"\"parentId\"") && !has(b"\"session\"") && !has(b"\"payload\"") {
             return Self::Claude;
         }
         match foreign::owner_of(line) {
             Some(Foreign::Pi | Foreign::OldPi) => Self::Pi,
+            Some(Foreign::Codex) => Self::Codex,
             _ => Self::Claude,
         }
     }
@@ -49,6 +53,7 @@ impl Format {
         match self {
             Self::Claude => "Claude Code",
             Self::Pi => "pi",
+            Self::Codex => "Codex",
         }
     }
 
@@ -59,8 +64,11 @@ impl Format {
         match (self, name) {
             (Self::Pi, b"read") => b"Read",
             (Self::Pi, b"write") => b"Write",
-            (Self::Pi, b"edit") => b"Edit",
-            (Self::Pi, b"bash") => b"Bash",
+            (Self::Pi, b"edit") | (Self::Codex, b"apply_patch") => b"Edit",
+            (Self::Pi, b"bash")
+            | (Self::Codex, b"exec_command" | b"shell_command" | b"shell" | b"local_shell_call" | b"container.exec") => {
+                b"Bash"
+            }
             (Self::Pi, b"grep") => b"Grep",
             (Self::Pi, b"find") => b"Glob",
             (Self::Pi, b"ls") => b"LS",
@@ -99,6 +107,8 @@ mod tests {
             (r#"{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"user"}}"#, Format::Pi),
             (r#"{"type":"assistant","uuid":"u","message":{"content":[{"input":{"parentId":"x"}}]}}"#, Format::Claude),
             (r#"{"type":"user","uuid":"u","message":{"content":"{\"parentId\":1}"}}"#, Format::Claude),
+            (r#"{"timestamp":"t","ordinal":3,"type":"world_state","payload":{}}"#, Format::Codex),
+            (r#"{"type":"assistant","uuid":"u","message":{"content":[{"input":{"payload":{}}}]}}"#, Format::Claude),
             ("", Format::Claude),
         ];
         for (line, format) in cases {

@@ -10,6 +10,7 @@ use super::model::Models;
 use super::preserved::PreservedSegment;
 use super::reading::{Pointer, Reading, Thinking, clamp, preserved};
 use super::record::{Flags, IdHash, LineNo, MessageIdx, PackedParent, Parent, Record};
+use super::rollout::Rollout;
 use super::scan::Scan;
 use super::times::Times;
 use super::tools::Tools;
@@ -46,6 +47,8 @@ pub struct Index {
     pub n_bytes: u64,
     /// The state of the file when it was read.
     pub fingerprint: Fingerprint,
+    /// The facts of a rollout of Codex beside its items.
+    pub rollout: Rollout,
     /// The models that wrote the messages.
     pub(super) models: Models,
     /// The active calls and results that clients leave out, for they have sent one of the same id.
@@ -204,7 +207,9 @@ impl Index {
         let Reading { flags, tokens, thinking, session_at } = Reading::of(scan, text, line);
         let tokens = tokens.saturating_sub(clamp(self.repeated_tokens(line, scan, text)));
         let record = self.record_mut(line);
-        record.flags = flags.with(record.flags.and(Flags::SUPERSEDED));
+        // Of Codex the usage stands in another line, whatever becomes of this one.
+        let elsewhere = if scan.format == Format::Codex { Flags::USAGE } else { Flags::NONE };
+        record.flags = flags.with(record.flags.and(Flags::SUPERSEDED.with(elsewhere)));
         record.tokens = tokens;
         record.session_at = session_at;
         if let Ok(at) = self.thinking.binary_search_by_key(&line, |thinking| thinking.line) {

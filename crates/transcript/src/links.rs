@@ -60,6 +60,7 @@ impl<'a> Links<'a> {
         let (first_read, newest) = match index.format {
             Format::Claude => (first_read(index), None),
             Format::Pi => (None, newest_boundary(index)),
+            Format::Codex => (None, None),
         };
         let mut links = Self { index, rehung: HashMap::new(), first_read, newest, tails: HashMap::new() };
         let ids = index.lines_of(index.preserved.iter().flat_map(PreservedSegment::ids));
@@ -97,7 +98,7 @@ impl<'a> Links<'a> {
     /// where it is the last entry of the file and a summary itself.
     pub(super) fn start_of(&self, tip: LineNo) -> LineNo {
         match self.index.format {
-            Format::Claude => tip,
+            Format::Claude | Format::Codex => tip,
             Format::Pi => self.tails.get(&tip).copied().unwrap_or(tip),
         }
     }

@@ -82,6 +82,7 @@ pub(super) fn preserved(line: LineNo, scan: &Scan, text: &[u8]) -> Option<Preser
             let (anchor, head, tail) = (id(scan.uuid)?, id(scan.leaf_uuid)?, id(scan.parent_uuid)?);
             Some(PreservedSegment { boundary: line, anchor, head, tail, entries: Vec::new() })
         }
+        Format::Codex => None,
     }
 }
 
@@ -128,6 +129,8 @@ fn flags_of(scan: &Scan, line: &[u8]) -> Flags {
         flags.set_if(keeps_nothing(metadata), Flags::KEEPS_NOTHING);
         let id = |span: Option<Span>| span.and_then(|it| it.string(line));
         flags.set_if(scan.format == Format::Pi && id(scan.leaf_uuid) != id(scan.uuid), Flags::PRESERVES);
+        let has_history = scan.message.is_some_and(|message| message.history.is_some());
+        flags.set_if(scan.format == Format::Codex && !has_history, Flags::PRESERVES);
     }
     match Prompt::of(scan, line) {
         Prompt::No => {}
@@ -141,7 +144,7 @@ fn flags_of(scan: &Scan, line: &[u8]) -> Flags {
     // The client of another format mends these itself, and no client of Claude Code reads them.
     match scan.format {
         Format::Claude => flags.with(content),
-        Format::Pi => flags
+        Format::Pi | Format::Codex => flags
             .with(content.but_for(Flags::BLANK.with(Flags::BAD_CONTENT).with(Flags::WRONG_ROLE).with(Flags::UNSIGNED))),
     }
 }
@@ -166,7 +169,8 @@ fn content_flags(scan: &Scan, line: &[u8]) -> Flags {
         flags.set_if(json_string::is_blank(text), Flags::BLANK);
         return flags;
     }
-    if !message.content.is_some_and(|it| it.of(line).starts_with(b"[")) {
+    // Blocks may stand elsewhere than in the content.
+    if scan.blocks.is_empty() && !message.content.is_some_and(|it| it.of(line).starts_with(b"[")) {
         return flags.with(Flags::BAD_CONTENT);
     }
     flags.set_if(scan.blocks.is_empty(), Flags::BLANK);

@@ -36,8 +36,10 @@ pub(super) fn read<T: FieldTable>(line: &[u8], start: usize, scan: &mut Scan) ->
 fn read_message<T: FieldTable>(line: &[u8], object: Span, scan: &mut Scan) -> serde_json::Result<()> {
     let mut message = Message { span: Some(object), ..Message::default() };
     for (key, value) in fields(line, object)? {
-        if key == b"content" {
-            scan.blocks.clear();
+        if T::is_content(&key) {
+            if !T::HAS_SEVERAL_CONTENTS {
+                scan.blocks.clear();
+            }
             if line.get(value.start as usize) == Some(&b'[') {
                 for element in elements(line, value)? {
                     read_block::<T>(line, element, &mut scan.blocks)?;
@@ -61,6 +63,14 @@ fn read_message<T: FieldTable>(line: &[u8], object: Span, scan: &mut Scan) -> se
 fn read_block<T: FieldTable>(line: &[u8], element: Span, blocks: &mut Vec<Block>) -> serde_json::Result<()> {
     let block = block_of::<T>(line, element, false)?;
     blocks.push(block);
+    if T::HAS_SEVERAL_CONTENTS {
+        for (_, content) in fields_of(line, element)?.into_iter().filter(|(key, _)| T::is_content(key)) {
+            for element in elements_of(line, content)? {
+                blocks.push(block_of::<T>(line, element, true)?);
+            }
+        }
+        return Ok(());
+    }
     let content = block.content.filter(|it| line.get(it.start as usize) == Some(&b'['));
     if let (BlockKind::ToolResult, Some(content)) = (block.kind, content) {
         for element in elements(line, content)? {
@@ -78,6 +88,16 @@ fn block_of<T: FieldTable>(line: &[u8], element: Span, is_nested: bool) -> serde
         }
     }
     Ok(block)
+}
+
+/// The fields of `value`; none where it is no object.
+fn fields_of(line: &[u8], value: Span) -> serde_json::Result<Vec<(Vec<u8>, Span)>> {
+    if line.get(value.start as usize) == Some(&b'{') { fields(line, value) } else { Ok(Vec::new()) }
+}
+
+/// The elements of `value`; none where it is no array.
+fn elements_of(line: &[u8], value: Span) -> serde_json::Result<Vec<Span>> {
+    if line.get(value.start as usize) == Some(&b'[') { elements(line, value) } else { Ok(Vec::new()) }
 }
 
 fn fields(line: &[u8], object: Span) -> serde_json::Result<Vec<(Vec<u8>, Span)>> {

@@ -1,5 +1,8 @@
 //! The fields of a line, and which key fills which.
 
+use std::borrow::Cow;
+
+use super::parameters::named_parameters;
 use super::usage::Usage;
 use super::{BlockKind, Kind};
 use crate::Span;
@@ -91,6 +94,29 @@ pub struct Message {
     pub is_error: bool,
     /// Whether the message says that it is not sent.
     pub is_unsent: bool,
+    /// Of Codex, the type of the item or the event.
+    pub kind: Option<Span>,
+    /// Of Codex, the tool that the item calls.
+    pub name: Option<Span>,
+    /// Of Codex, the parameters of the call, or the number of turns that an event takes back.
+    pub input: Option<Span>,
+    /// Of Codex, the `encrypted_content` of the item.
+    pub sealed: Option<Span>,
+    /// Of Codex, the `replacement_history` of a compaction, when it is an array.
+    pub history: Option<Span>,
+    /// Of Codex, what a compaction says of the items of its history, one by one.
+    pub history_metadata: Option<Span>,
+    /// Of Codex, the reason why the history of a compaction is not read.
+    pub unreadable: Option<Unreadable>,
+}
+
+/// The reason why the history of a compaction of Codex is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// Its items are references to others.
+    References,
+    /// The metadata of its items are not as many.
+    MetadataLength,
 }
 
 /// The spans of a content block and its fields.
@@ -132,6 +158,7 @@ impl Scan {
                 let has_parent = self.parent_uuid.is_some_and(|it| it.string(line).is_some());
                 has_parent && self.is_compact_summary
             }
+            Format::Codex => self.is_compact_summary,
         }
     }
 
@@ -140,6 +167,17 @@ impl Scan {
     pub fn tool_name(&self, block: &Block, line: &[u8]) -> String {
         let name = block.name.and_then(|it| it.string(line)).unwrap_or_default();
         json_string::decode(self.format.tool_name(name)).into_owned()
+    }
+
+    /// The parameters of the call in `block` as a JSON object with the keys that Claude Code has for them; as they stand where they
+    /// are something else.
+    #[must_use]
+    pub fn call_input<'a>(&self, block: &Block, line: &'a [u8]) -> Cow<'a, [u8]> {
+        let raw = block.input.map_or(&[][..], |it| it.of(line));
+        match self.format {
+            Format::Claude | Format::Pi => Cow::Borrowed(raw),
+            Format::Codex => named_parameters(&self.tool_name(block, line), raw).map_or(Cow::Borrowed(raw), Cow::Owned),
+        }
     }
 
     /// Makes the content of `message`, which is the result of a call, that of one block.

@@ -6,6 +6,7 @@
 
 mod bits;
 mod claude;
+mod codex;
 mod fallback;
 mod fields;
 mod iterations;
@@ -13,13 +14,14 @@ mod kind;
 mod known;
 mod nest;
 mod number;
+mod parameters;
 mod pi;
 mod read;
 mod table;
 mod usage;
 mod walk;
 
-pub use fields::{Block, Form, Message, Scan};
+pub use fields::{Block, Form, Message, Scan, Unreadable};
 pub use iterations::Iteration;
 pub use kind::{BlockKind, Kind};
 pub use read::each_count;

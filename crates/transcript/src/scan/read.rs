@@ -2,6 +2,7 @@
 
 use super::bits::Rejected;
 use super::claude::ClaudeFields;
+use super::codex::CodexFields;
 use super::pi::PiFields;
 use super::table::FieldTable;
 use super::usage::{Usage, whole_number};
@@ -25,6 +26,7 @@ impl Scan {
         let is_entry = match self.format {
             Format::Claude => self.read_entry::<ClaudeFields>(line, start),
             Format::Pi => self.read_entry::<PiFields>(line, start),
+            Format::Codex => self.read_entry::<CodexFields>(line, start),
         };
         if !is_entry {
             self.clear();

@@ -11,6 +11,15 @@ pub(super) trait FieldTable {
     /// The field of an entry that holds its message.
     const MESSAGE: &'static [u8];
 
+    /// Whether several fields of a message or a block hold blocks, which all count. Else there is one such field, of which
+    /// the last counts, and of blocks only the results of calls hold others.
+    const HAS_SEVERAL_CONTENTS: bool = false;
+
+    /// Whether the field `key` of a message or a block holds blocks.
+    fn is_content(key: &[u8]) -> bool {
+        key == b"content"
+    }
+
     /// Takes a field of the entry itself, the message aside.
     fn set_entry(scan: &mut Scan, line: &[u8], key: &[u8], value: Span) -> Known;
 

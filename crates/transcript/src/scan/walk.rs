@@ -255,8 +255,10 @@ impl<'a> Walk<'a> {
         let line = self.line;
         let mut message = Message::default();
         let whole = self.object(|walk, key| {
-            let value = if key == b"content" {
-                scan.blocks.clear();
+            let value = if T::is_content(key) {
+                if !T::HAS_SEVERAL_CONTENTS {
+                    scan.blocks.clear();
+                }
                 if walk.peek() == b'[' { walk.blocks::<T>(&mut scan.blocks)? } else { walk.value()? }
             } else if key == b"usage" {
                 message.counts = Usage::default();
@@ -290,13 +292,15 @@ impl<'a> Walk<'a> {
         let line = self.line;
         let span = if self.peek() == b'{' {
             self.object(|walk, key| {
-                let value = if key == b"content" && !is_nested && walk.peek() == b'[' {
-                    blocks.truncate(at + 1);
+                let value = if T::is_content(key) && !is_nested && walk.peek() == b'[' {
+                    if !T::HAS_SEVERAL_CONTENTS {
+                        blocks.truncate(at + 1);
+                    }
                     walk.array(|walk| walk.block::<T>(blocks, true))?
                 } else {
                     walk.value()?
                 };
-                if key == b"content" && line.get(value.start as usize) != Some(&b'[') {
+                if !T::HAS_SEVERAL_CONTENTS && key == b"content" && line.get(value.start as usize) != Some(&b'[') {
                     blocks.truncate(at + 1);
                 }
                 known(key, T::set_block(&mut block, line, key, value))
@@ -305,7 +309,7 @@ impl<'a> Walk<'a> {
             self.value()?
         };
         block.span = Some(span);
-        if block.kind != BlockKind::ToolResult {
+        if !T::HAS_SEVERAL_CONTENTS && block.kind != BlockKind::ToolResult {
             blocks.truncate(at + 1);
         }
         if let Some(place) = blocks.get_mut(at) {

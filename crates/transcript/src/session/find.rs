@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::candidate::{Candidate, newest_few};
 use super::error::SessionError;
 use super::listing::{session_id, sessions_in};
-use super::project::{Places, all_projects, current_project, of_all_projects, of_project};
+use super::project::{Places, of_all_projects, of_project};
 use super::subagent::{subagent_id, subagents_of_all_projects, subagents_of_project};
 
 /// The session that a SESSION argument names.
@@ -105,8 +105,8 @@ fn find_named(name: &OsStr, places: &Places) -> Result<Found, SessionError> {
     // An id is text; a name of other bytes can only be that of a file.
     let name = name.to_string_lossy().into_owned();
     let mut candidates = Vec::new();
-    for folders in [current_project as fn(&Places) -> Result<_, SessionError>, all_projects] {
-        let sessions = sessions_in(&folders(places)?)?;
+    for sessions in [of_project as fn(&Places) -> Result<_, SessionError>, of_all_projects] {
+        let sessions: Vec<Candidate> = sessions(places)?;
         if let Some(path) = only_match(&name, &sessions)? {
             return Ok(Found::File { path, by: FoundBy::Id });
         }

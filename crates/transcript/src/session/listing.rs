@@ -7,6 +7,9 @@ use super::candidate::Candidate;
 use super::error::SessionError;
 use crate::format::Format;
 
+/// The length of the time in the name of a rollout, with the `-` behind it.
+const TIME: usize = "2026-11-23T10-00-00-".len();
+
 /// The folder beside `transcript` in which the client keeps its subagents and large tool results.
 #[must_use]
 pub fn sidecar_dir(transcript: &Path) -> PathBuf {
@@ -25,8 +28,11 @@ pub fn agent_of_name(transcript: &Path) -> Option<Format> {
     named_session(transcript).map(|(_, format)| format)
 }
 
-/// The session id and the format by the name of a file: an id, or for pi a time, `_` and an id.
+/// The session id and the format by the name of a file: an id, for pi a time, `_` and an id, or a rollout of Codex.
 fn named_session(transcript: &Path) -> Option<(&str, Format)> {
+    if let Some(id) = transcript.file_name()?.to_str().and_then(rollout_id) {
+        return Some((id, Format::Codex));
+    }
     let is_jsonl = transcript.extension().is_some_and(|extension| extension == "jsonl");
     let stem = transcript.file_stem()?.to_str().filter(|_| is_jsonl)?;
     if is_uuid(stem) {
@@ -34,6 +40,14 @@ fn named_session(transcript: &Path) -> Option<(&str, Format)> {
     }
     let (time, id) = stem.split_once('_')?;
     (time.ends_with('Z') && is_uuid(id)).then_some((id, Format::Pi))
+}
+
+/// The id of the session in the name of a rollout. A file that goes on with a session behind a revert has one more id.
+pub(super) fn rollout_id(name: &str) -> Option<&str> {
+    let name = name.strip_suffix(".zst").unwrap_or(name);
+    let rest = name.strip_prefix("rollout-")?.strip_suffix(".jsonl")?.get(TIME..)?;
+    let (id, segment) = rest.split_once('_').map_or((rest, None), |(id, segment)| (id, Some(segment)));
+    (is_uuid(id) && segment.is_none_or(is_uuid)).then_some(id)
 }
 
 /// The sessions in `folders`, in no order.
@@ -89,5 +103,13 @@ mod tests {
         let pi = format!("/p/2026-11-23T23-00-00-000Z_{A1}.jsonl");
         assert_eq!((session_id(Path::new(&pi)), agent_of_name(Path::new(&pi))), (Some(A1), Some(Format::Pi)));
         assert_eq!(session_id(Path::new(&format!("/p/notes_{A1}.jsonl"))), None);
+        for name in [".jsonl".to_owned(), ".jsonl.zst".to_owned(), format!("_{A1}.jsonl")] {
+            let codex = format!("/s/2026/11/23/rollout-2026-11-23T10-00-00-{A1}{name}");
+            assert_eq!(
+                (session_id(Path::new(&codex)), agent_of_name(Path::new(&codex))),
+                (Some(A1), Some(Format::Codex))
+            );
+        }
+        assert_eq!(session_id(Path::new(&format!("/s/rollout-{A1}.jsonl"))), None);
     }
 }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use super::candidate::{Candidate, newest_first};
 use super::error::SessionError;
 use super::listing::{list, sessions_in};
+use super::rollouts::{list_rollouts, rollouts_by_folder};
+use crate::Span;
 use crate::format::Format;
 use crate::scan::each_field;
 use crate::text::json_string;
@@ -21,6 +23,8 @@ pub struct Places {
     pub cwd: PathBuf,
     /// The folder in which pi has one folder for each project.
     pub pi: Option<PathBuf>,
+    /// The folder of Codex, which has its sessions by their days.
+    pub codex: Option<PathBuf>,
     /// The only agent whose sessions are searched for; all where there is none.
     pub agent: Option<Format>,
 }
@@ -35,16 +39,29 @@ impl Places {
     fn pi_sessions(&self) -> Option<&Path> {
         self.pi.as_deref().filter(|_| self.looks_for(Format::Pi))
     }
+
+    /// The folder of Codex, where its sessions are searched for.
+    fn codex_home(&self) -> Option<&Path> {
+        self.codex.as_deref().filter(|_| self.looks_for(Format::Codex))
+    }
 }
 
 /// The working folder of the entry in `line`; `None` if it names none.
 #[must_use]
 pub fn working_folder(line: &[u8]) -> Option<String> {
     let mut folder = None;
-    each_field(line, |key, value| {
-        if key == b"cwd" {
-            folder = value.string(line).map(|raw| json_string::decode(raw).into_owned());
-        }
+    let mut take = |object: &[u8], value: Span| {
+        folder = value.string(object).map(|raw| json_string::decode(raw).into_owned());
+    };
+    each_field(line, |key, value| match key {
+        b"cwd" => take(line, value),
+        // Codex says it inside.
+        b"payload" => each_field(value.of(line), |key, inside| {
+            if key == b"cwd" {
+                take(value.of(line), inside);
+            }
+        }),
+        _ => {}
     });
     folder.filter(|folder| !folder.is_empty())
 }
@@ -79,7 +96,7 @@ pub(super) fn pi_folder_name(cwd: &Path) -> String {
 /// # Errors
 /// When a folder cannot be listed.
 pub fn of_project(places: &Places) -> Result<Vec<Candidate>, SessionError> {
-    Ok(newest_first(sessions_in(&current_project(places)?)?))
+    Ok(newest_first(sessions_here(places)?))
 }
 
 /// The sessions of all projects, newest first.
@@ -87,7 +104,11 @@ pub fn of_project(places: &Places) -> Result<Vec<Candidate>, SessionError> {
 /// # Errors
 /// When a folder cannot be listed.
 pub fn of_all_projects(places: &Places) -> Result<Vec<Candidate>, SessionError> {
-    Ok(newest_first(sessions_in(&all_projects(places)?)?))
+    let mut sessions = sessions_in(&all_projects(places)?)?;
+    if let Some(home) = places.codex_home() {
+        sessions.extend(list_rollouts(home)?);
+    }
+    Ok(newest_first(sessions))
 }
 
 /// The folder of the project at `places.cwd`, whether or not it is there; `None` where its name is too long to be known
@@ -99,20 +120,41 @@ pub fn project_folder(places: &Places) -> Result<Option<PathBuf>, SessionError> 
     Ok(current_project(places)?.into_iter().next())
 }
 
+/// The sessions of the current project, in no order: of the current folder, or of the nearest folder above it that has some.
+fn sessions_here(places: &Places) -> Result<Vec<Candidate>, SessionError> {
+    let of_codex = places.codex_home().map(rollouts_by_folder).transpose()?.unwrap_or_default();
+    if of_codex.is_empty() {
+        return sessions_in(&current_project(places)?);
+    }
+    for folder in project_folders(places) {
+        let mut sessions = sessions_in(&project_at(folder, places)?)?;
+        sessions.extend(of_codex.iter().filter(|(cwd, _)| cwd == folder).map(|(_, session)| session.clone()));
+        if !sessions.is_empty() {
+            return Ok(sessions);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// The current folder and those above it that may be its project, the nearest first: up to a repository, and none that holds
+/// those of the client.
+fn project_folders(places: &Places) -> impl Iterator<Item = &Path> {
+    let mut is_inside = true;
+    places.cwd.ancestors().take_while(move |folder| {
+        let is_above = **folder != *places.cwd;
+        let is_one = is_inside && !(is_above && (folder.parent().is_none() || places.projects.starts_with(folder)));
+        is_inside = !folder.join(".git").exists();
+        is_one
+    })
+}
+
 /// The folders of the current project: those of the current folder, or of the nearest folder above it that has sessions.
 /// What lies above a repository, and the folder that holds those of the client, are no project of what is below them.
 pub(super) fn current_project(places: &Places) -> Result<Vec<PathBuf>, SessionError> {
-    for folder in places.cwd.ancestors() {
-        let is_above = folder != places.cwd;
-        if is_above && (folder.parent().is_none() || places.projects.starts_with(folder)) {
-            break;
-        }
+    for folder in project_folders(places) {
         let folders = project_at(folder, places)?;
         if folders.iter().any(|folder| sessions_in(std::slice::from_ref(folder)).is_ok_and(|it| !it.is_empty())) {
             return Ok(folders);
-        }
-        if folder.join(".git").exists() {
-            break;
         }
     }
     project_at(&places.cwd, places)

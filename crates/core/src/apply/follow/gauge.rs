@@ -6,7 +6,7 @@ use std::io;
 use crate::apply::edit::rewrite::Rewrite;
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Flags, Span, Transcript, Usage, each_count, read_line};
+use ctxc_transcript::{Flags, Span, Transcript, Usage, context_count, each_count, read_line};
 
 /// The context usage that the client shows, before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
@@ -23,6 +23,11 @@ pub struct Gauge {
 /// When the source cannot be read.
 pub fn recorded_context(transcript: Transcript<'_>) -> io::Result<Option<Tokens>> {
     let Transcript { file, index, chain } = transcript;
+    if let Some(gauge) = index.rollout.gauge {
+        let mut buffer = Vec::new();
+        let bytes = read_line(file, index, gauge, &mut buffer)?;
+        return Ok(context_count(&index.scan_line(bytes), bytes).map(|(_, count)| Tokens(count)));
+    }
     let mut messages = chain.messages(index).rev().map(|(_, line)| line);
     let Some(last) = messages.find(|&line| index.record(line).flags.any(Flags::USAGE)) else { return Ok(None) };
     let mut buffer = Vec::new();

@@ -127,7 +127,8 @@ impl FoundCalls {
                 continue;
             }
             let tool = page.scan.tool_name(block, page.bytes);
-            let input = Input(block.input.map_or(&[][..], |it| it.of(page.bytes)));
+            let input = page.scan.call_input(block, page.bytes);
+            let input = Input(&input);
             let path = input.file(&tool, || page.folder());
             let is_protected = is_asking(&tool)
                 || protected.has_tool(&tool)

@@ -63,7 +63,8 @@ pub fn describe(
         let folder = page.folder();
         for (block, at) in page.scan.blocks.iter().zip(0..) {
             let Some(slot) = described.get_mut(&Place { line: page.line, block: at }) else { continue };
-            let input = Input(block.input.map_or(&[][..], |it| it.of(page.bytes)));
+            let input = page.scan.call_input(block, page.bytes);
+            let input = Input(&input);
             *slot = Described {
                 tool: page.scan.tool_name(block, page.bytes).into(),
                 id: page.decoded(block.tool_id).into(),

@@ -91,14 +91,14 @@ fn attachment_text(scan: &Scan, line: &[u8]) -> Option<EntryText> {
 
 fn call_text(scan: &Scan, block: &Block, line: &[u8]) -> String {
     let name = scan.tool_name(block, line);
-    let input = block.input.map(|input| input.of(line)).unwrap_or_default();
-    match serde_json::from_slice(input) {
+    let input = scan.call_input(block, line);
+    match serde_json::from_slice(&input) {
         Ok(Value::Object(inputs)) => inputs.iter().fold(name, |text, (key, value)| match value {
             Value::String(string) => format!("{text}\n{key}: {string}"),
             value => format!("{text}\n{key}: {value}"),
         }),
         // Numbers too large and lone surrogates: still to be read as they stand.
-        _ => format!("{name}\n{}", String::from_utf8_lossy(input)),
+        _ => format!("{name}\n{}", String::from_utf8_lossy(&input)),
     }
 }
 

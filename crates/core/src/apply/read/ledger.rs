@@ -81,7 +81,8 @@ struct CallResult<'a> {
 impl CallEffect {
     fn of(page: Page<'_>, block: &Block) -> Option<Self> {
         let tool = page.scan.tool_name(block, page.bytes);
-        let input = Input(block.input.map_or(&[][..], |it| it.of(page.bytes)));
+        let input = page.scan.call_input(block, page.bytes);
+        let input = Input(&input);
         let text = |key: &str| input.string(key.as_bytes());
         Some(match tool.as_str() {
             "Bash" | "PowerShell" => Self::Command(text("command")?, page.folder()),

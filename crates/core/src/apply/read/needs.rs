@@ -40,7 +40,7 @@ pub fn read_needs(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<Ne
 fn read_answer(page: Page<'_>, titles: &mut HashMap<String, String>, needs: &mut Needs) {
     needs.read(Source::Answer, None, &entry::text(page.scan, page.bytes));
     for block in page.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse) {
-        let raw = block.input.map_or(&[][..], |it| it.of(page.bytes));
+        let raw = &*page.scan.call_input(block, page.bytes);
         let tool = page.scan.tool_name(block, page.bytes);
         let title = call_title(&tool, Input(raw));
         let source = source(&tool);

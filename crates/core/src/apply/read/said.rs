@@ -67,7 +67,8 @@ fn of_assistant(page: Page<'_>, at: usize, open: &mut HashMap<String, Asked>) ->
     }
     let folder = page.folder();
     for block in page.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse) {
-        let input = Input(block.input.map_or(&[][..], |it| it.of(page.bytes)));
+        let input = page.scan.call_input(block, page.bytes);
+        let input = Input(&input);
         let asked = Asked::new(page.scan.tool_name(block, page.bytes), input, folder.as_deref(), at);
         open.insert(page.decoded(block.tool_id), asked);
     }

@@ -1,0 +1,213 @@
+//! Facts of a rollout of Codex that stand in lines beside its items (format: "Codex").
+
+use super::record::LineNo;
+use super::scan::{Scan, Unreadable, each_count, each_field};
+use super::span::Span;
+use super::text::Tokens;
+
+/// The facts of a rollout that lines beside its items say.
+#[derive(Clone, Debug, Default)]
+pub struct Rollout {
+    /// The last line that says how large the context is.
+    pub gauge: Option<LineNo>,
+    /// The context window of the model, where a line names it.
+    pub window: Option<Tokens>,
+    /// Whether the header says that lines are numbered.
+    pub is_paginated: bool,
+    /// The session whose beginning is sent before these lines.
+    pub base: Option<String>,
+    /// The first compaction whose history is not read.
+    pub unreadable: Option<(LineNo, Unreadable)>,
+    /// The events that took turns back, with the number of turns.
+    rolled_back: Vec<(LineNo, u32)>,
+}
+
+impl Rollout {
+    /// The number of turns that an event in `line` took back, if one did.
+    pub(super) fn rolled_back_at(&self, line: LineNo) -> Option<u32> {
+        let at = self.rolled_back.binary_search_by_key(&line, |(at, _)| *at).ok()?;
+        self.rolled_back.get(at).map(|(_, n_turns)| *n_turns)
+    }
+
+    /// Whether an event took turns back.
+    #[must_use]
+    pub const fn is_rolled_back(&self) -> bool {
+        !self.rolled_back.is_empty()
+    }
+
+    /// Takes what `line` says.
+    pub(super) fn note_line(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) {
+        if scan.session_id.is_some() && line_no == LineNo(0) {
+            self.note_header(line);
+        }
+        let Some(message) = scan.message else { return };
+        if let Some(unreadable) = message.unreadable {
+            self.unreadable = self.unreadable.or(Some((line_no, unreadable)));
+        }
+        match message.kind.and_then(|it| it.string(line)) {
+            Some(b"token_count") => {
+                let Some(info) = message.usage.map(|it| it.of(line)).filter(|info| info.starts_with(b"{")) else {
+                    return;
+                };
+                self.gauge = Some(line_no);
+                each_field(info, |key, value| {
+                    if key == b"model_context_window"
+                        && let Some(window) = parse_number(value.of(info))
+                    {
+                        self.window = Some(Tokens(window));
+                    }
+                });
+            }
+            Some(b"thread_rolled_back") => {
+                let n_turns = message.input.and_then(|it| u32::try_from(parse_number(it.of(line))?).ok());
+                self.rolled_back.extend(n_turns.map(|n_turns| (line_no, n_turns)));
+            }
+            _ => {}
+        }
+    }
+
+    fn note_header(&mut self, line: &[u8]) {
+        each_field(line, |key, payload| {
+            let payload = payload.of(line);
+            if key != b"payload" {
+                return;
+            }
+            each_field(payload, |key, value| match key {
+                b"history_mode" => self.is_paginated = value.string(payload) == Some(b"paginated"),
+                b"history_base" => {
+                    let base = value.of(payload);
+                    each_field(base, |key, value| {
+                        if key == b"thread_id" {
+                            self.base = value.string(base).map(|id| String::from_utf8_lossy(id).into_owned());
+                        }
+                    });
+                }
+                _ => {}
+            });
+        });
+    }
+}
+
+/// The place of the count by which Codex knows the size of its context, in a line that says it, and the count.
+#[must_use]
+pub fn context_count(scan: &Scan, line: &[u8]) -> Option<(Span, u64)> {
+    let info = scan.message?.usage?;
+    let mut found = None;
+    each_field(info.of(line), |key, usage| {
+        if key == b"last_token_usage" {
+            let usage = usage.shifted(info.start);
+            each_count(usage.of(line), |key, span, count| {
+                if key == b"total_tokens" {
+                    found = Some((span.shifted(usage.start), count));
+                }
+            });
+        }
+    });
+    found
+}
+
+fn parse_number(text: &[u8]) -> Option<u64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Chain, Index};
+    use std::io::Cursor;
+
+    fn item(payload: &str) -> String {
+        format!(r#"{{"timestamp":"t","type":"response_item","payload":{payload}}}"#)
+    }
+
+    fn said(role: &str, text: &str) -> String {
+        item(&format!(r#"{{"type":"message","role":"{role}","content":[{{"type":"input_text","text":"{text}"}}]}}"#))
+    }
+
+    fn event(payload: &str) -> String {
+        format!(r#"{{"timestamp":"t","type":"event_msg","payload":{payload}}}"#)
+    }
+
+    fn active(lines: &[String]) -> Vec<u32> {
+        let index = Index::build(Cursor::new(text(lines))).unwrap();
+        Chain::find(&index).lines.iter().map(|line| line.0).collect()
+    }
+
+    fn text(lines: &[String]) -> String {
+        let header = r#"{"timestamp":"t","type":"session_meta","payload":{"id":"s","history_mode":"paginated","history_base":{"thread_id":"p","end_byte_offset":5}}}"#;
+        [&[header.to_owned()], lines].concat().join("\n") + "\n"
+    }
+
+    fn compacted(history: &str) -> String {
+        format!(r#"{{"timestamp":"t","type":"compacted","payload":{{"message":"SUMMARY"{history}}}}}"#)
+    }
+
+    // O-03
+    #[test]
+    fn o_03_items_are_active_in_file_order_from_the_newest_compaction_on() {
+        let lines = [
+            said("developer", "rules"),
+            said("user", "a"),
+            said("assistant", "b"),
+            event(r#"{"type":"agent_message","message":"b"}"#),
+        ];
+        assert_eq!(active(&lines), [1, 2, 3]);
+        let history = r#","replacement_history":[{"type":"message","role":"user","content":[]}]"#;
+        let more = [compacted(history), said("user", "c"), compacted(history), said("user", "d")];
+        assert_eq!(active(&[&lines[..], &more].concat()), [7, 8]);
+        // Without a history the messages of the user stay, and nothing else.
+        assert_eq!(active(&[&lines[..], &[compacted(""), said("assistant", "c")]].concat()), [2, 5, 6]);
+    }
+
+    // O-03
+    #[test]
+    fn o_03_turns_that_were_taken_back_are_not_active() {
+        let back = |n: u32| event(&format!(r#"{{"type":"thread_rolled_back","num_turns":{n}}}"#));
+        let turn = |text: &str| [said("user", text), said("assistant", "x")];
+        let lines = [&[said("developer", "rules")][..], &turn("a"), &turn("b"), &turn("c")].concat();
+        for (n, expected) in
+            [(0, vec![1, 2, 3, 4, 5, 6, 7]), (1, vec![1, 2, 3, 4, 5]), (2, vec![1, 2, 3]), (9, vec![1])]
+        {
+            assert_eq!(active(&[&lines[..], &[back(n)]].concat()), expected, "{n}");
+        }
+    }
+
+    // O-03
+    #[test]
+    fn o_03_a_response_is_one_message() {
+        let reasoning = item(r#"{"type":"reasoning","summary":[],"encrypted_content":"s"}"#);
+        let call = |id: &str| {
+            item(&format!(r#"{{"type":"function_call","name":"shell","arguments":"{{}}","call_id":"{id}"}}"#))
+        };
+        let output = |id: &str| item(&format!(r#"{{"type":"function_call_output","call_id":"{id}","output":"x"}}"#));
+        let counted = event(
+            r#"{"type":"token_count","info":{"last_token_usage":{"input_tokens":100,"output_tokens":7,"total_tokens":107},"model_context_window":258400}}"#,
+        );
+        let lines = [
+            said("user", "a"),
+            reasoning.clone(),
+            call("1"),
+            call("2"),
+            output("1"),
+            output("2"),
+            counted,
+            reasoning.clone(),
+            said("assistant", "b"),
+            reasoning,
+            said("assistant", "c"),
+            event(r#"{"type":"token_count","info":null}"#),
+        ];
+        let index = Index::build(Cursor::new(text(&lines))).unwrap();
+        let messages: Vec<_> = index.lines().map(|line| index.record(line).message().map(|it| it.0)).collect();
+        let expected =
+            [None, None, Some(0), Some(0), Some(0), None, None, None, Some(1), Some(1), Some(2), Some(2), None];
+        assert_eq!(messages, expected);
+        assert_eq!((index.prompts.as_slice(), index.replies.as_slice()), (&[100, 0, 0][..], &[7, 0, 0][..]));
+        let rollout = &index.rollout;
+        assert_eq!(
+            (rollout.gauge, rollout.window, rollout.is_paginated),
+            (Some(LineNo(7)), Some(Tokens(258_400)), true)
+        );
+        assert_eq!(rollout.base.as_deref(), Some("p"));
+    }
+}

@@ -1,0 +1,128 @@
+//! The files in which Codex keeps its sessions: by the days on which they began, whatever folder was worked in.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::candidate::Candidate;
+use super::error::SessionError;
+use super::listing::{candidate, list, rollout_id};
+use crate::text::json_string;
+
+/// The number of bytes of a rollout in which its folder is searched for: it stands before the long parts of the header.
+const HEAD: usize = 4096;
+
+/// The path of the rollout of the session `id` that began at `time` (`2026-11-23T10-00-00`), among those beside `source`; beside it
+/// where it lies in no folder of a day.
+#[must_use]
+pub fn rollout_path(source: &Path, id: &str, time: &str) -> PathBuf {
+    let name = format!("rollout-{time}-{id}.jsonl");
+    let home = source.ancestors().find(|folder| {
+        folder.file_name().is_some_and(|name| name == "sessions" || name == "archived_sessions") && *folder != source
+    });
+    let day = time.get(..10).map(|day| day.replace('-', "/"));
+    match (home.and_then(Path::parent), day) {
+        (Some(home), Some(day)) => home.join("sessions").join(day).join(name),
+        _ => source.with_file_name(name),
+    }
+}
+
+/// The sessions of Codex in its folder `home`, archived ones too, in no order. Of the files of one session that written last
+/// goes on with it.
+pub(super) fn list_rollouts(home: &Path) -> Result<Vec<Candidate>, SessionError> {
+    let mut newest: HashMap<String, Candidate> = HashMap::new();
+    let mut folders = vec![home.join("archived_sessions")];
+    let below = |folder: &Path| -> Result<Vec<PathBuf>, SessionError> {
+        Ok(list(folder)?.into_iter().filter(|path| is_number(path)).collect())
+    };
+    for year in below(&home.join("sessions"))? {
+        for month in below(&year)? {
+            folders.extend(below(&month)?);
+        }
+    }
+    for path in folders.iter().map(|folder| list(folder)).collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+        let Some(id) = path.file_name().and_then(|name| rollout_id(name.to_str()?)).map(str::to_owned) else {
+            continue;
+        };
+        let Some(found) = candidate(path) else { continue };
+        match newest.get_mut(&id) {
+            Some(known) if (known.modified, &known.path) >= (found.modified, &found.path) => {}
+            Some(known) => *known = found,
+            None => {
+                newest.insert(id, found);
+            }
+        }
+    }
+    Ok(newest.into_values().collect())
+}
+
+/// As [`list_rollouts`], each with the folder that was worked in, where the header names it.
+pub(super) fn rollouts_by_folder(home: &Path) -> Result<Vec<(PathBuf, Candidate)>, SessionError> {
+    Ok(list_rollouts(home)?.into_iter().filter_map(|session| Some((rollout_folder(&session.path)?, session))).collect())
+}
+
+/// The folder that was worked in, as the header of the rollout at `path` names it; `None` where it names none, or cannot be read.
+#[must_use]
+pub fn rollout_folder(path: &Path) -> Option<PathBuf> {
+    folder_in(&head_of(path)?)
+}
+
+fn is_number(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// The beginning of a rollout, unpacked; `None` where it cannot be read.
+fn head_of(path: &Path) -> Option<Vec<u8>> {
+    let mut head = Vec::with_capacity(HEAD);
+    let file = File::open(path).ok()?;
+    let is_packed = path.extension().is_some_and(|extension| extension == "zst");
+    let file: Box<dyn Read> =
+        if is_packed { Box::new(zstd::stream::read::Decoder::new(file).ok()?) } else { Box::new(file) };
+    file.take(HEAD as u64).read_to_end(&mut head).ok()?;
+    Some(head)
+}
+
+/// The folder that the header of a rollout beginning with `head` names. It is cut off, and so is not read as JSON.
+fn folder_in(head: &[u8]) -> Option<PathBuf> {
+    const KEY: &[u8] = b"\"cwd\":";
+    let at = memchr::memmem::find(head, KEY)? + KEY.len();
+    let value = head.get(at..)?.trim_ascii_start().strip_prefix(b"\"")?;
+    let mut is_escaped = false;
+    let end = value.iter().position(|byte| {
+        let is_end = *byte == b'"' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        is_end
+    })?;
+    Some(PathBuf::from(json_string::decode(value.get(..end)?).into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "aaaa1111-0000-4000-8000-000000000000";
+
+    // O-03
+    #[test]
+    fn o_03_new_rollouts_lie_in_the_folder_of_their_day() {
+        let name = format!("rollout-2026-11-25T09-00-00-{ID}.jsonl");
+        for (source, folder) in [
+            ("/h/.codex/sessions/2026/11/23/rollout-x.jsonl", "/h/.codex/sessions/2026/11/25"),
+            ("/h/.codex/archived_sessions/rollout-x.jsonl", "/h/.codex/sessions/2026/11/25"),
+            ("/a/b.jsonl", "/a"),
+        ] {
+            assert_eq!(rollout_path(Path::new(source), ID, "2026-11-25T09-00-00"), Path::new(folder).join(&name));
+        }
+    }
+
+    // O-03, O-06
+    #[test]
+    fn o_03_the_folder_of_a_rollout_is_read_off_its_head() {
+        let head =
+            br#"{"type":"session_meta","payload":{"id":"x","cwd":"/a \"b\"\\c","base_instructions":{"text":"cut o"#;
+        assert_eq!(folder_in(head), Some(PathBuf::from("/a \"b\"\\c")));
+        assert_eq!(folder_in(b"{}"), None);
+        assert_eq!(folder_in(br#"{"cwd":"/a"#), None);
+    }
+}
