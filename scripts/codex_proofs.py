@@ -59,3 +59,131 @@ def knows_compactions(codex):
         for line in text_of(item).split("\n")[:3]:
             assert json.dumps(line)[1:-1] in shown, line
     assert not any("It has 299 lines" in text_of(item) for item in sent)
+
+
+def made_by(codex, done):
+    """The rollout of the session that `done` made, which Codex finds by its id."""
+    found = [path for path in codex.rollouts() if done["session_id"] in path.name]
+    assert len(found) == 1 and done["resume"] == "codex resume %s" % done["session_id"], (done["session_id"], done["resume"])
+    return found[0]
+
+
+def goes_on(codex, session, done):
+    """What Codex sends of the session and of the one that `done` made of it, to which it only appends, but for the new prompt."""
+    source, made = session.read_bytes(), made_by(codex, done)
+    written = made.read_bytes()
+    (after,) = codex.say("go on", [], done["session_id"])
+    assert made.read_bytes().startswith(written), "Codex rewrote the file"
+    assert session.read_bytes() == source, "the source changed"
+    (before,) = codex.say("go on", [], id_of(session))
+    session.write_bytes(source)
+    return said(before)[:-1], said(after)[:-1]
+
+
+def gives_back(codex, session, done):
+    """The source comes back byte for byte from the archive, with what Codex wrote behind the new session."""
+    back = codex.home / "source.jsonl"
+    codex.ctxc("restore", made_by(codex, done), "--all", "-o", back, *codex.archive())
+    assert back.read_bytes().startswith(session.read_bytes()), "the source does not come back"
+    back.unlink()
+
+
+def is_whole(before, after):
+    """Whether no response lost a part of it: its items are sent as they were, with their ids, or not at all."""
+    own = lambda items: [item for item in items if item["type"] not in ("function_call_output", "custom_tool_call_output") and item.get("role") != "user"]
+    return all(item in own(before) for item in own(after))
+
+
+@proof
+def masks_into_a_new_session(codex):
+    """Results are sent masked, all else as it was; the new session is listed, and the source comes back."""
+    session = told(codex)
+    done = codex.ctxc("prune", session, "--mask", "0", "--protect-steps", "0", *codex.archive())
+    before, after = goes_on(codex, session, done)
+    changed = [at for at, (one, other) in enumerate(zip(before, after)) if one != other]
+    assert len(before) == len(after) and changed, (len(before), len(after), changed)
+    for at in changed:
+        assert after[at]["type"] == "function_call_output" and "ctxc" in text_of(after[at]), after[at]
+        assert after[at]["call_id"] == before[at]["call_id"]
+    rows = codex.ctxc("list", *codex.archive())["sessions"]
+    assert sorted(row["path"] for row in rows) == sorted(map(str, codex.rollouts())), rows
+    gives_back(codex, session, done)
+
+
+@proof
+def fits_and_lowers_the_count(codex):
+    """A session that Codex would compact at once goes on without that, after it was made smaller."""
+    session = told(codex)
+    total = codex.ctxc("stats", session)["tokens"]["calibrated"]
+    limit = "model_auto_compact_token_limit = %d" % (total - 400)
+    source = session.read_bytes()
+    codex.configure(limit)
+    codex.say("go on", [["SUMMARY"], ["done"]], id_of(session))
+    assert len(codex.model.requests) == 2, "Codex compacts the source"
+    session.write_bytes(source)
+    done = codex.ctxc("fit", session, "--to", str(total - 1200), *codex.archive())
+    codex.say("go on", [], done["session_id"])
+    assert len(codex.model.requests) == 1, "the count was not lowered"
+
+
+@proof
+def compacts(codex):
+    """What the client told the model comes first, as it was, then the summary, then what stays; nothing is told again."""
+    session = told(codex)
+    done = codex.ctxc("compact", session, "--always", "--keep-recent", "4", *codex.archive())
+    before, after = goes_on(codex, session, done)
+    (whole,) = codex.say("once more", [], done["session_id"])
+    context = [item for item in whole if item["type"] == "message" and "<environment_context>" in json.dumps(item)]
+    assert len(context) == 1, "the context is sent %d times" % len(context)
+    assert after[0]["role"] == "user" and "Context Summary" in text_of(after[0]), text_of(after[0])[:200]
+    kept = after[1:]
+    assert kept and kept == before[-len(kept):], "what stays is not what was"
+    assert is_whole(before, after)
+    gives_back(codex, session, done)
+    # Undo makes a session again in which all is sent.
+    undone = codex.ctxc("undo", made_by(codex, done), *codex.archive())
+    (again,) = codex.say("go on", [], undone["session_id"])
+    assert said(again)[:len(before)] == before, "undo does not give the items back"
+
+
+@proof
+def compresses_prompts_and_results(codex):
+    """Long texts of the user and of results become shorter; answers and calls are sent as they were."""
+    session = told(codex)
+    prompt = " ".join("The rule %d says that the parser of part %d writes its result into the file of that part." % (n, n) for n in range(80))
+    codex.say(prompt, [["Understood."]], id_of(session))
+    done = codex.ctxc("compress", session, "--bands", "0-100:heavy", *codex.archive())
+    before, after = goes_on(codex, session, done)
+    assert len(before) == len(after) and is_whole(before, after)
+    changed = [one for one, other in zip(before, after) if one != other]
+    assert changed and all(item.get("role") == "user" or item["type"].endswith("_output") for item in changed), changed
+    gives_back(codex, session, done)
+
+
+@proof
+def leaves_parents_and_forks_alone(codex):
+    """A fork is changed as its own part: its parent stays, and both resume."""
+    session = told(codex)
+    source = session.read_bytes()
+    codex.model.script, codex.model.requests = [[{"run": "seq 1 400"}], ["done"]], []
+    ran = codex.run("fork", id_of(session), "another way")
+    forks = [path for path in codex.rollouts() if path != session]
+    if ran.returncode != 0 or not forks or b'"history_base"' not in forks[0].read_bytes():
+        return  # Older versions copy the parent, or have no fork.
+    done = codex.ctxc("prune", forks[0], "--mask", "0", "--protect-steps", "0", *codex.archive())
+    before, after = goes_on(codex, forks[0], done)
+    changed = [item for one, item in zip(before, after) if one != item]
+    assert len(before) == len(after) and len(changed) == 1 and "ctxc" in text_of(changed[0]), changed
+    assert session.read_bytes() == source
+
+
+@proof
+def refuses_by_name(codex):
+    """What is not done says so, and writes nothing."""
+    session = told(codex)
+    source, n_rollouts = session.read_bytes(), len(codex.rollouts())
+    refused = codex.ctxc("fit", session, "--to", "50%", "--in-place", *codex.archive(), fails=True)
+    assert "in place" in json.dumps(refused), refused
+    refused = codex.ctxc("truncate", session, "--target-tokens", "1000", *codex.archive(), fails=True)
+    assert "cut off" in json.dumps(refused), refused
+    assert session.read_bytes() == source and len(codex.rollouts()) == n_rollouts

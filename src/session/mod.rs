@@ -38,6 +38,7 @@ mod render;
 pub(crate) mod repair;
 pub(crate) mod restore;
 pub(crate) mod rewrite;
+pub(crate) mod rollout;
 pub(crate) mod scrub;
 pub(crate) mod shrink;
 pub(crate) mod stats;

@@ -12,13 +12,14 @@ use crate::report::session::SessionRef;
 use crate::session::archives;
 use crate::session::consent::allow_on_server;
 use crate::session::options::{Estimate, Keep, Mode, Rewriting};
+use crate::session::rollout::refuse_session;
 use crate::session::write::probe;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Rewrite, title_of};
 use ctxc_store::Archive;
 use ctxc_transcript::session::project_folder_name;
 use ctxc_transcript::text::{Digest, Tokens};
-use ctxc_transcript::{Calibration, Format, Totals};
+use ctxc_transcript::{Calibration, Totals};
 
 /// A session that is being rewritten.
 pub(crate) struct OpenSession<'a> {
@@ -58,13 +59,7 @@ impl<'a> OpenSession<'a> {
 
     /// Opens a session that has been read.
     pub(crate) fn of(settings: &'a Rewriting, mut reading: Reading, ui: &'a Ui) -> Result<Self, CommandError> {
-        if reading.index.format == Format::Codex {
-            return Err(CommandError::from(anyhow!(
-                "{} is a session of Codex, which ctxc reads and does not change",
-                reading.name
-            ))
-            .hint("what it says is shown by `ctxc show`; nothing was written"));
-        }
+        refuse_session(&reading, settings)?;
         if reading.index.has_overrides() {
             return Err(CommandError::from(anyhow!(
                 "{} has entries that edit its context (`context_edit`), which ctxc reads and does not change",

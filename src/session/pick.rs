@@ -16,6 +16,7 @@ use crate::report::size::counted;
 use crate::session::archives;
 use crate::session::open::OpenSession;
 use crate::session::rewrite::Intent;
+use crate::session::rollout::refuse_cutting;
 use ctxc_core::apply::{
     Named, NewHead, Order, PickedLines, PickedPart, Rewrite, ThinkingReach, each_shown, find_named, pick_lines,
     pick_together, shown_in,
@@ -62,6 +63,7 @@ pub(crate) fn pick_session(
         return Err(CommandError::from(anyhow!("nothing matches {}", missing.join(", ")))
             .hint("`ctxc show SESSION --search TEXT` searches a session, `ctxc refs SESSION --messages` lists items"));
     }
+    refuse_cutting(&work.reading)?;
     let readings: Vec<&Reading> = [&work.reading].into_iter().chain(others.iter().map(|it| &it.session)).collect();
     if let Some(empty) = readings.iter().zip(&picked).find(|(_, picked)| picked.n_messages == 0) {
         return Err(CommandError::from(anyhow!("nothing of {} is picked", empty.0.name))

@@ -15,6 +15,7 @@ use crate::report::resume::resume_words;
 use crate::report::size::short;
 use crate::session::archives;
 use crate::session::options::{Keep, Mode, Output, Rewriting};
+use crate::session::rollout::refuse_changes;
 use crate::session::write::{Changes, FreshSession, WriteJob, agent_of, fresh, into_session, undo_words};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{CarriedOut, Rewrite, ThinkingReach, has_placeholder, name_agent};
@@ -57,6 +58,7 @@ impl OpenSession<'_> {
             return Err(CommandError::from(anyhow!("thinking of {} sessions is not removed", format.agent_name()))
                 .hint("leave out `thinking`: what a provider takes without it is not known"));
         }
+        refuse_changes(&self.reading, &plan)?;
         let planned = Planned::of(plan, reach, self.settings.thinking, &self.reading);
         self.rewrite(planned, intent)
     }

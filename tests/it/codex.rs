@@ -1,4 +1,5 @@
-//! Sessions of Codex (O-03): read beside others, and refused by name. `scripts/test-agents` asks the real client.
+//! Sessions of Codex (O-03, O-05): read beside others, shortened as new sessions, undone byte for byte, and refused by name.
+//! `scripts/test-agents` asks the real client.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -186,16 +187,6 @@ fn o_03_what_the_rules_of_codex_refuse_is_refused_by_name() {
         let rows = json(&stage, &["list"])["sessions"].clone();
         assert!(rows[0]["problem"].as_str().unwrap().contains(said), "{rows}");
     }
-    // Whatever changes a session says that it does not.
-    let (stage, path) = stage_with(&fixture("codex-session"));
-    let source = fs::read(&path).unwrap();
-    for verb in
-        [&["fit", word(&path), "--to", "50%"][..], &["prune", word(&path)], &["compact", word(&path), "--in-place"]]
-    {
-        let run = stage.run(verb).ended(1);
-        assert!(run.stderr.contains("is a session of Codex, which ctxc reads and does not change"), "{}", run.text);
-    }
-    assert_eq!(fs::read(&path).unwrap(), source);
 }
 
 // O-03: files of the corpus, where there is one.
@@ -216,4 +207,201 @@ fn o_03_every_rollout_of_a_corpus_is_read() {
         n_files += 1;
     }
     assert!(n_files > 5);
+}
+
+/// A session of so many turns, in each of which a command prints much and the model answers at length.
+fn long(n_turns: usize) -> Vec<Value> {
+    let mut all: Vec<Value> = lines().into_iter().take(6).collect();
+    let push = |all: &mut Vec<Value>, kind: &str, payload: Value| {
+        all.push(
+            json!({"timestamp": "2026-11-23T10:00:00.000Z", "ordinal": all.len(), "type": kind, "payload": payload}),
+        );
+    };
+    let said = |role: &str, text: &str| {
+        let kind = if role == "assistant" { "output_text" } else { "input_text" };
+        json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]})
+    };
+    for turn in 0..n_turns {
+        let id = format!("call_turn{turn}");
+        let rules =
+            "The rules are those of the other parts: read it, run it, write down what fails, and why you think so. "
+                .repeat(9);
+        let output: Vec<String> =
+            (0..120).map(|n| format!("line {n} of what the command printed in turn {turn}")).collect();
+        let answer = (0..30).fold(format!("These are findings of turn {turn}."), |answer, n| {
+            format!("{answer} The part {n} is read by the parser, and the result is written to the file of that part.")
+        });
+        let used = 1500 * turn + 2000;
+        let usage =
+            json!({"input_tokens": used, "cached_input_tokens": 0, "output_tokens": 50, "total_tokens": used + 50});
+        push(
+            &mut all,
+            "response_item",
+            said("user", &format!("Please look at part {turn} of the output, and say what you find. {rules}")),
+        );
+        push(
+            &mut all,
+            "response_item",
+            json!({"type": "reasoning", "summary": [], "content": null, "encrypted_content": format!("SEALED-{turn}")}),
+        );
+        push(
+            &mut all,
+            "response_item",
+            json!({"type": "function_call", "name": "exec_command", "arguments": format!("{{\"cmd\":\"./print {turn}\"}}"), "call_id": id}),
+        );
+        push(
+            &mut all,
+            "response_item",
+            json!({"type": "function_call_output", "call_id": id, "output": output.join("\n")}),
+        );
+        push(&mut all, "response_item", said("assistant", &answer));
+        push(
+            &mut all,
+            "event_msg",
+            json!({"type": "token_count", "info": {"last_token_usage": usage, "model_context_window": 258_400}}),
+        );
+        push(&mut all, "turn_context", json!({"cwd": "/home/dev/atlas", "model": "gpt-5.5"}));
+    }
+    all
+}
+
+fn lines_at(path: &str) -> Vec<Value> {
+    fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+// O-05
+#[test]
+fn o_05_results_are_masked_in_a_new_session_of_today() {
+    let (stage, path) = stage_with(&text_of(&long(8)));
+    let source = fs::read(&path).unwrap();
+    let done = json(&stage, &["fit", word(&path), "--to", "11000"]);
+    let (id, made) = (done["session_id"].as_str().unwrap(), done["output"].as_str().unwrap());
+    assert_eq!(fs::read(&path).unwrap(), source, "the source stays");
+    assert_eq!(done["resume"].as_str(), Some(format!("codex resume {id}").as_str()));
+    assert!(made.contains("/.codex/sessions/20") && made.ends_with(&format!("-{id}.jsonl")), "{made}");
+    let (old, new) = (lines_at(word(&path)), lines_at(made));
+    assert_eq!((new.len(), new[0]["payload"]["id"].as_str()), (old.len(), Some(id)));
+    assert_eq!(new[0]["payload"]["session_id"], old[0]["payload"]["session_id"], "the root keeps the prompt cache");
+    let changed: Vec<&str> = (1..old.len())
+        .filter(|&at| new[at] != old[at])
+        .map(|at| new[at]["payload"]["type"].as_str().unwrap())
+        .collect();
+    assert!(
+        changed.len() > 2 && changed[..changed.len() - 1].iter().all(|kind| *kind == "function_call_output"),
+        "{changed:?}"
+    );
+    assert_eq!(changed.last(), Some(&"token_count"));
+    let total = |lines: &[Value]| {
+        lines[lines.len() - 2]["payload"]["info"]["last_token_usage"]["total_tokens"].as_u64().unwrap()
+    };
+    assert!(total(&new) < total(&old) && total(&new) <= 11_000, "{}", total(&new));
+    assert_eq!(json(&stage, &["stats", made])["tokens"]["calibrated"], json!(total(&new)), "the gauge is the estimate");
+    assert_eq!(json(&stage, &["check", made])["problems"], json!([]));
+    // Listed as made by ctxc.
+    let rows = json(&stage, &["list", "--agent", "codex"])["sessions"].clone();
+    assert_eq!((rows[0]["id"].as_str(), rows[0]["origin"]["verb"].as_str()), (Some(id), Some("fit")), "{rows}");
+}
+
+// O-05
+#[test]
+fn o_05_every_verb_is_undone_byte_for_byte() {
+    let source = text_of(&long(8));
+    let verbs: [&[&str]; 6] = [
+        &["fit", "--to", "11000"],
+        &["fit", "--to", "5000", "--best-effort"],
+        &["prune", "--mask", "0"],
+        &["compact", "--always", "--keep-recent", "6"],
+        &["compress", "--bands", "0-60:heavy"],
+        &["discard"],
+    ];
+    for verb in verbs {
+        let (stage, path) = stage_with(&source);
+        let source = fs::read(&path).unwrap();
+        let refs = json(&stage, &["refs", word(&path)]);
+        let handle = refs["calls"][0]["handle"].as_str().unwrap();
+        let session: &[&str] = if verb[0] == "discard" { &[handle, "-s", word(&path)] } else { &[word(&path)] };
+        let run = stage.run([&verb[..1], session, &verb[1..], &["--json"]].concat().as_slice());
+        assert_eq!(run.code, Some(0), "{verb:?}: {}", run.text);
+        let made = run.json()["output"].as_str().map_or_else(|| panic!("{verb:?}: {}", run.text), str::to_owned);
+        assert_ne!(fs::read(&made).unwrap(), source, "{verb:?}");
+        assert_eq!(json(&stage, &["check", &made])["problems"], json!([]), "{verb:?}");
+        let answers = |lines: &[Value]| {
+            lines.iter().filter(|line| line["payload"]["role"] == "assistant").map(Value::to_string).collect::<Vec<_>>()
+        };
+        let (old, new) = (answers(&lines_at(word(&path))), answers(&lines_at(&made)));
+        assert!(new.iter().all(|answer| old.contains(answer)), "{verb:?}: answers stay whole");
+        stage.run(["restore", &made, "--all", "-o", "source.jsonl"]).ended(0);
+        assert_eq!(stage.bytes("source.jsonl"), source, "{verb:?}");
+        // What a client wrote behind it comes along.
+        let more = line(
+            "response_item",
+            &json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "And then?"}]}),
+        )
+        .to_string()
+            + "\n";
+        fs::write(&made, [fs::read(&made).unwrap(), more.clone().into_bytes()].concat()).unwrap();
+        let undone = stage.run(["undo", &made, "-o", "undone.jsonl"]);
+        assert_eq!(undone.code, Some(0), "{verb:?}: {}", undone.text);
+        let rest = |bytes: &[u8]| bytes[bytes.iter().position(|byte| *byte == b'\n').unwrap()..].to_vec();
+        let expected = [rest(&source), more.into_bytes()].concat();
+        assert!(rest(&stage.bytes("undone.jsonl")) == expected, "{verb:?}");
+    }
+}
+
+// O-05
+#[test]
+fn o_05_a_compaction_is_a_summary_behind_what_the_client_told() {
+    let (stage, path) = stage_with(&text_of(&long(6)));
+    let done = json(&stage, &["compact", word(&path), "--always", "--keep-recent", "4"]);
+    let made = done["output"].as_str().unwrap();
+    let new = lines_at(made);
+    let at = new.iter().position(|line| line.get("ctxc").is_some()).unwrap();
+    let items: Vec<&Value> =
+        new.iter().filter(|line| line["type"] == "response_item").map(|line| &line["payload"]).collect();
+    let text = |item: &Value| item["content"][0]["text"].as_str().unwrap_or_default().to_owned();
+    assert_eq!((items[0]["role"].as_str(), items[2]["role"].as_str()), (Some("developer"), Some("user")));
+    assert!(
+        text(items[1]).starts_with("<environment_context>") && text(items[2]).contains("Context Summary"),
+        "{}",
+        items[2]
+    );
+    assert_eq!(new[at]["ordinal"], new[at - 1]["ordinal"], "no number is missing");
+    // A second one takes up the first, and all goes back to the source.
+    let again = json(&stage, &["compact", made, "--always", "--keep-recent", "2"]);
+    let twice = again["output"].as_str().unwrap();
+    let text = fs::read_to_string(twice).unwrap();
+    assert_eq!((text.matches(r#""ctxc":{"#).count(), text.matches("<environment_context>").count()), (1, 1));
+    stage.run(["restore", twice, "--all", "-o", "source.jsonl"]).ended(0);
+    assert_eq!(stage.bytes("source.jsonl"), fs::read(&path).unwrap());
+}
+
+// O-05
+#[test]
+fn o_05_what_is_not_done_to_codex_is_refused_by_name() {
+    let (stage, path) = stage_with(&text_of(&long(4)));
+    let source = fs::read(&path).unwrap();
+    let cases: [(&[&str], &str); 6] = [
+        (&["fit", word(&path), "--to", "3000", "--in-place"], "not changed in place"),
+        (&["truncate", word(&path), "--target-tokens", "3000"], "are not cut off"),
+        (&["pick", &format!("{}:1-2", word(&path))], "are not cut off"),
+        (&["prune", word(&path), "--thinking"], "thinking of Codex sessions is not removed"),
+        (
+            &["discard", "These are findings of turn 1...file of that part.", "-s", word(&path)],
+            "answers and calls of a Codex session are not changed",
+        ),
+        (&["compact", word(&path), "--in-place"], "not changed in place"),
+    ];
+    for (verb, said) in cases {
+        let run = stage.run(verb);
+        assert!(run.code != Some(0) && run.stderr.contains(said), "{verb:?}: {}", run.text);
+    }
+    assert_eq!(fs::read(&path).unwrap(), source);
+    assert_eq!(json(&stage, &["list"])["sessions"].as_array().unwrap().len(), 1, "nothing was written");
+    let back = line("event_msg", &json!({"type": "thread_rolled_back", "num_turns": 1}));
+    let (stage, path) = stage_with(&text_of(&[long(4), vec![back]].concat()));
+    let run = stage.run(["fit", word(&path), "--to", "3000"]).ended(1);
+    assert!(run.stderr.contains("turns that were taken back"), "{}", run.text);
+    let stage = Stage::new().file("part.jsonl", text_of(&long(4)[1..]));
+    let run = stage.run(["fit", "part.jsonl", "--to", "3000", "-o", "out.jsonl"]).ended(1);
+    assert!(run.stderr.contains("does not begin with `session_meta`"), "{}", run.text);
 }

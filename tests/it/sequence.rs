@@ -888,6 +888,10 @@ fn p_05_every_transcript_comes_back_from_a_handful_of_cuts() {
             stage.run([&[verb, input, "--all-matches", "--force"], more, &["--"], &targets].concat())
         };
         let discard = run("discard", "in.jsonl", &first, &["-o", "1.jsonl", "--json"]);
+        // What the model said in a session of Codex stays whole (tests/it/codex.rs).
+        if discard.text.contains("of a Codex session are not changed") {
+            continue;
+        }
         assert_eq!(discard.code, Some(0), "{}: {}", path.display(), discard.text);
         if discard.json()["output"].is_null() {
             continue;

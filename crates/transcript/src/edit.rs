@@ -1,6 +1,7 @@
 //! Edits: ranges of a line's bytes with what takes their place.
 
 use super::Span;
+use super::format::Format;
 use super::scan::{Block, BlockKind, Scan};
 use crate::text::json_string;
 
@@ -88,7 +89,7 @@ pub fn replace_text(scan: &Scan, line: &[u8], text: &str) -> Option<Vec<Splice>>
         return Some(vec![Splice::new(scan.message?.content?, json_string::encode(text))]);
     }
     let blocks: Vec<&Block> = scan.outer_blocks().collect();
-    replace_text_blocks(&blocks, text)
+    replace_text_blocks(&blocks, scan.format, text)
 }
 
 /// As [`replace_text`], for the content of the tool result at `result_idx` of `scan.blocks`.
@@ -99,10 +100,10 @@ pub fn replace_tool_result(scan: &Scan, line: &[u8], result_idx: usize, text: &s
         return Some(vec![Splice::new(content, json_string::encode(text))]);
     }
     let nested: Vec<&Block> = scan.blocks.iter().skip(result_idx + 1).take_while(|block| block.is_nested).collect();
-    replace_text_blocks(&nested, text)
+    replace_text_blocks(&nested, scan.format, text)
 }
 
-fn replace_text_blocks(blocks: &[&Block], text: &str) -> Option<Vec<Splice>> {
+fn replace_text_blocks(blocks: &[&Block], format: Format, text: &str) -> Option<Vec<Splice>> {
     let first = blocks.iter().find(|block| block.kind == BlockKind::Text)?.span?;
     let elements: Option<Vec<(Span, Fate)>> = blocks
         .iter()
@@ -112,7 +113,8 @@ fn replace_text_blocks(blocks: &[&Block], text: &str) -> Option<Vec<Splice>> {
         })
         .collect();
     let mut splices = remove_elements(&elements?);
-    splices.push(Splice::new(first, format!(r#"{{"type":"text","text":{}}}"#, json_string::encode(text))));
+    let block = format!(r#"{{"type":"{}","text":{}}}"#, format.text_type(), json_string::encode(text));
+    splices.push(Splice::new(first, block));
     Some(splices)
 }
 

@@ -57,6 +57,15 @@ impl Format {
         }
     }
 
+    /// The type of a block of text in what is said to the model.
+    #[must_use]
+    pub const fn text_type(self) -> &'static str {
+        match self {
+            Self::Claude | Self::Pi => "text",
+            Self::Codex => "input_text",
+        }
+    }
+
     /// The name that Claude Code has for the tool `name`, as it stands between the quotes of a string; `name` itself where it
     /// has none that works alike.
     #[must_use]

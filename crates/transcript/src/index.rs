@@ -139,6 +139,14 @@ impl Index {
         chained.map(|line| (self.record(line).uuid, line)).filter(|(uuid, _)| wanted.contains(uuid)).collect()
     }
 
+    /// Whether `line` stays whatever becomes of the messages around it: of Codex, what the client told the model by itself, and a
+    /// compaction of the client, before which nothing is sent.
+    #[must_use]
+    pub fn is_standing(&self, line: LineNo) -> bool {
+        let flags = self.record(line).flags;
+        self.format == Format::Codex && flags.any(Flags::META.with(Flags::COMPACT_BOUNDARY))
+    }
+
     /// Takes `line` out. Its children are for the caller to relink.
     pub fn drop_line(&mut self, line: LineNo) {
         self.record_mut(line).flags.set(Flags::DROPPED);

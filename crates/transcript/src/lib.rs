@@ -58,7 +58,7 @@ pub use random::read_line;
 pub use reading::{LEADING_PARENT, Pointer, Thinking};
 pub use record::{Flags, IdHash, LineNo, MessageIdx, Parent, Record, SessionAt};
 pub use revisit::revisit;
-pub use rollout::{Rollout, context_count};
+pub use rollout::{ContextCounts, Rollout, context_counts};
 pub use scan::{Usage, each_count};
 pub use span::Span;
 pub use tools::{ToolEnd, ToolIdx, Tools};

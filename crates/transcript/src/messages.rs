@@ -46,6 +46,7 @@ impl Messages {
             let record = index.record(line);
             let message = record.message().map(|message| message.0 as usize);
             let is_message = record.kind.is_message()
+                && !index.is_standing(line)
                 && message.is_none_or(|message| has_content.get(message).copied().unwrap_or_default());
             let owner = if !is_message {
                 messages.len().checked_sub(1).map_or(Owner::None, Owner::Behind)

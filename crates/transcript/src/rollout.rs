@@ -88,22 +88,31 @@ impl Rollout {
     }
 }
 
-/// The place of the count by which Codex knows the size of its context, in a line that says it, and the count.
+/// The counts in a line by which Codex knows the size of its context, each with its place.
+#[derive(Clone, Copy, Debug)]
+pub struct ContextCounts {
+    /// The tokens of the last request and its response, which is the size.
+    pub total: (Span, u64),
+    /// Those of the request alone.
+    pub input: Option<(Span, u64)>,
+}
+
+/// The size of the context that a line of Codex says; `None` for any other line.
 #[must_use]
-pub fn context_count(scan: &Scan, line: &[u8]) -> Option<(Span, u64)> {
+pub fn context_counts(scan: &Scan, line: &[u8]) -> Option<ContextCounts> {
     let info = scan.message?.usage?;
-    let mut found = None;
+    let (mut total, mut input) = (None, None);
     each_field(info.of(line), |key, usage| {
         if key == b"last_token_usage" {
             let usage = usage.shifted(info.start);
-            each_count(usage.of(line), |key, span, count| {
-                if key == b"total_tokens" {
-                    found = Some((span.shifted(usage.start), count));
-                }
+            each_count(usage.of(line), |key, span, count| match key {
+                b"total_tokens" => total = Some((span.shifted(usage.start), count)),
+                b"input_tokens" => input = Some((span.shifted(usage.start), count)),
+                _ => {}
             });
         }
     });
-    found
+    Some(ContextCounts { total: total?, input })
 }
 
 fn parse_number(text: &[u8]) -> Option<u64> {

@@ -19,7 +19,7 @@ use ctxc_core::apply::{
 };
 use ctxc_store::Archive;
 use ctxc_transcript::session::Found;
-use ctxc_transcript::{Chain, Index};
+use ctxc_transcript::{Chain, Format, Index};
 
 pub(crate) const EXAMPLES: &str = "\
 Checks the links between entries, tool calls with their results, and thinking. With --against, also compares \
@@ -76,7 +76,9 @@ fn alone(mut file: Reading, archive: Option<&str>, ui: &Ui) -> Result<CheckRepor
 
 /// Thinking of a version whose preceding content has changed since it was written, according to the archive (S-09).
 fn invalidated_thinking(file: &mut Reading, archive: &dyn Archive, ui: &Ui) -> Result<Vec<Problem>, CommandError> {
-    if file.index.thinking.is_empty() || file.recognise(archive).is_err() {
+    // Only Claude Code's API is known to bind thinking to what precedes it.
+    let is_bound = file.index.format == Format::Claude && !file.index.thinking.is_empty();
+    if !is_bound || file.recognise(archive).is_err() {
         return Ok(Vec::new());
     }
     let known = file.past.known.clone().filter(|it| it.version.as_ref().is_some_and(|version| !version.is_plain()));

@@ -8,6 +8,7 @@ use crate::session::error::{CommandError, too_low};
 use crate::session::options::{Share, Target};
 use crate::session::quantity::some_tokens;
 use crate::session::rewrite::Intent;
+use crate::session::rollout::refuse_cutting;
 use ctxc_core::apply::{Rewrite, Thinking, ThinkingReach, truncate};
 use ctxc_core::plan::TopDownTruncation;
 use ctxc_transcript::text::Tokens;
@@ -69,6 +70,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     let target = args.target.resolve(&context.environment.config);
     let rewriting = args.rewrite.resolve(&args.session, context)?.in_window(args.target.context_window);
     let mut work = context.open(&rewriting)?;
+    refuse_cutting(&work.reading)?;
     let target = target.of(work.calibration.window);
     let strategy = TopDownTruncation::new(target, work.estimate());
     let thinking = Thinking { policy: rewriting.thinking, reach: ThinkingReach::BehindChange };

@@ -30,6 +30,7 @@ impl FieldTable for CodexFields {
         match key {
             b"type" => scan.subtype = string(),
             b"timestamp" => scan.timestamp = string(),
+            b"ctxc" => scan.compact_metadata = Some(value),
             _ => return Known::No,
         }
         Known::Yes
@@ -130,7 +131,9 @@ fn finish_item(scan: &mut Scan, message: Message, line: &[u8]) -> Kind {
         b"message" => match message.role.and_then(|it| it.string(line)) {
             Some(b"assistant") => Kind::Assistant,
             role => {
-                scan.is_meta = role != Some(b"user") || is_context(scan, line);
+                // A summary that ctxc put there has a field of its own.
+                scan.is_compact_summary = scan.compact_metadata.is_some();
+                scan.is_meta = role != Some(b"user") || !scan.is_compact_summary && is_context(scan, line);
                 Kind::User
             }
         },

@@ -158,7 +158,7 @@ impl Scan {
                 let has_parent = self.parent_uuid.is_some_and(|it| it.string(line).is_some());
                 has_parent && self.is_compact_summary
             }
-            Format::Codex => self.is_compact_summary,
+            Format::Codex => subtype() == Some(b"compacted"),
         }
     }
 

@@ -111,13 +111,15 @@ pub struct Side<'a> {
 /// The problems that `output` has as something made from `source`, in the order of their lines.
 #[must_use]
 pub fn compare(source: Side<'_>, output: Side<'_>) -> Vec<Problem> {
-    let mut problems = altered_thinking(source.index, output.index);
+    // Entries of Codex are known by their lines, which say nothing where others were taken out.
+    let is_known = output.index.format != Format::Codex || source.index.n_lines() == output.index.n_lines();
+    let mut problems = if is_known { altered_thinking(source.index, output.index) } else { Vec::new() };
     let mut written = ThinkingContexts::default();
     written.note(source);
     if output.index.format == Format::Claude {
         problems.extend(outlived_thinking(&written, output));
     }
-    problems.extend(no_longer_live(source, output));
+    problems.extend(is_known.then(|| no_longer_live(source, output)).flatten());
     problems.extend(of_all(ProblemKind::OldFolder, &output.visible.in_folder, output.index));
     problems.sort_by_key(|problem| (problem.line, problem.kind));
     problems

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::apply::compact::prior::OWN;
 use crate::apply::follow::pointers::uuid_of;
-use crate::apply::read::entry_fields::envelope;
+use crate::apply::read::entry_fields::{envelope, field_at};
 use ctxc_transcript::text::{Tokens, json_string};
 use ctxc_transcript::{Format, LineNo, Transcript, read_line};
 
@@ -55,6 +55,15 @@ pub(in crate::apply) fn entries(
             size.0
         )]);
     }
+    if index.format == Format::Codex {
+        // The summary alone: what the client told the model stays before it. The field beside the payload marks it as ours.
+        let own = if own.is_empty() { format!(r#","{OWN}":{{}}"#) } else { own };
+        let number = ordinal_before_rest(transcript, gone)?;
+        let number = number.map_or_else(String::new, |number| format!(r#""ordinal":{number},"#));
+        return Ok(vec![format!(
+            r#"{{"timestamp":{time},{number}"type":"response_item","payload":{{"type":"message","role":"user","content":[{{"type":"input_text","text":{view}}}]}}{own}}}"#
+        )]);
+    }
     let mut buffer = Vec::new();
     let line = read_line(file, index, beside.unwrap_or(last), &mut buffer)?;
     let envelope = envelope(line);
@@ -69,6 +78,22 @@ pub(in crate::apply) fn entries(
         ),
     ];
     Ok(lines)
+}
+
+/// The number of the line of Codex after which what stays begins, in a file whose lines have numbers. Two lines of one number are
+/// taken; a file that ends in a line without one is not.
+fn ordinal_before_rest(transcript: Transcript<'_>, gone: &[LineNo]) -> io::Result<Option<String>> {
+    let Transcript { file, index, chain } = transcript;
+    let last = gone.iter().copied().max().unwrap_or_default();
+    let first = chain.lines.iter().copied().find(|line| *line > last).unwrap_or(LineNo(index.n_lines()));
+    let mut buffer = Vec::new();
+    for line in index.lines().rev().filter(|line| index.rollout.is_paginated && *line < first) {
+        let bytes = read_line(file, index, line, &mut buffer)?;
+        if let Some(ordinal) = field_at(bytes, b"ordinal") {
+            return Ok(Some(String::from_utf8_lossy(ordinal.of(bytes)).into_owned()));
+        }
+    }
+    Ok(None)
 }
 
 /// The raw timestamp of the last of `gone` that has one, else that of the first live entry that has.

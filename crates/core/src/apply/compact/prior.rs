@@ -25,7 +25,7 @@ pub struct PriorSummary {
 pub fn prior_summary(transcript: Transcript<'_>) -> io::Result<Option<PriorSummary>> {
     let Transcript { file, index, chain } = transcript;
     let mut buffer = Vec::new();
-    let Some((_, first)) = chain.messages(index).next() else { return Ok(None) };
+    let Some((_, first)) = chain.messages(index).find(|(_, line)| !index.is_standing(*line)) else { return Ok(None) };
     if !index.record(first).flags.any(Flags::COMPACT_SUMMARY) {
         return Ok(None);
     }
@@ -52,14 +52,12 @@ fn noted_batches(metadata: &[u8]) -> Vec<String> {
     let mut batches = Vec::new();
     each_field(metadata, |key, own| {
         let own = own.of(metadata);
-        if key != OWN.as_bytes() {
-            return;
+        // Codex has a field of ours beside its own, not inside one.
+        if key == b"batches" {
+            each_string(own, |_, raw| batches.push(json_string::decode(raw).into_owned()));
+        } else if key == OWN.as_bytes() {
+            batches.extend(noted_batches(own));
         }
-        each_field(own, |key, value| {
-            if key == b"batches" {
-                each_string(value.of(own), |_, raw| batches.push(json_string::decode(raw).into_owned()));
-            }
-        });
     });
     batches
 }

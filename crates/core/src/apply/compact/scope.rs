@@ -80,11 +80,11 @@ impl Scope {
         }
         let ranges = chunking.part(groups.get(..n_compacted).unwrap_or_default());
         let ranges: Vec<Range<usize>> = ranges.into_iter().map(|it| it.start + head..it.end + head).collect();
-        let chunks = lines_of(chain, &messages, without, &ranges);
+        let chunks = lines_of(transcript, &messages, without, &ranges);
         let prior = if head == 0 { None } else { prior_summary(transcript)? };
         let start = head + n_compacted;
         let kept = kept_lines(chain, &messages, without, start);
-        let is_gone = |line: &LineNo| !kept.contains(*line) && !without.contains(*line);
+        let is_gone = |line: &LineNo| !kept.contains(*line) && !without.contains(*line) && !index.is_standing(*line);
         let gone = chain.lines.iter().copied().filter(is_gone).collect();
         let first = messages.first_line(chain, start);
         Ok(Some(Self { messages, start, prior, first, kept, gone, chunks }))
@@ -109,10 +109,11 @@ fn kept_lines(chain: &Chain, messages: &Messages, without: &LineSet, start: usiz
 }
 
 /// The lines of each range of messages, and those that stand behind them; the first has what stands before it too.
-fn lines_of(chain: &Chain, messages: &Messages, without: &LineSet, ranges: &[Range<usize>]) -> Vec<Chunk> {
+fn lines_of(transcript: Transcript<'_>, messages: &Messages, without: &LineSet, ranges: &[Range<usize>]) -> Vec<Chunk> {
+    let Transcript { index, chain, .. } = transcript;
     let chunk = |range: &Range<usize>| Chunk { lines: Vec::new(), n_messages: range.len() };
     let mut chunks: Vec<Chunk> = ranges.iter().map(chunk).collect();
-    for &line in chain.lines.iter().filter(|line| !without.contains(**line)) {
+    for &line in chain.lines.iter().filter(|line| !without.contains(**line) && !index.is_standing(**line)) {
         let (Owner::Of(message) | Owner::Behind(message)) = messages.owner(line) else { continue };
         let at = ranges.partition_point(|range| range.end <= message as usize);
         let is_inside = ranges.get(at).is_some_and(|range| range.contains(&(message as usize)));

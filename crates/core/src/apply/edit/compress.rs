@@ -18,7 +18,7 @@ use ctxc_store::Cut;
 use ctxc_transcript::edit::{replace_text, replace_tool_result};
 use ctxc_transcript::entry;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{IdHash, Index, LineNo, LineSet, read_line};
+use ctxc_transcript::{Flags, Format, IdHash, Index, LineNo, LineSet, read_line};
 
 /// The texts that are to be compressed.
 #[derive(Debug, Default)]
@@ -45,7 +45,13 @@ pub fn read_tasks(
     let asking = asking_calls(index);
     let mut buffer = Vec::new();
     let mut scan = index.new_scan();
-    for candidate in candidates.iter().filter(|candidate| !rewrite.dropped.contains(candidate.line)) {
+    // Of Codex what the model said stays whole, and what the client tells it.
+    let is_kept = |line: LineNo| {
+        let record = index.record(line);
+        index.format == Format::Codex && (record.message().is_some() || record.flags.any(Flags::META))
+    };
+    let is_open = |line: LineNo| !rewrite.dropped.contains(line) && !is_kept(line);
+    for candidate in candidates.iter().filter(|candidate| is_open(candidate.line)) {
         let line = read_line(file, index, candidate.line, &mut buffer)?;
         scan.read(line);
         let page = Page { line: candidate.line, bytes: line, scan: &scan };

@@ -8,7 +8,7 @@ use ctxc_transcript::edit::{Splice, replace_text};
 use ctxc_transcript::scan::BlockKind;
 use ctxc_transcript::text::json_string::{encoded_units, utf16_units};
 use ctxc_transcript::text::{Tokens, chars4, json_string};
-use ctxc_transcript::{LineNo, Span};
+use ctxc_transcript::{Format, LineNo, Span};
 
 /// The name of an item and the rule that removes it, for the archive and the report.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,7 @@ pub(in crate::apply) fn cut_fresh_result(
     let call = page.decoded(block.tool_id);
     let text = not_blank(text);
     let splice = if let Some(content) = block.content {
-        Splice::new(content, as_content(content.of(page.bytes), text))
+        Splice::new(content, as_content(content.of(page.bytes), page.scan.format, text))
     } else {
         let end = block.span?.end - 1;
         Splice::new(Span { start: end, end }, format!(r#","content":{}"#, json_string::encode(text)))
@@ -95,7 +95,9 @@ pub fn cut_input(
 ) -> Option<Cut> {
     let block = page.scan.blocks.get(at).filter(|block| block.kind == BlockKind::ToolUse)?;
     let call = page.decoded(block.tool_id);
-    let input = block.input.filter(|_| !is_cut(rewrite, page.line, Some(&call)))?;
+    // Calls of Codex stay whole: their parameters are JSON in a string, and belong to a response.
+    let is_open = page.scan.format != Format::Codex && !is_cut(rewrite, page.line, Some(&call));
+    let input = block.input.filter(|_| is_open)?;
     let splices = shorten_leaves(page.bytes, input, Reader::Model { command, kept });
     if splices.is_empty() {
         return None;
@@ -135,9 +137,9 @@ fn not_blank(text: &str) -> &str {
 }
 
 /// `text` as the content of a tool result, in the shape of what was there.
-fn as_content(before: &[u8], text: &str) -> String {
+fn as_content(before: &[u8], format: Format, text: &str) -> String {
     let text = json_string::encode(text);
-    if before.starts_with(b"[") { format!(r#"[{{"type":"text","text":{text}}}]"#) } else { text }
+    if before.starts_with(b"[") { format!(r#"[{{"type":"{}","text":{text}}}]"#, format.text_type()) } else { text }
 }
 
 /// The record of the cut of an item without a call.

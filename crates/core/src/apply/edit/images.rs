@@ -92,7 +92,8 @@ fn cut_image(
     if after >= before {
         return None;
     }
-    let splice = Splice::new(block.span?, format!(r#"{{"type":"text","text":{}}}"#, json_string::encode(&text)));
+    let kind = page.scan.format.text_type();
+    let splice = Splice::new(block.span?, format!(r#"{{"type":"{kind}","text":{}}}"#, json_string::encode(&text)));
     rewrite.edit(page.line, [splice]);
     let cut = Cut { call, ..cut_of(page, Label { name: "image", rule: RULE }, before, after) };
     rewrite.cut(page.line, cut.clone());

@@ -6,7 +6,7 @@ use std::io;
 use crate::apply::edit::rewrite::Rewrite;
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Flags, Span, Transcript, Usage, context_count, each_count, read_line};
+use ctxc_transcript::{Flags, Format, Span, Transcript, Usage, context_counts, each_count, read_line};
 
 /// The context usage that the client shows, before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
@@ -26,7 +26,7 @@ pub fn recorded_context(transcript: Transcript<'_>) -> io::Result<Option<Tokens>
     if let Some(gauge) = index.rollout.gauge {
         let mut buffer = Vec::new();
         let bytes = read_line(file, index, gauge, &mut buffer)?;
-        return Ok(context_count(&index.scan_line(bytes), bytes).map(|(_, count)| Tokens(count)));
+        return Ok(context_counts(&index.scan_line(bytes), bytes).map(|counts| Tokens(counts.total.1)));
     }
     let mut messages = chain.messages(index).rev().map(|(_, line)| line);
     let Some(last) = messages.find(|&line| index.record(line).flags.any(Flags::USAGE)) else { return Ok(None) };
@@ -69,6 +69,9 @@ pub(in crate::apply) fn move_gauge(
     rewrite: &mut Rewrite,
 ) -> io::Result<Option<Gauge>> {
     let Transcript { file, index, chain } = transcript;
+    if index.format == Format::Codex {
+        return move_count(transcript, change, rewrite);
+    }
     let is_left = |line| !rewrite.dropped.contains(line);
     let measured = chain.messages(index).rev().filter(|(_, line)| is_left(*line));
     let last = measured.map(|(_, line)| line).find(|&line| index.record(line).flags.any(Flags::USAGE));
@@ -90,6 +93,22 @@ pub(in crate::apply) fn move_gauge(
         gauge = Some(Gauge { before: Tokens(before), after: Tokens(before.saturating_add_signed(-lowered)) });
     }
     Ok(gauge)
+}
+
+/// As [`move_gauge`], for a rollout of Codex: in the last line that says the size.
+fn move_count(transcript: Transcript<'_>, change: GaugeChange, rewrite: &mut Rewrite) -> io::Result<Option<Gauge>> {
+    let Transcript { file, index, .. } = transcript;
+    let mut buffer = Vec::new();
+    let Some(line) = index.rollout.gauge.filter(|line| !rewrite.dropped.contains(*line)) else { return Ok(None) };
+    let bytes = read_line(file, index, line, &mut buffer)?;
+    let Some(counts) = context_counts(&index.scan_line(bytes), bytes) else { return Ok(None) };
+    let (span, before) = counts.total;
+    let after = change.after(Tokens(before)).0;
+    let change = after.cast_signed() - before.cast_signed();
+    let input = counts.input.filter(|(_, count)| *count > 0);
+    let input = input.map(|(span, count)| Splice::new(span, count.saturating_add_signed(change).to_string()));
+    rewrite.edit_unseen(line, [Splice::new(span, after.to_string())].into_iter().chain(input));
+    Ok(Some(Gauge { before: Tokens(before), after: Tokens(after) }))
 }
 
 /// The splices that take `saved` from the counts of the prompt, and how much they take: from the cache first, and no

@@ -8,7 +8,7 @@ use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::follow::pointers::uuid_of;
 use crate::apply::follow::relink::relinks;
 use crate::version::Group;
-use ctxc_transcript::{Chain, Flags, Index, LineNo, Parent, Transcript, context_tokens};
+use ctxc_transcript::{Chain, Flags, Format, Index, LineNo, Parent, Transcript, context_tokens};
 
 /// Links what is left: around what goes, and to what was inserted.
 pub(super) fn link(
@@ -18,6 +18,10 @@ pub(super) fn link(
     groups: &[&Group],
     rewrite: &mut Rewrite,
 ) -> io::Result<()> {
+    // Items of Codex have no links: they follow one another.
+    if index.format == Format::Codex {
+        return Ok(());
+    }
     let is_boundary = |line: LineNo| index.record(line).flags.any(Flags::COMPACT_BOUNDARY);
     let goes = stored.lines.iter().any(|line| rewrite.dropped.contains(*line));
     let left = || stored.lines.iter().copied().filter(|&line| !is_boundary(line));

@@ -258,7 +258,12 @@ impl StagedOutput {
                 return Err(ApplyError::IsSource((*path).to_owned()));
             }
             (Destination::File(path, existing), _) => (*path, *existing),
-            (Destination::NewSession { path, .. }, _) => (*path, IfExists::Refuse),
+            (Destination::NewSession { path, .. }, _) => {
+                // Codex has a folder for each day.
+                let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+                folder.map_err(|error| ApplyError::Write((*path).to_owned(), error))?;
+                (*path, IfExists::Refuse)
+            }
             (Destination::InPlace(_), Some(path)) => (path, IfExists::Replace),
             (Destination::InPlace(_) | Destination::Stream(_), _) => return unnamed_file().map(Self::Unnamed),
         };
