@@ -78,6 +78,7 @@ fn o_03_sessions_of_codex_are_listed_and_read_beside_others() {
     assert_eq!((row["turns"].as_u64(), row["title"].as_str()), (Some(2), Some("How many tests are there?")));
     assert_eq!((row["path"].as_str(), &row["tokens"]), (path.to_str(), &json!(2210)));
     assert!(row["folder"].as_str().unwrap().ends_with("shop"), "{row}");
+    assert_eq!(json(&stage, &["stats", word(&path)])["measured"]["tokens"], 2210);
     // By its id, and as the newest of the agent.
     assert_eq!(json(&stage, &["stats", ID])["session"]["path"].as_str(), path.to_str());
     let newest = json(&stage, &["stats", "latest", "--agent", "codex"]);

@@ -8,7 +8,9 @@ use std::iter::Peekable;
 use super::turn::TurnRow;
 use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
 use ctxc_transcript::text::{Tokens, json_string};
-use ctxc_transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, MessageIdx, Part, ToolEnd, Usage, measure};
+use ctxc_transcript::{
+    Chain, Flags, Format, IdHash, Index, LineNo, LineSet, MessageIdx, Part, ToolEnd, Usage, measure,
+};
 
 /// The `chars4` tokens of one tool.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,6 +52,10 @@ impl<'a> SecondPass<'a> {
             .rev()
             .find(records_usage)
             .and_then(|(place, line)| Some((index.record(line).message()?, place)));
+        // Codex says it in a line of its own, which the index has read; others say it in the message.
+        let by_line = recorded_by.filter(|_| index.format == Format::Codex).map(|(message, _)| message);
+        let counted = |message| index.prompt_of(message).unwrap_or_default() + index.reply_of(message);
+        let Tokens(recorded) = by_line.map_or(Tokens::ZERO, counted);
         Self {
             index,
             turn_at: turns.iter().enumerate().map(|(at, turn)| (turn.line, at)).collect(),
@@ -59,7 +65,7 @@ impl<'a> SecondPass<'a> {
             tool_at: HashMap::new(),
             open: HashMap::new(),
             recorded_by,
-            recorded: 0,
+            recorded,
             lines: (Box::new(chain.live.iter()) as Box<dyn Iterator<Item = LineNo>>).peekable(),
             ends: (Box::new(index.tools.iter()) as Box<dyn Iterator<Item = ToolEnd>>).peekable(),
             scan: index.new_scan(),
