@@ -34,7 +34,7 @@ pub(crate) fn refuse_session(reading: &Reading, settings: &Rewriting) -> Result<
     Ok(())
 }
 
-/// Refuses to cut messages off a session of Codex: what the client told the model would go with them.
+/// Refuses to cut messages off a session of Codex: what the client says to the model would go with them.
 pub(crate) fn refuse_cutting(reading: &Reading) -> Result<(), CommandError> {
     if reading.index.format != Format::Codex {
         return Ok(());
@@ -43,7 +43,7 @@ pub(crate) fn refuse_cutting(reading: &Reading) -> Result<(), CommandError> {
         .hint("`ctxc fit` and `ctxc compact` put a summary in the place of the oldest"))
 }
 
-/// Refuses changes of a session of Codex that its provider may not take: of what the model said, and of what the client told it.
+/// Refuses changes of a session of Codex that its provider may not take: of what the model said, and of what the client says to it.
 pub(crate) fn refuse_changes(reading: &Reading, plan: &Rewrite) -> Result<(), CommandError> {
     let index = &reading.index;
     if index.format != Format::Codex {

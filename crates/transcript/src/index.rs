@@ -139,7 +139,7 @@ impl Index {
         chained.map(|line| (self.record(line).uuid, line)).filter(|(uuid, _)| wanted.contains(uuid)).collect()
     }
 
-    /// Whether `line` stays whatever becomes of the messages around it: of Codex, what the client told the model by itself, and a
+    /// Whether `line` stays whatever becomes of the messages around it: of Codex, what the client says to the model by itself, and a
     /// compaction of the client, before which nothing is sent.
     #[must_use]
     pub fn is_standing(&self, line: LineNo) -> bool {

@@ -56,7 +56,7 @@ pub(in crate::apply) fn entries(
         )]);
     }
     if index.format == Format::Codex {
-        // The summary alone: what the client told the model stays before it. The field beside the payload marks it as ours.
+        // The summary alone: what the client says to the model stays before it. The field beside the payload marks it as ours.
         let own = if own.is_empty() { format!(r#","{OWN}":{{}}"#) } else { own };
         let number = ordinal_before_rest(transcript, gone)?;
         let number = number.map_or_else(String::new, |number| format!(r#""ordinal":{number},"#));
