@@ -10,7 +10,7 @@ use super::{CRATES, Source, sources};
 const UNDONE: [Undone; 5] = [
     Undone { place: "", types: 0, functions: 560, comments: 0 },
     Undone { place: "core/", types: 0, functions: 278, comments: 0 },
-    Undone { place: "engine/", types: 15, functions: 290, comments: 132 },
+    Undone { place: "engine/", types: 0, functions: 290, comments: 0 },
     Undone { place: "store/", types: 0, functions: 162, comments: 0 },
     Undone { place: "transcript/", types: 0, functions: 128, comments: 0 },
 ];

@@ -30,7 +30,7 @@ pub fn digest(text: &str, limit: Tokens) -> String {
         return Some("ok".to_owned()).filter(|ok| chars4(ok) <= limit).unwrap_or_default();
     }
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    if let Some(source) = Source::of(&lines) {
+    if let Some(source) = NumberedLines::of(&lines) {
         return source.digest(limit);
     }
     if let Some((head, names)) = listing(&lines) {
@@ -54,7 +54,7 @@ pub fn digest_of_result(
         // The first line reports the success; the others show the file.
         lines.drain(..1);
         "ok".to_owned()
-    } else if let Some(source) = Source::of(&lines) {
+    } else if let Some(source) = NumberedLines::of(&lines) {
         source.head()
     } else if let Some((head, _)) = listing(&lines) {
         head
@@ -135,13 +135,13 @@ fn listed(head: &str, names: &[&str], limit: Tokens) -> Option<String> {
 }
 
 /// Numbered lines of a file, as the client shows them.
-struct Source<'t> {
+struct NumberedLines<'t> {
     first: &'t str,
     last: &'t str,
     lines: Vec<&'t str>,
 }
 
-impl<'t> Source<'t> {
+impl<'t> NumberedLines<'t> {
     fn of(lines: &[&'t str]) -> Option<Self> {
         let numbered: Vec<(&str, &str)> = lines.iter().filter_map(|line| numbered(line)).collect();
         let (first, last) = (numbered.first()?.0, numbered.last()?.0);

@@ -81,20 +81,20 @@ impl<'a> Body<'a> {
 #[derive(Debug, Deserialize)]
 pub(super) struct Response {
     pub(super) error: Option<ErrorBody>,
-    pub(super) choices: Option<Vec<Choice>>,
+    pub(super) choices: Option<Vec<ReplyChoice>>,
     pub(super) usage: Option<UsageBody>,
 }
 
 /// One reply of a model.
 #[derive(Debug, Deserialize)]
-pub(super) struct Choice {
-    pub(super) message: Option<Written>,
+pub(super) struct ReplyChoice {
+    pub(super) message: Option<ReplyMessage>,
     pub(super) finish_reason: Option<String>,
     pub(super) error: Option<ErrorBody>,
 }
 
 /// The message of a choice.
 #[derive(Debug, Deserialize)]
-pub(super) struct Written {
+pub(super) struct ReplyMessage {
     pub(super) content: Option<String>,
 }

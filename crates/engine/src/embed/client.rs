@@ -69,13 +69,13 @@ pub struct Embedder {
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct EmbedRequest<'a> {
     model: &'a str,
     input: &'a [String],
 }
 
 #[derive(Deserialize)]
-struct Response {
+struct EmbedResponse {
     data: Option<Vec<Datum>>,
     usage: Option<UsageBody>,
     error: Option<ErrorBody>,
@@ -128,7 +128,7 @@ impl Embedder {
     }
 
     async fn ask(&self, texts: &[String]) -> Result<Embedded, EngineError> {
-        let body = Body { model: &self.model, input: texts };
+        let body = EmbedRequest { model: &self.model, input: texts };
         let reply = self.http.post("embeddings", &body, MOST_BYTES).await.map_err(impatient)?;
         read(&reply, texts.len()).map_err(|detail| self.http.hidden(EngineError::new(Fault::Permanent, detail)))
     }
@@ -142,7 +142,7 @@ fn impatient(error: EngineError) -> EngineError {
 
 /// Parses the vectors of a response, in the order of the texts.
 fn read(body: &[u8], n_texts: usize) -> Result<Embedded, String> {
-    let response: Response =
+    let response: EmbedResponse =
         serde_json::from_slice(body).map_err(|_| format!("the reply holds no vectors: {}", shown(body)))?;
     if let Some(error) = response.error {
         return Err(format!("the server failed on the way: {}", excerpt(&error.message)));

@@ -2,7 +2,7 @@
 
 use crate::language::{Word, fold_hash, vocabulary, words};
 
-/// How announcements begin in English, German, French, Spanish and Chinese.
+/// Openings of announcements in English, German, French, Spanish and Chinese.
 const STARTS: [&str; 44] = [
     "Let me ", "Let's ", "I'll ", "I will ", "I'm going to ", "Now let me ", "Now let's ", "Now I'll ", "Now I will ",
     "Now I need to ", "Next, I'll ", "Next, let me ", "First, let me ", "First, I'll ", "Let me: ", "Lass mich ",
@@ -12,17 +12,17 @@ const STARTS: [&str; 44] = [
     "Permíteme ", "Vamos a ", "Ahora voy a ", "Primero voy a ", "让我", "我来", "我先", "现在我", "接下来我",
     "首先让我",
 ];
-/// How Japanese sentences end that say what their writer tells or looks at next, if they have no subject.
+/// Endings of Japanese sentences without a subject that announce what their writer reports or looks at next.
 const JAPANESE_ENDS: [&str; 8] = [
     "をまとめます", "を説明します", "を報告します", "を確認します", "を調査します", "を調べます", "を見てみます",
     "を確認してみます",
 ];
-/// How announcements begin in Japanese, and how they then end.
+/// Openings of announcements in Japanese, and the endings that go with them.
 const JAPANESE: ([&str; 7], [&str; 4]) = (
     ["まず", "次に", "では", "それでは", "これから", "続いて", "続けて"],
     ["します", "みます", "いきます", "ましょう"],
 );
-/// What stands before an announcement and says nothing: "Good. Now ...", "OK, ...".
+/// Fillers before an announcement: "Good. Now ...", "OK, ...".
 const LEADS: [&str; 8] = ["Now, ", "OK, ", "Okay, ", "Great, ", "Good, ", "Perfect, ", "So ", "And "];
 
 /// Whether the sentence only announces what is done next. One that gives a reason or a condition says more.
@@ -39,7 +39,7 @@ pub(super) fn announces(sentence: &str) -> bool {
     is_led() && (STARTS.iter().any(|start| bare.starts_with(start)) || in_japanese()) && !gives_a_reason(bare)
 }
 
-/// How a remark begins that only says that something was understood.
+/// Openings of remarks that only say that something was understood.
 const UNDERSTOOD: [&str; 8] = [
     "Now I understand", "Now I have a ", "Now I see", "Now I can see", "I understand", "I see the ", "I can see the ",
     "I have a clear ",
@@ -47,7 +47,7 @@ const UNDERSTOOD: [&str; 8] = [
 /// A longer remark says what it was.
 const LONGEST_REMARK: usize = 90;
 
-/// How a remark begins that something was found or follows; what it is, other words have to say.
+/// Openings of remarks that something was found or follows, without saying what it is.
 const FOUND: [&str; 10] = [
     "I found ", "I've found ", "I have found ", "I've identified ", "I've located ", "Found ", "Here's ", "Here is ",
     "Here are ", "Here’s ",

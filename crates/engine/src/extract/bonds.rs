@@ -6,7 +6,7 @@ use crate::language::{Join, Piece, PieceKind};
 
 /// The longest answer that says nothing without its question, in bytes.
 const SHORT_ANSWER: usize = 40;
-/// How a sentence begins whose subject stands in the one before.
+/// Openings of sentences whose subject is in the sentence before.
 const BACKWARD: [&str; 29] = [
     "It", "It's", "This", "That", "That's", "These", "Those", "They", "He", "She", "Both", "Neither", "Otherwise",
     "Instead", "But", "Or", "However", "Therefore", "Hence", "Thus", "Also", "Which", "Because", "Es", "Das", "Dies",

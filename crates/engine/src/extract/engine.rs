@@ -26,7 +26,7 @@ impl Extract {
         extract(text, target)
     }
 
-    /// What takes the place of a text: shorter by enough, or the text as it was (K-03).
+    /// The shortened `text`, or `text` itself if too little would be saved (K-03).
     #[must_use]
     pub fn shorten(&self, Shorten { text, target, origin }: &Shorten<'_>) -> String {
         let without = match origin {

@@ -1,4 +1,4 @@
-//! What each piece carries: its words and facts with their weights, its classes, its size.
+//! The features of each piece: its words and facts with their weights, its classes, its size.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use crate::language::{
 };
 use crate::needs::Needs;
 
-/// What one piece carries.
+/// The features of one piece.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Carries {
-    /// Where its features start in [`Features::ids`].
+    /// The start of its features in [`Features::ids`].
     from: u32,
-    /// Where they end.
+    /// Their end.
     to: u32,
     /// UTF-16 code units.
     pub units: usize,
-    /// What the piece is for.
+    /// The classes of its statement, such as a decision or a rule.
     pub classes: Classes,
     /// The number of facts in it.
     pub n_facts: u32,
@@ -32,7 +32,7 @@ pub(super) struct Features {
     ids: Vec<u32>,
     /// The weight of each feature.
     pub weights: Vec<f32>,
-    /// What each piece carries, by its index.
+    /// The features of each piece, by its index.
     pub pieces: Vec<Carries>,
     numbers: HashedMap<u32>,
 }
@@ -121,7 +121,7 @@ pub(super) fn read(pieces: &[Piece<'_>], weights: Weights, needs: Option<&Needs>
         features.pieces.push(carries);
     }
     for (weight, (_, count)) in features.weights.iter_mut().zip(&seen) {
-        // What a text comes back to is what it is about; a fact is worth its weight at once.
+        // A word gains by repetition, for a text repeats its subject; a fact has its whole weight at once.
         if *weight < FACT {
             *weight *= 1.0 + 0.35 * f32::from(u16::try_from(*count.min(&9) - 1).unwrap_or_default()).sqrt();
         }
@@ -163,7 +163,7 @@ impl Features {
     }
 }
 
-/// How far the kinds of facts may be evened out.
+/// The bounds of the factor that evens out the kinds of facts.
 const EVENED: (f32, f32) = (0.5, 2.5);
 
 /// The weight from which a feature is a fact.
@@ -172,7 +172,7 @@ const FACT: f32 = 2.0;
 /// The bytes of a piece within which its first word starts, behind marks of a list.
 pub(super) const FIRST: usize = 3;
 
-/// What the kinds of tokens are worth when they are new: facts far above words.
+/// The weights of new tokens by kind: facts far above words.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weights {
     path: f32,
@@ -194,7 +194,8 @@ pub(super) struct Weights {
     name: f32,
     /// The worth of a fact besides, times the chance that it is needed.
     needed: f32,
-    /// How much kinds with few facts are raised, and those with many lowered: 0 not at all, 1 until all kinds weigh the same.
+    /// The strength with which kinds of few facts are raised and those of many lowered: at 0 not at all, at 1 until all
+    /// kinds weigh the same.
     evenness: f32,
 }
 
@@ -235,7 +236,7 @@ impl Weights {
         evenness: 0.0,
     };
 
-    /// What a token is worth when it is new. Long facts are worth more than short ones, for they are rarer and take more
+    /// The weight of a new token. Long facts weigh more than short ones, for they are rarer and take more
     /// room; of Japanese, the characters more than the endings.
     fn of(&self, token: &str, shape: Shape) -> f32 {
         let len = f32::from(u16::try_from(token.len().min(60)).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! What a piece is worth for its kind and its place, whatever else is kept.
+//! The part of the worth of a piece that depends on its kind and place alone.
 
 use super::announce::{announces, nods};
 use super::bonds::is_question;
@@ -6,16 +6,16 @@ use super::features::{Carries, ratio};
 use super::reading::Reading;
 use crate::language::{Join, Piece, PieceKind};
 
-/// What kind and place do to the value of a piece: `value * factor + bonus`.
+/// The adjustment of the value of a piece by its kind and place: `value * factor + bonus`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Lift {
     /// The factor on what is new in the piece.
     pub factor: f32,
-    /// What is added once.
+    /// Added once.
     pub bonus: f32,
 }
 
-/// How many pieces from either end may be the opening or the closing.
+/// The number of pieces from either end among which the opening and the closing are looked for.
 const REACH: usize = 10;
 /// The weight below which a piece says nothing: that of a single plain word.
 pub(super) const LEAST_WEIGHT: f32 = 1.0;

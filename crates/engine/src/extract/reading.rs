@@ -8,19 +8,19 @@ use crate::language::{Piece, PieceKind, segment};
 pub(super) struct Reading<'t> {
     /// The pieces in order.
     pub pieces: Vec<Piece<'t>>,
-    /// What the pieces carry.
+    /// The features of the pieces.
     pub features: Features,
-    /// What each piece stands under.
+    /// The piece that each piece belongs under.
     pub parents: Vec<Option<usize>>,
-    /// What each piece cannot be read without.
+    /// The piece without which each piece cannot be understood.
     pub bonds: Vec<Option<usize>>,
     /// The line that each setting of YAML, and each item of a listed file, belongs to.
     pub enclosing: Vec<Option<usize>>,
-    /// What stands right under each piece.
+    /// The pieces directly under each piece.
     pub children: Vec<Vec<usize>>,
     /// The line that closes the fence that a piece opens.
     pub closers: Vec<Option<usize>>,
-    /// How often each piece comes, 0 for all but the first.
+    /// The number of occurrences of each piece, 0 for all but the first.
     pub counts: Vec<u32>,
     /// The byte at which the last piece ends.
     pub end: usize,

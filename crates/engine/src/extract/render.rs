@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::reading::Reading;
-use super::select::Choice;
+use super::select::KeptPiece;
 use crate::language::{Join, PieceKind};
 
 /// The mark that stands for what was left out.
@@ -11,7 +11,7 @@ pub(super) const MARK: &str = "[...]";
 
 /// The text of `choices`, which are sorted by index. At most `n_marks` gaps are marked, the largest ones;
 /// a cut inside a piece always is.
-pub(super) fn render(text: &str, reading: &Reading<'_>, choices: &[Choice], n_marks: usize) -> String {
+pub(super) fn render(text: &str, reading: &Reading<'_>, choices: &[KeptPiece], n_marks: usize) -> String {
     let marked = marked_gaps(reading, choices, n_marks);
     let mut out = String::new();
     for (n, choice) in choices.iter().enumerate() {
@@ -71,7 +71,7 @@ fn separate(out: &mut String, gap: &str, kind: PieceKind, has_mark: bool) {
 }
 
 /// The indexes of the pieces before which a gap is marked; that behind the last piece stands for the end of the text.
-fn marked_gaps(reading: &Reading<'_>, choices: &[Choice], n_marks: usize) -> Vec<usize> {
+fn marked_gaps(reading: &Reading<'_>, choices: &[KeptPiece], n_marks: usize) -> Vec<usize> {
     let n_pieces = reading.pieces.len();
     let starts = std::iter::once(0).chain(choices.iter().map(|choice| choice.idx + 1));
     let ends = choices.iter().map(|choice| choice.idx).chain([n_pieces]);

@@ -21,7 +21,7 @@ pub(super) fn counts(pieces: &[Piece<'_>]) -> Vec<u32> {
     counts
 }
 
-/// What a piece has in common with its repetitions. Code is left alone: a line may come twice there for good reason.
+/// A key that a piece shares with its repetitions; `None` for code, in which a line may repeat for good reason.
 fn key(piece: &Piece<'_>) -> Option<u64> {
     let text = piece.text.trim();
     if piece.join == Join::Fragment || text.len() < 16 {

@@ -20,7 +20,7 @@ use crate::language::{Classes, PieceKind};
 
 /// A piece that is kept, whole or in part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Choice {
+pub(super) struct KeptPiece {
     /// The piece's index.
     pub idx: usize,
     /// The bytes of the piece that are kept, where it is cut.
@@ -33,11 +33,11 @@ const SECTION: usize = 1500;
 const LEAST_SHARED: usize = 140;
 /// The least room, in UTF-16 units, that is filled with a part of a piece: less says nothing.
 const LEAST_PART: usize = 48;
-/// How far below the next best in the heap, whose value may be out of date, the best may be and still be taken.
+/// The best is taken if its value is at least this part of the next in the heap, whose value may be out of date.
 const CLOSE_ENOUGH: f32 = 0.92;
 
 /// The pieces to keep within `budget` UTF-16 units, in the order in which they were chosen.
-pub(super) fn select(reading: &Reading<'_>, budget: usize) -> Vec<Choice> {
+pub(super) fn select(reading: &Reading<'_>, budget: usize) -> Vec<KeptPiece> {
     let n_pieces = reading.pieces.len();
     let mut state = State {
         worth: Worth::new(reading, budget),
@@ -60,7 +60,8 @@ pub(super) fn select(reading: &Reading<'_>, budget: usize) -> Vec<Choice> {
     state.choices
 }
 
-/// What something says for its size as a key, which sorts as positive floats do, and its index; of equal ones the first wins.
+/// The worth of something for its size, as a key that sorts as positive floats do, and its index. Of equal ones the
+/// first wins.
 pub(super) type Ranked = (u32, Reverse<usize>);
 
 /// Takes the best out of `heap`, whose keys may be out of date: `rank` gives the one of now, and none for what is not to be
@@ -83,10 +84,10 @@ struct State<'r, 't> {
     barred: Vec<bool>,
     /// Whether announcements may be taken: they come last of all.
     is_last_call: bool,
-    choices: Vec<Choice>,
+    choices: Vec<KeptPiece>,
 }
 
-/// How many units may be used up to the end of each section: half by its size, half by what it carries.
+/// The units that may be used up to the end of each section: half by its size, half by the worth of its pieces.
 fn limits(state: &State<'_, '_>, sections: impl Iterator<Item = Range<usize>>) -> Vec<usize> {
     let worth = &state.worth;
     let masses: Vec<(f32, f32)> = sections
@@ -205,7 +206,7 @@ impl State<'_, '_> {
         while let Some(idx) = best(&mut heap, |idx| (!self.worth.taken[idx]).then(|| self.ranked(idx))) {
             if self.worth.used + self.worth.full_cost(idx) <= limit {
                 for parent in self.take_with_companions(idx) {
-                    // What stands under a piece that is taken costs less from now on.
+                    // Pieces under one that is taken cost less from now on.
                     heap.extend(self.siblings(parent, section).map(|child| self.ranked(child)));
                 }
             }
@@ -228,11 +229,11 @@ impl State<'_, '_> {
 
     fn take(&mut self, idx: usize) {
         self.worth.take(idx);
-        self.choices.push(Choice { idx, part: self.worth.parts[idx] });
+        self.choices.push(KeptPiece { idx, part: self.worth.parts[idx] });
         if let Some(closer) = self.reading().closers[idx] {
             // Its cost was counted with the line that opens the fence.
             self.worth.taken[closer] = true;
-            self.choices.push(Choice { idx: closer, part: None });
+            self.choices.push(KeptPiece { idx: closer, part: None });
         }
     }
 

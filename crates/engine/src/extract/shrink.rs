@@ -52,7 +52,7 @@ pub(super) fn extract(text: &str, target: Tokens) -> String {
         let out = fit(text, &reading, allowed, target, most);
         let size = chars4(&out).0;
         let off = size.abs_diff(target.0);
-        // What is too long by rounding is worse than anything that is not.
+        // A result that is too long by rounding is worse than any that is not.
         let rank = (size > most.0, off);
         if best.as_ref().is_none_or(|(least, _)| rank < *least) {
             best = Some((rank, out));
@@ -68,7 +68,7 @@ pub(super) fn extract(text: &str, target: Tokens) -> String {
 fn fit(text: &str, reading: &Reading<'_>, allowed: usize, target: Tokens, most: Tokens) -> String {
     // One mark at least: whoever reads on shall know that this is not all.
     let n_marks = (allowed / 320).max(1);
-    // What marks may take is set aside, so that they do not push the text over its target. One alone may.
+    // Room for marks is reserved, so that they do not push the text over its target. One alone may.
     let aside = if allowed < 200 { 0 } else { n_marks * (MARK.len() + 1) };
     let mut choices = select(reading, allowed - aside);
     while !choices.is_empty() {

@@ -1,4 +1,4 @@
-//! What the engine promises, on fixed texts and, in [`random`], on random ones.
+//! The promises of the engine, on fixed texts and, in [`random`], on random ones.
 
 use futures::FutureExt;
 
@@ -119,7 +119,7 @@ fn a_heading_stays_only_with_something_under_it_and_fences_stay_balanced() {
     }
 }
 
-/// What is kept of `text` at every share from 10 to 80 percent.
+/// The result for `text` at every share from 10 to 80 percent.
 fn at_all_shares(text: &str) -> impl Iterator<Item = String> {
     (2..=16).map(move |share| percent(text, share * 5))
 }
@@ -343,7 +343,7 @@ fn k_03_a_tag_alone_on_its_line_closes_nothing() {
     assert!(!kept.contains("persisted-output"), "{kept}");
 }
 
-/// What comes of `text` where an engine is asked for it.
+/// The reply of the engine for `text`.
 fn asked(text: &str, target: u64, origin: Origin) -> String {
     let request = Request::Shorten(Shorten { text: text.into(), target: Tokens(target), origin });
     Extract.reply(&request, Attempt::nth(1)).now_or_never().unwrap().unwrap().text

@@ -1,12 +1,12 @@
 //! A last look at the choice: no heading or introduction that nothing is kept under, no fence left open.
 
 use super::reading::Reading;
-use super::select::Choice;
+use super::select::KeptPiece;
 use crate::language::PieceKind;
 
 /// `choices` in the order of the text, without frames that hold nothing, and with the closing line of every fence.
-pub(super) fn tidy(reading: &Reading<'_>, choices: &[Choice]) -> Vec<Choice> {
-    let mut kept: Vec<Choice> = choices.to_vec();
+pub(super) fn tidy(reading: &Reading<'_>, choices: &[KeptPiece]) -> Vec<KeptPiece> {
+    let mut kept: Vec<KeptPiece> = choices.to_vec();
     kept.sort_unstable_by_key(|choice| choice.idx);
     kept.dedup_by_key(|choice| choice.idx);
     // From the back, since a frame may hold nothing but a frame that goes.
@@ -19,7 +19,7 @@ pub(super) fn tidy(reading: &Reading<'_>, choices: &[Choice]) -> Vec<Choice> {
     }
     let is_closer = |idx: usize| reading.pieces.get(idx).is_some_and(|piece| piece.kind == PieceKind::FenceClose);
     let closers = kept.iter().filter_map(|choice| reading.closers.get(choice.idx).copied().flatten());
-    let mut closers: Vec<Choice> = closers.map(|idx| Choice { idx, part: None }).collect();
+    let mut closers: Vec<KeptPiece> = closers.map(|idx| KeptPiece { idx, part: None }).collect();
     kept.retain(|choice| !is_closer(choice.idx));
     kept.append(&mut closers);
     kept.sort_unstable_by_key(|choice| choice.idx);
@@ -27,7 +27,7 @@ pub(super) fn tidy(reading: &Reading<'_>, choices: &[Choice]) -> Vec<Choice> {
 }
 
 /// Whether the piece only frames others, and none of them is in `kept`.
-fn is_empty_frame(reading: &Reading<'_>, kept: &[Choice], idx: usize) -> bool {
+fn is_empty_frame(reading: &Reading<'_>, kept: &[KeptPiece], idx: usize) -> bool {
     let is_fence = reading.pieces.get(idx).is_some_and(|piece| piece.kind == PieceKind::FenceOpen);
     if !(is_fence || reading.introduces(idx)) {
         return false;

@@ -14,7 +14,7 @@ pub(super) fn best(piece: &str, limit: usize, weigh: impl Fn(&str) -> Option<(u3
     let mut found: Option<(f32, usize, usize)> = None;
     for (first_idx, first) in chunks.iter().enumerate() {
         let mut value = 0.0;
-        // What depends on a condition stays with it: "If the tests pass, push."
+        // A statement stays with its condition: "If the tests pass, push."
         // A row says nothing without its first column, nor an item of a list without its first words.
         let is_led = piece.starts_with(['|', '-', '*']) || piece.starts_with(|c: char| c.is_ascii_digit());
         let start = if first_idx > 0 && (depends || is_led) { TORN } else { first.opening };
@@ -46,7 +46,7 @@ pub(super) fn best(piece: &str, limit: usize, weigh: impl Fn(&str) -> Option<(u3
     (from < to).then_some((from, to))
 }
 
-/// What joins a clause to the one before it.
+/// Words that join a clause to the one before it.
 const JOINTS: [&str; 12] =
     ["and ", "or ", "but ", "so ", "und ", "oder ", "aber ", "et ", "mais ", "y ", "pero ", "sondern "];
 /// The factor on a part in which a bracket, a bold mark or a code span is torn, or that loses the condition it ends with.
@@ -55,16 +55,16 @@ const TORN: f32 = 0.02;
 /// The factor on the beginning of a condition of which nothing else is kept.
 const CONDITION_ALONE: f32 = 0.3;
 
-/// What is open at a place of a piece.
+/// The brackets and marks that are open at a place of a piece.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Level {
+struct Nesting {
     brackets: i32,
     is_bold: bool,
     in_span: bool,
     last: char,
 }
 
-impl Level {
+impl Nesting {
     fn add(&mut self, c: char) {
         match c {
             '`' => self.in_span = !self.in_span,
@@ -97,14 +97,14 @@ struct Chunk {
     units_from: usize,
     units_to: usize,
     weight: f32,
-    /// How well a quotation may start here.
+    /// The factor on a quotation that starts here.
     opening: f32,
-    /// How well it may end here.
+    /// The factor on one that ends here.
     closing: f32,
-    /// What is open before it.
-    before: Level,
-    /// What is open behind it.
-    after: Level,
+    /// The open brackets and marks before it.
+    before: Nesting,
+    /// Those after it.
+    after: Nesting,
     /// Whether a condition follows: "push if the tests pass".
     is_before_condition: bool,
 }
@@ -113,7 +113,7 @@ fn chunks(piece: &str, limit: usize, weigh: impl Fn(&str) -> Option<(u32, f32)>)
     let mut chunks: Vec<Chunk> = Vec::new();
     let mut units_at = 0;
     let mut before: Option<char> = None;
-    let mut level = Level::default();
+    let mut level = Nesting::default();
     let paths = long_paths(piece, limit);
     for (at, c) in piece.char_indices() {
         let to = at + c.len_utf8();
@@ -163,7 +163,7 @@ fn chunks(piece: &str, limit: usize, weigh: impl Fn(&str) -> Option<(u32, f32)>)
     chunks
 }
 
-/// Where the paths of `piece` stand that are larger than `limit`, also where there is a sixth more room.
+/// The places of paths in `piece` that are larger than `limit` and a sixth.
 fn long_paths(piece: &str, limit: usize) -> Vec<Range<usize>> {
     let most = limit + limit / 6;
     if piece.len() <= most {

@@ -1,4 +1,4 @@
-//! What a piece is worth at the moment, given what was taken before, and what it costs.
+//! The current worth of a piece, given the pieces that are taken, and its cost.
 //!
 //! The worth is the weight of the features that no taken piece carries, raised for class, place and kind. Class
 //! and zone of the text lose their lift as their share of the budget fills, so no part of the text and no kind
@@ -21,9 +21,9 @@ pub(super) const MARK_UNITS: usize = 6;
 pub(super) const CLASS_SHARE: [f32; 5] = [0.3, 0.2, 0.2, 0.15, 0.15];
 /// The lift of a class whose share is untouched.
 const CLASS_LIFT: [f32; 5] = [1.2, 1.1, 1.0, 0.8, 1.0];
-/// What a piece of a class whose share is untouched is worth besides what is new in it: a rule counts, whatever its words.
+/// The bonus of a piece of a class whose share is untouched: a rule counts, whatever its words.
 const CLASS_WORTH: [f32; 5] = [3.6, 4.7, 4.7, 3.0, 4.7];
-/// What a unit is worth that tells nothing new, so that a text without facts still fills its target.
+/// The worth of a unit without anything new, so that a text without facts still fills its target.
 const PLAIN_UNIT: f32 = 0.004;
 /// The lines that come along with a setting or an item that belongs to them.
 const ENCLOSING: usize = 2;
@@ -37,7 +37,7 @@ pub(super) struct Worth<'r, 't> {
     pub reading: &'r Reading<'t>,
     /// UTF-16 units for the whole text.
     pub budget: usize,
-    /// What every piece costs besides its units: keeps slivers from winning by their shortness, all the more where
+    /// The cost of every piece beside its units: keeps slivers from winning by their shortness, all the more where
     /// there is room for one piece or two.
     overhead: usize,
     /// UTF-16 units of the pieces taken.
@@ -53,7 +53,7 @@ pub(super) struct Worth<'r, 't> {
     pub ends: Vec<usize>,
     costs: Vec<u32>,
     class_used: [f32; 5],
-    /// What is left of the share of each class, from 1 down to 0.
+    /// The unused part of the share of each class, from 1 down to 0.
     class_open: [f32; 5],
     zone_used: Vec<f32>,
     zone_share: f32,
@@ -81,7 +81,7 @@ impl<'r, 't> Worth<'r, 't> {
         }
     }
 
-    /// What taking the piece gains for each unit it costs, with the pieces above it that have to come along.
+    /// The gain of the piece for each unit that it costs, with the pieces above it that have to come along.
     pub(super) fn density(&self, idx: usize) -> f32 {
         let mut cost = self.cost(idx) + self.overhead;
         let class = self.class(idx);

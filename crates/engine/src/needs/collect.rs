@@ -10,7 +10,7 @@ use crate::language::{Shape, Word, words};
 
 /// A line that may be shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Line {
+pub(super) struct NeededLine {
     /// The index of its title among [`Needs::titles`].
     pub(super) title: u32,
     /// The message that it is from.
@@ -29,7 +29,7 @@ pub struct Needs {
     n_chars: u64,
     /// The files and commands that lines are from.
     pub(super) titles: Vec<String>,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<NeededLine>,
     pub(super) uses: HashMap<String, Uses>,
 }
 
@@ -81,7 +81,7 @@ impl Needs {
             // A line of numbers alone says of nothing what they are.
             if let Some(title) = title.filter(|_| piece.contains(char::is_alphabetic) && !is_signature(piece)) {
                 let title = self.title(title);
-                self.lines.push(Line { title, at, text: piece.to_owned() });
+                self.lines.push(NeededLine { title, at, text: piece.to_owned() });
                 if self.lines.len().is_multiple_of(CHECKED) {
                     self.keep_within_bounds();
                 }
@@ -132,7 +132,7 @@ impl Needs {
         let offset = self.n_messages;
         let titles: Vec<u32> = later.titles.iter().map(|title| self.title(title)).collect();
         let lines = later.lines.into_iter().filter_map(|line| {
-            Some(Line { title: *titles.get(line.title as usize)?, at: line.at + offset, text: line.text })
+            Some(NeededLine { title: *titles.get(line.title as usize)?, at: line.at + offset, text: line.text })
         });
         self.lines.extend(lines);
         for (name, uses) in later.uses {
@@ -178,7 +178,7 @@ struct Stored {
     n_messages: u32,
     n_chars: u64,
     titles: Vec<String>,
-    lines: Vec<Line>,
+    lines: Vec<NeededLine>,
     /// The uses of the facts in the order in which titles, then lines, have them first.
     uses: Vec<Uses>,
 }
@@ -206,7 +206,7 @@ impl From<Stored> for Needs {
 }
 
 /// The facts of titles and lines, each once.
-fn names<'n>(titles: &'n [String], lines: &'n [Line]) -> Vec<&'n str> {
+fn names<'n>(titles: &'n [String], lines: &'n [NeededLine]) -> Vec<&'n str> {
     let mut seen = HashSet::new();
     let texts = titles.iter().chain(lines.iter().map(|line| &line.text));
     texts.flat_map(|text| facts(text)).map(|word| word.text).filter(|name| seen.insert(*name)).collect()

@@ -18,11 +18,11 @@ const MOST_FACTS: usize = 1 << 17;
 #[derive(Debug, Default)]
 pub struct News {
     n_messages: u32,
-    facts: HashMap<String, Fact>,
+    facts: HashMap<String, NewsFact>,
 }
 
 #[derive(Debug, Default)]
-struct Fact {
+struct NewsFact {
     uses: Uses,
     /// Whether a text that is not removed has it.
     is_shown: bool,
@@ -45,7 +45,7 @@ impl News {
             let n_facts = u32::try_from(names.len()).unwrap_or(u32::MAX);
             for name in names {
                 if !self.facts.contains_key(name) {
-                    self.facts.insert(name.to_owned(), Fact::default());
+                    self.facts.insert(name.to_owned(), NewsFact::default());
                 }
                 if let Some(fact) = self.facts.get_mut(name) {
                     fact.uses.count(self.n_messages, source, n_facts);
@@ -75,21 +75,21 @@ impl News {
     /// in no message after it. In their order, and together of at most `room` characters.
     #[must_use]
     pub fn lines<'t>(&self, lines: &[&'t str], at: u32, room: usize) -> Vec<&'t str> {
-        struct Piece<'t> {
+        struct NewsPiece<'t> {
             text: &'t str,
             n_chars: usize,
             facts: Vec<(&'t str, f32)>,
         }
         let pieces = lines.iter().flat_map(|line| cut(line)).filter_map(|text| {
             let facts = self.new_facts(text, at);
-            (!facts.is_empty()).then(|| Piece { text, n_chars: text.chars().count() + 1, facts })
+            (!facts.is_empty()).then(|| NewsPiece { text, n_chars: text.chars().count() + 1, facts })
         });
-        let mut pieces: Vec<Piece<'_>> = pieces.collect();
+        let mut pieces: Vec<NewsPiece<'_>> = pieces.collect();
         let mut shown: HashSet<&str> = HashSet::new();
         let (mut picked, mut used) = (Vec::new(), 0);
         loop {
             let mut best: Option<(f32, usize)> = None;
-            for (idx, Piece { n_chars, facts, .. }) in pieces.iter_mut().enumerate() {
+            for (idx, NewsPiece { n_chars, facts, .. }) in pieces.iter_mut().enumerate() {
                 facts.retain(|(name, _)| !shown.contains(name));
                 let worth = worth_of(facts.iter().map(|(_, chance)| chance).sum(), *n_chars + OVERHEAD);
                 if worth >= LEAST_WORTH && used + *n_chars <= room && best.is_none_or(|(most, _)| worth > most) {
@@ -110,7 +110,7 @@ impl News {
         let mut found: Vec<(&str, f32)> = Vec::new();
         for word in facts(piece) {
             let fact = self.facts.get(word.text).filter(|fact| !fact.is_shown && fact.uses.last() == at);
-            if let Some(Fact { uses, .. }) = fact.filter(|_| found.iter().all(|(name, _)| *name != word.text)) {
+            if let Some(NewsFact { uses, .. }) = fact.filter(|_| found.iter().all(|(name, _)| *name != word.text)) {
                 found.push((word.text, chance(uses.features(word.text, word.shape, self.n_messages))));
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::fmt::Write as _;
 
-use super::collect::{Line, Needs, facts};
+use super::collect::{NeededLine, Needs, facts};
 use super::uses::{FEATURES, Uses};
 use super::weights::chance;
 use crate::language::Shape;
@@ -77,7 +77,7 @@ impl Needs {
         let shown: HashSet<&str> = facts(shown).map(|word| word.text).collect();
         let mut picked = self.pick(room, &shown);
         picked.sort_unstable();
-        let mut by_title: HashMap<u32, Vec<&Line>> = HashMap::new();
+        let mut by_title: HashMap<u32, Vec<&NeededLine>> = HashMap::new();
         let mut titles: Vec<u32> = Vec::new();
         for line in picked.iter().rev().filter_map(|at| self.lines.get(*at)) {
             by_title.entry(line.title).or_insert_with(|| {
@@ -106,7 +106,7 @@ impl Needs {
     }
 
     /// Whether the title of the line says it.
-    fn is_title(&self, line: &Line) -> bool {
+    fn is_title(&self, line: &NeededLine) -> bool {
         self.titles.get(line.title as usize).is_some_and(|title| title.contains(&line.text))
     }
 
@@ -159,7 +159,7 @@ impl<'n> Picking<'n> {
     }
 
     /// The title of the line, where no line has it yet.
-    fn new_title(&self, line: &Line) -> Option<&'n String> {
+    fn new_title(&self, line: &NeededLine) -> Option<&'n String> {
         self.needs.titles.get(line.title as usize).filter(|_| !self.has_title.contains(&line.title))
     }
 

@@ -1,6 +1,6 @@
 use super::*;
 
-/// What a conversation of these messages shows in `room` characters.
+/// The lines that a conversation of these messages shows in `room` characters.
 fn shown(messages: &[(Source, Option<&str>, &str)], room: usize) -> String {
     of(messages).render("", room)
 }

@@ -1,4 +1,4 @@
-//! Where a fact occurs, and the features that follow from it.
+//! The occurrences of a fact, and the features that follow from them.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,11 +1,11 @@
-//! What stands between a name and its value, in all kinds of languages.
+//! The characters between a name and its value, in all kinds of languages.
 
 use std::ops::Range;
 
 use super::known::Known;
 use super::scan::Scan;
 
-/// What stands between a name and its value.
+/// The form of the characters between a name and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Between {
     /// `=` with nothing around it, as in a shell and in files of variables.
@@ -147,7 +147,7 @@ fn typed(scan: &mut Scan<'_>) {
     }
 }
 
-/// What a blank behind a name means.
+/// The meaning of a blank after a name.
 fn blank(known: &Known, scan: &mut Scan<'_>, text: &str, name: &Range<usize>) -> Option<Between> {
     let before = text.get(..name.start)?;
     let word = text.get(name.clone())?;

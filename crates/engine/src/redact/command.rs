@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use super::known::{Finding, Known};
 use super::scan::Scan;
-use super::usage::{Argument, Usage};
+use super::usage::{Argument, CommandUsage};
 
 /// A longer command is not read to its end.
 const REACH: usize = 2000;
 const FAMILY: &str = "password";
 
 /// The secrets among the arguments of the command whose name is at `at`.
-pub(super) fn find(known: &Known, text: &str, at: usize, usage: &Usage) -> Vec<Finding> {
+pub(super) fn find(known: &Known, text: &str, at: usize, usage: &CommandUsage) -> Vec<Finding> {
     let (before, rest) = text.split_at_checked(at).unwrap_or_default();
     if before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-') || !rest.starts_with(&usage.name) {
         return Vec::new();

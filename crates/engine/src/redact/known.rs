@@ -8,12 +8,12 @@ use regex::Regex;
 use serde::Deserialize;
 
 use super::name::Names;
-use super::usage::Usage;
+use super::usage::CommandUsage;
 
 /// A secret that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Where it stands, in bytes.
+    /// Its place, in bytes.
     pub range: Range<usize>,
     /// The kind of secret, such as `GitHub token`.
     pub family: &'static str,
@@ -28,16 +28,16 @@ pub(super) struct Known {
     /// Words of sentences about them.
     pub(super) sentence_words: HashSet<String>,
     /// Commands by their usage.
-    pub(super) commands: Vec<Usage>,
+    pub(super) commands: Vec<CommandUsage>,
     pub(super) names: Names,
-    pub(super) shape: Vec<Shape>,
-    pub(super) form: Vec<Form>,
+    pub(super) shape: Vec<SecretShape>,
+    pub(super) form: Vec<PrefixForm>,
 }
 
 /// A form of text around a secret.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Shape {
+pub(super) struct SecretShape {
     pub(super) family: String,
     /// Literals that lead to it, in any case.
     pub(super) anchors: Vec<String>,
@@ -70,13 +70,13 @@ pub(super) enum Screen {
 /// A token that begins with a prefix.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Form {
+pub(super) struct PrefixForm {
     pub(super) family: String,
     #[cfg_attr(not(test), expect(dead_code, reason = "for people, and for a test"))]
     pub(super) source: String,
     pub(super) prefixes: Vec<String>,
     pub(super) rest: String,
-    /// What `rest` says, made when first used.
+    /// The compiled `rest`, made when first used.
     #[serde(skip)]
     pub(super) pattern: OnceLock<Regex>,
     #[cfg_attr(not(test), expect(dead_code, reason = "for a test"))]
@@ -108,7 +108,7 @@ impl Kind {
     }
 }
 
-/// What is part of the program.
+/// The rules that are part of the program.
 pub(super) fn known() -> &'static Known {
     #[expect(
         clippy::expect_used,

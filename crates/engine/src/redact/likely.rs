@@ -1,4 +1,4 @@
-//! What a value is by its looks: code, a name, a path, an id.
+//! Recognizes a value by its looks: code, a name, a path, an id.
 
 use super::screen::{parts, reads_like_words};
 

@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use serde::Deserialize;
 
-/// What the name of a value says of it.
+/// The meaning of a name for its value.
 #[expect(clippy::struct_excessive_bools, reason = "each says something of its own about a name")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Meaning {
-    /// What it is, for people.
+    /// The kind of secret, for people.
     pub(super) family: &'static str,
     pub(super) weight: Weight,
     /// Whether it is written as the variables of an environment are.
@@ -22,7 +22,7 @@ pub(super) struct Meaning {
     pub(super) is_owned: bool,
 }
 
-/// How sure a name is.
+/// The certainty that a name gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Weight {
     /// Any value is a secret.
@@ -57,7 +57,7 @@ pub(super) struct Names {
 const LONGEST: usize = 96;
 
 impl Names {
-    /// What each name has somewhere.
+    /// Stems of which each name contains at least one.
     pub(super) fn stems(&self) -> Vec<&str> {
         let own = self.strong.iter().chain(&self.weak).chain(&self.endings).map(String::as_str);
         let all: Vec<&str> = own.chain(["authorization"]).collect();
@@ -65,7 +65,7 @@ impl Names {
         all.iter().filter(|word| !all.iter().any(|other| other != *word && word.contains(other))).copied().collect()
     }
 
-    /// What `name` says; nothing where it is not about a secret.
+    /// The meaning of `name`; `None` if it is not about a secret.
     pub(super) fn meaning(&self, name: &str) -> Option<Meaning> {
         // One of our placeholders is no name.
         if name.strip_prefix("SECRET-").is_some_and(|number| number.chars().all(|c| c.is_ascii_digit())) {

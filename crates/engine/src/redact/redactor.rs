@@ -1,4 +1,4 @@
-//! What replaces secrets, and puts them back.
+//! Replaces secrets, and puts them back.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -14,7 +14,7 @@ use super::rules;
 use super::screen::reads_like_words;
 use crate::pattern::pattern;
 
-/// What looks like a placeholder and is a text.
+/// The family of text that looks like a placeholder.
 const LOOKALIKE: &str = "text in the form of a placeholder";
 
 /// A secret of fewer bytes is replaced only where a rule finds it: it may be an ordinary word elsewhere.
@@ -36,7 +36,7 @@ pub struct Redactor {
 pub struct Placeholder {
     /// Its number, from 1.
     pub number: usize,
-    /// What the secret is, such as `GitHub token`.
+    /// The kind of secret, such as `GitHub token`.
     pub family: &'static str,
 }
 
@@ -45,7 +45,7 @@ pub struct Placeholder {
 pub struct Redacted {
     /// The text with placeholders.
     pub text: String,
-    /// What each of its placeholders stands for.
+    /// The secret of each of its placeholders.
     secrets: BTreeMap<Placeholder, String>,
 }
 
@@ -89,7 +89,7 @@ impl Redactor {
         redacted
     }
 
-    /// How many different secrets have been replaced so far.
+    /// The number of different secrets that have been replaced so far.
     #[must_use]
     pub fn n_secrets(&self) -> usize {
         self.numbers.values().filter(|placeholder| placeholder.family != LOOKALIKE).count()
@@ -105,7 +105,7 @@ impl Redactor {
         }
     }
 
-    /// What is to be replaced in `text`, in order and apart from each other.
+    /// The ranges of `text` to replace, in order and without overlap.
     fn all_of(&mut self, text: &str, mut found: Vec<Finding>) -> Vec<Finding> {
         found.extend(lookalikes(text).map(|range| Finding { range, family: LOOKALIKE }));
         if self.finder.is_none() && !self.wide.is_empty() {
@@ -124,7 +124,7 @@ impl Redactor {
         let mut apart: Vec<Finding> = Vec::new();
         for finding in found {
             match apart.last_mut() {
-                // What overlaps goes as one: a part that stayed would be a part of a secret.
+                // Overlapping ranges go as one: a remaining part would be a part of a secret.
                 Some(last) if finding.range.start < last.range.end => {
                     last.range.end = last.range.end.max(finding.range.end);
                 }
@@ -206,7 +206,7 @@ pub fn is_distinctive(secret: &str) -> bool {
     secret.len() >= WIDE_FROM && !(is_name && reads_like_words(secret))
 }
 
-/// Where the secrets of `wide` stand in `text`.
+/// The places of the secrets of `wide` in `text`.
 pub(super) fn one_by_one(wide: &BTreeMap<String, &'static str>, text: &str) -> Vec<Finding> {
     let of_one = |(secret, family): (&String, &&'static str)| {
         let hits = text.match_indices(secret).map(|(at, _)| Finding { range: at..at + secret.len(), family });
@@ -215,7 +215,7 @@ pub(super) fn one_by_one(wide: &BTreeMap<String, &'static str>, text: &str) -> V
     wide.iter().flat_map(of_one).collect()
 }
 
-/// What in a text could be taken for a placeholder: in brackets in any case, without them in capitals.
+/// Text that could be taken for a placeholder: in brackets in any case, without them in capitals.
 fn lookalikes(text: &str) -> impl Iterator<Item = Range<usize>> {
     static LOOKALIKES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[(?i:secret)-[0-9]+\]|SECRET-[0-9]+"));
     LOOKALIKES.find_iter(text).map(|found| found.range())

@@ -6,16 +6,16 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-use super::known::{Finding, Form, Known, Shape, known};
+use super::known::{Finding, Known, PrefixForm, SecretShape, known};
 use super::name::name_at;
-use super::usage::Usage;
+use super::usage::CommandUsage;
 use super::{command, encoded, lines, shape, split, url, value, view};
 use crate::pattern::pattern;
 
 /// The length of the blocks that are searched for other than ASCII, in bytes.
 const BLOCK: usize = 256;
 
-/// What leads to secrets, ready for use.
+/// The rules with the finders of their anchors.
 #[derive(Debug)]
 struct Rules {
     known: &'static Known,
@@ -30,17 +30,17 @@ struct Finder {
     anchors: Vec<Anchor>,
 }
 
-/// What may lead to a secret.
+/// A text that may lead to a secret.
 #[derive(Clone, Copy, Debug)]
 enum Anchor {
     /// A prefix of this form.
-    Prefix(&'static Form),
+    Prefix(&'static PrefixForm),
     /// An anchor of this shape.
-    Shape(&'static Shape),
+    Shape(&'static SecretShape),
     /// A part of a name, in any case.
     Name,
     /// This command.
-    Command(&'static Usage),
+    Command(&'static CommandUsage),
     /// Between scheme and server.
     Url,
     /// An escape that may hide one of the others.
@@ -139,7 +139,7 @@ impl Finder {
 }
 
 /// The token of `form` whose prefix stands at `prefix`.
-fn by_form(known: &Known, text: &str, prefix: Range<usize>, form: &'static Form) -> Option<Finding> {
+fn by_form(known: &Known, text: &str, prefix: Range<usize>, form: &'static PrefixForm) -> Option<Finding> {
     let word = text.get(prefix.clone())?;
     let is_within = text.get(..prefix.start)?.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
     // Behind an escaped line end the letter is of the escape.
@@ -161,7 +161,7 @@ fn by_form(known: &Known, text: &str, prefix: Range<usize>, form: &'static Form)
 }
 
 /// Whether `word` is a prefix of `form`, in its case.
-fn is_prefix(form: &Form, word: &[u8]) -> bool {
+fn is_prefix(form: &PrefixForm, word: &[u8]) -> bool {
     form.prefixes.iter().any(|prefix| prefix.as_bytes() == word)
 }
 

@@ -4,11 +4,11 @@
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scan<'t> {
     text: &'t str,
-    /// Where it is, in bytes.
+    /// The current place, in bytes.
     pub(super) at: usize,
 }
 
-/// How a string in quotes begins.
+/// The opening of a string in quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Quote {
     byte: u8,
@@ -28,7 +28,7 @@ impl<'t> Scan<'t> {
         Self { text, at }
     }
 
-    /// What lies ahead.
+    /// The text ahead.
     pub(super) fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -123,7 +123,7 @@ impl<'t> Scan<'t> {
         rest.get(..end).unwrap_or_default()
     }
 
-    /// What stands before it in its line, of at most 200 bytes.
+    /// The text before it in its line, at most 200 bytes.
     pub(super) fn line_before(&self) -> &'t str {
         let before = self.text.as_bytes().get(..self.at).unwrap_or_default();
         let from = before.len().saturating_sub(200);

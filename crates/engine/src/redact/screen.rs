@@ -1,4 +1,4 @@
-//! What tells a secret from a word that only stands in its place.
+//! Tells a secret from a word that only stands for one.
 
 use std::collections::HashSet;
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::known::{Finding, Known, Screen, Shape};
+use super::known::{Finding, Known, Screen, SecretShape};
 use crate::language::floor;
 use crate::pattern::pattern;
 
@@ -12,7 +12,7 @@ const REACH: usize = 64 * 1024;
 const REACH_BEFORE: usize = 4096;
 
 /// The secret of `shape`, an anchor of which is at `at`.
-pub(super) fn find(known: &Known, text: &str, at: usize, shape: &'static Shape) -> Option<Finding> {
+pub(super) fn find(known: &Known, text: &str, at: usize, shape: &'static SecretShape) -> Option<Finding> {
     let [before, after] = shape
         .patterns
         .get_or_init(|| [pattern(&format!(r"(?:{})\z", shape.before)), pattern(&format!(r"\A(?:{})", shape.after))]);

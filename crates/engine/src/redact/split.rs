@@ -87,12 +87,12 @@ pub(super) fn strings(text: &str, range: Range<usize>, n_end: usize) -> Range<us
     range.start..end
 }
 
-/// How many bytes ahead may be of a token.
+/// The number of bytes ahead that may belong to a token.
 fn piece(text: &str) -> usize {
     text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"_-.+/=~$%".contains(byte)).count()
 }
 
-/// What holds two pieces of a token apart: a line end, or the end of a string and the beginning of the next.
+/// The separator of two pieces of a token: a line end, or the end of a string and the beginning of the next.
 fn joint(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
     let get = |at: usize| bytes.get(at).copied().unwrap_or_default();
@@ -124,7 +124,7 @@ fn joint(text: &str) -> Option<&str> {
                 n_lines += 1;
                 at += 2;
             }
-            // What marks a line as quoted, and numbers of lines.
+            // Marks of quoted lines, and numbers of lines.
             b'>' | b'|' if n_lines > 0 => at += 1,
             b'0'..=b'9' if n_lines > 0 && quote.is_none() => {
                 let n = bytes.get(at..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();

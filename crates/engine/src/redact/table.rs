@@ -112,7 +112,7 @@ impl Known {
     }
 }
 
-/// What holds the cells of a row apart.
+/// The separator of the cells of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Separator {
     Mark(char),

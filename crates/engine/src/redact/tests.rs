@@ -1,4 +1,4 @@
-//! What is found, what is left alone, and that everything comes back.
+//! Tests that secrets are found, other text is left alone, and everything comes back.
 //!
 //! The secrets are put together here, so that no file of the project holds anything that looks like one.
 
@@ -62,7 +62,7 @@ fn planted() -> impl Strategy<Value = (String, String)> {
         let (before, pattern, after) = FAMILIES[at];
         string_regex(pattern)
             .unwrap()
-            // What happens to read like words is taken for words, and few letters over and over for none of anybody's.
+            // A value that happens to read like words is taken for words, and few letters over and over for no secret.
             .prop_filter("as machines make secrets", |secret| !reads_like_words(secret))
             .prop_map(move |secret| (format!("{before}{secret}{after}"), secret))
     })

@@ -37,7 +37,7 @@ pub(super) fn find(known: &Known, text: &str, mark: Range<usize>) -> Option<Find
         .then_some(Finding { range: start..start + secret.len(), family: FAMILY })
 }
 
-/// Where the password ends that `rest` begins with: at the first `@` before what can only be a server, else at the last one.
+/// The end of the password at the start of `rest`: the first `@` before what can only be a server, else the last one.
 fn end_of_password(rest: &str) -> Option<usize> {
     let n_digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     if (2..=5).contains(&n_digits) && rest.get(n_digits..)?.starts_with(['/', '?']) {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 /// The usage of a command: `docker login -p SECRET`, `net user * SECRET`.
 #[derive(Debug, Deserialize)]
 #[serde(from = "String")]
-pub(super) struct Usage {
+pub(super) struct CommandUsage {
     pub(super) name: String,
     /// Subcommands that have to come first.
     pub(super) subcommands: Vec<String>,
@@ -14,7 +14,7 @@ pub(super) struct Usage {
     pub(super) n_positional: Option<usize>,
 }
 
-/// How an option takes its value.
+/// The form in which an option takes its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Argument {
     /// `-p SECRET`, `--password=SECRET`
@@ -25,7 +25,7 @@ pub(super) enum Argument {
     Pair,
 }
 
-impl From<String> for Usage {
+impl From<String> for CommandUsage {
     fn from(usage: String) -> Self {
         let mut words = usage.split(' ').peekable();
         let name = words.next().unwrap_or_default().to_owned();

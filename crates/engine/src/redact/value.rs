@@ -95,7 +95,7 @@ fn plain(
             let is_secret = |value: &str| is_string_secret(known, value, between, meaning);
             return (is_secret(first) || range.len() > n && is_secret(value)).then_some(range);
         }
-        // What has no end was cut off.
+        // A value without an end was cut off.
         let n = scan.word();
         let value = scan.rest().get(..n)?;
         return (n >= 12 && looks_like_chance(value) && !known.is_placeholder(value)).then_some(scan.at..scan.at + n);
@@ -172,7 +172,7 @@ fn is_string_secret(known: &Known, value: &str, between: Between, meaning: Meani
     }
 }
 
-/// How many bytes of the word ahead are the value.
+/// The number of bytes of the word ahead that belong to the value.
 fn bare(text: &str, scan: Scan<'_>, between: Between, name: &Range<usize>) -> usize {
     let whole = scan.word();
     let word = scan.rest().get(..whole).unwrap_or_default();

@@ -11,11 +11,11 @@ use super::section::Section;
 use super::source::{Candidate, Sources};
 use super::summary::heading_units;
 
-/// What an item of a section is worth beside what is new in it, and the part of a summary that it may take before that fades.
-const fn lift(section: Section) -> Lift {
+/// The bonus of an item by its section, and the part of a summary that the section may take before the bonus fades.
+const fn lift(section: Section) -> Bonus {
     let (bonus, share) = match section {
         Section::Goal => (14.0, 0.6),
-        // What somebody laid down holds, however much of it there is.
+        // Constraints hold, however many there are.
         Section::Constraints => (13.0, f32::INFINITY),
         Section::Decided => (14.0, 0.4),
         Section::Open => (10.0, 0.2),
@@ -23,24 +23,24 @@ const fn lift(section: Section) -> Lift {
         Section::Now | Section::Done | Section::Found => (3.0, 0.2),
         Section::Asked | Section::Also => (3.0, 0.4),
     };
-    Lift { bonus, share }
+    Bonus { bonus, share }
 }
 
 #[derive(Clone, Copy)]
-struct Lift {
+struct Bonus {
     bonus: f32,
     share: f32,
 }
 
-/// What every item costs besides its units, so that slivers do not win by their shortness.
+/// The cost of every item beside its units, so that slivers do not win by their shortness.
 const OVERHEAD: usize = 12;
 /// So much of what a candidate carries has to be new, or it says what was said before.
 const LEAST_NEW: f32 = 0.3;
 /// The same for one that decides, demands or reports: it does so about what was said before.
 const LEAST_NEW_OF_CLASS: f32 = 0.12;
-/// What is left of the lift of a section that has more than its share.
+/// The least factor on the bonus of a section that has more than its share.
 const LEAST_LIFT: f32 = 0.4;
-/// What was said last is worth so much more than what was said first.
+/// The newest message is worth this much more than the oldest, as a part.
 const RECENT: f32 = 0.25;
 /// The units from which on shares count: before, the first item of each section would have all.
 const SETTLED: usize = 1600;
@@ -135,7 +135,7 @@ impl<'s, 't> Choice<'s, 't> {
         candidate.is_some_and(|candidate| candidate.section == Section::Also && is_over(candidate.cost))
     }
 
-    /// What the candidate says for its size; `None` for what is taken, and for what says nothing new.
+    /// The worth of the candidate for its size; `None` if it is taken or says nothing new.
     fn ranked(&self, idx: usize) -> Option<Ranked> {
         let candidate = self.sources.candidates.get(idx)?;
         if self.taken.get(idx).copied().unwrap_or(true) {

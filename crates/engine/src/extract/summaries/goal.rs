@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::super::bonds::is_question;
 use super::super::features::units;
 use super::part::{PROMPT, Part, Role, SHORT_PROMPT, is_of_terminal};
-use super::section::{Author, Section};
+use super::section::{Section, Speaker};
 use crate::Prompts;
 use crate::language::{PieceKind, classes, is_goal, label, segment};
 
@@ -25,7 +25,7 @@ impl Role {
 impl Part<'_> {
     /// Whether it is a prompt that says what the work is about: not a rule alone, and not pasted.
     fn is_goal(&self) -> bool {
-        let is_rule = |text: &str| Section::of(text, classes(text), Author::Person) == Section::Constraints;
+        let is_rule = |text: &str| Section::of(text, classes(text), Speaker::Person) == Section::Constraints;
         let lays_down =
             |text: &str| label(text).is_some() && !is_goal(text) || segment(text).iter().all(|it| is_rule(it.text));
         let is_typed = |kind| matches!(kind, PieceKind::Sentence | PieceKind::Item);
@@ -98,7 +98,7 @@ fn demote(parts: &mut Vec<Part<'_>>, at: usize, n_carried: usize) {
     }
     // A rule somewhere in a pasted text does not make a rule of all of it.
     let is_rule = units(&part.text) <= PASTED
-        && Section::of(&part.text, classes(&part.text), Author::Person) == Section::Constraints;
+        && Section::of(&part.text, classes(&part.text), Speaker::Person) == Section::Constraints;
     part.role = Role::Item(if is_rule { Section::Constraints } else { Section::Asked });
     let carried = parts.iter().take(n_carried.saturating_sub(1));
     let last = carried.enumerate().rev().find(|(_, part)| part.role == Role::Item(Section::Asked));

@@ -1,4 +1,4 @@
-//! What a summary is made of, before it is parted: the summary so far, prompts, and what else was said.
+//! The input of a summary before it is split: the summary so far, prompts, and other messages.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::super::announce::{announces, nods};
 use super::super::bonds::is_question;
 use super::super::features::units;
-use super::section::{Author, Section};
+use super::section::{Section, Speaker};
 use super::summary;
 use crate::language::{Classes, Piece, PieceKind, classes, reports_error, segment};
 use crate::{Prompts, Summarize};
@@ -18,7 +18,7 @@ pub(super) struct Part<'t> {
     pub(super) zone: usize,
 }
 
-/// What a part is.
+/// The role of a part in the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// An item of a summary.
@@ -28,9 +28,9 @@ pub(super) enum Role {
     /// A prompt that says what the work is about: the first that asks for something, and the last.
     Goal,
     Prompt,
-    /// What the person said to a question, with the question.
+    /// The reply of the person to a question, with the question.
     Answer,
-    /// What a model said last before somebody else spoke: its conclusion.
+    /// The last words of the model before somebody else spoke.
     Conclusion,
     Speech,
     Tool,
@@ -171,7 +171,7 @@ pub(super) fn set_now(parts: &mut Vec<Part<'_>>) {
         if is_outdated(part) && part.role == Role::Loose(Some(Section::Now)) {
             part.role = Role::Loose(None);
         } else if is_outdated(part) && part.role == Role::Item(Section::Now) && !part.text.is_empty() {
-            part.role = Role::Item(Section::of(&part.text, classes(&part.text), Author::Model));
+            part.role = Role::Item(Section::of(&part.text, classes(&part.text), Speaker::Model));
         }
     }
     let now = said.filter(|_| said > known).and_then(|at| {
@@ -179,7 +179,7 @@ pub(super) fn set_now(parts: &mut Vec<Part<'_>>) {
         let (start, end) = last_statement(&last.text)?;
         let text = last.text.get(start..end)?.trim().to_owned();
         // A decision, a failure or what is left to do is what it is, whenever it was said.
-        let section = Section::of(&text, classes(&text), Author::Model);
+        let section = Section::of(&text, classes(&text), Speaker::Model);
         if !(announces(&text) || matches!(section, Section::Done | Section::Found | Section::Also)) {
             return None;
         }
@@ -204,7 +204,7 @@ fn last_statement(text: &str) -> Option<(usize, usize)> {
     Some((before.unwrap_or(piece).at, piece.end()))
 }
 
-/// What a tool did, in few words: of an error, the lines that report it.
+/// The report of a tool in few words: of an error, the lines that report it.
 fn report<'t>(text: &'t str, shorten: fn(&'t str, usize) -> Cow<'t, str>) -> Cow<'t, str> {
     if units(text) <= SHORT_REPORT {
         return Cow::Borrowed(text);
@@ -292,21 +292,21 @@ fn is_bare_failure(text: &str) -> bool {
 }
 
 impl Role {
-    pub(super) const fn author(self) -> Author {
+    pub(super) const fn author(self) -> Speaker {
         match self {
-            Self::Prompt | Self::Goal | Self::Answer => Author::Person,
-            Self::Tool => Author::Tool,
-            Self::Item(_) | Self::Loose(_) | Self::Conclusion | Self::Speech => Author::Model,
+            Self::Prompt | Self::Goal | Self::Answer => Speaker::Person,
+            Self::Tool => Speaker::Tool,
+            Self::Item(_) | Self::Loose(_) | Self::Conclusion | Self::Speech => Speaker::Model,
         }
     }
 
-    /// What comes from it is worth so many times what is new in it.
+    /// The factor on the worth of its items.
     pub(super) const fn factor(self, section: Section) -> f32 {
         match self {
-            // What somebody asked for tells what all the rest is about.
+            // A request explains everything that follows it.
             Self::Prompt | Self::Goal | Self::Item(Section::Asked | Section::Constraints | Section::Goal) => 1.5,
             Self::Answer | Self::Conclusion | Self::Item(Section::Now) => 1.2,
-            // What a tool did stands in its files; where it failed stands nowhere else.
+            // The effect of a tool is in its files; its failure is nowhere else.
             Self::Tool => match section {
                 Section::Failed => 0.9,
                 _ => 0.3,
@@ -342,10 +342,10 @@ impl Part<'_> {
             Role::Goal => Some(Section::Goal),
             Role::Answer => Some(Section::Decided),
             Role::Prompt if units(&self.text) <= SHORT_PROMPT => {
-                Some(Section::of(&self.text, classes(&self.text), Author::Person))
+                Some(Section::of(&self.text, classes(&self.text), Speaker::Person))
             }
             Role::Prompt if prompts == Prompts::Whole => Some(Section::Asked),
-            Role::Tool if self.text.len() <= REPORT => Some(Section::of(&self.text, Classes::NONE, Author::Tool)),
+            Role::Tool if self.text.len() <= REPORT => Some(Section::of(&self.text, Classes::NONE, Speaker::Tool)),
             Role::Prompt | Role::Loose(_) | Role::Conclusion | Role::Speech | Role::Tool => None,
         }
     }
@@ -354,7 +354,7 @@ impl Part<'_> {
     /// decides nothing.
     pub(super) fn section(&self, text: &str, kind: PieceKind, classes: Classes) -> Section {
         match (self.role, kind) {
-            (Role::Tool, _) | (_, PieceKind::Row | PieceKind::Log) => Section::of(text, classes, Author::Tool),
+            (Role::Tool, _) | (_, PieceKind::Row | PieceKind::Log) => Section::of(text, classes, Speaker::Tool),
             (_, PieceKind::Code) => Section::Also,
             (Role::Loose(Some(section)), _) => section,
             _ => Section::of(text, classes, self.role.author()),

@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use super::super::bonds::is_question;
 use crate::language::{self, Classes, Shape, Word, label, pairs, reports_error, segment, words};
 
-/// What an item of a summary is.
+/// The section of a summary that an item belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Section {
-    /// What is worked on, as last said.
+    /// The task, as last stated.
     Goal,
     /// A rule, limit, preference or state that somebody laid down.
     Constraints,
@@ -17,28 +17,28 @@ pub(super) enum Section {
     Now,
     /// A prompt of the person.
     Asked,
-    /// What was decided, with what was rejected.
+    /// A decision, with the rejected options.
     Decided,
-    /// The operation.
+    /// A finished step.
     Done,
-    /// What was tried and failed.
+    /// A failed attempt.
     Failed,
-    /// What was found out.
+    /// A finding.
     Found,
-    /// What is still to be done.
+    /// A remaining step.
     Open,
-    /// What else was said.
+    /// Any other statement.
     Also,
 }
 
-/// Who says something, as far as it decides where it belongs.
+/// The author of a statement, as far as its section depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Author {
-    /// Who lays down rules.
+pub(super) enum Speaker {
+    /// Lays down rules.
     Person,
-    /// Who decides, finds and does.
+    /// Decides, finds and acts.
     Model,
-    /// Who reports errors, whatever other words are in its output; code too.
+    /// Reports errors, whatever other words are in its output; code too.
     Tool,
 }
 
@@ -96,12 +96,12 @@ impl Section {
 
     /// The section of a statement of these classes: the one that its outcome earns. What a program reports as an error is
     /// one, whatever else its words say.
-    pub(super) fn of(text: &str, classes: Classes, author: Author) -> Self {
+    pub(super) fn of(text: &str, classes: Classes, author: Speaker) -> Self {
         match author {
-            Author::Person => Self::of_person(text, classes),
-            Author::Tool if reports_error(text) && !Marks::of(text).succeeds => Self::Failed,
-            Author::Tool => Self::Also,
-            Author::Model => Self::of_model(text, classes),
+            Speaker::Person => Self::of_person(text, classes),
+            Speaker::Tool if reports_error(text) && !Marks::of(text).succeeds => Self::Failed,
+            Speaker::Tool => Self::Also,
+            Speaker::Model => Self::of_model(text, classes),
         }
     }
 
@@ -168,7 +168,7 @@ const LIMITS: &str = "cap capped limit limits limited deadline due budget quota 
     frist grenze limite échéance límite plazo máximo mínimo";
 /// Words that lay something down where a command begins with them.
 const COMMANDS: &str = "only keep leave nur seulement solo sólo";
-/// What a command may stand behind.
+/// Words that may precede a command.
 const BEFORE_COMMANDS: &str = "please but and or then also just so always bitte aber und mais et pero y";
 /// Words with which something is decided.
 const DECIDES: &str = "decided chose chosen picked settled agreed opted rejected dropped switched \
@@ -206,7 +206,7 @@ const FAILURES: &str = "failed fails failing crashed crashes broke breaks broken
 const HYPOTHETICAL: &str = "if could would should may might unless whether else fast gracefully \
     wenn falls könnte würde pourrait podría";
 
-/// What the words of a statement give away.
+/// The signs in the words of a statement.
 #[derive(Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is asked for by itself, and any may go with any")]
 struct Marks {
@@ -442,7 +442,7 @@ mod tests {
             ("次のステップは設計です", Section::Open),
             ("テストの追加が完了しました。", Section::Done),
         ] {
-            assert_eq!(of(text, Author::Model), section, "{text}");
+            assert_eq!(of(text, Speaker::Model), section, "{text}");
         }
         for (text, section) in [
             ("Never push to main.", Section::Constraints),
@@ -459,10 +459,10 @@ mod tests {
             ("Writes go through a queue; the lock is only a backstop.", Section::Asked),
             ("Add a button to the page.", Section::Asked),
         ] {
-            assert_eq!(of(text, Author::Person), section, "{text}");
+            assert_eq!(of(text, Speaker::Person), section, "{text}");
         }
-        assert_eq!(of("We decided to fail", Author::Tool), Section::Also);
-        assert_eq!(of("Bash go test ./...: packages: 1 ok, 0 FAIL", Author::Tool), Section::Also);
-        assert_eq!(of("error: it broke", Author::Tool), Section::Failed);
+        assert_eq!(of("We decided to fail", Speaker::Tool), Section::Also);
+        assert_eq!(of("Bash go test ./...: packages: 1 ok, 0 FAIL", Speaker::Tool), Section::Also);
+        assert_eq!(of("error: it broke", Speaker::Tool), Section::Failed);
     }
 }

@@ -11,19 +11,19 @@ use super::super::lift::{factor, is_courtesy};
 use super::super::render::MARK;
 use super::super::repeats;
 use super::part::{Part, Role};
-use super::section::{Author, Section, is_of_moment};
+use super::section::{Section, Speaker, is_of_moment};
 use super::summary::item_units;
 use crate::Prompts;
 use crate::language::{Classes, Join, Piece, PieceKind, Statement, replaced, segment, without_label};
 use crate::needs::Needs;
 
-/// What may become an item.
+/// A candidate for an item.
 pub(super) struct Candidate<'t> {
     pub(super) section: Section,
     pub(super) text: Cow<'t, str>,
     /// The UTF-16 units that it takes as an item.
     pub(super) cost: usize,
-    /// What it carries, by the pieces of its text.
+    /// The pieces of its text, for their features.
     pub(super) pieces: Range<usize>,
     /// The factor on its worth.
     pub(super) factor: f32,
@@ -97,7 +97,7 @@ fn outdated(parts: &[Part<'_>]) -> Vec<bool> {
         }
         let line = part.text.lines().next().unwrap_or_default();
         // A longer report is read for errors no further than this.
-        if line.contains(FAILED) || Section::of(&part.text, Classes::NONE, Author::Tool) == Section::Failed {
+        if line.contains(FAILED) || Section::of(&part.text, Classes::NONE, Speaker::Tool) == Section::Failed {
             *is_outdated = later.contains(command(line));
         } else if ![": no result", ": refused by the person"].iter().any(|end| line.ends_with(end)) {
             later.insert(command(line));
@@ -183,10 +183,10 @@ impl<'t> Parting<'_, 't> {
     fn whole(&self, section: Section, range: Range<usize>, prompts: Prompts) -> Option<Candidate<'t>> {
         let Part { text, role, zone } = self.part;
         let text = text.trim();
-        // What a heading of ours says too costs room where there is a limit.
+        // A label that repeats our heading costs room under a limit.
         let text = Cow::Borrowed(if prompts == Prompts::Compete { without_label(text) } else { text });
         let is_of_person =
-            role.author() == Author::Person || matches!(role, Role::Item(Section::Asked | Section::Goal));
+            role.author() == Speaker::Person || matches!(role, Role::Item(Section::Asked | Section::Goal));
         let is_certain = prompts == Prompts::Whole && (is_of_person || section == Section::Now);
         (!text.is_empty()).then(|| Candidate {
             section,

@@ -47,7 +47,7 @@ fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     if text.len() <= most || units(text) <= most {
         return Cow::Borrowed(text);
     }
-    // How it opens and how it ends is what somebody wants; between them stands what was pasted in.
+    // People write their request at the beginning and the end, and paste between them.
     let opening = lines_within(text, most / 4);
     let rest = text.get(opening.len()..).unwrap_or_default().trim();
     let closing = rest.lines().next_back().filter(|line| units(line) <= most / 4).unwrap_or_default();

@@ -5,7 +5,7 @@ use super::section::Section;
 
 /// An item of a summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Item {
+pub(super) struct SummaryItem {
     pub(super) section: Section,
     /// Its text, without the dash and the indentation.
     pub(super) text: String,
@@ -14,8 +14,8 @@ pub(super) struct Item {
 /// A summary that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Summary {
-    /// What stands under headings of ours.
-    pub(super) items: Vec<Item>,
+    /// The items under our headings.
+    pub(super) items: Vec<SummaryItem>,
     /// All else, as in a summary of other make.
     pub(super) loose: String,
 }
@@ -40,7 +40,9 @@ pub(super) fn read(text: &str) -> Summary {
         let blank_lines = "\n".repeat(std::mem::take(&mut n_blank));
         match (section, summary.items.last_mut()) {
             (Some(section), _) if line.starts_with(DASH) => {
-                summary.items.push(Item { section, text: line.get(DASH.len()..).unwrap_or_default().to_owned() });
+                summary
+                    .items
+                    .push(SummaryItem { section, text: line.get(DASH.len()..).unwrap_or_default().to_owned() });
             }
             (Some(section), Some(last)) if last.section == section && line.starts_with(INDENT) => {
                 last.text.push_str(&blank_lines);
@@ -48,7 +50,7 @@ pub(super) fn read(text: &str) -> Summary {
                 last.text.push_str(line.get(INDENT.len()..).unwrap_or_default());
             }
             _ => {
-                // What stands behind it is not under the heading any more.
+                // Later lines are not under the heading any more.
                 section = None;
                 summary.loose.push_str(&blank_lines);
                 summary.loose.push_str(line);
@@ -125,7 +127,7 @@ mod tests {
     #[test]
     fn what_is_of_other_make_is_loose() {
         let summary = read("## State\n- done\n\nMore.\n\nFound:\n- a cause\nand prose\n- and a list\n");
-        assert_eq!(summary.items, [Item { section: Section::Found, text: "a cause".to_owned() }]);
+        assert_eq!(summary.items, [SummaryItem { section: Section::Found, text: "a cause".to_owned() }]);
         assert_eq!(summary.loose, "## State\n- done\n\nMore.\nand prose\n- and a list\n");
     }
 

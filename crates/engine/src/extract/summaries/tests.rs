@@ -1,4 +1,4 @@
-//! What a summary keeps, on fixed conversations and on random ones.
+//! Tests of summaries, on fixed conversations and on random ones.
 
 use insta::assert_snapshot;
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};

@@ -1,4 +1,4 @@
-//! What the engine promises, on random texts.
+//! The promises of the engine, on random texts.
 
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 

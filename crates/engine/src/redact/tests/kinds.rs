@@ -6,7 +6,7 @@ use super::super::Redactor;
 use super::super::known::known;
 use super::made;
 
-/// Where a value stands; `{}` is the value.
+/// Places of values; `{}` is the value.
 const PLACES: &[&str] = &[
     "MYSQL_PASS={}",
     "export ADMIN_PW={}\n",
@@ -60,7 +60,7 @@ const PLACES: &[&str] = &[
     "$env:ADMIN_PASSWORD = \"{}\"",
 ];
 
-/// What a value is like.
+/// Forms of values.
 const VALUES: &[(&str, &str)] = &[
     ("mixed", "[A-Za-z0-9]{20}"),
     ("letters", "[a-z]{16}"),
