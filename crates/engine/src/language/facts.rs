@@ -7,6 +7,7 @@ use super::class::reports_error;
 use super::piece::PieceKind;
 use super::segment::segment;
 use super::shape::Shape;
+use super::word_index::WordIndex;
 use super::words::words;
 
 /// The kind of a fact.
@@ -102,7 +103,7 @@ pub(super) fn named(text: &str) -> impl Iterator<Item = Fact<'_>> {
 /// An index of the facts of a text, for lookups.
 #[derive(Debug)]
 pub struct Carried<'t> {
-    text: &'t str,
+    pub(super) index: WordIndex<'t>,
     words: HashSet<&'t str>,
 }
 
@@ -110,7 +111,7 @@ impl<'t> Carried<'t> {
     /// Reads `text`.
     #[must_use]
     pub fn by(text: &'t str) -> Self {
-        Self { text, words: named(text).map(|fact| fact.text).collect() }
+        Self { index: WordIndex::of(text), words: named(text).map(|fact| fact.text).collect() }
     }
 
     /// Whether the text contains `fact`: as a word, or anywhere for lines, strings, paths and addresses.
@@ -121,7 +122,7 @@ impl<'t> Carried<'t> {
         }
         match fact.kind {
             FactKind::Number | FactKind::Version | FactKind::Hash | FactKind::Identifier => false,
-            FactKind::Path | FactKind::Url | FactKind::ErrorLine | FactKind::Quoted => self.text.contains(fact.text),
+            FactKind::Path | FactKind::Url | FactKind::ErrorLine | FactKind::Quoted => self.index.has_phrase(fact.text),
         }
     }
 }

@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 
 use super::facts::{Carried, Fact, FactKind, facts, named};
+use super::word_index::WordIndex;
 
 /// The facts of a text that a shorter one keeps, loses or invents.
 #[derive(Clone, Debug, Default)]
@@ -35,9 +36,10 @@ impl<'t> FactsKept<'t> {
     #[must_use]
     pub fn of(original: &'t str, result: &'t str) -> Self {
         let mut kept = Self::default();
-        let (in_original, in_result) = (Carried::by(original), Carried::by(result));
+        let (bare_original, bare_result) = (without_commas(original), without_commas(result));
+        let (in_original, in_result) = (FactSource::of(original, &bare_original), FactSource::of(result, &bare_result));
         for fact in facts(original) {
-            let is_kept = in_result.has(&fact) || stands_in(&fact, result);
+            let is_kept = in_result.has(&fact);
             kept.counts.add(fact.kind, FactCount { kept: is_kept.into(), total: 1 });
             if !is_kept {
                 kept.lost.push(fact);
@@ -45,8 +47,7 @@ impl<'t> FactsKept<'t> {
         }
         let mut seen = HashSet::new();
         let named = named(result);
-        kept.invented =
-            named.filter(|fact| seen.insert(*fact) && !in_original.has(fact) && !stands_in(fact, original)).collect();
+        kept.invented = named.filter(|fact| seen.insert(*fact) && !in_original.has(fact)).collect();
         kept
     }
 }
@@ -83,61 +84,55 @@ impl FactCount {
     }
 }
 
-/// Whether `text` contains `fact` in another form: `1024` for `1,024 tokens`, `parse` for `parse()`, `src/a.rs` for
-/// `./src/a.rs`, a full commit hash for a short one.
-fn stands_in(fact: &Fact<'_>, text: &str) -> bool {
-    match fact.kind {
-        FactKind::Number => number_stands_in(fact.text, text),
-        FactKind::Version => {
-            let version = fact.text.trim_start_matches('v');
-            is_word_of(version, text) || is_word_of(&format!("v{version}"), text)
-        }
-        FactKind::Hash => text.contains(fact.text),
-        FactKind::Path => {
-            let path = fact.text.trim_start_matches("./").trim_end_matches('/');
-            is_word_of(path, text)
-        }
-        FactKind::Url => text.contains(fact.text.trim_end_matches('/')),
-        FactKind::Identifier => {
-            let name = fact.text.trim_end_matches("()").trim_start_matches(['-', '$', '@', '#']);
-            // `Store::open` is in a text that has `impl Store` and `fn open`.
-            is_word_of(name, text)
-                || name.split("::").flat_map(|part| part.split('.')).all(|part| is_word_of(part, text))
-        }
-        FactKind::ErrorLine | FactKind::Quoted => false,
+/// A text in which facts are looked up.
+struct FactSource<'t> {
+    carried: Carried<'t>,
+    /// The text without commas, as numbers are looked for too.
+    bare: WordIndex<'t>,
+}
+
+impl<'t> FactSource<'t> {
+    fn of(text: &'t str, bare: &'t str) -> Self {
+        Self { carried: Carried::by(text), bare: WordIndex::of(bare) }
+    }
+
+    /// Whether the text contains `fact`, or another form of it: `1024` for `1,024 tokens`, `parse` for `parse()`, `src/a.rs` for
+    /// `./src/a.rs`, a full commit hash for a short one.
+    fn has(&self, fact: &Fact<'_>) -> bool {
+        let index = &self.carried.index;
+        self.carried.has(fact)
+            || match fact.kind {
+                FactKind::Number => self.has_number(fact.text),
+                FactKind::Version => {
+                    let version = fact.text.trim_start_matches('v');
+                    index.has_word(version) || index.has_word(&format!("v{version}"))
+                }
+                FactKind::Hash => index.has_hash(fact.text) || index.has_phrase(fact.text),
+                FactKind::Path => index.has_word(fact.text.trim_start_matches("./").trim_end_matches('/')),
+                FactKind::Url => index.has_phrase(fact.text.trim_end_matches('/')),
+                FactKind::Identifier => {
+                    let name = fact.text.trim_end_matches("()").trim_start_matches(['-', '$', '@', '#']);
+                    // `Store::open` is in a text that has `impl Store` and `fn open`.
+                    index.has_word(name)
+                        || name.split("::").flat_map(|part| part.split('.')).all(|part| index.has_word(part))
+                }
+                FactKind::ErrorLine | FactKind::Quoted => false,
+            }
+    }
+
+    fn has_number(&self, number: &str) -> bool {
+        let start = number.find(|c: char| c.is_ascii_digit()).unwrap_or(0);
+        let figures = number.get(start..).unwrap_or_default();
+        let end = figures
+            .find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ',' | ':' | '-' | '/'))
+            .unwrap_or(figures.len());
+        let figures = figures.get(..end).unwrap_or_default().trim_end_matches(['.', ',', ':', '-', '/']);
+        self.carried.index.has_word(figures) || figures.len() >= 4 && self.bare.has_word(&without_commas(figures))
     }
 }
 
-fn number_stands_in(number: &str, text: &str) -> bool {
-    let start = number.find(|c: char| c.is_ascii_digit()).unwrap_or(0);
-    let figures = number.get(start..).unwrap_or_default();
-    let end = figures
-        .find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ',' | ':' | '-' | '/'))
-        .unwrap_or(figures.len());
-    let figures = figures.get(..end).unwrap_or_default().trim_end_matches(['.', ',', ':', '-', '/']);
-    let ungrouped = |text: &str| text.replace(',', "");
-    is_word_of(figures, text) || figures.len() >= 4 && is_word_of(&ungrouped(figures), &ungrouped(text))
-}
-
-/// Whether `word` is in `text` without adjacent letters or digits. A unit may follow a number, but a number must not be part
-/// of a longer decimal.
-fn is_word_of(word: &str, text: &str) -> bool {
-    if word.is_empty() {
-        return false;
-    }
-    let is_number = word.ends_with(|c: char| c.is_ascii_digit());
-    let is_part = |outwards: (Option<char>, Option<char>), joins: &dyn Fn(char) -> bool| match outwards {
-        (Some('.'), Some(c)) if is_number => c.is_ascii_digit(),
-        (Some(c), _) => joins(c),
-        (None, _) => false,
-    };
-    let joins_before = |c: char| c.is_alphanumeric() || c == '_';
-    let joins_after = |c: char| if is_number { c.is_ascii_digit() } else { c.is_alphanumeric() || c == '_' };
-    text.match_indices(word).any(|(at, _)| {
-        let mut before = text.get(..at).unwrap_or_default().chars().rev();
-        let mut after = text.get(at + word.len()..).unwrap_or_default().chars();
-        !is_part((before.next(), before.next()), &joins_before) && !is_part((after.next(), after.next()), &joins_after)
-    })
+fn without_commas(text: &str) -> String {
+    text.replace(',', "")
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod segment;
 mod sentence;
 mod shape;
 mod statement;
+mod word_index;
 mod words;
 
 pub(crate) use class::tokens;
