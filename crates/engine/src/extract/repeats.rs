@@ -75,6 +75,13 @@ mod tests {
 
     // E-03
     #[test]
+    fn lines_without_an_end_mark_that_repeat_count_as_one() {
+        let line = "the same line again and again, as nothing ends it\n";
+        assert_eq!(counts(&segment(&line.repeat(5))), [5, 0, 0, 0, 0]);
+    }
+
+    // E-03
+    #[test]
     fn a_repeated_sentence_counts_and_repeated_code_does_not() {
         assert_eq!(
             counts(&segment("It failed again.\nIt failed again.\n```\nreturn nil, err;\nreturn nil, err;\n```")),

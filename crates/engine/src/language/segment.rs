@@ -98,7 +98,7 @@ struct Prose {
 }
 
 impl Prose {
-    /// Whether `body` continues a sentence that was wrapped at the end of the previous line.
+    /// Whether `body` continues a sentence that was wrapped at the end of the previous line. A line that repeats that one does not.
     fn goes_on_in(&self, text: &str, body: &str) -> bool {
         let so_far = text.get(self.start..self.end).unwrap_or_default();
         let tail_from = so_far.len().saturating_sub(200);
@@ -112,6 +112,7 @@ impl Prose {
             && reads_as_prose(last_line)
             && reads_as_prose(body)
             && last_line_len >= 40
+            && last_line.trim() != body
             && so_far.len() < 4000
     }
 
