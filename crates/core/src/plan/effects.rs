@@ -99,6 +99,13 @@ pub fn tells_its_end(script: &Script) -> bool {
     script.is_plain && !script.commands.iter().enumerate().any(hides)
 }
 
+/// Whether the status of the script is that of a search in the output of another command, which is 1 if it finds nothing.
+#[must_use]
+pub fn ends_in_search(script: &Script) -> bool {
+    let [.., before, last] = script.commands.as_slice() else { return false };
+    before.join == Join::Pipe && ["grep", "egrep", "fgrep", "rg", "ag"].contains(&last.program())
+}
+
 /// The folder in which each command of a script started in `folder` runs; `None` if it is not certain.
 #[must_use]
 pub fn folders(script: &Script, folder: Option<&str>) -> Vec<Option<String>> {

@@ -31,7 +31,7 @@ pub use band::{Band, BandError, Bands};
 pub use batch::Batch;
 pub use call::{Access, Answer, Call, LineRange, Place, Repeat, Subject, TodoKind};
 pub use compacting::{Chunking, Clip, chunks, refold, split};
-pub use effects::{Action, effects, folders, only_looks, tells_its_end};
+pub use effects::{Action, effects, ends_in_search, folders, only_looks, tells_its_end};
 pub use fit::{FitChoice, Need, Removable, RemovableClass, ThinkingBehind, fit};
 pub use handle::{Handle, Handles, NotAHandle};
 pub use ledger::{Ending, Ledger, Progress, TaskNews, Todo};

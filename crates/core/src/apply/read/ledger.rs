@@ -12,8 +12,8 @@ use super::input::Input;
 use super::lines::each_line;
 use crate::apply::read::page::Page;
 use crate::plan::{
-    Action, Ending, Ledger, Progress, Script, TaskNews, TestReport, TestRun, Todo, checks, effects, folders,
-    only_looks, shows_its_end, tells_its_end, without_cd, without_tail,
+    Action, Ending, Ledger, Progress, Script, TaskNews, TestReport, TestRun, Todo, checks, effects, ends_in_search,
+    folders, only_looks, shows_its_end, tells_its_end, without_cd, without_tail,
 };
 use ctxc_transcript::scan::{Block, BlockKind, Kind};
 use ctxc_transcript::text::{is_rooted, resolve};
@@ -198,7 +198,9 @@ fn note_command(command: &str, folder: Option<&str>, answer: &CallResult<'_>, le
         (run, at, report)
     });
     let report = tested.as_ref().map(|(_, _, report)| report);
-    let ending = if answer.is_error {
+    let ending = if answer.is_error && answer.status() == Some(1) && ends_in_search(&script) {
+        Ending::Untold
+    } else if answer.is_error {
         Ending::Failed(answer.status())
     } else if report.is_some_and(|report| !report.failed.is_empty()) {
         Ending::Failed(None)
@@ -357,6 +359,7 @@ mod tests {
             bash(r#"{"command":"cargo test | tail -4"}"#, "test a::b ... FAILED\ntest result: FAILED. 1 failed"),
             bash(r#"{"command":"make test"}"#, "test a::c ... FAILED\ntest a::d ... FAILED\ntest result: FAILED."),
             bash(r#"{"command":"cargo test a::c"}"#, "test a::c ... ok\ntest result: ok."),
+            bash(r#"{"command":"go test ./... | grep FAIL"}"#, "!Exit code 1"),
             bash(r#"{"command":"never answered"}"#, ""),
         ]);
         insta::assert_snapshot!(told, @r"
@@ -373,6 +376,7 @@ mod tests {
         - `cargo build` (1 of 2 runs failed)
         - `make` in sub
         Commands whose status is not known:
+        - `go test ./... | grep FAIL`
         - `npm start`
         - `cargo clippy`
         ");
