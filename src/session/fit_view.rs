@@ -27,6 +27,8 @@ const WINDOW_PART: u64 = 12;
 /// Its summary has a third of that and at most a fiftieth of the window; lines that are likely to be needed have the rest.
 const SUMMARY_PART: u64 = 3;
 const MOST_SUMMARY: u64 = 50;
+/// In the smallest view, lines have one in so many characters of the messages, as in a compaction without a limit.
+const LINES_PART: u64 = 27;
 /// The maximum number of views that are made to find a size.
 const MOST_VIEWS: usize = 6;
 /// The largest prompt that a view has to quote in full, in `chars4` tokens: longer ones were pasted and are cut in the middle
@@ -187,8 +189,9 @@ impl MessageSizes {
         Ok(found)
     }
 
-    /// The smallest view of as many messages as possible, for the lowest reachable size; `None` if removing results alone,
-    /// which leaves `masked` tokens, is at least as good.
+    /// The smallest view of as many messages as possible that can be worked from, for the lowest reachable size: all prompts,
+    /// and lines that are likely to be needed. `None` if removing results alone, which leaves `masked` tokens, is at least as
+    /// good.
     pub(crate) fn floor(
         &self,
         work: &mut OpenSession<'_>,
@@ -196,14 +199,17 @@ impl MessageSizes {
         masked: u64,
     ) -> Result<Option<ChunkView>, CommandError> {
         let Some(&start) = self.borders().last() else { return Ok(None) };
-        let Some(older) = self.older(work, how, start, None)? else { return Ok(None) };
+        let lines = (self.sizes.between(0..start) / LINES_PART).min(work.calibration.window.0 / MOST_SUMMARY);
+        let Some(older) = self.older(work, how, start, Some(lines))? else { return Ok(None) };
         let room = masked.saturating_sub(self.least_sizes.from(start));
         let mut limit = older.whole_limit();
         let mut found: Option<ChunkView> = None;
         for _ in 0..MOST_VIEWS {
-            let (tokens, is_whole) = older.view(work, how, limit, None)?;
+            // The ledger has a fifth of a summary.
+            let most = Some(limit + limit / 5 + lines);
+            let (tokens, is_whole) = older.view(work, how, limit, most)?;
             if is_whole && tokens < found.as_ref().map_or(room, |view| view.tokens) {
-                found = Some(ChunkView { start, limit, most: None, tokens });
+                found = Some(ChunkView { start, limit, most, tokens });
                 limit = (limit * 2 / 3).max(LEAST_SUMMARY);
             } else if found.is_some() || tokens >= room {
                 break;
