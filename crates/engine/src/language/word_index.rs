@@ -1,6 +1,6 @@
 //! The words of a text with their places, so that a phrase is found without reading the text again.
 
-/// An index of a text. A word of it is a run of letters, digits and underscores.
+/// An index of a text. A word of it is a run of letters, digits and underscores, all in ASCII or none.
 #[derive(Debug)]
 pub(super) struct WordIndex<'t> {
     text: &'t str,
@@ -104,7 +104,9 @@ fn words_of(text: &str) -> impl Iterator<Item = (usize, &str)> {
         let rest = text.get(at..)?;
         let from = rest.find(is_of_word)?;
         let found = rest.get(from..)?;
-        let len = found.find(|c| !is_of_word(c)).unwrap_or(found.len());
+        // No space parts a name from the Japanese around it.
+        let is_ascii = found.starts_with(|c: char| c.is_ascii());
+        let len = found.find(|c: char| !is_of_word(c) || c.is_ascii() != is_ascii).unwrap_or(found.len());
         at += from + len;
         Some((at - len, found.get(..len)?))
     })
@@ -149,5 +151,6 @@ mod tests {
         assert!(index.has_hash("3f78685") && !index.has_hash("3f78686") && !index.has_hash("f786850"));
         assert!(index.has_phrase("no such file") && index.has_phrase("./src/a.rs") && !index.has_phrase("such files"));
         assert!(index.has_phrase("`") && !index.has_phrase("``"));
+        assert!(WordIndex::of("src/a.rsを確認").has_phrase("src/a.rs"));
     }
 }
