@@ -119,7 +119,7 @@ def main():
         others, own = [row for row in found if row[3] != project], [row for row in found if row[3] == project]
         print(f"{area(learn(others)[0], own):.3f}  {project}, {sum(row[1] for row in own)} needs", flush=True)
     weights, bias = learn(found)
-    names = re.findall(r'^    "(.*)",$', NAMES.read_text().split("pub const FEATURES")[1].split("];")[0], re.M)
+    names = re.findall(r'"([^"]+)"', NAMES.read_text().split("pub const FEATURES")[1].split("];")[0])
     to_base_2 = math.log2(math.e)
     table = "".join(f"    {weight * to_base_2:.3f}, // {name}\n" for weight, name in zip(weights, names, strict=True))
     print(f"\n{table}bias {bias * to_base_2:.3f}")

@@ -15,9 +15,12 @@ pub enum Source {
     Input,
     /// The result of a call.
     Result,
+    /// The instructions of a command or a skill.
+    Instructions,
 }
 
 impl Source {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 6] = [Self::Prompt, Self::Answer, Self::Edit, Self::Command, Self::Input, Self::Result];
+    pub const ALL: [Self; 7] =
+        [Self::Prompt, Self::Answer, Self::Edit, Self::Command, Self::Input, Self::Result, Self::Instructions];
 }

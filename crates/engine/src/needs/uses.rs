@@ -7,7 +7,7 @@ use crate::language::Shape;
 
 /// The occurrences of a fact in a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "[u32; N_COUNTS]", into = "[u32; N_COUNTS]")]
+#[serde(from = "Vec<u32>", into = "Vec<u32>")]
 pub struct Uses {
     /// The first and the last message, counted from 0.
     first: u32,
@@ -19,22 +19,19 @@ pub struct Uses {
     n_beside: u32,
 }
 
-const N_COUNTS: usize = 4 + Source::ALL.len();
-
-impl From<Uses> for [u32; N_COUNTS] {
-    fn from(uses: Uses) -> Self {
-        let Uses { first, last, n_messages, lines, n_beside } = uses;
-        let mut counts = [0; N_COUNTS];
-        let all = [first, last, n_messages, n_beside].into_iter().chain(lines);
-        counts.iter_mut().zip(all).for_each(|(count, value)| *count = value);
-        counts
+impl From<Uses> for Vec<u32> {
+    fn from(Uses { first, last, n_messages, lines, n_beside }: Uses) -> Self {
+        [first, last, n_messages, n_beside].into_iter().chain(lines).collect()
     }
 }
 
-impl From<[u32; N_COUNTS]> for Uses {
-    fn from(counts: [u32; N_COUNTS]) -> Self {
-        let [first, last, n_messages, n_beside, lines @ ..] = counts;
-        Self { first, last, n_messages, lines, n_beside }
+impl From<Vec<u32>> for Uses {
+    fn from(counts: Vec<u32>) -> Self {
+        // Counts that were stored before there was a source end earlier.
+        let mut counts = counts.into_iter();
+        let mut next = || counts.next().unwrap_or_default();
+        let [first, last, n_messages, n_beside] = std::array::from_fn(|_| next());
+        Self { first, last, n_messages, lines: std::array::from_fn(|_| next()), n_beside }
     }
 }
 
@@ -105,6 +102,7 @@ impl Uses {
             log2(self.of(&[Source::Edit])),
             log2(self.of(&[Source::Command])),
             log2(self.of(&[Source::Result])),
+            is(self.of(&[Source::Instructions]) > 0),
             is(own > 0),
             is(self.of(&[Source::Prompt]) > 0),
             is(self.of(&[Source::Edit]) > 0),
@@ -117,10 +115,10 @@ impl Uses {
 }
 
 /// The names of the features.
-pub const FEATURES: [&str; 25] = [
+pub const FEATURES: [&str; 26] = [
     "path", "file", "url", "number", "version", "hash", "flag", "lines", "messages", "age", "messages after", "span",
-    "in prompts", "in answers", "in calls", "in edits", "in commands", "in results", "own", "in a prompt",
-    "in an edit", "own and in a result", "crowd", "length", "conversation",
+    "in prompts", "in answers", "in calls", "in edits", "in commands", "in results", "in instructions", "own",
+    "in a prompt", "in an edit", "own and in a result", "crowd", "length", "conversation",
 ];
 
 /// `log2(n + 1)`, between powers of two by a straight line, so that all machines agree on it.

@@ -5,34 +5,35 @@ use super::uses::FEATURES;
 /// The weight of each feature, in the order of [`FEATURES`].
 #[rustfmt::skip]
 const WEIGHTS: [f32; FEATURES.len()] = [
-    -0.196, // path
-    0.209, // file
-    -2.494, // url
-    -1.693, // number
-    -9.932, // version
-    0.428, // hash
-    -0.099, // flag
-    1.138, // lines
-    0.247, // messages
-    0.241, // age
-    -0.274, // messages after
-    -0.662, // span
-    -0.180, // in prompts
-    0.015, // in answers
-    0.109, // in calls
-    -0.286, // in edits
-    -0.277, // in commands
-    -0.545, // in results
-    2.528, // own
-    -0.934, // in a prompt
-    0.315, // in an edit
-    0.075, // own and in a result
-    0.148, // crowd
-    0.290, // length
-    -0.668, // conversation
+    -0.443, // path
+    0.072, // file
+    -2.375, // url
+    -1.630, // number
+    -9.988, // version
+    0.211, // hash
+    0.784, // flag
+    1.015, // lines
+    0.171, // messages
+    -0.003, // age
+    -0.244, // messages after
+    -0.689, // span
+    -0.140, // in prompts
+    -0.020, // in answers
+    0.301, // in calls
+    -0.444, // in edits
+    -0.356, // in commands
+    -0.353, // in results
+    0.987, // in instructions
+    2.375, // own
+    -0.687, // in a prompt
+    0.518, // in an edit
+    0.091, // own and in a result
+    0.101, // crowd
+    0.511, // length
+    -0.640, // conversation
 ];
 
-const BIAS: f32 = -1.558;
+const BIAS: f32 = -1.773;
 
 /// The chance, between 0 and 1, that the agent writes a fact with these features again.
 pub(super) fn chance(features: [f32; FEATURES.len()]) -> f32 {

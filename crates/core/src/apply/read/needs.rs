@@ -58,7 +58,7 @@ fn read_user(page: Page<'_>, titles: &HashMap<String, String>, needs: &mut Needs
     if page.scan.is_meta {
         // The instructions of a command or a skill stand nowhere else.
         let title: String = prompt.lines().next().unwrap_or_default().chars().take(TITLE).collect();
-        needs.read(Source::Result, Some(&title), without_caveat(&prompt));
+        needs.read(Source::Instructions, Some(&title), without_caveat(&prompt));
     } else if asks(&prompt) {
         // Prompts are shown whole.
         needs.read(Source::Prompt, None, &prompt);
