@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Batch, Clip, Ledger};
-use ctxc_engine::language::Statement;
+use ctxc_engine::language::{Statement, is_of_moment};
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// The introduction of the ledger.
@@ -147,9 +147,10 @@ struct ShownSoFar {
 
 impl ShownSoFar {
     /// Whether `item` is neither shown nor replaced by something shown. `heading` is the heading above it: requests, actions
-    /// and findings stay valid, while work in progress and items under "Also:" that a later summary omits do not.
+    /// and findings stay valid, while work in progress, next steps and items under "Also:" that a later summary omits do not.
     fn lacks(&self, heading: Option<&str>, item: &str, statement: &Statement) -> bool {
-        let is_passing = heading.is_some_and(|heading| ["Now:", "Also:"].contains(&heading));
+        let is_passing = heading
+            .is_some_and(|heading| ["Now:", "Also:"].contains(&heading) || heading == "Open:" && is_of_moment(item));
         if is_passing && !self.statements.is_empty() {
             return false;
         }
@@ -207,7 +208,7 @@ fn text_blocks(text: &str) -> Vec<&str> {
         while rest.starts_with("- ") {
             let behind = rest.get(end..).unwrap_or_default();
             let gap = behind.len() - behind.trim_start_matches('\n').len();
-            let set_in = behind.get(gap..).filter(|next| (1..=2).contains(&gap) && next.starts_with("  "));
+            let set_in = behind.get(gap..).filter(|next| gap > 0 && next.starts_with("  "));
             let Some(set_in) = set_in else { break };
             end += gap + set_in.find('\n').unwrap_or(set_in.len());
         }
@@ -329,9 +330,9 @@ mod tests {
     fn what_is_said_below_is_not_said_above() {
         let batch = |text: &str| Batch { n_messages: 20, text: text.to_owned(), ..Batch::default() };
         let batches = [
-            batch("Asked:\n- Fix it\n\n  all of it\n\nDecided:\n- Use a map\n  of names\n- Keep b"),
-            batch("Asked:\n- Fix it\n\n  all of it\n- Test it\n\nDecided:\n- Use a map\n  of names"),
-            batch("Asked:\n- Fix it\n\n  all of it"),
+            batch("Asked:\n- Fix it\n\n\n  all of it\n\nDecided:\n- Use a map\n  of names\n- Keep b"),
+            batch("Asked:\n- Fix it\n\n\n  all of it\n- Test it\n\nDecided:\n- Use a map\n  of names"),
+            batch("Asked:\n- Fix it\n\n\n  all of it"),
         ];
         let mut ledger = Ledger::default();
         ledger.touch("/p/a.rs", super::super::Action::Edited);
@@ -357,6 +358,7 @@ mod tests {
         [depth:0|start:-|end:-|count:20]
         Asked:
         - Fix it
+
 
           all of it
 

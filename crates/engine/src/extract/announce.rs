@@ -75,7 +75,7 @@ pub(super) fn nods(sentence: &str) -> bool {
 fn gives_a_reason(sentence: &str) -> bool {
     [
         " because ", " since ", " instead ", " unless ", "let me know", "Let me know", " weil ", " parce ", " porque ",
-        "因为",
+        "因为", "ので", "ため", "れば", "たら",
     ]
     .iter()
     .any(|mark| sentence.contains(mark))

@@ -164,6 +164,17 @@ pub fn replaced(statements: &[Statement]) -> Vec<bool> {
 
 const MOST_OF_A_WORD: usize = 200;
 
+/// Phrases of what comes next: "the next line" is none.
+const NEXT: [&str; 9] =
+    ["next step", "next up", "next:", "next i ", "next we ", "next, ", "what's next", "次のステップ", "次は"];
+
+/// Whether the statement holds only for the moment at which it was made: what comes next, a list with open boxes.
+#[must_use]
+pub fn is_of_moment(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    lower.contains("[ ]") || NEXT.iter().any(|phrase| lower.contains(phrase))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,11 +2,13 @@
 //! who takes the work up would miss.
 //!
 //! A summary has headings of its own ([`section`]) and is read by them again ([`summary`]), so that one that is carried
-//! on merges with what is new. [`part`] reads what is there, [`goal`] finds what it is for, [`source`] parts it into candidates without those that a later one
-//! replaces, and [`choice`] takes what says the most for its size. `docs/extract.md` has the reasons.
+//! on merges with what is new. [`part`] reads what is there, [`goal`] finds what it is for, [`marks`] reads the signs of each statement,
+//! [`source`] parts it into candidates without those that a later one replaces, and [`choice`] takes what says the most for its
+//! size. `docs/extract.md` has the reasons.
 
 mod choice;
 mod goal;
+mod marks;
 mod part;
 mod section;
 mod source;

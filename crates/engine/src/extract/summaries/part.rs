@@ -191,11 +191,19 @@ pub(super) fn set_now(parts: &mut Vec<Part<'_>>) {
     parts.extend(now);
 }
 
-/// The start and end of the last short sentence or item of a list in `text`; with the one before, if it announces what comes next.
+/// The start and end of the last short sentence of `text`, or if it has none, of its last item; with the one before, if it
+/// announces what comes next.
 fn last_statement(text: &str) -> Option<(usize, usize)> {
     let is_said = |kind| matches!(kind, PieceKind::Sentence | PieceKind::Item);
     let pieces = segment(text);
-    let last = pieces.iter().rposition(|piece| is_said(piece.kind) && units(piece.text) <= PROMPT)?;
+    let last_of = |kind: PieceKind| {
+        // A line that introduces nothing more says what comes next.
+        let is_whole = |at: usize, piece: &Piece<'_>| !piece.introduces() || at + 1 == pieces.len();
+        let says_it =
+            |(at, piece): (usize, &Piece<'_>)| piece.kind == kind && units(piece.text) <= PROMPT && is_whole(at, piece);
+        (0..).zip(&pieces).filter(|it| says_it(*it)).map(|(at, _)| at).last()
+    };
+    let last = last_of(PieceKind::Sentence).or_else(|| last_of(PieceKind::Item))?;
     let piece = pieces.get(last)?;
     let before = last.checked_sub(1).and_then(|before| pieces.get(before));
     let before = before.filter(|before| {

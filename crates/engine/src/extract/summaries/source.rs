@@ -11,10 +11,10 @@ use super::super::lift::{factor, is_courtesy};
 use super::super::render::MARK;
 use super::super::repeats;
 use super::part::{Part, Role};
-use super::section::{Section, Speaker, is_of_moment};
+use super::section::{Section, Speaker};
 use super::summary::item_units;
 use crate::Prompts;
-use crate::language::{Classes, Join, Piece, PieceKind, Statement, replaced, segment, without_label};
+use crate::language::{Classes, Join, Piece, PieceKind, Statement, is_of_moment, replaced, segment, without_label};
 use crate::needs::Needs;
 
 /// A candidate for an item.

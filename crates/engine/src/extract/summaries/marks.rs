@@ -1,0 +1,247 @@
+//! Signs in the words of a statement: that it decides, reports, demands, asks.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::language::{Shape, Word, is_of_moment, pairs, reports_error, words};
+
+/// Words that lay down a rule or a preference, beside those of [`Classes::RULE`].
+const DEMANDS: &str = "prefer prefers preferred preference preferences want wants owner owns owned reviews reviewer until convention \
+    agreed policy embargo freeze \
+    muss müssen darf dürfen soll höchstens mindestens niemals immer bevorzugt \
+    doit doivent jamais toujours préfère préfèrent \
+    debe deben nunca siempre prefiere \
+    必须 必須 必ず 禁止 不要 只能 不得 最多 至少 截止 期限 上限 だけ 好み 希望";
+/// Words of limits and states: they lay something down where they stand with a value.
+const LIMITS: &str = "cap capped limit limits limited deadline due budget quota currently most least under maximum minimum max min \
+    approves approval timezone codename region weekday style \
+    frist grenze limite échéance límite plazo máximo mínimo";
+/// Words that lay something down where a command begins with them.
+const COMMANDS: &str = "only keep leave nur seulement solo sólo";
+/// Words that may precede a command.
+const BEFORE_COMMANDS: &str = "please but and or then also just so always bitte aber und mais et pero y";
+/// Words with which something is decided.
+const DECIDES: &str = "decided chose chosen picked settled agreed opted rejected dropped switched \
+    entschieden verworfen gewählt décidé choisi rejeté decidido elegido descartado \
+    决定 決定 採用 采用 选择 选定 改用 却下";
+/// Words with which something that was done is reported.
+const DONE: &str = "fixed resolved implemented added changed created completed finished done updated removed renamed merged committed pushed \
+    succeeded deployed migrated refactored installed verified successfully \
+    behoben erledigt fertig hinzugefügt erstellt corrigé terminé ajouté créé corregido terminado añadido creado \
+    完成 修复 修正 追加 解决 完了 成功 通过";
+/// Phrases of the same: what works may do so at times.
+const DONE_PHRASES: [&str; 10] = [
+    "[x]", "all green", "is complete", "✅ complete", "works since", "works now", "now works", "works correctly",
+    "works as expected", "now working",
+];
+const PASSES: [&str; 5] = ["pass", "passed", "passes", "passing", "green"];
+/// The things that pass when all is well.
+const CHECKED: [&str; 11] =
+    ["test", "tests", "check", "checks", "suite", "build", "ci", "lint", "linter", "specs", "typescript"];
+/// Words of what is left to do.
+const OPEN: &str = "todo fixme remaining remains pending later tbd blocked outstanding unresolved awaiting \
+    offen ausstehend nächster verbleibend restant prochaine pendiente próximo siguiente 待办 下一 接下 今後 残り 未完 残る";
+/// Openings of steps that a plan or a person orders.
+const ORDERS: [&str; 19] = [
+    "add", "assert", "call", "change", "check", "create", "ensure", "look", "mock", "move", "open", "patch", "remove",
+    "rename", "replace", "run", "set", "update", "verify",
+];
+/// Words after which a deed is a property: "the removed field".
+const ARTICLES: [&str; 16] =
+    ["the", "a", "an", "this", "that", "its", "their", "your", "our", "my", "der", "die", "das", "le", "la", "el"];
+/// Words that turn what is said behind them into its opposite.
+const NEGATIONS: [&str; 9] = ["not", "never", "cannot", "nicht", "nie", "kein", "ohne", "pas", "sin"];
+/// Forms by which a Japanese sentence says that something was done: the words alone may name it, or ask for it.
+const JAPANESE_PAST: [&str; 3] = ["した", "完了", "済"];
+
+/// Words with which something that failed is reported.
+const FAILURES: &str = "failed fails failing crashed crashes broke breaks broken panicked errored hangs corrupted \
+    fehlgeschlagen gescheitert scheitert échoué échoue falló falla 失败 失敗";
+/// Words of what may be, and was not.
+const HYPOTHETICAL: &str = "if could would should may might unless whether else fast gracefully \
+    wenn falls könnte würde pourrait podría";
+
+/// The signs in the words of a statement.
+#[derive(Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is asked for by itself, and any may go with any")]
+pub(super) struct Marks {
+    pub(super) demands: bool,
+    pub(super) decides: bool,
+    pub(super) has_done: bool,
+    /// It opens with what was done: `Fixed the failing test`.
+    pub(super) opens_with_deed: bool,
+    /// It is about what would be.
+    pub(super) supposes: bool,
+    pub(super) is_open: bool,
+    pub(super) succeeds: bool,
+    /// It reports a failure that there was.
+    pub(super) fails: bool,
+    pub(super) states: bool,
+    /// It is a whole sentence that gives a value, and announces nothing.
+    pub(super) informs: bool,
+    /// It is a question.
+    pub(super) asks: bool,
+    /// It asks the person to do something.
+    pub(super) requests: bool,
+    /// It stands for choice, and was not chosen.
+    pub(super) is_option: bool,
+}
+
+/// The lists of words that a text in lower case has one of, as bits.
+fn lists_in(lower: &str) -> u16 {
+    words(lower).fold(0, |found, word| found | lists_of(word))
+}
+
+/// The lists that have the word, or where no space parts words, any two characters of it.
+fn lists_of(word: Word<'_>) -> u16 {
+    static LISTED: LazyLock<HashMap<&'static str, u16>> = LazyLock::new(|| {
+        let mut listed = HashMap::new();
+        for (list, bit) in LISTS {
+            list.split_whitespace().for_each(|word| *listed.entry(word).or_default() |= bit);
+        }
+        listed
+    });
+    let of = |word: &str| LISTED.get(word).copied().unwrap_or_default();
+    let parts = if word.shape == Shape::Ideographs { pairs(word.text).fold(0, |all, pair| all | of(pair)) } else { 0 };
+    parts | of(word.text)
+}
+
+/// Whether `text`, or a part of it behind a comma, begins with a word that makes it a command.
+fn commands(lower: &str) -> bool {
+    lower.split([',', ';', ':', '.']).any(|part| {
+        let mut lists = words(part).map(lists_of).skip_while(|lists| lists & BEFORE_COMMAND != 0);
+        lists.next().is_some_and(|lists| lists & COMMAND != 0)
+    })
+}
+
+/// Whether the text, or what it says of a name in front, is a step that somebody orders: "`a.rs` — Patch it."
+fn orders(lower: &str) -> bool {
+    let steps = lower.split(" — ").map(|part| part.split([' ', ':']).next().unwrap_or_default());
+    steps.into_iter().any(|verb| ORDERS.contains(&verb))
+}
+
+/// Whether the text gives a value: a number, a name, a path, an address, a code.
+fn has_value(text: &str) -> bool {
+    words(text).any(|word| match word.shape {
+        Shape::Ideographs => false,
+        Shape::Plain => {
+            let is_name = word.at > 0 && word.text.starts_with(char::is_uppercase);
+            is_name && word.text.contains(char::is_lowercase) || word.text.contains(|c: char| c.is_ascii_digit())
+        }
+        _ => true,
+    })
+}
+
+/// The lists of words that `lower` has one of, apart from those after a negation, "hasn't been merged", and from deeds that
+/// are properties.
+fn lists_affirmed(lower: &str) -> u16 {
+    let mut n_negated = 0u8;
+    let mut before = "";
+    words(lower).fold(0, |found, word| {
+        let is_negation = word.text.ends_with("n't") || NEGATIONS.contains(&word.text);
+        n_negated = if is_negation { 3 } else { n_negated.saturating_sub(1) };
+        let lists = if n_negated == 0 { lists_of(word) } else { 0 };
+        let is_property = ARTICLES.contains(&std::mem::replace(&mut before, word.text));
+        found | if is_property { lists & !DEED } else { lists }
+    })
+}
+
+/// `text` without what stands between `marks`, and what a link shows: such words are said of something else.
+fn without_quoted(text: &str, mark: char) -> String {
+    let unquoted = text.split(mark).step_by(2).collect::<Vec<_>>().join(" ");
+    let Some((before, rest)) = unquoted.split_once('[') else { return unquoted };
+    match rest.split_once("](") {
+        Some((_, behind)) => format!("{before} {behind}"),
+        None => unquoted,
+    }
+}
+
+/// Whether tests or their kin pass, two words away at most: `passes` alone may be what a function does with a value.
+fn passes_checks(lower: &str) -> bool {
+    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let is_beside =
+        |pair: &[&str]| pair.iter().any(|word| PASSES.contains(word)) && pair.iter().any(|word| CHECKED.contains(word));
+    words.windows(3).any(is_beside) || is_beside(&words) && words.len() < 3
+}
+
+const DEMAND: u16 = 1;
+const DECISION: u16 = 2;
+const DEED: u16 = 4;
+const REMAINDER: u16 = 8;
+const LIMIT: u16 = 16;
+const COMMAND: u16 = 32;
+const BEFORE_COMMAND: u16 = 64;
+const FAILURE: u16 = 128;
+const HYPOTHESIS: u16 = 256;
+const LISTS: [(&str, u16); 9] = [
+    (DEMANDS, DEMAND),
+    (DECIDES, DECISION),
+    (DONE, DEED),
+    (OPEN, REMAINDER),
+    (LIMITS, LIMIT),
+    (COMMANDS, COMMAND),
+    (BEFORE_COMMANDS, BEFORE_COMMAND),
+    (FAILURES, FAILURE),
+    (HYPOTHETICAL, HYPOTHESIS),
+];
+
+impl Marks {
+    pub(super) fn of(text: &str) -> Self {
+        // Words in code spans are of the code.
+        let lower = text.to_lowercase().split('`').step_by(2).collect::<Vec<_>>().join(" ");
+        let lists = lists_in(&lower);
+        let has = |list: u16| lists & list != 0;
+        let any = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
+        let affirmed = lists_affirmed(&without_quoted(&lower, '"'));
+        let body = lower.trim_start_matches(|c: char| c.is_ascii_digit() || "-*+#. ".contains(c));
+        // Words behind a check mark may be an advantage.
+        let is_ticked = any(&["✅", "✓"]) && !body.starts_with(['✅', '✓']);
+        let is_past = || !lower.contains(|c| ('\u{3040}'..='\u{309f}').contains(&c)) || any(&JAPANESE_PAST);
+        let has_deed = affirmed & DEED != 0 && is_past() && !any(&[" still "]);
+        let has_done = has_deed || is_ticked || passes_checks(&lower) || any(&DONE_PHRASES);
+        let is_labelled =
+            body.trim_start_matches(['*', '(']).split_once(')').is_some_and(|(label, _)| label.len() == 1);
+        Self {
+            demands: has(DEMAND)
+                || has(LIMIT) && has_value(text)
+                || has(COMMAND) && (has_value(text) || commands(&lower))
+                || any(&["from now on", "no more than", "not more than", "ab jetzt", "désormais", "a partir de ahora"]),
+            decides: has(DECISION)
+                || any(&["decision: ", "decision is ", "will use", "we use ", "went with", "going with", "moved to "]),
+            has_done,
+            // Without spaces between words, the first is half a sentence.
+            opens_with_deed: words(body)
+                .next()
+                .is_some_and(|word| word.shape != Shape::Ideographs && lists_of(word) & DEED != 0),
+            informs: body.ends_with(['.', '。'])
+                && !body.ends_with("..")
+                && !["i ", "i'", "let ", "if ", "you "].iter().any(|start| body.starts_with(start))
+                && !orders(body)
+                && has_value(text),
+            supposes: body.starts_with("if ")
+                || any(&[" would ", " could ", " might ", "れば", "たら", "場合", "できます", "ください"]),
+            is_open: (has(REMAINDER)
+                || is_of_moment(&lower)
+                || any(&["still to do", "still need", "not yet", "has to be"]))
+                && !any(&["✅", "[x]", "0 remaining", "no remaining", "nothing left"]),
+            succeeds: has_done
+                && any(&["pass", "fixed", "resolved", "works", "✅", "succe", "0 fail", "no error", "0 error"])
+                || any(&[" 0 fail", "no failures", "without errors", "0 errors", "no errors"]),
+            fails: !has(HYPOTHESIS)
+                && !any(&["ではなく", "as expected", "no longer "])
+                && (affirmed & FAILURE != 0
+                    || reports_error(&without_quoted(text, '`')) && !any(&["❌", "exit code"])
+                    || any(&["not work", "n't work", "got an error", "エラーが", "エラーで", "エラーにな"])),
+            states: any(&[" currently ", " is now ", " now ", " are now "]),
+            requests: any(&["ください", "please ", "let me know"]),
+            asks: lower.trim_end().ends_with(['?', '？'])
+                || any(&["wondering", "sounds like", "sound like", "not sure"]),
+            is_option: is_labelled
+                || [
+                    "option", "approach ", "alternative", "choice ", "if you ", "would you", "pros", "cons", "**option",
+                ]
+                .iter()
+                .any(|start| body.starts_with(start)),
+        }
+    }
+}
