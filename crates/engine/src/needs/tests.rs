@@ -155,3 +155,10 @@ fn k_10_of_very_many_numbers_few_are_held() {
     assert!(needs.uses.len() <= 1 << 17, "{}", needs.uses.len());
     assert!(needs.render("", 100).contains("the_first_function"));
 }
+
+// K-10
+#[test]
+fn k_10_counts_that_were_stored_with_fewer_sources_are_read() {
+    let uses: Uses = serde_json::from_str("[1,2,2,9,0,1,0,0,0,1]").unwrap();
+    assert_eq!(serde_json::to_string(&uses).unwrap(), "[1,2,2,9,0,1,0,0,0,1,0]");
+}
