@@ -51,12 +51,12 @@ impl<'t> WordIndex<'t> {
             (None, _) => false,
         };
         let joins_after = |c: char| if is_number { c.is_ascii_digit() } else { is_of_word(c) };
-        let is_apart = |before: &str, after: &str| {
+        let stands_alone = |before: &str, after: &str| {
             let (mut before, mut after) = (before.chars().rev(), after.chars());
             !is_part((before.next(), before.next()), &is_of_word)
                 && !is_part((after.next(), after.next()), &joins_after)
         };
-        !word.is_empty() && self.finds_phrase(word, is_apart)
+        !word.is_empty() && self.finds_phrase(word, stands_alone)
     }
 
     /// Whether a hexadecimal word of the text starts with `hash`.
@@ -121,15 +121,17 @@ mod tests {
     fn has_word(word: &str, text: &str) -> bool {
         let is_number = word.ends_with(|c: char| c.is_ascii_digit());
         let joins_after = |c: char| if is_number { c.is_ascii_digit() } else { is_of_word(c) };
-        let is_decimal = |dot: Option<char>, digit: Option<char>| {
-            is_number && dot == Some('.') && digit.is_some_and(|digit| digit.is_ascii_digit())
+        let is_part = |near: Option<char>, next: Option<char>, joins: &dyn Fn(char) -> bool| {
+            if is_number && near == Some('.') {
+                next.is_some_and(|digit| digit.is_ascii_digit())
+            } else {
+                near.is_some_and(joins)
+            }
         };
         text.match_indices(word).any(|(at, _)| {
             let (mut before, mut after) = (text[..at].chars().rev(), text[at + word.len()..].chars());
-            let (b1, b2, a1, a2) = (before.next(), before.next(), after.next(), after.next());
-            let dot = |c: Option<char>| is_number && c == Some('.');
-            !(is_decimal(b1, b2) || !dot(b1) && b1.is_some_and(is_of_word))
-                && !(is_decimal(a1, a2) || !dot(a1) && a1.is_some_and(joins_after))
+            let (near, next) = (before.next(), before.next());
+            !is_part(near, next, &is_of_word) && !is_part(after.next(), after.next(), &joins_after)
         })
     }
 
