@@ -358,8 +358,8 @@ mod tests {
             ("Bash", r#"{"command":"npm start"}"#, "ok", r#"{"backgroundTaskId":"b1"}"#),
             bash(r#"{"command":"cargo test | tail -4"}"#, "test a::b ... FAILED\ntest result: FAILED. 1 failed"),
             bash(r#"{"command":"make test"}"#, "test a::c ... FAILED\ntest a::d ... FAILED\ntest result: FAILED."),
-            bash(r#"{"command":"cargo test a::c"}"#, "test a::c ... ok\ntest result: ok."),
             bash(r#"{"command":"go test ./... | grep FAIL"}"#, "!Exit code 1"),
+            bash(r#"{"command":"cargo test a::c"}"#, "test a::c ... ok\ntest result: ok."),
             bash(r#"{"command":"never answered"}"#, ""),
         ]);
         insta::assert_snapshot!(told, @r"
