@@ -34,6 +34,7 @@ COMMANDS = {
     "compact 5": ("compact to", 0.05),
     "fit 50": 0.5,
     "fit 25": 0.25,
+    "fit 15": 0.15,
     "fit 10": 0.1,
 }
 
