@@ -92,6 +92,10 @@ struct Builder {
     latest: Vec<u8>,
     /// The last compact boundary that no message follows yet, with its timestamp.
     boundary: Option<(LineNo, Vec<u8>)>,
+    /// The last chained line.
+    last_chained: Option<LineNo>,
+    /// The last line with a part of a message.
+    last_message: Option<LineNo>,
 }
 
 impl Builder {
@@ -121,6 +125,10 @@ impl Builder {
         self.index.records.push(record);
         if record.is_chained() {
             self.note_uuid(uuid, line_no);
+            self.last_chained = Some(line_no);
+        }
+        if record.message().is_some() {
+            self.last_message = Some(line_no);
         }
         let is_main = record.is_message() && !flags.any(Flags::SIDECHAIN.with(Flags::TEAM));
         self.note_time(scan, line, line_no, is_main);
@@ -237,7 +245,7 @@ impl Builder {
             }
             return u32::MAX;
         }
-        let before = index.records.iter().rev().find(|record| record.is_chained());
+        let before = self.last_chained.map(|line| index.record(line));
         let is_new_thought = |before: &Record| flags.any(Flags::THINKING) && before.flags.any(Flags::BEYOND_THINKING);
         if let Some(response) = before.filter(|before| !is_new_thought(before)).and_then(Record::message) {
             return response.0;
@@ -259,7 +267,7 @@ impl Builder {
                 usage = Usage::of(value.of(info));
             }
         });
-        let Some(last) = index.records.iter_mut().rev().find(|record| record.message().is_some()) else { return };
+        let Some(last) = self.last_message.and_then(|line| index.records.get_mut(line.idx())) else { return };
         let at = last.message().map_or(0, |message| message.0 as usize);
         if let (Some(prompt), Some(reply), true) =
             (index.prompts.get_mut(at), index.replies.get_mut(at), usage.prompt() > 0)
