@@ -330,3 +330,44 @@ fn j_01_what_was_killed_is_ended_by_the_next_run() {
         assert!(left.is_empty(), "{at} ms: {} left\n{}", left.len(), left.join("\n"));
     }
 }
+
+// J-01: 500 sessions, killed early, in the middle and late.
+#[cfg(unix)]
+#[test]
+#[ignore = "takes minutes"]
+fn j_01_a_scrub_of_500_sessions_that_was_killed_is_ended_by_the_next_run() {
+    let texts: Vec<String> = KINDS.iter().map(|(text, form)| text.replace("{}", &Dice(7).secret(form))).collect();
+    let stage = Stage::new();
+    let folder = stage.home_path(".claude/projects/-home-ann-many");
+    fs::create_dir_all(&folder).unwrap();
+    let paths: Vec<PathBuf> = (0..500).map(|n| folder.join(format!("5e551011-0000-4000-8000-{n:012}.jsonl"))).collect();
+    let sources: Vec<Vec<u8>> = (0..500).map(|n| session(&texts[n % 20..=n % 20])).collect();
+    let read = || paths.iter().map(|path| fs::read(path).unwrap()).collect::<Vec<_>>();
+    let write = || paths.iter().zip(&sources).for_each(|(path, source)| fs::write(path, source).unwrap());
+    let scrub = || {
+        let mut command = stage.process();
+        command.args(["scrub", "--all-projects", "--yes"]).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    };
+    write();
+    let started = std::time::Instant::now();
+    scrub().wait().unwrap();
+    let whole = started.elapsed();
+    let masked = read();
+    assert!(masked.iter().zip(&sources).all(|(masked, source)| masked != source));
+    for tenths in [2, 5, 8] {
+        write();
+        let mut child = scrub();
+        std::thread::sleep(whole * tenths / 10);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        for (path, now) in paths.iter().zip(read()) {
+            let mut lines = now.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+            let is_whole = now.ends_with(b"\n") && lines.all(|line| serde_json::from_slice::<Value>(line).is_ok());
+            assert!(is_whole, "{} is half", path.display());
+        }
+        scrub().wait().unwrap();
+        assert!(read() == masked, "killed after {tenths} tenths, the next run ends elsewhere");
+        assert_eq!(stage.run(["scrub", "--all-projects", "--check"]).code, Some(0));
+    }
+}
