@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use crate::language::{Shape, Word, is_of_moment, pairs, reports_error, words};
 
-/// Words that lay down a rule or a preference, beside those of [`Classes::RULE`].
+/// Words that lay down a rule or a preference, beside those of the class `RULE`.
 const DEMANDS: &str = "prefer prefers preferred preference preferences want wants owner owns owned reviews reviewer until convention \
     agreed policy embargo freeze \
     muss müssen darf dürfen soll höchstens mindestens niemals immer bevorzugt \
