@@ -36,7 +36,7 @@ pub enum Edit {
     },
     /// Leaves a line out.
     Drop(Address),
-    /// Hangs an entry on another.
+    /// Makes an entry the child of another.
     Relink {
         /// The entry.
         line: Address,

@@ -12,7 +12,7 @@ use ctxc_transcript::scan::Kind;
 use ctxc_transcript::text::json_string;
 use ctxc_transcript::{Flags, IdHash, Index, LineNo, LineSet, Parent, Transcript, read_line};
 
-/// Hangs the entry with `problem` on the one at which the newest client continues, or else on the call that it answers, or the
+/// Links the entry with `problem` to the one at which the newest client continues, or else to the call that it answers, or to the
 /// nearest entry before it in the file.
 pub(super) fn mend_link(plan: MendPlan<'_>, problem: &Problem) -> Option<Mended> {
     let Transcript { index, chain, .. } = plan.transcript;
@@ -45,7 +45,7 @@ fn entry_before(index: &Index, line: LineNo) -> Option<LineNo> {
     })
 }
 
-/// Whether `line` is `ancestor` or hangs below it.
+/// Whether `line` is `ancestor` or below it.
 fn is_below(index: &Index, line: LineNo, ancestor: LineNo) -> bool {
     let mut passed = LineSet::default();
     let mut at = line;
@@ -64,7 +64,7 @@ fn is_below(index: &Index, line: LineNo, ancestor: LineNo) -> bool {
     }
 }
 
-/// Takes the boundary at `line` out, and hangs what followed it on what stood before it.
+/// Takes the boundary at `line` out, and links what followed it to what came before it.
 pub(super) fn remove_boundary(plan: MendPlan<'_>, line: LineNo) -> io::Result<Option<Mended>> {
     let Transcript { file, index, .. } = plan.transcript;
     let mut buffer = Vec::new();

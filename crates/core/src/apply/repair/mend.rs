@@ -17,7 +17,7 @@ pub enum Mend {
     CopiesRemoved,
     /// A compact boundary goes.
     BoundaryRemoved,
-    /// An entry hangs on another.
+    /// An entry has another parent.
     Relinked,
     /// A `last-prompt` notes the entry to continue at.
     LeafNoted,
@@ -25,7 +25,7 @@ pub enum Mend {
     CallRemoved,
     /// A result goes.
     ResultRemoved,
-    /// A result stands behind its call.
+    /// A result follows its call.
     ResultMoved,
     /// A result becomes text.
     ResultAsText,
@@ -85,7 +85,7 @@ impl MendPlan<'_> {
         own_edits(self.transcript.index, rewrite, self.lines)
     }
 
-    /// The edit that hangs `line` on `parent`.
+    /// The edit that makes `line` a child of `parent`.
     pub(super) fn relink_edit(&self, line: LineNo, parent: LineNo, is_seen: bool) -> Option<Edit> {
         Some(Edit::Relink { line: self.address_of(line)?, parent: self.address_of(parent)?, is_seen })
     }

@@ -1,4 +1,4 @@
-//! Calls and results as pairs: a result stands behind its call, and a call without one gets one.
+//! Calls and results as pairs: a result follows its call, and a call without one gets one.
 
 use std::io;
 
@@ -16,7 +16,7 @@ use ctxc_transcript::{Flags, IdHash, LineNo, Transcript, read_line};
 /// The result of a call whose own is not there.
 const MISSING: &str = "[ctxc: the result of this call is missing from the session]";
 
-/// The lines that the conversation goes through around the message of `line`: its last one, and the one behind it.
+/// The lines that the conversation goes through around the message of `line`: its last one, and the next.
 fn end_of_message(plan: MendPlan<'_>, line: LineNo) -> Option<(LineNo, Option<LineNo>)> {
     let Transcript { index, chain, .. } = plan.transcript;
     let message = index.record(line).message();
@@ -25,7 +25,7 @@ fn end_of_message(plan: MendPlan<'_>, line: LineNo) -> Option<(LineNo, Option<Li
     Some((*path.get(at)?, path.get(at + 1).copied()))
 }
 
-/// Moves the result with `problem` behind the message of its call.
+/// Moves the result with `problem` after the message of its call.
 pub(super) fn move_result(plan: MendPlan<'_>, problem: &Problem) -> Option<Mended> {
     let Transcript { index, chain, .. } = plan.transcript;
     let (Detail::Line(call), result) = (problem.detail, problem.line) else { return None };
