@@ -406,3 +406,21 @@ fn o_05_what_is_not_done_to_codex_is_refused_by_name() {
     let run = stage.run(["fit", "part.jsonl", "--to", "3000", "-o", "out.jsonl"]).ended(1);
     assert!(run.stderr.contains("does not begin with `session_meta`"), "{}", run.text);
 }
+
+// J-01
+#[test]
+fn j_01_secrets_of_a_rollout_are_masked_at_their_length() {
+    let stage = Stage::new();
+    let secret = "ghp_ABCDEFGHJKMNPQRTUVWXYZabcdefghjk2345";
+    let source = String::from_utf8(fixture("codex-session")).unwrap();
+    let source = source.replacen("\"text\":\"", &format!("\"text\":\"the token {secret} is mine. "), 1);
+    let name = "rollout-2026-03-02T09-00-00-5e551011-0000-4000-8000-000000000001.jsonl";
+    let path = put(&stage, "sessions/2026/03/02", name, source.as_bytes());
+    let n_bytes = fs::metadata(&path).unwrap().len();
+    stage.run(["scrub", "--all-projects", "--yes"]).ended(0);
+    let masked = fs::read_to_string(&path).unwrap();
+    assert!(!masked.contains(secret) && masked.contains("[scrub:github-token"), "{masked}");
+    assert_eq!(masked.len() as u64, n_bytes, "forks name places in the file");
+    let check = stage.run(["check", path.to_str().unwrap()]).ended(0);
+    assert!(!check.text.contains("--thinking"), "{}", check.text);
+}

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::version::changed_bytes;
 use ctxc_transcript::edit::Splice;
-use ctxc_transcript::{Chain, Flags, Index, LineNo, LineReader, LineSet, Span, Transcript, read_line};
+use ctxc_transcript::{Chain, Flags, Format, Index, LineNo, LineReader, LineSet, Span, Transcript, read_line};
 
 /// A longer file is read line by line.
 const WHOLE: u64 = 64 << 20;
@@ -49,6 +49,10 @@ pub fn n_masked(path: &Path, mask: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> io::Res
 
 /// Whether active thinking stands at one of the lines that start at `starts`, or behind it in the conversation.
 fn has_thinking_behind(index: &Index, starts: &BTreeSet<u64>) -> bool {
+    // Only Claude Code's API is known to bind thinking to what comes before it.
+    if index.format != Format::Claude {
+        return false;
+    }
     let mut start = 0;
     let mut masked = LineSet::default();
     for line in index.lines() {
