@@ -41,11 +41,10 @@ def install_all():
     return node.parent / "node/bin", install("@earendil-works/pi-coding-agent", PI, node.parent / "node/bin")
 
 
-class Model:
-    """The stand-in: it speaks Chat Completions, answers from `script`, and keeps what it is sent in `requests`.
+class StandIn:
+    """A server that answers from `script`, and keeps the bodies that it is sent in `requests`."""
 
-    An answer is a text, or a list of (tool, arguments).
-    """
+    MODELS = {"object": "list", "data": []}
 
     def __init__(self):
         self.requests, self.script, self.n = [], [], 0
@@ -58,7 +57,7 @@ class Model:
                 pass
 
             def do_GET(self):
-                self.send("application/json", b'{"object":"list","data":[]}')
+                self.send("application/json", json.dumps(model.MODELS).encode())
 
             def do_POST(self):
                 request = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -70,11 +69,19 @@ class Model:
                 self.send_header("content-type", kind)
                 self.send_header("content-length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body)
+                try:
+                    self.wfile.write(body)
+                except BrokenPipeError:
+                    pass
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
         self.url = "http://127.0.0.1:%d/v1" % self.server.server_port
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+class Model(StandIn):
+    """It speaks Chat Completions. An answer is a text, or a list of (tool, arguments)."""
 
     def answer(self, request):
         answer = self.script.pop(0) if self.script else "done"

@@ -13,7 +13,7 @@ def proof(function):
     return function
 
 
-def told(codex):
+def make_session(codex):
     """A session of three turns, in which notes.txt is read, changed and read again, and two commands are run; its file."""
     (codex.project / "notes.txt").write_text("".join("line %d of the notes\n" % n for n in range(1, 300)))
     codex.say("please read notes.txt", [[{"think": "I read it"}, {"run": "cat notes.txt"}], ["It has 299 lines."]])
@@ -27,7 +27,7 @@ def told(codex):
 @proof
 def lists_and_reads(codex):
     """What ctxc says of a session is what the client sends of it."""
-    session = told(codex)
+    session = make_session(codex)
     (sent,) = codex.say("go on", [], id_of(session))
     rows = codex.ctxc("list")["sessions"]
     assert [(row["agent"], row["turns"], row["path"]) for row in rows] == [("Codex", 4, str(session))], rows
@@ -47,7 +47,7 @@ def lists_and_reads(codex):
 @proof
 def knows_compactions(codex):
     """After the client's own compaction only what it keeps is active."""
-    session = told(codex)
+    session = make_session(codex)
     codex.configure("model_auto_compact_token_limit = 2000")
     codex.say("go on", [["SUMMARY OF BEFORE"], ["done"]], id_of(session))
     codex.configure("")
@@ -97,7 +97,7 @@ def is_whole(before, after):
 @proof
 def masks_into_a_new_session(codex):
     """Results are sent masked, all else as it was; the new session is listed, and the source comes back."""
-    session = told(codex)
+    session = make_session(codex)
     done = codex.ctxc("prune", session, "--mask", "0", "--protect-steps", "0", *codex.archive())
     before, after = goes_on(codex, session, done)
     changed = [at for at, (one, other) in enumerate(zip(before, after)) if one != other]
@@ -113,7 +113,7 @@ def masks_into_a_new_session(codex):
 @proof
 def fits_and_lowers_the_count(codex):
     """A session that Codex would compact at once goes on without that, after it was made smaller."""
-    session = told(codex)
+    session = make_session(codex)
     total = codex.ctxc("stats", session)["tokens"]["calibrated"]
     limit = "model_auto_compact_token_limit = %d" % (total - 400)
     source = session.read_bytes()
@@ -129,7 +129,7 @@ def fits_and_lowers_the_count(codex):
 @proof
 def compacts(codex):
     """What the client told the model comes first, as it was, then the summary, then what stays; nothing is told again."""
-    session = told(codex)
+    session = make_session(codex)
     done = codex.ctxc("compact", session, "--always", "--keep-recent", "4", *codex.archive())
     before, after = goes_on(codex, session, done)
     (whole,) = codex.say("once more", [], done["session_id"])
@@ -149,7 +149,7 @@ def compacts(codex):
 @proof
 def compresses_prompts_and_results(codex):
     """Long texts of the user and of results become shorter; answers and calls are sent as they were."""
-    session = told(codex)
+    session = make_session(codex)
     prompt = " ".join("The rule %d says that the parser of part %d writes its result into the file of that part." % (n, n) for n in range(80))
     codex.say(prompt, [["Understood."]], id_of(session))
     done = codex.ctxc("compress", session, "--bands", "0-100:heavy", *codex.archive())
@@ -163,7 +163,7 @@ def compresses_prompts_and_results(codex):
 @proof
 def leaves_parents_and_forks_alone(codex):
     """A fork is changed as its own part: its parent stays, and both resume."""
-    session = told(codex)
+    session = make_session(codex)
     source = session.read_bytes()
     codex.model.script, codex.model.requests = [[{"run": "seq 1 400"}], ["done"]], []
     ran = codex.run("fork", id_of(session), "another way")
@@ -180,7 +180,7 @@ def leaves_parents_and_forks_alone(codex):
 @proof
 def refuses_by_name(codex):
     """What is not done says so, and writes nothing."""
-    session = told(codex)
+    session = make_session(codex)
     source, n_rollouts = session.read_bytes(), len(codex.rollouts())
     refused = codex.ctxc("fit", session, "--to", "50%", "--in-place", *codex.archive(), fails=True)
     assert "in place" in json.dumps(refused), refused

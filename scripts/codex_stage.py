@@ -3,10 +3,8 @@
 import json
 import os
 import subprocess
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from agent_stage import ROOT, install
+from agent_stage import ROOT, StandIn, install
 
 # The versions that all proofs passed with: paginated rollouts, and legacy ones.
 VERSIONS = ("0.169.0", "0.144.6")
@@ -40,46 +38,10 @@ def install_codex(version):
     return next(path for path in packages.glob("codex-linux-*/vendor/*/*/codex") if path.is_file())
 
 
-class Responses:
-    """The stand-in: it speaks OpenAI's Responses, answers from `script`, and keeps the bodies that it is sent in `requests`.
+class Responses(StandIn):
+    """It speaks OpenAI's Responses. An answer is a list of parts: a text, {"run": COMMAND}, {"patch": TEXT} or {"think": TEXT}."""
 
-    An answer is a list of parts: a text, {"run": COMMAND}, {"patch": TEXT} or {"think": TEXT}.
-    """
-
-    def __init__(self):
-        self.requests, self.script, self.n = [], [], 0
-        model = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, *_):
-                pass
-
-            def do_GET(self):
-                self.send("application/json", b'{"object":"list","data":[],"models":[]}')
-
-            def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                model.requests.append(body)
-                events = model.answer(body)
-                data = "".join("event: %s\ndata: %s\n\n" % (event["type"], json.dumps(event)) for event in events)
-                self.send("text/event-stream", data.encode())
-
-            def send(self, kind, body):
-                self.send_response(200)
-                self.send_header("content-type", kind)
-                self.send_header("content-length", str(len(body)))
-                self.end_headers()
-                try:
-                    self.wfile.write(body)
-                except BrokenPipeError:
-                    pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = "http://127.0.0.1:%d/v1" % self.server.server_port
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+    MODELS = {"object": "list", "data": [], "models": []}
 
     def item(self, part):
         self.n += 1
@@ -96,6 +58,9 @@ class Responses:
         return {"type": "function_call", "id": "fc_%d" % self.n, "name": "exec_command", "arguments": arguments, **call}
 
     def answer(self, body):
+        return "".join("event: %s\ndata: %s\n\n" % (event["type"], json.dumps(event)) for event in self.events(body))
+
+    def events(self, body):
         parts = self.script.pop(0) if self.script else ["ok"]
         items = [self.item(part) for part in parts]
         n_in, n_out = len(json.dumps(body["input"])) // 4, len(json.dumps(items)) // 4

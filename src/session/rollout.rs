@@ -40,7 +40,7 @@ pub(crate) fn refuse_cutting(reading: &Reading) -> Result<(), CommandError> {
         return Ok(());
     }
     Err(CommandError::from(anyhow!("messages of a Codex session are not cut off"))
-        .hint("`ctxc fit` and `ctxc compact` put a summary in the place of the oldest"))
+        .hint("`ctxc fit` and `ctxc compact` replace the oldest by a summary"))
 }
 
 /// Refuses changes of a session of Codex that its provider may not take: of what the model said, and of what the client says to it.

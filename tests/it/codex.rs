@@ -83,7 +83,7 @@ fn o_03_sessions_of_codex_are_listed_and_read_beside_others() {
     assert_eq!(json(&stage, &["stats", ID])["session"]["path"].as_str(), path.to_str());
     let newest = json(&stage, &["stats", "latest", "--agent", "codex"]);
     assert!(newest["session"]["path"].as_str().unwrap().contains("/.codex/"), "{newest}");
-    // What the client tells the model by itself is no prompt, and shown.
+    // Context that the client adds is no prompt, and is shown.
     let shown = stage.run(["show", word(&path)]).ended(0).text;
     for said in [
         "How many tests are there?", "There are 60 tests", "Rename case_002", "environment_context",

@@ -152,7 +152,7 @@ impl Index {
         self.record_mut(line).flags.set(Flags::DROPPED);
     }
 
-    /// Lets an earlier entry of the same uuid count again in the place of each of `lines`, which go.
+    /// Lets an earlier entry of the same uuid count again for each of `lines`, which go.
     pub fn revive_copies(&mut self, lines: &LineSet) {
         let counts = |record: &Record| record.uuid != IdHash::NONE && !record.flags.any(Flags::SUPERSEDED);
         let going = lines.iter().filter(|&line| counts(self.record(line)));

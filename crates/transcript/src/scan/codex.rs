@@ -8,7 +8,7 @@ use super::walk::each_element;
 use super::{Block, BlockKind, Kind, Message, Scan, Unreadable};
 use crate::Span;
 
-/// Beginnings of what the client tells the model in the name of the user (0.66 to 0.169).
+/// Beginnings of the context that the client sends in the name of the user (0.66 to 0.169).
 const CONTEXT: [&[u8]; 9] = [
     b"<environment_context>", b"# AGENTS.md instructions", b"<user_instructions>", b"<INSTRUCTIONS>", b"<skill>",
     b"<turn_aborted>", b"<subagent_notification>", b"<user_shell_command>", b"<hook_prompt",
@@ -209,7 +209,7 @@ fn finish_compaction(scan: &mut Scan, message: Message, line: &[u8]) -> Kind {
     Kind::User
 }
 
-/// Whether a message in the name of the user is the client's: what it tells the model of the folder, of skills, of itself.
+/// Whether a message in the name of the user is the client's: context about the folder, skills and the client itself.
 fn is_context(scan: &Scan, line: &[u8]) -> bool {
     let mut texts = scan.blocks.iter().filter_map(|block| block.text?.string(line)).peekable();
     texts.peek().is_some() && texts.all(|text| CONTEXT.iter().any(|start| text.trim_ascii_start().starts_with(start)))

@@ -45,7 +45,7 @@ pub fn read_tasks(
     let asking = asking_calls(index);
     let mut buffer = Vec::new();
     let mut scan = index.new_scan();
-    // Of Codex what the model said stays whole, and what the client tells it.
+    // Answers, and the context that Codex adds, stay whole.
     let is_kept = |line: LineNo| {
         let record = index.record(line);
         index.format == Format::Codex && (record.message().is_some() || record.flags.any(Flags::META))

@@ -54,7 +54,8 @@ pub fn composed(
     // A session without operations keeps the parents that it names.
     let healed = if active.is_empty() { &Chain::default() } else { &stored };
     index.heal_as(healed);
-    take_edits(layout, Transcript { file, index: &index, chain: &stored }, history, measured, &mut rewrite)?;
+    let transcript = Transcript { file, index: &index, chain: &stored };
+    take_edits(layout, transcript, history, &active, measured, &mut rewrite)?;
     drop_closing_of_dropped(source, &index, &mut rewrite);
     let groups = live_groups(&stored, layout, &active);
     let mut chain = with_inserted(&stored, &groups);

@@ -143,6 +143,9 @@ impl RenderInput<'_> {
         let runs = self.runs();
         let versions = self.versions(&runs)?;
         let source = LineSource { file: &base.file, layout: &base.layout, runs: &runs, versions: &versions };
+        // Inserted lines move those of the file.
+        let none = Savings::default();
+        let measured = if base.is_source { measured } else { &none };
         let composed = composed(source, index, history, measured)?;
         Ok(Rebased { base, composed, recorded: None })
     }

@@ -27,7 +27,7 @@ pub(super) fn apply_repairs(index: &mut Index, layout: &Layout, active: &[Active
     if repair.is_nothing() {
         return;
     }
-    // Which parents clients find themselves shows in the repaired session.
+    // The parents that clients find themselves show in the repaired session.
     index.heal_as(&Chain::default());
     index.revive_copies(&repair.dropped);
     for (line, parent) in relinks(index, &repair) {

@@ -21,11 +21,11 @@ pub(super) fn take_edits(
     layout: &Layout,
     stored: Transcript<'_>,
     history: &History,
+    active: &[Active<'_>],
     measured: &Savings,
     rewrite: &mut Rewrite,
 ) -> io::Result<()> {
     let Transcript { file, index, chain: stored } = stored;
-    let active = &history.active();
     let mut dropped = LineSet::default();
     for edit in active {
         if let Edit::Drop(address) = edit.edit
