@@ -138,9 +138,12 @@ fn finish_item(scan: &mut Scan, message: Message, line: &[u8]) -> Kind {
             }
         },
         b"reasoning" | b"compaction" | b"context_compaction" => {
-            if scan.blocks.is_empty() {
-                scan.blocks.push(Block { span, kind: BlockKind::Thinking, ..Block::default() });
+            // Clients write a list; a string of another program is thinking as well.
+            let text = message.content.filter(|it| it.string(line).is_some());
+            if scan.blocks.is_empty() || text.is_some() {
+                scan.blocks.push(Block { span, text, ..Block::default() });
             }
+            scan.message = Some(Message { content: message.content.filter(|_| text.is_none()), ..message });
             for block in &mut scan.blocks {
                 block.kind = BlockKind::Thinking;
             }
@@ -302,6 +305,10 @@ mod tests {
         assert_eq!(texts, [Some(&b"\"one\""[..]), Some(b"\"two\"")]);
         assert!(scan.blocks.iter().all(|block| block.kind == BlockKind::Thinking));
         assert_eq!(scan.blocks[0].signature.map(|it| it.of(line.as_bytes())), Some(&b"\"SEAL\""[..]));
+        let line = item(r#"{"type":"reasoning","summary":[{"type":"summary_text","text":"one"}],"content":"two"}"#);
+        let scan = self::scan(&line);
+        let texts: Vec<_> = scan.blocks.iter().map(|block| block.text.map(|it| it.of(line.as_bytes()))).collect();
+        assert_eq!((texts, scan.string_content(line.as_bytes())), (vec![Some(&b"\"one\""[..]), Some(b"\"two\"")], None));
     }
 
     // O-03
