@@ -29,7 +29,7 @@ pub use digest::{digest, digest_of_result};
 pub use error::{EngineError, Fault, Remedy};
 pub use extract::Extract;
 pub use price::{Call, CostRange, NotAPrice, Price, Prices, UnknownPrice};
-pub use request::{Attempt, Origin, Prompts, Request, Said, Shorten, Summarize};
+pub use request::{Attempt, GOAL_PLACE, Origin, Prompts, Request, Said, Shorten, Summarize};
 #[cfg(any(test, feature = "testing"))]
 pub use scripted::Scripted;
 pub use usd::{NotUsd, Usd};

@@ -27,6 +27,9 @@ pub struct Shorten<'a> {
     pub origin: Origin,
 }
 
+/// The item of a summary that has the place of the newest goal among the other prompts, so that it can come back to it.
+pub const GOAL_PLACE: &str = "(the newest goal above)";
+
 /// Messages to summarize.
 #[derive(Clone, Debug, Default)]
 pub struct Summarize<'a> {

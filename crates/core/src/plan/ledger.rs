@@ -16,6 +16,7 @@ use self::failing::Failing;
 use self::latest::Latest;
 use self::todos::Todos;
 use super::effects::Action;
+use super::published::Published;
 use super::test_report::TestReport;
 use super::test_run::TestRun;
 use ctxc_engine::needs::Needs;
@@ -38,6 +39,12 @@ pub struct Ledger {
     /// The last command that tests or builds, and how it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     verdict: Option<(String, Ending)>,
+    /// The number of changes of files after that.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    changes_since: u32,
+    /// Commits by their ids, and pull requests by their addresses.
+    #[serde(default, skip_serializing_if = "Latest::is_empty")]
+    published: Latest<String, Published>,
     #[serde(default, skip_serializing_if = "Failing::is_empty")]
     tests: Failing,
     #[serde(default, skip_serializing_if = "Todos::is_empty")]
@@ -124,11 +131,14 @@ impl Ledger {
 
     /// Adds the effects of `later` messages.
     pub fn merge(&mut self, later: Self) {
-        let Self { folder, files, commands, verdict, tests, todos, agents, needs } = later;
+        let Self { folder, files, commands, verdict, changes_since, published, tests, todos, agents, needs } = later;
         self.folder = self.folder.take().or(folder);
         self.files.merge(files, Touched::then);
         self.commands.merge(commands, Runs::then);
+        let before = if verdict.is_some() { 0 } else { self.changes_since };
+        self.changes_since = before.saturating_add(changes_since);
         self.verdict = verdict.or_else(|| self.verdict.take());
+        self.published.merge(published, Published::then);
         self.tests.merge(tests);
         self.todos.merge(todos);
         self.agents.merge(agents, AgentWork::join);
@@ -171,6 +181,7 @@ impl Ledger {
 
     /// Notes an action on the file at `path`, which is absolute if that is known.
     pub fn touch(&mut self, path: impl Into<String>, action: Action) {
+        self.changes_since = self.changes_since.saturating_add(u32::from(action != Action::Read));
         self.files.insert(path.into(), Touched::by(action), Touched::then);
     }
 
@@ -182,6 +193,12 @@ impl Ledger {
     /// Notes the outcome of `command`, which tests or builds.
     pub fn checked(&mut self, command: &str, ending: Ending) {
         self.verdict = Some((short_command(command), ending));
+        self.changes_since = 0;
+    }
+
+    /// Notes a commit by its id, or a pull request by its address.
+    pub fn publish(&mut self, id: String, what: Published) {
+        self.published.insert(id, what, Published::then);
     }
 
     /// Notes the result of a test run in `folder`.

@@ -14,6 +14,7 @@ mod lexer;
 mod policy;
 mod preset;
 mod protect;
+mod published;
 mod shell;
 mod stage;
 mod step;
@@ -41,6 +42,7 @@ pub use policy::{
 };
 pub use preset::Preset;
 pub use protect::{BadGlob, Horizon, Protected};
+pub use published::{Published, published};
 pub use shell::{Command, Join, Script, Word, without_cd, without_tail};
 pub use stage::{AlsoRemoved, CompactStage, CompressStage, PlannedCut, PlannedText, PruneStage, Stage, TruncateStage};
 pub use step::StepKind;

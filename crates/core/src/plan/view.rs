@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use super::{Batch, Clip, Ledger};
-use ctxc_engine::language::{Statement, is_of_moment};
+use ctxc_engine::GOAL_PLACE;
+use ctxc_engine::language::{Statement, reviewed_file};
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// The introduction of the ledger.
@@ -147,10 +148,11 @@ struct ShownSoFar {
 
 impl ShownSoFar {
     /// Whether `item` is neither shown nor replaced by something shown. `heading` is the heading above it: requests, actions
-    /// and findings stay valid, while work in progress, next steps and items under "Also:" that a later summary omits do not.
+    /// and findings stay valid, while work in progress, failures, remaining steps, points of reviews and items under "Also:" that
+    /// a later summary omits do not.
     fn lacks(&self, heading: Option<&str>, item: &str, statement: &Statement) -> bool {
-        let is_passing = heading
-            .is_some_and(|heading| ["Now:", "Also:"].contains(&heading) || heading == "Open:" && is_of_moment(item));
+        let is_passing = heading.is_some_and(|heading| ["Now:", "Also:", "Open:", "Failed:"].contains(&heading))
+            || item.strip_prefix("- ").is_some_and(|text| text == GOAL_PLACE || reviewed_file(text).is_some());
         if is_passing && !self.statements.is_empty() {
             return false;
         }

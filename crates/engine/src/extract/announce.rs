@@ -13,9 +13,9 @@ const STARTS: [&str; 44] = [
     "首先让我",
 ];
 /// Endings of Japanese sentences without a subject that announce what their writer reports or looks at next.
-const JAPANESE_ENDS: [&str; 8] = [
+const JAPANESE_ENDS: [&str; 13] = [
     "をまとめます", "を説明します", "を報告します", "を確認します", "を調査します", "を調べます", "を見てみます",
-    "を確認してみます",
+    "を確認してみます", "も確認します", "をコミットします", "を更新します", "を実行します", "も合わせます",
 ];
 /// Openings of announcements in Japanese, and the endings that go with them.
 const JAPANESE: ([&str; 7], [&str; 4]) = (

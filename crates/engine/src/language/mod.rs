@@ -24,5 +24,5 @@ pub use piece::{Join, Piece, PieceKind};
 pub use segment::segment;
 pub(crate) use sentence::floor;
 pub use shape::Shape;
-pub use statement::{Statement, is_of_moment, replaced};
+pub use statement::{Statement, is_of_moment, replaced, reviewed_file};
 pub use words::{Word, fold_hash, words};

@@ -175,6 +175,17 @@ pub fn is_of_moment(text: &str) -> bool {
     lower.contains("[ ]") || NEXT.iter().any(|phrase| lower.contains(phrase))
 }
 
+/// The name of the file in a numbered point about a line of it, as reviews have them: "2. `src/a.rs:42` - ...". Such a point holds
+/// until the file is changed.
+#[must_use]
+pub fn reviewed_file(text: &str) -> Option<&str> {
+    let (number, rest) = text.split_once(". ")?;
+    let place = rest.split([' ', '`', '*', ',', ')']).find(|word| word.contains('.') && word.contains(':'))?;
+    let (path, line) = place.split_once(':')?;
+    let is_point = number.bytes().all(|byte| byte.is_ascii_digit()) && line.starts_with(|c: char| c.is_ascii_digit());
+    path.rsplit('/').next().filter(|_| is_point)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -308,7 +308,10 @@ mod tests {
         let line = item(r#"{"type":"reasoning","summary":[{"type":"summary_text","text":"one"}],"content":"two"}"#);
         let scan = self::scan(&line);
         let texts: Vec<_> = scan.blocks.iter().map(|block| block.text.map(|it| it.of(line.as_bytes()))).collect();
-        assert_eq!((texts, scan.string_content(line.as_bytes())), (vec![Some(&b"\"one\""[..]), Some(b"\"two\"")], None));
+        assert_eq!(
+            (texts, scan.string_content(line.as_bytes())),
+            (vec![Some(&b"\"one\""[..]), Some(b"\"two\"")], None)
+        );
     }
 
     // O-03

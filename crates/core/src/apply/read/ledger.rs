@@ -13,7 +13,7 @@ use super::lines::each_line;
 use crate::apply::read::page::Page;
 use crate::plan::{
     Action, Ending, Ledger, Progress, Script, TaskNews, TestReport, TestRun, Todo, checks, effects, ends_in_search,
-    folders, only_looks, shows_its_end, tells_its_end, without_cd, without_tail,
+    folders, only_looks, published, shows_its_end, tells_its_end, without_cd, without_tail,
 };
 use ctxc_transcript::scan::{Block, BlockKind, Kind};
 use ctxc_transcript::text::{is_rooted, resolve};
@@ -222,6 +222,7 @@ fn note_command(command: &str, folder: Option<&str>, answer: &CallResult<'_>, le
         ledger.tested(&run, report, folder.as_deref().unwrap_or_default());
     }
     if !answer.is_error && !answer.is_in_background() {
+        published(&script, answer.text).into_iter().for_each(|(id, what)| ledger.publish(id, what));
         for (path, action) in patch_in(command).into_iter().flat_map(|patch| patch_files(patch, folder)) {
             ledger.touch(path, action);
         }

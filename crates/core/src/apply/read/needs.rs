@@ -13,7 +13,7 @@ use crate::plan::without_cd;
 use ctxc_engine::language::without_envelopes;
 use ctxc_engine::needs::{Needs, Source};
 use ctxc_transcript::scan::{BlockKind, Kind, each_string};
-use ctxc_transcript::text::json_string;
+use ctxc_transcript::text::{json_string, without_colors};
 use ctxc_transcript::{Index, LineNo, entry};
 
 /// The most characters of a title.
@@ -44,7 +44,14 @@ fn read_answer(page: Page<'_>, titles: &mut HashMap<String, String>, needs: &mut
         let tool = page.scan.tool_name(block, page.bytes);
         let title = call_title(&tool, Input(raw));
         let source = source(&tool);
-        each_string(raw, |_, string| needs.read(source, Some(&title), &json_string::decode(string)));
+        let holds = |key: Option<&[u8]>| source != Source::Edit || key != Some(b"old_string");
+        if !tool.starts_with("Todo") && !tool.starts_with("TaskUpdate") {
+            each_string(raw, |key, string| {
+                if holds(key) {
+                    needs.read(source, Some(&title), &json_string::decode(string));
+                }
+            });
+        }
         titles.insert(page.decoded(block.tool_id), title);
     }
 }
@@ -52,6 +59,7 @@ fn read_answer(page: Page<'_>, titles: &mut HashMap<String, String>, needs: &mut
 fn read_user(page: Page<'_>, titles: &HashMap<String, String>, needs: &mut Needs) {
     for (at, text) in entry::tool_results(page.scan, page.bytes) {
         let title = page.call(at).and_then(|id| titles.get(&id));
+        let text = without_colors(&text);
         needs.read(Source::Result, Some(title.map_or("result", String::as_str)), &without_envelopes(&text));
     }
     let prompt = typed(&entry::text(page.scan, page.bytes));

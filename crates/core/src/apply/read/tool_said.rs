@@ -19,13 +19,17 @@ const CALL: usize = 120;
 /// The most that is told of an error.
 const ERROR: Tokens = Tokens(150);
 /// Errors after which the model makes the call again in another way: they tell nothing of the work.
-const REPEATED: [&str; 5] = [
+const REPEATED: [&str; 7] = [
+    "No changes to make",
+    "Sibling tool call errored",
     "File has not been read yet",
     "File has been modified since read",
     "File has been unexpectedly modified",
     "String to replace not found",
     "InputValidationError",
 ];
+/// The same in an error that begins with their number.
+const SEVERAL_MATCHES: &str = " matches of the string to replace, but";
 /// The most of what a subagent reports.
 const REPORT: Tokens = Tokens(240);
 /// The most of a plan.
@@ -106,6 +110,8 @@ impl Asked {
         if let Some(words) = text.split_once("the user said:").map(|(_, words)| words).filter(|_| is_refusal(text)) {
             let words = words.split("Note: The user's next message").next().unwrap_or_default().trim();
             let refused = said_by_tool(&format!("{name}: refused by the person"));
+            // The client says so itself where the person answered none of its questions.
+            let words = if words.starts_with("The user wants to clarify these questions") { "" } else { words };
             return [Some(refused), said("user", words.to_owned())].into_iter().flatten().collect();
         }
         if text.starts_with("[Request interrupted") || text.starts_with("Exit code 137\n[Request interrupted") {
@@ -116,7 +122,9 @@ impl Asked {
         }
         if is_error || is_refusal(text) {
             let error = inside(text, "tool_use_error").unwrap_or(text);
-            if REPEATED.iter().any(|start| error.starts_with(start)) {
+            // What could not be looked at then may be there now.
+            let is_repeated = REPEATED.iter().any(|start| error.starts_with(start)) || error.contains(SEVERAL_MATCHES);
+            if told == ResultDetail::Looked || is_repeated {
                 return Vec::new();
             }
             let error = printed.news(error);

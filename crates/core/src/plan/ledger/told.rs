@@ -1,7 +1,9 @@
 //! Rendering of a ledger as text for people and models, within a limit of tokens.
 
+use std::collections::HashSet;
+
 use super::{Ending, Ledger, Progress, Runs, Touched};
-use crate::plan::effects::Action;
+use crate::plan::effects::{Action, steps_of_git};
 use ctxc_transcript::text::{Tokens, chars4, is_rooted};
 
 /// The maximum number of characters of a command that are shown.
@@ -67,7 +69,16 @@ impl Ledger {
         let lines = |n_most, title, items| section(title, SectionLayout::Lines(n_most), items);
         let files = |action| section(title_of(action), SectionLayout::Inline, self.files_of(action));
         vec![
-            section("Last test or build", SectionLayout::Inline, self.verdict.iter().map(told_verdict).collect()),
+            section(
+                "Last test or build",
+                SectionLayout::Inline,
+                self.verdict.iter().map(|verdict| told_verdict(verdict, self.changes_since)).collect(),
+            ),
+            lines(
+                5,
+                "Commits, pushes and pull requests",
+                self.published.iter().rev().map(|(id, what)| what.in_words(id)).collect(),
+            ),
             lines(20, "Open tasks", self.todos.open().into_iter().map(told_todo).collect()),
             lines(
                 8,
@@ -119,7 +130,15 @@ impl Ledger {
     }
 
     fn commands_that(&self, ended_so: impl Fn(Ending) -> bool) -> Vec<String> {
-        let commands = self.commands.iter().rev().filter(|(_, runs)| ended_so(runs.last));
+        let mut taken: HashSet<String> = HashSet::new();
+        let commands = self.commands.iter().rev().filter(move |((_, command), runs)| {
+            let steps = steps_of_git(command);
+            // A step of git that was taken later in another way has not failed.
+            let is_over =
+                matches!(runs.last, Ending::Failed(_)) && steps.last().is_some_and(|step| taken.contains(step));
+            taken.extend(steps.into_iter().filter(|_| runs.last == Ending::Succeeded));
+            !is_over && ended_so(runs.last)
+        });
         let told = |((folder, command), runs): (&(String, String), &Runs)| {
             let is_elsewhere = !folder.is_empty() && Some(folder) != self.folder.as_ref();
             let place = if is_elsewhere { format!(" in {}", self.place(folder)) } else { String::new() };
@@ -142,14 +161,19 @@ fn told_todo((progress, text): (Progress, String)) -> String {
     if progress == Progress::InProgress { format!("{text} (in progress)") } else { text }
 }
 
-fn told_verdict((command, ending): &(String, Ending)) -> String {
+fn told_verdict((command, ending): &(String, Ending), changes_since: u32) -> String {
     let ended = match ending {
         Ending::Succeeded => "succeeded".to_owned(),
         Ending::Failed(Some(status)) => format!("failed (exit {status})"),
         Ending::Failed(None) => "failed".to_owned(),
         Ending::Untold => "status not known".to_owned(),
     };
-    format!("`{}` {ended}", clip_command(command))
+    let since = match changes_since {
+        0 => String::new(),
+        1 => ", before the last change of a file".to_owned(),
+        n => format!(", before the last {n} changes of files"),
+    };
+    format!("`{}` {ended}{since}", clip_command(command))
 }
 
 /// Status and number of runs in brackets, unless the section says it all.

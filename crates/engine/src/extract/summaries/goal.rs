@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use super::super::bonds::is_question;
 use super::super::features::units;
 use super::part::{PROMPT, Part, Role, SHORT_PROMPT, is_of_terminal};
-use super::section::{Section, Speaker};
-use crate::Prompts;
+use super::section::{Section, Speaker, asks_for};
 use crate::language::{PieceKind, classes, is_goal, label, segment};
+use crate::{GOAL_PLACE, Prompts};
 
 /// The fewest units of a prompt that is a goal: "go on" is none.
 const GOAL: usize = 24;
@@ -33,6 +33,7 @@ impl Part<'_> {
             || segment(&self.text).iter().filter(|it| is_typed(it.kind)).map(|it| units(it.text)).sum::<usize>();
         let size = units(&self.text);
         self.role == Role::Prompt
+            && !only_chooses(&self.text)
             && !is_of_terminal(&self.text)
             && size >= GOAL
             && !(size <= SHORT_PROMPT && lays_down(&self.text))
@@ -40,31 +41,39 @@ impl Part<'_> {
     }
 }
 
-/// The goal is the first prompt that asks for something, and the newest, which changes it unless it is a question in passing;
-/// the newest of before is one prompt among others. Of a long one, how it opens and ends says what it is about.
+/// Sets the goal: the first prompt that asks for something, and the newest, which changes it unless it is a question in passing.
+/// The goals of before become prompts among others, in the order in which all were typed. Of a long one, how it opens and ends
+/// says what it is about.
 pub(super) fn set_goal<'t>(parts: &mut Vec<Part<'t>>, prompts: Prompts, shorten: fn(&'t str, usize) -> Cow<'t, str>) {
-    let n_carried = parts.iter().take_while(|part| part.zone == 0).count();
-    let newest = parts.iter().rposition(|part| part.is_goal() && !only_asks(&part.text));
-    let first = parts.iter().position(|part| part.role.is_of_goal() || part.is_goal());
-    let (Some(first), Some(last)) =
-        (first, newest.or_else(|| parts.iter().rposition(|part| part.role.is_of_goal())).or(first))
-    else {
-        return;
-    };
-    // Those between, each in the place that it has among what was asked before.
+    let is_any = |part: &Part<'_>| part.role.is_of_goal() || part.is_goal();
+    let first = parts.iter().position(|part| is_any(part) && !only_asks(&part.text, false));
+    let Some(mut first) = first.or_else(|| parts.iter().position(is_any)) else { return };
+    let newest = parts.iter().rposition(|part| part.is_goal() && !only_asks(&part.text, true));
+    let carried = || parts.iter().rposition(|part| part.role.is_of_goal());
+    let mut last = newest.or_else(carried).unwrap_or(first).max(first);
     let is_former = |at: &usize| parts.get(*at).is_some_and(|part| part.role.is_of_goal());
-    let former: Vec<usize> = (first + 1..last).rev().filter(is_former).collect();
-    let mut n_same = 0;
+    let former: Vec<usize> = (0..last).rev().filter(|at| *at != first && is_former(at)).collect();
     for at in former {
         // Each summary carries on the first goal.
-        if parts.get(at).map(|part| &part.text) == parts.get(first).map(|part| &part.text) {
-            parts.remove(at);
-            n_same += 1;
-        } else {
-            demote(parts, at, n_carried);
+        let is_same = parts.get(at).map(|part| &part.text) == parts.get(first).map(|part| &part.text);
+        let part = parts.remove(at);
+        (first, last) = (first - usize::from(at < first), last - 1);
+        if !is_same {
+            let to = demote(parts, part, at);
+            (first, last) = (first + usize::from(to <= first), last + usize::from(to <= last));
         }
     }
-    for at in [last - n_same, first] {
+    // The place of one that is the first goal now says nothing.
+    let own = parts.get(last).filter(|part| part.role != Role::Prompt).map(|part| part.zone);
+    let is_stale = |part: &Part<'_>| part.text == GOAL_PLACE && Some(part.zone) != own;
+    for at in (0..parts.len()).rev().filter(|at| parts.get(*at).is_some_and(is_stale)).collect::<Vec<_>>() {
+        parts.remove(at);
+        (first, last) = (first - usize::from(at < first), last - usize::from(at < last));
+    }
+    if prompts == Prompts::Whole && last != first {
+        mark_place(parts, last);
+    }
+    for at in [last, first] {
         let Some(part) = parts.get_mut(at).filter(|part| part.role == Role::Prompt) else { continue };
         match part.text {
             Cow::Borrowed(text) if prompts == Prompts::Compete && units(text) > PROMPT => {
@@ -76,31 +85,65 @@ pub(super) fn set_goal<'t>(parts: &mut Vec<Part<'t>>, prompts: Prompts, shorten:
     }
 }
 
-/// Whether all of the text asks about something, and none of it for something.
-fn only_asks(text: &str) -> bool {
+/// Adds [`GOAL_PLACE`] where prompts follow the goal at `goal`: a later summary must know which of them came before it.
+fn mark_place(parts: &mut Vec<Part<'_>>, goal: usize) {
+    let Some(Part { role, zone, .. }) = parts.get(goal) else { return };
+    let (role, zone) = (*role, *zone);
+    let is_prompt = |part: &Part<'_>| matches!(part.role, Role::Prompt | Role::Item(Section::Asked));
+    let at = if role == Role::Prompt {
+        goal + 1
+    } else {
+        let is_of_zone = |part: &Part<'_>| part.zone == zone && is_prompt(part);
+        parts.iter().rposition(is_of_zone).unwrap_or(goal) + 1
+    };
+    let is_marked = |part: &Part<'_>| part.zone == zone && part.text == GOAL_PLACE;
+    if parts.iter().skip(at).any(is_prompt) && !parts.iter().any(is_marked) {
+        parts.insert(at, Part { text: Cow::Borrowed(GOAL_PLACE), role: Role::Item(Section::Asked), zone });
+    }
+}
+
+/// Whether the text is what the person chose among the options that a client offered, with the questions, and wrote little beside:
+/// `"Which store?"="Redis"`.
+fn only_chooses(text: &str) -> bool {
+    let answers = || text.split("\"=\"").skip(1).map(|rest| rest.split("\", \"").next().unwrap_or_default());
+    text.starts_with('"') && answers().next().is_some() && answers().all(|answer| units(answer) <= SHORT_PROMPT)
+}
+
+/// Whether all of the text are questions: with `is_strict`, those that ask about something and for nothing.
+fn only_asks(text: &str, is_strict: bool) -> bool {
     let asks = |text: &str| {
         let first = text.split([' ', '\'', '’']).next().unwrap_or_default().to_lowercase();
         let asks_about =
             ["what", "where", "when", "who", "which", "is", "are", "was", "were", "does", "do", "did", "has", "have"];
         is_question(text)
-            && (asks_about.contains(&first.as_str())
+            && (!is_strict && !asks_for(text)
+                || asks_about.contains(&first.as_str())
                 || ["何？", "何?", "ですか？", "ですか?"].iter().any(|end| text.ends_with(end)))
     };
     segment(text).iter().all(|piece| asks(piece.text.trim()))
 }
 
-/// Makes the goal at `at` one prompt among others; of a summary of other make, statements that say themselves what they are.
-fn demote(parts: &mut Vec<Part<'_>>, at: usize, n_carried: usize) {
-    let mut part = parts.remove(at);
+/// Makes `part`, the goal that was at `at`, one prompt among others; of a summary of other make, statements that say themselves
+/// what they are. Returns its new place: that of [`GOAL_PLACE`] in its summary, or behind the other prompts there.
+fn demote<'t>(parts: &mut Vec<Part<'t>>, mut part: Part<'t>, at: usize) -> usize {
     if part.role == Role::Loose(Some(Section::Goal)) {
         part.role = Role::Loose(None);
-        return parts.insert(at, part);
+        parts.insert(at, part);
+        return at;
     }
     // A rule somewhere in a pasted text does not make a rule of all of it.
     let is_rule = units(&part.text) <= PASTED
         && Section::of(&part.text, classes(&part.text), Speaker::Person) == Section::Constraints;
     part.role = Role::Item(if is_rule { Section::Constraints } else { Section::Asked });
-    let carried = parts.iter().take(n_carried.saturating_sub(1));
-    let last = carried.enumerate().rev().find(|(_, part)| part.role == Role::Item(Section::Asked));
-    parts.insert(last.map_or(at, |(last, _)| at.max(last + 1)), part);
+    let is_asked = |other: &Part<'_>| other.zone == part.zone && other.role == Role::Item(Section::Asked);
+    if let Some(place) = parts.iter().position(|other| is_asked(other) && other.text == GOAL_PLACE) {
+        if let Some(slot) = parts.get_mut(place) {
+            *slot = part;
+        }
+        // Nothing moves.
+        return usize::MAX;
+    }
+    let to = parts.iter().rposition(is_asked).map_or(at, |last| at.max(last + 1));
+    parts.insert(to, part);
+    to
 }

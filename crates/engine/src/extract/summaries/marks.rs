@@ -42,9 +42,9 @@ const CHECKED: [&str; 11] =
 const OPEN: &str = "todo fixme remaining remains pending later tbd blocked outstanding unresolved awaiting \
     offen ausstehend nächster verbleibend restant prochaine pendiente próximo siguiente 待办 下一 接下 今後 残り 未完 残る";
 /// Openings of steps that a plan or a person orders.
-const ORDERS: [&str; 19] = [
-    "add", "assert", "call", "change", "check", "create", "ensure", "look", "mock", "move", "open", "patch", "remove",
-    "rename", "replace", "run", "set", "update", "verify",
+const ORDERS: [&str; 20] = [
+    "test", "add", "assert", "call", "change", "check", "create", "ensure", "look", "mock", "move", "open", "patch",
+    "remove", "rename", "replace", "run", "set", "update", "verify",
 ];
 /// Words after which a deed is a property: "the removed field".
 const ARTICLES: [&str; 16] =
@@ -60,6 +60,12 @@ const FAILURES: &str = "failed fails failing crashed crashes broke breaks broken
 /// Words of what may be, and was not.
 const HYPOTHETICAL: &str = "if could would should may might unless whether else fast gracefully \
     wenn falls könnte würde pourrait podría";
+
+/// Words of somebody who is not certain.
+const GUESSES: [&str; 12] = [
+    " might ", "maybe", "perhaps", "probably", " likely ", "% chance", " could be ", "i guess", "i suspect",
+    "かもしれ", "おそらく", "也许",
+];
 
 /// The signs in the words of a statement.
 #[derive(Clone, Copy, Default)]
@@ -77,6 +83,8 @@ pub(super) struct Marks {
     /// It reports a failure that there was.
     pub(super) fails: bool,
     pub(super) states: bool,
+    /// It says what may be.
+    pub(super) guesses: bool,
     /// It is a whole sentence that gives a value, and announces nothing.
     pub(super) informs: bool,
     /// It is a question.
@@ -156,12 +164,61 @@ fn without_quoted(text: &str, mark: char) -> String {
     }
 }
 
+/// `lower` without quotations, what is in brackets, and the reason at its end: what was done there explains something else.
+fn without_asides(lower: &str) -> String {
+    let unquoted = without_quoted(lower, '"');
+    let ends = [" because ", " since "].iter().filter_map(|word| unquoted.find(word));
+    let mut said = unquoted.get(..ends.min().unwrap_or(unquoted.len())).unwrap_or_default().to_owned();
+    while let Some((from, to)) = said.find('(').and_then(|from| Some((from, from + said.get(from..)?.find(')')?))) {
+        said.replace_range(from..=to, "");
+    }
+    said
+}
+
+/// Whether the text says what a rest is, and not that it is to be done: "the remaining 20 ms are the lookup".
+fn measures_the_rest(lower: &str) -> bool {
+    let rest = lower.split_once("the remaining ").map(|(_, rest)| rest.trim_start_matches('~'));
+    rest.is_some_and(|rest| {
+        rest.starts_with(|c: char| c.is_ascii_digit())
+            && [" is ", " are ", " was ", " were "].iter().any(|be| rest.contains(be))
+    })
+}
+
 /// Whether tests or their kin pass, two words away at most: `passes` alone may be what a function does with a value.
 fn passes_checks(lower: &str) -> bool {
     let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let is_beside =
-        |pair: &[&str]| pair.iter().any(|word| PASSES.contains(word)) && pair.iter().any(|word| CHECKED.contains(word));
+        |pair: &[&str]| pair.iter().any(|word| PASSES.contains(word)) && pair.iter().any(|word| is_check(word));
     words.windows(3).any(is_beside) || is_beside(&words) && words.len() < 3
+}
+
+/// Whether the text begins as one option of several: "Option 1: ...", "**B)** ...".
+pub(super) fn labels_option(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    is_option_label(lower.trim_start_matches(|c: char| c.is_ascii_digit() || "-*+#. ".contains(c)))
+}
+
+fn is_option_label(body: &str) -> bool {
+    let is_letter = body.trim_start_matches(['*', '(']).split_once(')').is_some_and(|(label, _)| label.len() == 1);
+    let starts = ["option", "**option", "approach ", "alternative", "choice ", "pros", "cons"];
+    is_letter || starts.iter().any(|start| body.starts_with(start))
+}
+
+/// Whether the text says that all tests or checks pass.
+pub(super) fn all_pass(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let says_all =
+        ["all ", "every ", "全", "すべて", "alle ", "tous ", "todos "].iter().any(|word| lower.contains(word));
+    says_all && passes_checks(&lower) && !lower.ends_with(['?', '？'])
+}
+
+/// Whether the text is about tests or checks.
+pub(super) fn is_of_checks(text: &str) -> bool {
+    text.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(is_check)
+}
+
+fn is_check(word: &str) -> bool {
+    CHECKED.contains(&word) || word.ends_with("テスト") || word.ends_with("测试")
 }
 
 const DEMAND: u16 = 1;
@@ -197,10 +254,12 @@ impl Marks {
         // Words behind a check mark may be an advantage.
         let is_ticked = any(&["✅", "✓"]) && !body.starts_with(['✅', '✓']);
         let is_past = || !lower.contains(|c| ('\u{3040}'..='\u{309f}').contains(&c)) || any(&JAPANESE_PAST);
-        let has_deed = affirmed & DEED != 0 && is_past() && !any(&[" still "]);
-        let has_done = has_deed || is_ticked || passes_checks(&lower) || any(&DONE_PHRASES);
-        let is_labelled =
-            body.trim_start_matches(['*', '(']).split_once(')').is_some_and(|(label, _)| label.len() == 1);
+        let is_asked_for = || any(&[" still ", " need to ", " needs to ", " should "]);
+        let has_deed = lists_affirmed(&without_asides(&lower)) & DEED != 0 && is_past() && !is_asked_for();
+        let guesses = any(&GUESSES);
+        let affirmed_rest = lists_in(&without_quoted(&lower, '"')) & REMAINDER != 0;
+        let all_passed = passes_checks(&lower) && !any(&[" should "]);
+        let has_done = has_deed || is_ticked || all_passed || any(&DONE_PHRASES);
         Self {
             demands: has(DEMAND)
                 || has(LIMIT) && has_value(text)
@@ -215,12 +274,12 @@ impl Marks {
                 .is_some_and(|word| word.shape != Shape::Ideographs && lists_of(word) & DEED != 0),
             informs: body.ends_with(['.', '。'])
                 && !body.ends_with("..")
-                && !["i ", "i'", "let ", "if ", "you "].iter().any(|start| body.starts_with(start))
+                && !["i ", "i'", "now i ", "let ", "if ", "you "].iter().any(|start| body.starts_with(start))
                 && !orders(body)
                 && has_value(text),
             supposes: body.starts_with("if ")
                 || any(&[" would ", " could ", " might ", "れば", "たら", "場合", "できます", "ください"]),
-            is_open: (has(REMAINDER)
+            is_open: (affirmed_rest && !measures_the_rest(&lower)
                 || is_of_moment(&lower)
                 || any(&["still to do", "still need", "not yet", "has to be"]))
                 && !any(&["✅", "[x]", "0 remaining", "no remaining", "nothing left"]),
@@ -228,20 +287,17 @@ impl Marks {
                 && any(&["pass", "fixed", "resolved", "works", "✅", "succe", "0 fail", "no error", "0 error"])
                 || any(&[" 0 fail", "no failures", "without errors", "0 errors", "no errors"]),
             fails: !has(HYPOTHESIS)
+                && !guesses
                 && !any(&["ではなく", "as expected", "no longer "])
                 && (affirmed & FAILURE != 0
                     || reports_error(&without_quoted(text, '`')) && !any(&["❌", "exit code"])
                     || any(&["not work", "n't work", "got an error", "エラーが", "エラーで", "エラーにな"])),
+            guesses,
             states: any(&[" currently ", " is now ", " now ", " are now "]),
             requests: any(&["ください", "please ", "let me know"]),
             asks: lower.trim_end().ends_with(['?', '？'])
                 || any(&["wondering", "sounds like", "sound like", "not sure"]),
-            is_option: is_labelled
-                || [
-                    "option", "approach ", "alternative", "choice ", "if you ", "would you", "pros", "cons", "**option",
-                ]
-                .iter()
-                .any(|start| body.starts_with(start)),
+            is_option: is_option_label(body) || ["if you ", "would you"].iter().any(|start| body.starts_with(start)),
         }
     }
 }

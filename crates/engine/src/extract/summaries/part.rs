@@ -10,6 +10,7 @@ use super::section::{Section, Speaker};
 use super::summary;
 use crate::language::{Classes, Piece, PieceKind, classes, reports_error, segment};
 use crate::{Prompts, Summarize};
+use ctxc_transcript::text::clipped;
 
 /// A text to be parted.
 pub(super) struct Part<'t> {
@@ -87,6 +88,7 @@ impl<'t> Part<'t> {
                 }
             }
         }
+        parts.retain(|part| !part.text.is_empty());
         parts
     }
 
@@ -133,33 +135,48 @@ fn is_output(text: &str) -> bool {
     n_read * 10 <= text.len() * 3
 }
 
-/// Drops the prompts of the parts from `n_before` on, which are of one summary, that an earlier summary has: each carries on the one
-/// before. They keep their place, and are what the newest says that they are. `carried` has the places of those that were there.
-fn carry_on<'t>(parts: &mut Vec<Part<'t>>, n_before: usize, carried: &mut HashMap<Cow<'t, str>, Vec<usize>>) {
+/// Blanks the prompts of earlier summaries that the parts from `n_before` on, which are of one summary, have too: each carries on the
+/// one before, and has them in their order. `carried` has the places of all.
+fn carry_on<'t>(parts: &mut [Part<'t>], n_before: usize, carried: &mut HashMap<Cow<'t, str>, Vec<usize>>) {
     let mut n_seen: HashMap<Cow<'t, str>, usize> = HashMap::new();
-    for part in parts.split_off(n_before) {
-        if matches!(part.role, Role::Item(Section::Asked | Section::Goal | Section::Constraints)) {
-            let places = carried.entry(part.text.clone()).or_default();
-            let nth = n_seen.entry(part.text.clone()).or_default();
-            *nth += 1;
-            if let Some(earlier) = places.get(*nth - 1).and_then(|at| parts.get_mut(*at)) {
-                earlier.role = part.role;
-                continue;
-            }
-            places.push(parts.len());
+    for at in n_before..parts.len() {
+        let Some(part) = parts.get(at) else { continue };
+        if !matches!(part.role, Role::Item(Section::Asked | Section::Goal | Section::Constraints)) {
+            continue;
         }
-        parts.push(part);
+        let places = carried.entry(part.text.clone()).or_default();
+        let nth = n_seen.entry(part.text.clone()).or_default();
+        *nth += 1;
+        match places.get_mut(*nth - 1).map(|earlier| std::mem::replace(earlier, at)) {
+            Some(earlier) => parts.get_mut(earlier).into_iter().for_each(|it| it.text = Cow::Borrowed("")),
+            None => places.push(at),
+        }
     }
 }
 
-/// Sets what was being done: the last words of the model, else what a summary says after which nothing was said.
-pub(super) fn set_now(parts: &mut Vec<Part<'_>>) {
+/// The calls after the last words of the model that are shown with them.
+const SINCE: usize = 3;
+/// The mark before these calls.
+const SINCE_THEN: &str = "Calls since then: ";
+/// The most units of such a call.
+const CALL: usize = 60;
+
+/// Sets what was being done: the last words of the model unless the person answered, and where there is room the calls after that;
+/// else what a summary says after which nothing was said.
+pub(super) fn set_now(parts: &mut Vec<Part<'_>>, prompts: Prompts) {
     let is_now = |part: &Part<'_>| matches!(part.role, Role::Item(Section::Now) | Role::Loose(Some(Section::Now)));
     let known = parts.iter().rposition(is_now);
     let said = parts.iter().rposition(|part| matches!(part.role, Role::Conclusion | Role::Speech));
     let newest_zone = known.max(said).and_then(|at| parts.get(at)).map(|part| part.zone);
     let is_outdated = |part: &Part<'_>| said > known || Some(part.zone) != newest_zone;
     for part in &mut *parts {
+        // What came after it is told by what is read now.
+        if part.role == Role::Item(Section::Now)
+            && is_outdated(part)
+            && let Some((said, _)) = part.text.split_once(SINCE_THEN)
+        {
+            part.text = Cow::Owned(said.trim_end().to_owned());
+        }
         // Steps that were announced then are done by now.
         if is_outdated(part)
             && part.role == Role::Item(Section::Now)
@@ -174,8 +191,21 @@ pub(super) fn set_now(parts: &mut Vec<Part<'_>>) {
             part.role = Role::Item(Section::of(&part.text, classes(&part.text), Speaker::Model));
         }
     }
+    let since = said.and_then(|at| parts.get(at + 1..)).unwrap_or_default();
+    let is_persons = |part: &Part<'_>| matches!(part.role, Role::Prompt | Role::Goal | Role::Answer);
+    let answered = since.iter().rposition(is_persons);
+    let since = since.get(answered.map_or(0, |at| at + 1)..).unwrap_or_default();
+    let since = if prompts == Prompts::Whole { calls_since(since) } else { String::new() };
     let now = said.filter(|_| said > known).and_then(|at| {
         let last = parts.get_mut(at)?;
+        if answered.is_some() {
+            let role = Role::Item(Section::Now);
+            return (!since.is_empty()).then(|| Part {
+                text: Cow::Owned(since.trim().to_owned()),
+                role,
+                zone: last.zone,
+            });
+        }
         let (start, end) = last_statement(&last.text)?;
         let text = last.text.get(start..end)?.trim().to_owned();
         // A decision, a failure or what is left to do is what it is, whenever it was said.
@@ -185,10 +215,19 @@ pub(super) fn set_now(parts: &mut Vec<Part<'_>>) {
         }
         let rest = format!("{}{}", last.text.get(..start)?, last.text.get(end..)?);
         last.text = Cow::Owned(rest);
-        Some(Part { text: Cow::Owned(text), role: Role::Item(Section::Now), zone: last.zone })
+        Some(Part { text: Cow::Owned(text + &since), role: Role::Item(Section::Now), zone: last.zone })
     });
     parts.retain(|part| part.role != Role::Item(Section::Now) || !is_outdated(part));
     parts.extend(now);
+}
+
+/// A line of the last calls among `parts`, in few words each; empty if there are none.
+fn calls_since(parts: &[Part<'_>]) -> String {
+    let calls = parts.iter().filter(|part| part.role == Role::Tool).filter_map(|part| part.text.lines().next());
+    let calls: Vec<&str> = calls.map(|line| line.split(": ").next().unwrap_or(line)).collect();
+    let newest = calls.get(calls.len().saturating_sub(SINCE)..).unwrap_or_default();
+    let newest: Vec<String> = newest.iter().map(|call| clipped(call, CALL)).collect();
+    if newest.is_empty() { String::new() } else { format!("\n{SINCE_THEN}{}", newest.join("; ")) }
 }
 
 /// The start and end of the last short sentence of `text`, or if it has none, of its last item; with the one before, if it
@@ -353,17 +392,25 @@ impl Part<'_> {
                 Some(Section::of(&self.text, classes(&self.text), Speaker::Person))
             }
             Role::Prompt if prompts == Prompts::Whole => Some(Section::Asked),
-            Role::Tool if self.text.len() <= REPORT => Some(Section::of(&self.text, Classes::NONE, Speaker::Tool)),
+            Role::Tool if self.text.len() <= REPORT => Some(self.whole_of_tool()),
             Role::Prompt | Role::Loose(_) | Role::Conclusion | Role::Speech | Role::Tool => None,
         }
     }
 
-    /// The section of `text` of these classes: code decides and reports nothing, whatever words are in it, and what tools print
-    /// decides nothing.
+    /// The section of all that is told of a call. Git that did not fail succeeded, whatever hooks print.
+    pub(super) fn whole_of_tool(&self) -> Section {
+        let command = self.text.lines().next().filter(|line| !line.contains(" failed: ")).unwrap_or_default();
+        let is_of_git = ["Bash ", "PowerShell "].iter().any(|tool| command.starts_with(tool))
+            && command.split(": ").next().is_some_and(|command| command.contains("git "));
+        if is_of_git { Section::Also } else { Section::of(&self.text, Classes::NONE, Speaker::Tool) }
+    }
+
+    /// The section of `text` of these classes: code and tables decide and report nothing, whatever words are in them, and what
+    /// tools print decides nothing.
     pub(super) fn section(&self, text: &str, kind: PieceKind, classes: Classes) -> Section {
         match (self.role, kind) {
-            (Role::Tool, _) | (_, PieceKind::Row | PieceKind::Log) => Section::of(text, classes, Speaker::Tool),
-            (_, PieceKind::Code) => Section::Also,
+            (Role::Tool, _) | (_, PieceKind::Log) => Section::of(text, classes, Speaker::Tool),
+            (_, PieceKind::Code | PieceKind::Row) => Section::Also,
             (Role::Loose(Some(section)), _) => section,
             _ => Section::of(text, classes, self.role.author()),
         }

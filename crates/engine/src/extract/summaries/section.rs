@@ -109,7 +109,7 @@ impl Section {
             Self::Constraints
         } else if marks.decides {
             Self::Decided
-        } else if classes.has(Classes::TODO) && !marks.asks {
+        } else if marks.is_open && !marks.asks {
             Self::Open
         } else {
             Self::Asked
@@ -120,13 +120,14 @@ impl Section {
         let marks = Marks::of(text);
         match () {
             () if marks.is_option => Self::Also,
-            () if marks.is_open => Self::Open,
+            () if marks.is_open && !marks.asks => Self::Open,
             () if marks.succeeds && !marks.requests => Self::Done,
             () if marks.decides && !marks.asks => Self::Decided,
             () if marks.opens_with_deed => Self::Done,
             () if marks.fails && !marks.asks => Self::Failed,
             () if marks.has_done && !marks.asks && !marks.supposes => Self::Done,
             () if marks.requests => Self::Also,
+            () if marks.guesses => Self::Also,
             () if marks.states || classes.has(Classes::FINDING) => Self::Found,
             () if marks.informs => Self::Found,
             () => Self::Also,
@@ -140,12 +141,14 @@ fn lays_down(text: &str, classes: Classes, asks: bool) -> bool {
     if !asks {
         return classes.has(Classes::RULE);
     }
-    let asks_about = |piece: &str| {
-        let piece = piece.to_lowercase();
-        is_question(&piece)
-            && !ASKS_FOR.iter().any(|start| piece.starts_with(start) || piece.contains(&format!(", {start}")))
-    };
+    let asks_about = |piece: &str| is_question(piece) && !asks_for(piece);
     segment(text).iter().any(|piece| !asks_about(piece.text) && language::classes(piece.text).has(Classes::RULE))
+}
+
+/// Whether the question asks for something to be done.
+pub(super) fn asks_for(question: &str) -> bool {
+    let lower = question.to_lowercase();
+    ASKS_FOR.iter().any(|start| lower.starts_with(start) || lower.contains(&format!(", {start}")))
 }
 
 /// Openings of questions that ask for something to be done.
@@ -215,6 +218,12 @@ mod tests {
             ("Call `main()`.", Section::Also),
             ("1. **test_main** — Patch `load_dotenv`.", Section::Also),
             ("Still waiting on the green curry poem.", Section::Also),
+            // A reason, an aside and a need are no deeds, a guess is no finding, and a rest that was measured is not to be done.
+            ("Now I need to update the callers of `a.rs` since the signature changed.", Section::Also),
+            ("The changes of behavior are #3 and #5 (removed `field`).", Section::Found),
+            ("But the issue might be that `a.rs` is excluded.", Section::Also),
+            ("The remaining ~20 ms is the call of `machine_id`", Section::Also),
+            ("The remaining 20 tests need `a.rs`", Section::Open),
             ("方針が固まりました。", Section::Also),
         ] {
             assert_eq!(of(text, Speaker::Model), section, "{text}");

@@ -1,7 +1,7 @@
 //! Texts parted into candidates for the items of a summary.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::super::announce::{announces, nods};
@@ -10,11 +10,14 @@ use super::super::features::{self, Carries, Features, Weights, units};
 use super::super::lift::{factor, is_courtesy};
 use super::super::render::MARK;
 use super::super::repeats;
+use super::marks::{all_pass, is_of_checks, labels_option};
 use super::part::{Part, Role};
 use super::section::{Section, Speaker};
 use super::summary::item_units;
 use crate::Prompts;
-use crate::language::{Classes, Join, Piece, PieceKind, Statement, is_of_moment, replaced, segment, without_label};
+use crate::language::{
+    Classes, Join, Piece, PieceKind, Statement, is_of_moment, replaced, reviewed_file, segment, without_label,
+};
 use crate::needs::Needs;
 
 /// A candidate for an item.
@@ -54,7 +57,7 @@ impl<'t> Sources<'t> {
         let features = features::read(&pieces, Weights::SUMMARY, needs);
         let counts = repeats::counts(&pieces);
         let mut candidates = Vec::new();
-        let outdated = outdated(parts);
+        let Outdated { parts: outdated, steps } = Outdated::of(parts);
         for ((part, range), is_outdated) in parts.iter().zip(ranges).zip(outdated) {
             let of_part = Parting { part, all: &pieces, features: &features, counts: &counts };
             if part.is_in_ledger() || is_outdated {
@@ -72,6 +75,7 @@ impl<'t> Sources<'t> {
         }
         without_replaced(&mut candidates);
         close_passed(&mut candidates);
+        drop_closed(&mut candidates, &steps, &edits_of(parts));
         let n_zones = parts.last().map_or(1, |part| part.zone + 1);
         Self { candidates, features, n_zones }
     }
@@ -86,24 +90,73 @@ fn close_passed(candidates: &mut [Candidate<'_>]) {
     }
 }
 
-/// Marks the parts that report the failure of a command that succeeded later.
-fn outdated(parts: &[Part<'_>]) -> Vec<bool> {
-    let mut later: HashSet<&str> = HashSet::new();
-    let mut outdated = vec![false; parts.len()];
-    for (part, is_outdated) in parts.iter().zip(&mut outdated).rev() {
-        let is_of_shell = ["Bash ", "PowerShell "].iter().any(|tool| part.text.starts_with(tool));
-        if !is_of_shell || !matches!(part.role, Role::Tool | Role::Item(Section::Failed)) {
-            continue;
+/// The zone of the last change of each file, by its name.
+fn edits_of<'p>(parts: &'p [Part<'_>]) -> HashMap<&'p str, usize> {
+    let file = |text: &'p str| {
+        let (tool, path) = text.split_once(' ')?;
+        ["Edit", "MultiEdit", "Write"].contains(&tool).then(|| path.rsplit('/').next()).flatten()
+    };
+    let edits = parts.iter().filter(|part| part.role == Role::Tool);
+    edits.filter_map(|part| Some((file(&part.text)?, part.zone))).collect()
+}
+
+/// Drops failures of checks that all passed later, steps that a later command took, and points about lines of files that were changed
+/// later.
+fn drop_closed(candidates: &mut Vec<Candidate<'_>>, steps: &HashMap<&str, usize>, edits: &HashMap<&str, usize>) {
+    let passed = candidates.iter().filter(|it| it.section != Section::Failed && all_pass(&it.text)).map(|it| it.zone);
+    let passed = passed.max().unwrap_or_default();
+    candidates.retain(|candidate| match candidate.section {
+        Section::Failed => candidate.zone >= passed || !is_of_checks(&candidate.text),
+        Section::Open => {
+            let first = candidate.text.split(' ').next().unwrap_or_default().to_lowercase();
+            steps.get(first.as_str()).is_none_or(|taken| candidate.zone >= *taken)
         }
-        let line = part.text.lines().next().unwrap_or_default();
-        // A longer report is read for errors no further than this.
-        if line.contains(FAILED) || Section::of(&part.text, Classes::NONE, Speaker::Tool) == Section::Failed {
-            *is_outdated = later.contains(command(line));
-        } else if ![": no result", ": refused by the person"].iter().any(|end| line.ends_with(end)) {
-            later.insert(command(line));
+        Section::Found | Section::Also => {
+            let edited = reviewed_file(&candidate.text).and_then(|file| edits.get(file));
+            edited.is_none_or(|edited| candidate.zone >= *edited)
         }
+        _ => true,
+    });
+}
+
+/// What later reports of commands replace.
+struct Outdated<'p> {
+    /// Whether each part reports the failure of a command that succeeded later, or of the same step of git.
+    parts: Vec<bool>,
+    /// The steps of git that were taken, and the zone of the last of each.
+    steps: HashMap<&'p str, usize>,
+}
+
+impl<'p> Outdated<'p> {
+    fn of(parts: &'p [Part<'_>]) -> Self {
+        let mut later: HashSet<&str> = HashSet::new();
+        let mut outdated = Self { parts: vec![false; parts.len()], steps: HashMap::new() };
+        for (part, is_outdated) in parts.iter().zip(&mut outdated.parts).rev() {
+            let is_of_shell = ["Bash ", "PowerShell "].iter().any(|tool| part.text.starts_with(tool));
+            if !is_of_shell || !matches!(part.role, Role::Tool | Role::Item(Section::Failed)) {
+                continue;
+            }
+            let line = part.text.lines().next().unwrap_or_default();
+            let command = command(line);
+            // A longer report is read for errors no further than this.
+            if line.contains(FAILED) || part.whole_of_tool() == Section::Failed {
+                let is_taken = |step: &str| outdated.steps.contains_key(step);
+                *is_outdated = later.contains(command) || steps_of_git(command).last().is_some_and(is_taken);
+            } else if ![": no result", ": refused by the person"].iter().any(|end| line.ends_with(end)) {
+                later.insert(command);
+                for step in steps_of_git(command) {
+                    outdated.steps.entry(step).or_insert(part.zone);
+                }
+            }
+        }
+        outdated
     }
-    outdated
+}
+
+/// The subcommands of git in a command: `commit` and `push` of `git commit -a && git push`.
+fn steps_of_git(command: &str) -> impl Iterator<Item = &str> {
+    let words = |at: usize| command.get(at..).unwrap_or_default().split([' ', ';', '&']).find(|word| !word.is_empty());
+    command.match_indices("git ").filter_map(move |(at, git)| words(at + git.len()))
 }
 
 /// The mark of a command that failed, in the first line of its report.
@@ -159,7 +212,9 @@ impl Candidate<'_> {
     /// Whether it states something that a later one may replace.
     fn may_change(&self) -> bool {
         let may_change = match self.section {
-            Section::Constraints | Section::Asked | Section::Goal | Section::Decided | Section::Open => true,
+            Section::Constraints | Section::Asked | Section::Goal | Section::Open => true,
+            // An answer says nothing without its question.
+            Section::Decided => !self.text.lines().next().is_some_and(|line| line.ends_with(['?', '？'])),
             Section::Found | Section::Also => self.factor >= 1.0,
             Section::Now | Section::Done | Section::Failed => false,
         };
@@ -201,11 +256,13 @@ impl<'t> Parting<'_, 't> {
 
     /// Adds the candidates of the pieces in `range`.
     fn candidates(&self, range: Range<usize>, candidates: &mut Vec<Candidate<'t>>) {
-        let mut has_goal = false;
+        let (mut has_goal, mut is_in_option) = (false, false);
         let mut at = range.start;
         while at < range.end {
             let end = self.block_end(at, range.end);
-            let mut candidate = self.candidate(at..end, range.end);
+            is_in_option =
+                end == at + 1 && self.all.get(at).is_some_and(|piece| goes_on_with_option(piece, is_in_option));
+            let mut candidate = if is_in_option { None } else { self.candidate(at..end, range.end) };
             // A client's account of the request opens with it, and goes on with how it was understood.
             if let Some(goal) = candidate.as_mut().filter(|it| it.section == Section::Goal)
                 && std::mem::replace(&mut has_goal, true)
@@ -269,8 +326,11 @@ impl<'t> Parting<'_, 't> {
         let is_said = self.part.role != Role::Prompt;
         let is_header = || first.kind == PieceKind::Row && range_len == 1;
         let is_word = section == Section::Done && carries.n_facts == 0 && units(&text) < LEAST && !text.contains(' ');
-        let says_little = !matches!(self.part.role, Role::Loose(_))
-            && (is_word || section == Section::Also && (carries.n_facts == 0 || text.contains('│') || is_header()));
+        // "Still failing." says not what.
+        let is_bare = section == Section::Failed && carries.n_facts == 0 && text.split_whitespace().count() <= BARE;
+        let is_exclaimed = text.ends_with(['!', '?']) && text.split_whitespace().count() <= EXCLAIMED;
+        let is_aside = section == Section::Also && (carries.n_facts == 0 || text.contains('│') || is_header());
+        let says_little = !matches!(self.part.role, Role::Loose(_)) && (is_word || is_bare || is_exclaimed || is_aside);
         let announces_or_nods = || {
             let text = text.trim_start();
             section != Section::Decided && (announces(text) || carries.n_facts == 0 && nods(text))
@@ -291,8 +351,23 @@ impl<'t> Parting<'_, 't> {
     }
 }
 
+/// A failure of so few words, without a fact, needs what stood before it.
+const BARE: usize = 3;
+/// A remark of so few words that ends in a mark is of the moment: "330 ms!"
+const EXCLAIMED: usize = 4;
 /// The least UTF-16 units of a remark of one word: "Fixed!" says nothing.
 const LEAST: usize = 12;
+
+/// Whether the piece is an option of several, or goes on with one: by itself it reads as what was chosen, or as a fact.
+fn goes_on_with_option(piece: &Piece<'_>, is_in_option: bool) -> bool {
+    let is_label = || labels_option(piece.text) && !piece.text.contains(['?', '？']);
+    match piece.kind {
+        PieceKind::Heading => is_label(),
+        PieceKind::Sentence if piece.join == Join::Line => is_label(),
+        PieceKind::Item => is_label() || is_in_option,
+        _ => is_in_option,
+    }
+}
 
 /// Whether the line offers a choice: "Two options:".
 fn offers_choice(piece: &Piece<'_>) -> bool {

@@ -24,7 +24,7 @@ pub(in super::super::super) fn summarize(wanted: &Summarize<'_>) -> String {
     }
     let mut parts = Part::all(wanted, shortened);
     set_goal(&mut parts, wanted.prompts, shortened);
-    set_now(&mut parts);
+    set_now(&mut parts, wanted.prompts);
     let sources = Sources::of(&parts, wanted.prompts, wanted.needs);
     let summary = write(&choose(&sources, room).items());
     if !summary.is_empty() && (wanted.prompts == Prompts::Whole || chars4(&summary) <= wanted.limit) {

@@ -655,3 +655,119 @@ fn k_11_output_that_was_pasted_does_not_crowd_out_what_was_asked() {
     let whole = summarize(&Summarize { messages: (&messages).into(), ..wanted });
     assert_eq!(whole.matches("CACHED").count(), 60, "{whole}");
 }
+
+fn whole_summary_of(existing: &str, messages: &[Said]) -> String {
+    summarize(&Summarize {
+        existing: existing.into(),
+        messages: messages.into(),
+        limit: Tokens(1024),
+        prompts: Prompts::Whole,
+        ..Summarize::default()
+    })
+}
+
+proptest! {
+    // K-11
+    #[test]
+    fn k_11_what_was_asked_is_in_its_order_after_five_rounds(rounds in prop::collection::vec(prop::collection::vec(any::<bool>(), 1..4), 5)) {
+        let mut summary = String::new();
+        let mut asked: Vec<String> = Vec::new();
+        for round in rounds {
+            let mut messages = Vec::new();
+            for is_long in round {
+                let n = asked.len();
+                asked.push(if is_long { format!("Add part_{n} to the importer of the shop.") } else { format!("go on {n}") });
+                messages.extend([said("user", &asked[n]), said("assistant", "It is added.")]);
+            }
+            summary = whole_summary_of(&summary, &messages);
+        }
+        // The first and the newest goal are shown apart, the newest with its place.
+        let (_, list) = summary.split_once("Asked:\n").unwrap_or_default();
+        let list = list.split("\n\n").next().unwrap_or_default();
+        let newest = asked.iter().rfind(|text| text.starts_with("Add")).cloned().unwrap_or_default();
+        let list = list.replace("(the newest goal above)", &newest);
+        let listed: Vec<&str> = list.lines().map(|line| line.trim_start_matches("- ")).collect();
+        let places: Vec<_> = listed.iter().map(|text| asked.iter().position(|it| it == text)).collect();
+        prop_assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{summary}");
+        for text in &asked {
+            prop_assert!(summary.matches(text.as_str()).count() >= 1, "{text}: {summary}");
+        }
+    }
+}
+
+// K-11
+#[test]
+fn k_11_what_was_closed_later_is_not_open_and_not_failed() {
+    let messages = [
+        said("user", "Mend the importer of the shop, please."),
+        said(
+            "assistant",
+            "The test `reads_gzip` is failing in CI. **Still failing.** I still need to look at `src/a.rs`.",
+        ),
+        said("tool", "Bash git pull failed: Exit code 1\nerror: local changes would be overwritten"),
+        said(
+            "assistant",
+            "1. `src/a.rs:41` - `Reader` is declared and never read.\n2. `src/b.rs:7` - `Writer` has no test.",
+        ),
+        said("tool", "Edit src/a.rs"),
+        said("tool", "Bash git stash && git pull: Already up to date."),
+        said("assistant", "All tests pass."),
+        said("user", "Good, commit it."),
+    ];
+    assert_snapshot!(whole_summary_of("", &messages), @"
+    Goal:
+    - Mend the importer of the shop, please.
+
+    Asked:
+    - Good, commit it.
+
+    Done:
+    - All tests pass.
+
+    Found:
+    - 2. `src/b.rs:7` - `Writer` has no test.
+
+    Open:
+    - I still need to look at `src/a.rs`.
+    ");
+    let open = "Open:\n- Commit the fix of `src/a.rs`\n- Push it";
+    let later = [said("tool", "Bash git add . && git commit -m x: 1 file changed"), said("assistant", "Done.")];
+    let summary = whole_summary_of(open, &later);
+    assert!(!summary.contains("Commit the fix") && summary.contains("Push it"), "{summary}");
+}
+
+// K-11
+#[test]
+fn k_11_what_was_being_done_has_the_calls_since_then_unless_the_person_answered() {
+    let of = |rest: &[Said]| {
+        let mut messages = vec![
+            said("user", "Mend the importer of the shop, please."),
+            said("assistant", "The cause is in src/a.rs. Now commit and push."),
+        ];
+        messages.extend_from_slice(rest);
+        let summary = whole_summary_of("", &messages);
+        summary.split("\n\n").find(|block| block.starts_with("Now:")).unwrap_or_default().to_owned()
+    };
+    let calls = [said("tool", "Edit src/a.rs"), said("tool", "Bash git commit -m x: 1 file changed")];
+    let now = "Now:\n- Now commit and push.\n  Calls since then: Edit src/a.rs; Bash git commit -m x";
+    assert_eq!(of(&calls), now);
+    assert_eq!(of(&[]), "Now:\n- Now commit and push.");
+    assert_eq!(of(&[said("user", "no, wait")]), "");
+    let answered = [said("user", "no, wait"), calls[0].clone()];
+    assert_eq!(of(&answered), "Now:\n- Calls since then: Edit src/a.rs");
+    // Later they are told by what was said since.
+    let later = whole_summary_of(now, &[said("assistant", "It is pushed as 4f2a91c.")]);
+    assert!(!later.contains("Calls since then"), "{later}");
+}
+
+// K-11
+#[test]
+fn k_11_an_option_that_was_offered_is_no_fact_and_a_table_no_failure() {
+    let offered = "Option A: use `redis_store`.\n- Fast, and `redis_cli` shows it\n\nOption B: use `file_store`.\n- No server\n\n\
+        The state is in src/state.rs:12 now.\n\n| case | shown |\n|---|---|\n| `npm:gone` | 404 and exit code 1 |";
+    let messages =
+        [said("user", "Find a place for the state of the shop."), said("assistant", offered), said("user", "B")];
+    let summary = whole_summary_of("", &messages);
+    assert!(!summary.contains("redis") && !summary.contains("Failed:"), "{summary}");
+    assert!(summary.contains("src/state.rs:12"), "{summary}");
+}

@@ -1,0 +1,103 @@
+//! Commits, pushes and pull requests that a script made, by what it printed.
+
+use serde::{Deserialize, Serialize};
+
+use super::effects::git_verb;
+use super::shell::{Command, Script};
+use ctxc_transcript::text::clipped;
+
+/// A commit or a pull request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Published {
+    /// The title of a commit, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    /// The branch that a commit was pushed to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pushed_to: Option<String>,
+}
+
+/// The maximum number of characters of a title.
+const TITLE: usize = 80;
+
+impl Published {
+    /// With what is known of it later.
+    pub(super) fn then(self, later: Self) -> Self {
+        Self { title: later.title.or(self.title), pushed_to: later.pushed_to.or(self.pushed_to) }
+    }
+
+    /// In words, with its id or address.
+    pub(super) fn in_words(&self, id: &str) -> String {
+        let title = self.title.as_ref().map(|title| format!(" {}", clipped(title, TITLE))).unwrap_or_default();
+        let pushed = self.pushed_to.as_ref().map(|branch| format!(" (pushed to {branch})")).unwrap_or_default();
+        format!("{id}{title}{pushed}")
+    }
+}
+
+/// The commits by their ids and the pull requests by their addresses that `script`, which succeeded and printed `output`, made.
+#[must_use]
+pub fn published(script: &Script, output: &str) -> Vec<(String, Published)> {
+    let runs = |verb: &str| script.commands.iter().any(|command| is_git(command, verb));
+    let opens = script.commands.iter().any(|it| it.program() == "gh" && it.word(1) == "pr" && it.word(2) == "create");
+    let of_line = |line: &str| {
+        commit_in(line).filter(|_| runs("commit")).or_else(|| push_in(line).filter(|_| runs("push"))).or_else(|| {
+            (opens && line.starts_with("https://") && line.contains("/pull/"))
+                .then(|| (line.to_owned(), Published::default()))
+        })
+    };
+    output.lines().filter_map(|line| of_line(line.trim())).collect()
+}
+
+fn is_git(command: &Command, verb: &str) -> bool {
+    command.program() == "git" && git_verb(command).is_some_and(|(it, _)| it == verb)
+}
+
+/// A commit as git reports it: `[branch 4f2a91c] title`.
+fn commit_in(line: &str) -> Option<(String, Published)> {
+    let (place, title) = line.strip_prefix('[')?.split_once("] ")?;
+    let (_, id) = place.rsplit_once(' ')?;
+    let is_id = id.len() >= 7 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_id.then(|| (id.to_owned(), Published { title: Some(title.to_owned()), pushed_to: None }))
+}
+
+/// A push as git reports it: `4f2a91c..9ad2d73  main -> main`.
+fn push_in(line: &str) -> Option<(String, Published)> {
+    let (from, to) = line.split_once(" -> ")?;
+    let (_, id) = from.trim_start_matches("+ ").split(' ').next()?.rsplit_once("..")?;
+    let to = to.split(' ').next()?;
+    Some((id.trim_start_matches('.').to_owned(), Published { title: None, pushed_to: Some(to.to_owned()) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // K-11
+    #[test]
+    fn k_11_commits_pushes_and_pull_requests_are_known_by_what_was_printed() {
+        let of = |script: &str, output: &str| {
+            let all = published(&Script::read(script), output);
+            all.iter().map(|(id, what)| what.in_words(id)).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            of(
+                "git add . && git commit -m x && git push",
+                "[main (root-commit) 4f2a91c] Add it\n 1 file changed\nTo github.com:o/r.git\n   4f2a91c..9ad2d73  main -> main"
+            ),
+            ["4f2a91c Add it", "9ad2d73 (pushed to main)"]
+        );
+        assert_eq!(
+            of("git -C /p push -f", " + 4f2a91c...9ad2d73 fix -> fix (forced update)"),
+            ["9ad2d73 (pushed to fix)"]
+        );
+        assert_eq!(of("gh pr create --fill", "https://host/o/r/pull/17"), ["https://host/o/r/pull/17"]);
+        for (script, output) in [
+            ("git fetch", "   4f2a91c..9ad2d73  main -> origin/main"),
+            ("git log", "[main 4f2a91c] Add it"),
+            ("git push", "Everything up-to-date"),
+        ] {
+            assert!(of(script, output).is_empty(), "{script}");
+        }
+    }
+}
