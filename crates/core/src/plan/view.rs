@@ -14,7 +14,7 @@ const STATE_IS: &str = "From the tool calls, newest first.";
 const STATE: u64 = 20;
 const STATE_BETWEEN: (u64, u64) = (100, 1200);
 /// The share of the characters read that needed lines take in a view, in thousandths (K-10).
-const NEEDED: u64 = 37;
+const NEEDED: u64 = 41;
 /// The size of the heading above these lines, in tokens.
 const HEADING: u64 = 4;
 /// Minimum for a view of many messages with little text: tokens per hundred messages, for at most this many messages.
