@@ -170,7 +170,7 @@ pub(super) fn set_now(parts: &mut Vec<Part<'_>>, prompts: Prompts) {
     let newest_zone = known.max(said).and_then(|at| parts.get(at)).map(|part| part.zone);
     let is_outdated = |part: &Part<'_>| said > known || Some(part.zone) != newest_zone;
     for part in &mut *parts {
-        // What came after it is told by what is read now.
+        // The calls after it are known better now.
         if part.role == Role::Item(Section::Now)
             && is_outdated(part)
             && let Some((said, _)) = part.text.split_once(SINCE_THEN)
@@ -397,7 +397,7 @@ impl Part<'_> {
         }
     }
 
-    /// The section of all that is told of a call. Git that did not fail succeeded, whatever hooks print.
+    /// The section of the report of a call. Git that did not fail succeeded, whatever hooks print.
     pub(super) fn whole_of_tool(&self) -> Section {
         let command = self.text.lines().next().filter(|line| !line.contains(" failed: ")).unwrap_or_default();
         let is_of_git = ["Bash ", "PowerShell "].iter().any(|tool| command.starts_with(tool))

@@ -755,7 +755,7 @@ fn k_11_what_was_being_done_has_the_calls_since_then_unless_the_person_answered(
     assert_eq!(of(&[said("user", "no, wait")]), "");
     let answered = [said("user", "no, wait"), calls[0].clone()];
     assert_eq!(of(&answered), "Now:\n- Calls since then: Edit src/a.rs");
-    // Later they are told by what was said since.
+    // Later, what was said since replaces them.
     let later = whole_summary_of(now, &[said("assistant", "It is pushed as 4f2a91c.")]);
     assert!(!later.contains("Calls since then"), "{later}");
 }
