@@ -69,7 +69,8 @@ fn is_git_list(verb: &str, rest: &[Word]) -> bool {
 }
 
 /// The subcommands of the git calls in a command, in order.
-pub(super) fn steps_of_git(command: &str) -> Vec<String> {
+#[must_use]
+pub fn steps_of_git(command: &str) -> Vec<String> {
     let script = Script::read(command);
     let calls = script.commands.iter().filter(|command| command.program() == "git");
     calls.filter_map(|command| Some(git_verb(command)?.0.to_owned())).collect()

@@ -74,7 +74,11 @@ impl Touched {
 
     fn then(self, later: Self) -> Self {
         match later.last {
-            Action::Read => Self { last: Action::Read, before: later.before.or_else(|| self.change()) },
+            // A file that is read is there.
+            Action::Read => {
+                let change = self.change().filter(|change| *change != Action::Deleted);
+                Self { last: Action::Read, before: later.before.or(change) }
+            }
             Action::Created | Action::Edited | Action::Deleted => later,
         }
     }
@@ -138,7 +142,7 @@ impl Ledger {
         let before = if verdict.is_some() { 0 } else { self.changes_since };
         self.changes_since = before.saturating_add(changes_since);
         self.verdict = verdict.or_else(|| self.verdict.take());
-        self.published.merge(published, Published::then);
+        self.published.merge(published, Published::updated_by);
         self.tests.merge(tests);
         self.todos.merge(todos);
         self.agents.merge(agents, AgentWork::join);
@@ -197,8 +201,8 @@ impl Ledger {
     }
 
     /// Notes a commit by its id, or a pull request by its address.
-    pub fn publish(&mut self, id: String, what: Published) {
-        self.published.insert(id, what, Published::then);
+    pub fn note_published(&mut self, id: String, what: Published) {
+        self.published.insert(id, what, Published::updated_by);
     }
 
     /// Notes the result of a test run in `folder`.

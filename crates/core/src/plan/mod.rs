@@ -32,7 +32,7 @@ pub use band::{Band, BandError, Bands};
 pub use batch::Batch;
 pub use call::{Access, Answer, Call, LineRange, Place, Repeat, Subject, TodoKind};
 pub use compacting::{Chunking, Clip, chunks, refold, split};
-pub use effects::{Action, effects, ends_in_search, folders, only_looks, tells_its_end};
+pub use effects::{Action, effects, ends_in_search, folders, only_looks, steps_of_git, tells_its_end};
 pub use fit::{FitChoice, Need, Removable, RemovableClass, ThinkingBehind, fit};
 pub use handle::{Handle, Handles, NotAHandle};
 pub use ledger::{Ending, Ledger, Progress, TaskNews, Todo};
@@ -42,7 +42,7 @@ pub use policy::{
 };
 pub use preset::Preset;
 pub use protect::{BadGlob, Horizon, Protected};
-pub use published::{Published, published};
+pub use published::{Published, published_in};
 pub use shell::{Command, Join, Script, Word, without_cd, without_tail};
 pub use stage::{AlsoRemoved, CompactStage, CompressStage, PlannedCut, PlannedText, PruneStage, Stage, TruncateStage};
 pub use step::StepKind;

@@ -23,7 +23,7 @@ const TITLE: usize = 80;
 
 impl Published {
     /// With what is known of it later.
-    pub(super) fn then(self, later: Self) -> Self {
+    pub(super) fn updated_by(self, later: Self) -> Self {
         Self { title: later.title.or(self.title), pushed_to: later.pushed_to.or(self.pushed_to) }
     }
 
@@ -37,7 +37,7 @@ impl Published {
 
 /// The commits by their ids and the pull requests by their addresses that `script`, which succeeded and printed `output`, made.
 #[must_use]
-pub fn published(script: &Script, output: &str) -> Vec<(String, Published)> {
+pub fn published_in(script: &Script, output: &str) -> Vec<(String, Published)> {
     let runs = |verb: &str| script.commands.iter().any(|command| is_git(command, verb));
     let opens = script.commands.iter().any(|it| it.program() == "gh" && it.word(1) == "pr" && it.word(2) == "create");
     let of_line = |line: &str| {
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn k_11_commits_pushes_and_pull_requests_are_known_by_what_was_printed() {
         let of = |script: &str, output: &str| {
-            let all = published(&Script::read(script), output);
+            let all = published_in(&Script::read(script), output);
             all.iter().map(|(id, what)| what.in_words(id)).collect::<Vec<_>>()
         };
         assert_eq!(

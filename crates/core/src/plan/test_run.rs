@@ -1,7 +1,7 @@
 //! Detection of test runs in shell commands: the runner, and the tests that are run.
 
 use super::effects::is_look;
-use super::shell::{Command, Join, Script};
+use super::shell::{Command, Join, Script, Word};
 
 /// Programs that run tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -56,21 +56,24 @@ impl Runner {
 pub fn checks(script: &Script) -> bool {
     /// Programs that only test or build, and programs that do so if one of their first arguments says so.
     const CHECKERS: [&str; 9] = ["pytest", "jest", "vitest", "tsc", "make", "ninja", "ctest", "eslint", "mypy"];
-    const RUNNERS: [&str; 23] = [
+    const RUNNERS: [&str; 24] = [
         "cargo", "go", "npm", "npx", "pnpm", "yarn", "bun", "deno", "mise", "just", "task", "gradle", "gradlew", "mvn",
-        "mvnw", "bazel", "dotnet", "swift", "rake", "mix", "cmake", "uv", "python3",
+        "mvnw", "bazel", "dotnet", "swift", "rake", "mix", "cmake", "uv", "python", "python3",
     ];
     let is_check = |command: &Command| {
         let program = command.words.first().map(|word| word.text.rsplit('/').next().unwrap_or_default());
         let is_own = |program: &str| program != "test" && name_parts(program).any(|part| CHECKS.contains(&part));
+        let installs = ["install", "add", "remove", "sync", "i", "download", "pip"];
         let says_so = || {
-            command
-                .words
-                .iter()
-                .skip(1)
-                .take(3)
-                .flat_map(|word| name_parts(&word.text))
-                .any(|part| CHECKS.contains(&part) || CHECKERS.contains(&part))
+            let is_install = |word: &Word| installs.contains(&word.text.as_str());
+            !command.words.iter().skip(1).take(2).any(is_install)
+                && command
+                    .words
+                    .iter()
+                    .skip(1)
+                    .take(3)
+                    .flat_map(|word| name_parts(&word.text))
+                    .any(|part| CHECKS.contains(&part) || CHECKERS.contains(&part))
         };
         program.is_some_and(|it| CHECKERS.contains(&it) || is_own(it) || RUNNERS.contains(&it) && says_so())
     };

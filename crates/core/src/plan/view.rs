@@ -12,7 +12,7 @@ const STATE_IS: &str = "From the tool calls, newest first.";
 /// The share of the view that the ledger takes, in percent, and its minimum (if a summary may have five times that) and maximum
 /// in tokens.
 const STATE: u64 = 20;
-const STATE_BETWEEN: (u64, u64) = (100, 1200);
+const STATE_BETWEEN: (u64, u64) = (200, 1200);
 /// The share of the characters read that needed lines take in a view, in thousandths (K-10).
 const NEEDED: u64 = 41;
 /// The size of the heading above these lines, in tokens.

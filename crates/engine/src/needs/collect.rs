@@ -79,7 +79,8 @@ impl Needs {
                 }
             }
             // A line of numbers alone says of nothing what they are.
-            if let Some(title) = title.filter(|_| piece.contains(char::is_alphabetic) && !is_signature(piece)) {
+            let says_it = || piece.contains(char::is_alphabetic) && !is_signature(piece) && !is_tag(piece);
+            if let Some(title) = title.filter(|_| says_it()) {
                 let title = self.title(title);
                 self.lines.push(NeededLine { title, at, text: piece.to_owned() });
                 if self.lines.len().is_multiple_of(CHECKED) {
@@ -164,6 +165,11 @@ impl Needs {
         }
         u32::try_from(at).unwrap_or(u32::MAX)
     }
+}
+
+/// Whether the line is a tag alone, or an error of the client about a call.
+fn is_tag(line: &str) -> bool {
+    line.starts_with('<') && line.ends_with('>') && !line.contains(' ') || line.starts_with("<tool_use_error>")
 }
 
 /// Whether the line is what clients sign commits with.

@@ -13,11 +13,11 @@ use super::lines::each_line;
 use crate::apply::read::page::Page;
 use crate::plan::{
     Action, Ending, Ledger, Progress, Script, TaskNews, TestReport, TestRun, Todo, checks, effects, ends_in_search,
-    folders, only_looks, published, shows_its_end, tells_its_end, without_cd, without_tail,
+    folders, only_looks, published_in, shows_its_end, steps_of_git, tells_its_end, without_cd, without_tail,
 };
 use ctxc_transcript::scan::{Block, BlockKind, Kind};
 use ctxc_transcript::text::{is_rooted, resolve};
-use ctxc_transcript::{Index, LineNo, entry};
+use ctxc_transcript::{Format, Index, LineNo, entry};
 
 /// The actions in `lines`, which are in the order of the conversation. Calls count by their results, so both have to be
 /// among the lines. Calls that failed count only as failures, and commands that only look are left out.
@@ -44,10 +44,11 @@ pub fn read_ledger(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<L
             for (at, text) in entry::tool_results(page.scan, page.bytes) {
                 let Some(block) = page.scan.blocks.get(at) else { continue };
                 let Some(deed) = open.remove(&page.decoded(block.tool_id)) else { continue };
-                deed.note(
-                    &CallResult { page, is_error: block.is_error || is_refusal(&text), text: &text },
-                    &mut ledger,
-                );
+                let mut answer = CallResult { page, is_error: block.is_error || is_refusal(&text), text: &text };
+                // Only Claude Code marks the results of calls that failed.
+                let has_failed = || answer.status().is_some_and(|status| status != 0);
+                answer.is_error |= page.scan.format != Format::Claude && has_failed();
+                deed.note(&answer, &mut ledger);
             }
         }
         _ => {}
@@ -178,8 +179,14 @@ impl CallResult<'_> {
 
     /// The status that the command ended with.
     fn status(&self) -> Option<i32> {
-        let rest = self.text.strip_prefix("Exit code ").or_else(|| self.text.strip_prefix("Error: Exit code "))?;
-        rest.split(|c: char| !c.is_ascii_digit() && c != '-').next()?.parse().ok()
+        let number = |rest: &str| rest.split(|c: char| !c.is_ascii_digit() && c != '-').next()?.parse().ok();
+        let in_line = |line: &str| {
+            let line = line.strip_prefix("Error: ").unwrap_or(line);
+            STATUS.iter().find_map(|start| number(line.strip_prefix(start)?))
+        };
+        let n_lines = if self.page.scan.format == Format::Claude { 1 } else { 4 };
+        let noted = || self.text.starts_with('{').then(|| self.text.rsplit_once("\"exit_code\":")).flatten();
+        self.text.lines().take(n_lines).find_map(in_line).or_else(|| number(noted()?.1))
     }
 }
 
@@ -222,15 +229,29 @@ fn note_command(command: &str, folder: Option<&str>, answer: &CallResult<'_>, le
         ledger.tested(&run, report, folder.as_deref().unwrap_or_default());
     }
     if !answer.is_error && !answer.is_in_background() {
-        published(&script, answer.text).into_iter().for_each(|(id, what)| ledger.publish(id, what));
+        for (id, what) in published_in(&script, answer.text) {
+            ledger.note_published(id, what);
+        }
         for (path, action) in patch_in(command).into_iter().flat_map(|patch| patch_files(patch, folder)) {
             ledger.touch(path, action);
         }
         for (path, action) in effects(&script, folder) {
             ledger.touch(path, action);
         }
+        if steps_of_git(command).iter().any(|step| BRINGS_BACK.contains(&step.as_str())) {
+            let created =
+                answer.text.lines().filter_map(|line| line.trim().strip_prefix("create mode ")?.split_once(' '));
+            for (_, path) in created {
+                ledger.touch(resolve(path, folder), Action::Created);
+            }
+        }
     }
 }
+
+/// The steps of git that make files.
+const BRINGS_BACK: [&str; 4] = ["pull", "merge", "rebase", "checkout"];
+/// The beginnings of lines in which clients say the status of a command.
+const STATUS: [&str; 3] = ["Exit code ", "Exit code: ", "Process exited with code "];
 
 /// The parameters by which tools name the file that they work on.
 const PATHS: [&[u8]; 4] = [b"file_path", b"notebook_path", b"absolute_path", b"path"];
@@ -383,6 +404,32 @@ mod tests {
         ");
     }
 
+    // K-11
+    #[test]
+    fn k_11_what_came_back_is_not_deleted_and_what_worked_elsewhere_has_not_failed() {
+        let bash = |command: &'static str, result: &'static str| ("Bash", command, result, "{}");
+        let told = told(&[
+            bash(r#"{"command":"rm docs/a.md docs/b.md"}"#, "ok"),
+            bash(r#"{"command":"git pull"}"#, "!Exit code 1\nerror: untracked files would be overwritten"),
+            bash(r#"{"command":"git stash && git pull"}"#, "Fast-forward\n create mode 100644 docs/a.md"),
+            ("Read", r#"{"file_path":"/p/docs/b.md"}"#, "1\tb", "{}"),
+            bash(r#"{"command":"cd sub && go test ./x"}"#, "!Exit code 1\nno such package"),
+            bash(r#"{"command":"go test ./x"}"#, "ok  \tp/x\t0.1s"),
+            bash(r#"{"command":"uv pip install pytest"}"#, "Installed 1 package"),
+            ("Write", r#"{"file_path":"/p/c.md"}"#, "File created successfully at: /p/c.md", "{}"),
+        ]);
+        insta::assert_snapshot!(told, @r"
+        Last test or build: `go test ./x` succeeded, before the last change of a file
+        Files created: c.md, docs/a.md
+        Commands that succeeded when last run:
+        - `uv pip install pytest`
+        - `go test ./x`
+        - `git stash && git pull`
+        - `rm docs/a.md docs/b.md`
+        Files read and not changed: docs/b.md
+        ");
+    }
+
     // F-13
     #[test]
     fn f_13_what_is_to_be_done_is_as_it_was_last_written() {
@@ -399,7 +446,7 @@ mod tests {
             ("TaskUpdate", r#"{"taskId":"8","status":"completed"}"#, "Updated task #8 status", "{}"),
             ("TaskUpdate", r#"{"taskId":"7","status":"completed"}"#, "!No such task", "{}"),
         ]);
-        assert_eq!(told, "Open tasks:\n- Write (in progress)\n- Test\n- #7 Ship");
+        assert_eq!(told, "Open tasks:\n- Write (in progress)\n- Test\n- #7 Ship\nTasks done:\n- #8 Tell\n- Plan");
     }
 
     // F-13

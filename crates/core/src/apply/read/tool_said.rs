@@ -122,7 +122,7 @@ impl Asked {
         }
         if is_error || is_refusal(text) {
             let error = inside(text, "tool_use_error").unwrap_or(text);
-            // What could not be looked at then may be there now.
+            // A file that was not there then may be there now.
             let is_repeated = REPEATED.iter().any(|start| error.starts_with(start)) || error.contains(SEVERAL_MATCHES);
             if told == ResultDetail::Looked || is_repeated {
                 return Vec::new();

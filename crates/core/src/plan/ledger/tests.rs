@@ -39,6 +39,8 @@ fn f_13_a_ledger_tells_what_messages_did() {
     - Write it (in progress)
     - Test it
     - #2 Ship it
+    Tasks done:
+    - Read it
     Tests that failed when last seen:
     - a::b
     Commands that failed when last run:

@@ -92,6 +92,21 @@ impl Todos {
 
     /// The open tasks with their progress, those in progress first.
     pub(super) fn open(&self) -> Vec<(Progress, String)> {
+        let mut open: Vec<_> = self.all_tasks().filter(|(progress, _)| progress.is_open()).collect();
+        open.sort_by_key(|(progress, _)| *progress != Progress::InProgress);
+        open
+    }
+
+    /// The tasks that are done, the last in the list first.
+    pub(super) fn done_tasks(&self) -> Vec<String> {
+        let done = self.all_tasks().filter(|(progress, _)| *progress == Progress::Completed).map(|(_, text)| text);
+        let mut done: Vec<_> = done.collect();
+        done.reverse();
+        done
+    }
+
+    /// All tasks with their progress, in the order of the list, then by number.
+    fn all_tasks(&self) -> impl Iterator<Item = (Progress, String)> {
         let listed = self.list.iter().flatten().map(|todo| (todo.progress, todo.text.clone()));
         let mut tasks: Vec<_> = self.tasks.iter().collect();
         tasks.sort_by_key(|(number, _)| number.parse::<u64>().unwrap_or(u64::MAX));
@@ -99,9 +114,7 @@ impl Todos {
             let text = news.text.clone().map_or_else(|| format!("#{number}"), |text| format!("#{number} {text}"));
             (news.progress.unwrap_or(Progress::Pending), text)
         });
-        let mut open: Vec<_> = listed.chain(tasks).filter(|(progress, _)| progress.is_open()).collect();
-        open.sort_by_key(|(progress, _)| *progress != Progress::InProgress);
-        open
+        listed.chain(tasks)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rendering of a ledger as text for people and models, within a limit of tokens.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{Ending, Ledger, Progress, Runs, Touched};
 use crate::plan::effects::{Action, steps_of_git};
@@ -80,6 +80,7 @@ impl Ledger {
                 self.published.iter().rev().map(|(id, what)| what.in_words(id)).collect(),
             ),
             lines(20, "Open tasks", self.todos.open().into_iter().map(told_todo).collect()),
+            lines(8, "Tasks done", self.todos.done_tasks()),
             lines(
                 8,
                 "Subagents, with what each was asked and said last (SendMessage goes on with one)",
@@ -131,13 +132,19 @@ impl Ledger {
 
     fn commands_that(&self, ended_so: impl Fn(Ending) -> bool) -> Vec<String> {
         let mut taken: HashSet<String> = HashSet::new();
-        let commands = self.commands.iter().rev().filter(move |((_, command), runs)| {
+        let mut succeeded: HashMap<&str, Vec<&str>> = HashMap::new();
+        let commands = self.commands.iter().rev().filter(move |((folder, command), runs)| {
             let steps = steps_of_git(command);
-            // A step of git that was taken later in another way has not failed.
-            let is_over =
-                matches!(runs.last, Ending::Failed(_)) && steps.last().is_some_and(|step| taken.contains(step));
-            taken.extend(steps.into_iter().filter(|_| runs.last == Ending::Succeeded));
-            !is_over && ended_so(runs.last)
+            let is_within = |one: &str, other: &str| one.starts_with(other) || other.starts_with(one);
+            // A step of git that was taken later in another way has not failed, nor has a command that was run from a folder
+            // above or below.
+            let is_over = steps.last().is_some_and(|step| taken.contains(step))
+                || succeeded.get(command.as_str()).is_some_and(|all| all.iter().any(|place| is_within(folder, place)));
+            if runs.last == Ending::Succeeded {
+                taken.extend(steps);
+                succeeded.entry(command).or_default().push(folder);
+            }
+            !(matches!(runs.last, Ending::Failed(_)) && is_over) && ended_so(runs.last)
         });
         let told = |((folder, command), runs): (&(String, String), &Runs)| {
             let is_elsewhere = !folder.is_empty() && Some(folder) != self.folder.as_ref();

@@ -39,7 +39,7 @@ const PASSES: [&str; 5] = ["pass", "passed", "passes", "passing", "green"];
 const CHECKED: [&str; 11] =
     ["test", "tests", "check", "checks", "suite", "build", "ci", "lint", "linter", "specs", "typescript"];
 /// Words of what is left to do.
-const OPEN: &str = "todo fixme remaining remains pending later tbd blocked outstanding unresolved awaiting \
+const OPEN: &str = "remaining remains pending later tbd blocked outstanding unresolved awaiting \
     offen ausstehend nächster verbleibend restant prochaine pendiente próximo siguiente 待办 下一 接下 今後 残り 未完 残る";
 /// Openings of steps that a plan or a person orders.
 const ORDERS: [&str; 20] = [
@@ -280,6 +280,7 @@ impl Marks {
             supposes: body.starts_with("if ")
                 || any(&[" would ", " could ", " might ", "れば", "たら", "場合", "できます", "ください"]),
             is_open: (affirmed_rest && !measures_the_rest(&lower)
+                || ["TODO", "FIXME", "todo:", "fixme:"].iter().any(|mark| text.contains(mark))
                 || is_of_moment(&lower)
                 || any(&["still to do", "still need", "not yet", "has to be"]))
                 && !any(&["✅", "[x]", "0 remaining", "no remaining", "nothing left"]),

@@ -224,9 +224,16 @@ pub(super) fn set_now(parts: &mut Vec<Part<'_>>, prompts: Prompts) {
 /// A line of the last calls among `parts`, in few words each; empty if there are none.
 fn calls_since(parts: &[Part<'_>]) -> String {
     let calls = parts.iter().filter(|part| part.role == Role::Tool).filter_map(|part| part.text.lines().next());
-    let calls: Vec<&str> = calls.map(|line| line.split(": ").next().unwrap_or(line)).collect();
+    let calls: Vec<&str> = calls.collect();
     let newest = calls.get(calls.len().saturating_sub(SINCE)..).unwrap_or_default();
-    let newest: Vec<String> = newest.iter().map(|call| clipped(call, CALL)).collect();
+    let brief = |line: &&str| {
+        let call = line.split(": ").next().unwrap_or(line).trim_end_matches(':');
+        let call = call.strip_suffix(" failed").unwrap_or(call);
+        let ending = [(" failed: ", " (failed)"), (": no result", " (no result)")];
+        let ending = ending.iter().find(|(mark, _)| line.contains(mark)).map_or("", |(_, ending)| ending);
+        format!("{}{ending}", clipped(call, CALL))
+    };
+    let newest: Vec<String> = newest.iter().map(brief).collect();
     if newest.is_empty() { String::new() } else { format!("\n{SINCE_THEN}{}", newest.join("; ")) }
 }
 

@@ -311,18 +311,24 @@ impl<'t> Parting<'_, 't> {
         // Code that a client quotes in its summary stands in its files, and says nothing in pieces.
         let range_len = range.len();
         let is_quoted_code = matches!(self.part.role, Role::Loose(_)) && first.kind == PieceKind::Code;
-        if count == 0 && range.len() == 1 || is_frame(first, carries) || is_quoted_code {
+        let whole = self.part.text.get(first.at..last.end())?;
+        let classes = self.features.pieces.get(range.clone())?.iter().fold(Classes::NONE, |all, one| all | one.classes);
+        let section = self.part.section(whole, first.kind, classes);
+        // "All four parts are done:" says something without its list.
+        let is_outcome = range_len == 1
+            && first.introduces()
+            && matches!(first.kind, PieceKind::Sentence | PieceKind::Item)
+            && matches!(section, Section::Done | Section::Failed);
+        if count == 0 && range_len == 1 || is_frame(first, carries) && !is_outcome || is_quoted_code {
             return None;
         }
-        let whole = self.part.text.get(first.at..last.end())?;
         let text = without_marker(whole, first.kind);
         if text.is_empty() {
             return None;
         }
-        let goes_on = range.end < limit && self.all.get(range.end).is_some_and(|next| next.join == Join::Fragment);
+        let is_next = |next: &Piece<'_>| next.join == Join::Fragment || is_outcome;
+        let goes_on = range.end < limit && self.all.get(range.end).is_some_and(is_next);
         let text = marked(text, first.join == Join::Fragment, goes_on, count);
-        let classes = self.features.pieces.get(range.clone())?.iter().fold(Classes::NONE, |all, one| all | one.classes);
-        let section = self.part.section(whole, first.kind, classes);
         let is_said = self.part.role != Role::Prompt;
         let is_header = || first.kind == PieceKind::Row && range_len == 1;
         let is_word = section == Section::Done && carries.n_facts == 0 && units(&text) < LEAST && !text.contains(' ');
@@ -335,7 +341,7 @@ impl<'t> Parting<'_, 't> {
             let text = text.trim_start();
             section != Section::Decided && (announces(text) || carries.n_facts == 0 && nods(text))
         };
-        let only_introduces = range_len == 1 && first.introduces();
+        let only_introduces = range_len == 1 && first.introduces() && !is_outcome;
         if is_said && (says_little || only_introduces || announces_or_nods()) {
             return None;
         }
