@@ -8,6 +8,7 @@ pub(crate) mod archives;
 pub(crate) mod backups;
 pub(crate) mod batches;
 pub(crate) mod checkpoint;
+pub(crate) mod codex_lock;
 pub(crate) mod compact;
 pub(crate) mod compress;
 pub(crate) mod consent;

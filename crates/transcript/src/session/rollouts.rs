@@ -18,14 +18,20 @@ const HEAD: usize = 4096;
 #[must_use]
 pub fn rollout_path(source: &Path, id: &str, time: &str) -> PathBuf {
     let name = format!("rollout-{time}-{id}.jsonl");
-    let home = source.ancestors().find(|folder| {
-        folder.file_name().is_some_and(|name| name == "sessions" || name == "archived_sessions") && *folder != source
-    });
     let day = time.get(..10).map(|day| day.replace('-', "/"));
-    match (home.and_then(Path::parent), day) {
+    match (rollout_home(source), day) {
         (Some(home), Some(day)) => home.join("sessions").join(day).join(name),
         _ => source.with_file_name(name),
     }
+}
+
+/// The folder of Codex (`CODEX_HOME`) among whose sessions the rollout at `path` lies; `None` for a file elsewhere.
+#[must_use]
+pub fn rollout_home(path: &Path) -> Option<&Path> {
+    let is_sessions = |folder: &&Path| {
+        folder.file_name().is_some_and(|name| name == "sessions" || name == "archived_sessions") && *folder != path
+    };
+    path.ancestors().find(is_sessions)?.parent()
 }
 
 /// The sessions of Codex in its folder `home`, archived ones too, in no order. Of the files of one session that written last
