@@ -1,10 +1,12 @@
 """What scripts/test-agents proves with the real Codex."""
 
+import base64
 import json
 
 from codex_stage import id_of, said, text_of
 
 PATCH = "*** Begin Patch\n*** Update File: notes.txt\n@@\n-line 2 of the notes\n+line two of the notes\n*** End Patch\n"
+PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==")
 PROOFS = []
 
 
@@ -184,6 +186,100 @@ def refuses_by_name(codex):
     source, n_rollouts = session.read_bytes(), len(codex.rollouts())
     refused = codex.ctxc("fit", session, "--to", "50%", "--in-place", *codex.archive(), fails=True)
     assert "in place" in json.dumps(refused), refused
+    if b'"history_mode":"paginated"' in source:
+        assert "is paginated" in json.dumps(slim(codex, session, fails=True))
     refused = codex.ctxc("truncate", session, "--target-tokens", "1000", *codex.archive(), fails=True)
     assert "cut off" in json.dumps(refused), refused
     assert session.read_bytes() == source and len(codex.rollouts()) == n_rollouts
+
+
+def make_compacted(codex):
+    """A legacy session that was compacted before a turn and within one; its file. An image came since."""
+    program, codex.program = codex.program, codex.legacy
+    session = make_session(codex)
+    (codex.project / "one.png").write_bytes(PIXEL)
+    codex.configure("model_auto_compact_token_limit = 2000")
+    codex.say("go on", [["SUMMARY 1"], [{"run": "seq 1 900"}], ["SUMMARY 2"], [{"run": "seq 1 901"}], ["SUMMARY 3"], ["done"]], id_of(session))
+    codex.configure("")
+    codex.model.script = [[{"run": "seq 1 30"}], ["I see it."]]
+    ran = codex.run("resume", id_of(session), "and now", "-i", "one.png")
+    assert ran.returncode == 0, ran.stderr[-600:]
+    codex.program = program
+    return session
+
+
+def sent_by(codex, session):
+    """All that Codex sends when the session goes on, but for its notes and ids that it makes up; the file is put back."""
+    source = session.read_bytes()
+    (sent,) = codex.say("go on", [], id_of(session))
+    assert session.read_bytes().startswith(source), "Codex rewrote the file"
+    session.write_bytes(source)
+    is_new = lambda key, value: key == "id" and value.encode() not in source
+    kept = lambda item: {key: value for key, value in item.items() if key != "internal_chat_message_metadata_passthrough" and not is_new(key, value)}
+    metadata = codex.model.requests[0].get("client_metadata", {})
+    return metadata.get("x-codex-window-id"), [kept(item) for item in sent]
+
+
+def slim(codex, session, **how):
+    return codex.ctxc("slim", session, "--in-place", "--even-if-open", *codex.archive(), **how)
+
+
+@proof
+def slims_a_legacy_session(codex):
+    """Slimmed, the session has its id, is listed, and sends what it sent; undo gives it back byte for byte, with what came since."""
+    session = make_compacted(codex)
+    source, before = session.read_bytes(), sent_by(codex, session)
+    done = slim(codex, session)
+    slimmed = session.read_bytes()
+    assert slimmed.count(b'"type":"compacted"') == 1 < source.count(b'"type":"compacted"'), done
+    assert len(slimmed) < len(source) * 0.7 and slimmed.startswith(source.split(b"\n")[0] + b"\n"), (len(source), len(slimmed))
+    assert sent_by(codex, session) == before, "the model sees something else"
+    assert json.dumps(before).count("input_image") == 1, "the image is not sent"
+    assert [row["path"] for row in codex.ctxc("list")["sessions"]] == [str(session)]
+    codex.say("one more", [["more"]], id_of(session))
+    more = session.read_bytes()[len(slimmed):]
+    before = sent_by(codex, session)
+    codex.ctxc("undo", session, "--in-place", "--even-if-open", *codex.archive())
+    assert session.read_bytes() == source + more, "undo does not give the source back"
+    assert sent_by(codex, session) == before
+    # Its databases gone, Codex finds it by its file.
+    slim(codex, session)
+    for database in codex.codex_home.glob("*.sqlite*"):
+        database.unlink()
+    assert sent_by(codex, session) == before
+    codex.ctxc("restore", session, "--all", "--in-place", "--even-if-open", *codex.archive())
+    assert session.read_bytes() == source + more
+
+
+@proof
+def slims_behind_a_compaction_by_hand(codex):
+    """A compaction by hand is a turn without a prompt: the turn before it stays, for its settings."""
+    codex.program = codex.legacy
+    session = make_session(codex)
+    codex.say("again", [["yes"]], id_of(session))
+    thread = {"threadId": id_of(session)}
+    codex.model.script = [["SUMMARY BY HAND"]]
+    codex.serve(("thread/resume", thread, None), ("thread/compact/start", thread, "turn/completed"))
+    source, before = session.read_bytes(), sent_by(codex, session)
+    assert b"SUMMARY BY HAND" in source
+    slim(codex, session)
+    assert len(session.read_bytes()) < len(source) and sent_by(codex, session) == before
+    codex.ctxc("undo", session, "--in-place", "--even-if-open", *codex.archive())
+    assert session.read_bytes() == source
+
+
+@proof
+def slims_nothing_that_codex_has_open(codex):
+    """A session that an app server has loaded is refused by name, and nothing is written."""
+    if codex.program == codex.legacy:
+        return  # This version has no locks.
+    session = make_compacted(codex)
+    thread = {"threadId": id_of(session)}
+
+    def refused():
+        source = session.read_bytes()
+        assert "still has this session open" in json.dumps(slim(codex, session, fails=True))
+        assert session.read_bytes() == source
+
+    codex.serve(("thread/resume", thread, None), refused)
+    slim(codex, session)

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import threading
 
 from agent_stage import ROOT, StandIn, install
 
@@ -77,7 +78,8 @@ class Responses(StandIn):
 class Codex:
     """Codex in a home of its own, with nothing of the environment."""
 
-    def __init__(self, root, program, extra=""):
+    def __init__(self, root, program, legacy=None, extra=""):
+        self.legacy = str(legacy or program)  # A version that writes legacy rollouts.
         self.home, self.project, self.model = root / "home", root / "project", Responses()
         self.program, self.codex_home = str(program), root / "home/.codex"
         self.env = {"HOME": str(self.home), "CODEX_HOME": str(self.codex_home), "PATH": "/usr/bin:/bin", "MOCK_KEY": "none",
@@ -101,6 +103,29 @@ class Codex:
         if ran.returncode != 0 or not self.model.requests:
             raise AssertionError("codex ended with %d: %s" % (ran.returncode, (ran.stderr or ran.stdout)[-600:]))
         return [body["input"] for body in self.model.requests]
+
+    def serve(self, *steps):
+        """Takes `steps` in one app server: a method with its parameters and what it is to notify of, or a function."""
+        with subprocess.Popen([self.program, "app-server"], cwd=self.project, env=self.env, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, bufsize=1) as server:
+            timer = threading.Timer(60, server.kill)
+            timer.start()
+            hello = ("initialize", {"clientInfo": {"name": "ctxc", "title": None, "version": "0"}}, None)
+            for at, step in enumerate((hello, *steps)):
+                if callable(step):
+                    step()
+                    continue
+                method, parameters, until = step
+                server.stdin.write(json.dumps({"id": at, "method": method, "params": parameters}) + "\n")
+                for line in server.stdout:
+                    message = json.loads(line)
+                    assert "error" not in message or message.get("id") != at, message
+                    if message.get("method") == until if until else message.get("id") == at:
+                        break
+                if at == 0:
+                    server.stdin.write(json.dumps({"method": "initialized"}) + "\n")
+            timer.cancel()
+            server.kill()
 
     def rollouts(self):
         return sorted((self.codex_home / "sessions").glob("*/*/*/rollout-*"))

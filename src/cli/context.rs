@@ -72,6 +72,7 @@ impl Context<'_> {
             keep_max: None,
             typed_archive: None,
             mode: Mode::Do,
+            replaces_rollouts: false,
             window: environment.config.window(),
             cwd: None,
         })

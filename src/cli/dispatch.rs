@@ -14,7 +14,7 @@ use super::commands::mcp;
 use super::commands::{
     archive, batch, buffer, check, clean, client, compact, completions, compress, config, diff, discard, distill,
     doctor, export, find, fit, gain, keep, list, log, man, map, overview, pick, prune, refs, repair, restore, run,
-    scrub, show, stats, truncate, undo,
+    scrub, show, slim, stats, truncate, undo,
 };
 use super::context::{Context, Form, Reporting};
 use super::root::{Args, Configured, Groups, Verb};
@@ -229,6 +229,7 @@ fn dispatch(
         Verb::Truncate(args) => truncate::run(args, &context)?,
         Verb::Pick(args) => pick::run(args, &context)?,
         Verb::Check(args) => return check::run(&args, &context),
+        Verb::Slim(args) => slim::run(args, &context)?,
         Verb::Repair(args) => return repair::run(args, &context),
         Verb::List(args) => list::run(&args, &context)?,
         Verb::Find(args) => return find::run(&args, &context),

@@ -11,8 +11,8 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use super::commands::mcp;
 use super::commands::{
     archive, batch, buffer, check, clean, client, compact, completions, compress, diff, discard, distill, doctor,
-    export, find, fit, gain, keep, list, log, man, map, pick, prune, refs, repair, restore, run, scrub, show, stats,
-    truncate, undo,
+    export, find, fit, gain, keep, list, log, man, map, pick, prune, refs, repair, restore, run, scrub, show, slim,
+    stats, truncate, undo,
 };
 use super::context::{Form, Reporting};
 use super::settings::{Setting, parse_setting, with_former_options};
@@ -37,7 +37,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Look at a session", &["show", "stats", "diff", "log", "refs", "check", "export"]),
     (
         "Change a session",
-        &["prune", "compact", "compress", "truncate", "pick", "discard", "distill", "repair", "restore", "run"],
+        &["prune", "compact", "compress", "truncate", "pick", "discard", "distill", "slim", "repair", "restore", "run"],
     ),
     ("Archive", &["keep", "scrub", "clean", "archive", "gain"]),
     ("Setup", &["doctor", "config", "client", "statusline"]),
@@ -141,6 +141,9 @@ pub(crate) enum Verb {
     /// List items, with the handles to remove or restore them by
     #[command(after_help = refs::EXAMPLES)]
     Refs(refs::Args),
+    /// Remove what no resume reads from the file
+    #[command(after_help = slim::EXAMPLES)]
+    Slim(slim::Args),
     /// Mend a session that does not resume
     #[command(after_help = repair::EXAMPLES)]
     Repair(repair::Args),
@@ -245,6 +248,7 @@ impl Verb {
             | Self::Diff(_)
             | Self::Stats(_)
             | Self::Refs(_)
+            | Self::Slim(_)
             | Self::Repair(_)
             | Self::Restore(_)
             | Self::Keep(_)

@@ -55,7 +55,7 @@ pub fn schemas() -> Schemas {
     all.add::<report::diff::Diff>(&["diff"]);
     all.add::<report::check::CheckReport>(&["check"]);
     all.add::<report::refs::Refs>(&["refs"]);
-    all.add_rewrite::<report::prune::PruneReport>(&["prune"]);
+    all.add_rewrite::<report::prune::PruneReport>(&["prune", "slim"]);
     all.add_rewrite::<report::compress::CompressReport>(&["compress"]);
     all.add_rewrite::<report::compact::CompactReport>(&["compact"]);
     all.add_rewrite::<report::truncate::TruncateReport>(&["truncate"]);

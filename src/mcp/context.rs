@@ -73,7 +73,7 @@ pub(super) fn carry_out(
         }
         Change::Prune => {
             let pruning = Pruning::of(settings.pruning.clone()).map_err(CommandError::usage)?;
-            let report = prune(&pruning, &mut work(subject.reading)?)?;
+            let report = prune("prune", &pruning, &mut work(subject.reading)?)?;
             let text = match rewriting.mode {
                 Mode::Do => PruneText::run(&report, ui.look()).to_string(),
                 Mode::Show => PruneText::plan(&report, ui.look()).to_string(),

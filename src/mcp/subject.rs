@@ -96,6 +96,7 @@ pub(super) fn rewriting(subject: &Subject, settings: &ServerSettings) -> Rewriti
             ArchiveRef::Default | ArchiveRef::Nowhere => None,
         },
         mode: Mode::Do,
+        replaces_rollouts: false,
         window: settings.window,
         cwd: None,
     }

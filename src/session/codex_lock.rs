@@ -19,7 +19,6 @@ pub(crate) struct CodexLock(Option<File>);
 ///
 /// # Errors
 /// When a running Codex holds it, be it idle: it goes on writing to the old file, and its next turns would be lost.
-#[cfg_attr(not(test), expect(dead_code, reason = "replacing rollouts comes with `ctxc slim`"))]
 pub(crate) fn ensure_not_loaded(path: &Path, id: &str) -> Result<CodexLock, CommandError> {
     let followed = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let name = format!("{id}.lock");

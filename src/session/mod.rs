@@ -42,6 +42,7 @@ pub(crate) mod rewrite;
 pub(crate) mod rollout;
 pub(crate) mod scrub;
 pub(crate) mod shrink;
+pub(crate) mod slim;
 pub(crate) mod stats;
 pub(crate) mod summarize;
 pub(crate) mod write;

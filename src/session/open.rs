@@ -10,6 +10,7 @@ use crate::report::cache::CacheCost;
 use crate::report::outcome::{BeforeAfter, LiveTokens, Outcome};
 use crate::report::session::SessionRef;
 use crate::session::archives;
+use crate::session::codex_lock::CodexLock;
 use crate::session::consent::allow_on_server;
 use crate::session::options::{Estimate, Keep, Mode, Rewriting};
 use crate::session::rollout::refuse_session;
@@ -40,6 +41,8 @@ pub(crate) struct OpenSession<'a> {
     pub(crate) identity: Identity,
     /// The keys of earlier versions that the result may equal.
     pub(crate) rendered: Vec<Digest>,
+    /// The lock of a session of Codex that is to be replaced.
+    _lock: Option<CodexLock>,
 }
 
 /// The session id of a result.
@@ -59,7 +62,7 @@ impl<'a> OpenSession<'a> {
 
     /// Opens a session that has been read.
     pub(crate) fn of(settings: &'a Rewriting, mut reading: Reading, ui: &'a Ui) -> Result<Self, CommandError> {
-        refuse_session(&reading, settings)?;
+        let lock = refuse_session(&reading, settings)?;
         if reading.index.has_overrides() {
             return Err(CommandError::from(anyhow!(
                 "{} has entries that edit its context (`context_edit`), which ctxc reads and does not change",
@@ -84,7 +87,7 @@ impl<'a> OpenSession<'a> {
         }
         let title = title_of(reading.transcript())?;
         let (session, measured) = (reading.session(), reading.measured());
-        Ok(Self { title, session, measured, archive, ..Self::unnamed(settings, reading, calibration, ui) })
+        Ok(Self { title, session, measured, archive, _lock: lock, ..Self::unnamed(settings, reading, calibration, ui) })
     }
 
     /// A conversation that was read and that no outcome names: without an archive, an id, a title and a recorded usage.
@@ -92,7 +95,20 @@ impl<'a> OpenSession<'a> {
         let totals = Totals::of(&reading.index, &reading.chain);
         let (title, session, measured) = (String::new(), SessionRef::default(), None);
         let (archive, identity, rendered) = (None, Identity::File, Vec::new());
-        Self { settings, ui, reading, title, session, measured, calibration, totals, archive, identity, rendered }
+        Self {
+            settings,
+            ui,
+            reading,
+            title,
+            session,
+            measured,
+            calibration,
+            totals,
+            archive,
+            identity,
+            rendered,
+            _lock: None,
+        }
     }
 
     /// The outcome of an operation named `verb` that leaves the session as it is.

@@ -36,6 +36,8 @@ pub(crate) struct Rewriting {
     /// The `--archive` that later commands have to repeat, without a password.
     pub(crate) typed_archive: Option<String>,
     pub(crate) mode: Mode,
+    /// Whether a rollout of Codex may be replaced in place: the verb leaves what a resume sends of it, or brings it back.
+    pub(crate) replaces_rollouts: bool,
     /// The context window from the arguments or the configuration; `None` derives it from the session.
     pub(crate) window: Option<Tokens>,
     /// The current folder of a person, whose `resume` line leads from there to the project.

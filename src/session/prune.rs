@@ -7,11 +7,15 @@ use crate::session::options::Mode;
 use crate::session::rewrite::Intent;
 use ctxc_core::apply::{Pruning, Rewrite};
 
-/// Prunes the session in `work`.
+/// Prunes the session in `work`, as the operation named `verb`.
 ///
 /// # Errors
 /// When anything fails; then nothing has changed.
-pub(crate) fn prune(pruning: &Pruning, work: &mut OpenSession<'_>) -> Result<PruneReport, CommandError> {
+pub(crate) fn prune(
+    verb: &'static str,
+    pruning: &Pruning,
+    work: &mut OpenSession<'_>,
+) -> Result<PruneReport, CommandError> {
     if work.settings.mode == Mode::Do {
         work.probe()?;
     }
@@ -26,7 +30,7 @@ pub(crate) fn prune(pruning: &Pruning, work: &mut OpenSession<'_>) -> Result<Pru
     if pruned.keeps_dead {
         work.ui.warning("inactive entries are kept: the newest message is one of them");
     }
-    let intent = Intent::offline("prune", why_unchanged(&pruned.rows));
+    let intent = Intent::offline(verb, why_unchanged(&pruned.rows));
     let outcome = work.finish(rewrite, pruning.reach(), intent)?;
     Ok(PruneReport::new(outcome, pruned))
 }

@@ -1,37 +1,76 @@
 //! Refusals of changes to sessions of Codex, by name and before anything is written.
 
+use std::path::Path;
+
 use anyhow::anyhow;
 
+use super::codex_lock::{CodexLock, ensure_not_loaded};
 use super::error::CommandError;
 use super::reading::Reading;
-use crate::session::options::{Output, Rewriting};
+use crate::session::options::{Mode, Output, Rewriting};
 use ctxc_core::apply::Rewrite;
-use ctxc_transcript::{Flags, Format};
+use ctxc_transcript::session::{forks_of, rollout_home};
+use ctxc_transcript::{Flags, Format, LineNo, read_line};
 
-/// Refuses a session of Codex that cannot be changed, or not in this way.
-pub(crate) fn refuse_session(reading: &Reading, settings: &Rewriting) -> Result<(), CommandError> {
+/// Refuses a session of Codex that cannot be changed, or not in this way. One that is to be replaced is locked until the returned
+/// value goes.
+pub(crate) fn refuse_session(reading: &Reading, settings: &Rewriting) -> Result<Option<CodexLock>, CommandError> {
     let (index, name) = (&reading.index, &reading.name);
     if index.format != Format::Codex {
-        return Ok(());
+        return Ok(None);
     }
-    if matches!(settings.output, Output::InPlace(_)) {
+    let is_in_place = matches!(settings.output, Output::InPlace(_));
+    if is_in_place && !settings.replaces_rollouts {
         return Err(CommandError::usage(anyhow!("sessions of Codex are not changed in place"))
             .hint("leave out --in-place for a new session: Codex has places in the file noted elsewhere"));
     }
-    if index.rollout.is_rolled_back() {
+    if is_in_place && index.rollout.is_paginated {
+        return Err(CommandError::from(anyhow!(
+            "{name} is paginated: Codex has places in the file noted elsewhere, so it is not replaced"
+        ))
+        .hint("only rollouts in the legacy form (`history_mode`) are replaced in place; nothing was written"));
+    }
+    if index.rollout.is_rolled_back() && !settings.replaces_rollouts {
         return Err(CommandError::from(anyhow!(
             "{name} has turns that were taken back (`thread_rolled_back`), which ctxc reads and does not change"
         ))
         .hint("fork it in Codex, and change the fork"));
     }
-    let is_header = index.records.first().is_some_and(|record| record.session_at != ctxc_transcript::SessionAt::NONE);
-    if !is_header {
+    let Some(id) = header_id(reading)? else {
         return Err(CommandError::from(anyhow!(
             "{name} does not begin with `session_meta`, and Codex would not open it"
         ))
         .hint("what it says is shown by `ctxc show`; nothing was written"));
+    };
+    match &reading.path {
+        Some(path) if is_in_place && settings.mode == Mode::Do => {
+            refuse_forked(path, &id)?;
+            ensure_not_loaded(path, &id).map(Some)
+        }
+        _ => Ok(None),
     }
-    Ok(())
+}
+
+/// The id in the header of a rollout, which is the one that counts for Codex.
+pub(crate) fn header_id(reading: &Reading) -> Result<Option<String>, CommandError> {
+    if reading.index.n_lines() == 0 {
+        return Ok(None);
+    }
+    let mut buffer = Vec::new();
+    let line = reading.named(read_line(reading.session_file(), &reading.index, LineNo(0), &mut buffer))?;
+    let id = reading.index.scan_line(line).session_id.and_then(|id| id.string(line));
+    Ok(id.map(|id| String::from_utf8_lossy(id).into_owned()))
+}
+
+/// Refuses to replace the rollout at `path` of the session `id` if others begin with a part of its file: they name bytes of it.
+fn refuse_forked(path: &Path, id: &str) -> Result<(), CommandError> {
+    let followed = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let Some(home) = rollout_home(&followed) else { return Ok(()) };
+    let forks = forks_of(id, home)?;
+    let Some(first) = forks.first() else { return Ok(()) };
+    let more = if forks.len() > 1 { format!(" and {} more", forks.len() - 1) } else { String::new() };
+    Err(CommandError::from(anyhow!("{}{more} begins with a part of {}", first.display(), path.display()))
+        .hint("Codex could not open such a fork any more (`history_base`); nothing was written"))
 }
 
 /// Refuses to cut messages off a session of Codex: what the client says to the model would go with them.

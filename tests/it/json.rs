@@ -127,6 +127,7 @@ const RUNS: &[&[&str]] = &[
     &["distill", "@", "r_14552=read", "-o", "distill.jsonl", "--json"],
     &["run", "@", "-o", "run.jsonl", "--json"],
     &["pick", "@", "--turns", "0", "-o", "pick.jsonl", "--json"],
+    &["slim", "@", "-o", "slim.jsonl", "--json"],
     &["repair", "@", "-o", "repair.jsonl", "--json"],
     &["diff", "discard.jsonl", "--json"],
     &["log", "discard.jsonl", "--json"],

@@ -79,6 +79,7 @@ mod server;
 mod session;
 mod session_ids;
 mod show;
+mod slim;
 mod spec;
 mod stage;
 mod start_up;

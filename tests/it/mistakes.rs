@@ -91,6 +91,8 @@ prune latest --rules hash,files
 prune latest --protect-tools
 prune nope.jsonl
 prune latest --preset gentle
+slim latest --mask 5
+slim nope
 run latest --preset strong
 run latest --plan nope.toml
 fit latest --to 30k --force --in-place --dry-run

@@ -39,6 +39,7 @@ mod tools;
 mod totals;
 mod transcript;
 mod turn;
+mod turn_marks;
 mod unsent;
 
 pub use calibration::{Calibration, context_tokens};
@@ -65,3 +66,4 @@ pub use tools::{ToolEnd, ToolIdx, Tools};
 pub use totals::Totals;
 pub use transcript::Transcript;
 pub use turn::{Turn, TurnIdx, turn_at, turns};
+pub use turn_marks::TurnMarks;

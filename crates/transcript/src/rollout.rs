@@ -4,6 +4,7 @@ use super::record::LineNo;
 use super::scan::{Scan, Unreadable, each_count, each_field};
 use super::span::Span;
 use super::text::Tokens;
+use super::turn_marks::TurnMarks;
 
 /// The facts of a rollout that lines beside its items say.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +19,8 @@ pub struct Rollout {
     pub base: Option<String>,
     /// The first compaction whose history is not read.
     pub unreadable: Option<(LineNo, Unreadable)>,
+    /// The lines by which the client knows how far to read back.
+    pub turns: TurnMarks,
     /// The events that took turns back, with the number of turns.
     rolled_back: Vec<(LineNo, u32)>,
 }
@@ -35,11 +38,18 @@ impl Rollout {
         !self.rolled_back.is_empty()
     }
 
+    /// The first event behind `line`, or at it, that took turns back.
+    #[must_use]
+    pub fn rolled_back_from(&self, line: LineNo) -> Option<LineNo> {
+        self.rolled_back.iter().map(|(at, _)| *at).find(|at| *at >= line)
+    }
+
     /// Takes what `line` says.
     pub(super) fn note_line(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) {
         if scan.session_id.is_some() && line_no == LineNo(0) {
             self.note_header(line);
         }
+        self.turns.note_line(scan, line, line_no);
         let Some(message) = scan.message else { return };
         if let Some(unreadable) = message.unreadable {
             self.unreadable = self.unreadable.or(Some((line_no, unreadable)));
@@ -64,6 +74,13 @@ impl Rollout {
             }
             _ => {}
         }
+    }
+
+    /// The session whose beginning is sent before the rollout that begins with the line `header`.
+    pub(super) fn base_in(header: &[u8]) -> Option<String> {
+        let mut rollout = Self::default();
+        rollout.note_header(header);
+        rollout.base
     }
 
     fn note_header(&mut self, line: &[u8]) {

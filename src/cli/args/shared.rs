@@ -123,6 +123,15 @@ impl RewriteArgs {
         self.output.force
     }
 
+    /// As [`Self::resolve`], for a verb that may replace rollouts of Codex.
+    pub(crate) fn resolve_for_rollouts(
+        self,
+        session: &SessionArg,
+        context: &Context<'_>,
+    ) -> Result<Rewriting, CommandError> {
+        Ok(Rewriting { replaces_rollouts: true, ..self.resolve(session, context)? })
+    }
+
     pub(crate) fn resolve(self, session: &SessionArg, context: &Context<'_>) -> Result<Rewriting, CommandError> {
         let source = session.find_to_rewrite(context)?;
         if self.output.in_place && self.output.force && !self.output.even_if_open {
@@ -158,6 +167,7 @@ impl RewriteArgs {
             on_server: context.environment.server_consent(),
             keep_max: context.environment.config.keep_max(),
             mode: if self.dry_run { Mode::Show } else { Mode::Do },
+            replaces_rollouts: false,
             window: context.environment.config.window(),
             cwd: Some(context.environment.cwd().to_owned()),
         })

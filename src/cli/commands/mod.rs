@@ -36,6 +36,7 @@ pub(crate) mod restore_whole;
 pub(crate) mod run;
 pub(crate) mod scrub;
 pub(crate) mod show;
+pub(crate) mod slim;
 pub(crate) mod stats;
 pub(crate) mod still_there;
 pub(crate) mod truncate;

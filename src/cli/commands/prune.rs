@@ -45,7 +45,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     let stage = args.select.put_in(args.protect.stage(&context.environment.config))?;
     let pruning = Pruning::of(args.extras.added_to(stage)).map_err(CommandError::usage)?;
     let rewriting = args.rewrite.resolve(&args.session, context)?;
-    let report = prune(&pruning, &mut context.open(&rewriting)?)?;
+    let report = prune("prune", &pruning, &mut context.open(&rewriting)?)?;
     let look = context.ui.look();
     let text = match rewriting.mode {
         Mode::Show => PruneText::plan(&report, look),

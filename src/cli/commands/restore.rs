@@ -57,7 +57,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
         restore_kept::run(&gone, context)?;
         return Ok(Completion::Full);
     }
-    let rewriting = args.rewrite.resolve(&session, context)?;
+    let rewriting = args.rewrite.resolve_for_rollouts(&session, context)?;
     let Keep::In(archive) = rewriting.keep.clone() else {
         return Err(CommandError::usage(anyhow!("--no-archive cannot be used with restore"))
             .hint("removed content is in the archive"));

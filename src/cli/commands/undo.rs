@@ -38,7 +38,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
-    let rewriting = args.rewrite.resolve(&args.session, context)?;
+    let rewriting = args.rewrite.resolve_for_rollouts(&args.session, context)?;
     let Keep::In(archive) = &rewriting.keep else {
         return Err(CommandError::usage(anyhow!("--no-archive cannot be used with undo"))
             .hint("removed content is in the archive"));

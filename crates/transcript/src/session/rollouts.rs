@@ -2,16 +2,19 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use super::candidate::Candidate;
 use super::error::SessionError;
 use super::listing::{candidate, list, rollout_id};
+use crate::Rollout;
 use crate::text::json_string;
 
 /// The number of bytes of a rollout in which its folder is searched for: it stands before the long parts of the header.
 const HEAD: usize = 4096;
+/// The longest header in which a parent is searched for, in bytes: instructions of 20 kB precede it.
+const HEADER: u64 = 1 << 22;
 
 /// The path of the rollout of the session `id` that began at `time` (`2026-11-23T10-00-00`), among those beside `source`; beside it
 /// where it lies in no folder of a day.
@@ -38,16 +41,7 @@ pub fn rollout_home(path: &Path) -> Option<&Path> {
 /// goes on with it.
 pub(super) fn list_rollouts(home: &Path) -> Result<Vec<Candidate>, SessionError> {
     let mut newest: HashMap<String, Candidate> = HashMap::new();
-    let mut folders = vec![home.join("archived_sessions")];
-    let below = |folder: &Path| -> Result<Vec<PathBuf>, SessionError> {
-        Ok(list(folder)?.into_iter().filter(|path| is_number(path)).collect())
-    };
-    for year in below(&home.join("sessions"))? {
-        for month in below(&year)? {
-            folders.extend(below(&month)?);
-        }
-    }
-    for path in folders.iter().map(|folder| list(folder)).collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+    for path in files_in(home)? {
         let Some(id) = path.file_name().and_then(|name| rollout_id(name.to_str()?)).map(str::to_owned) else {
             continue;
         };
@@ -63,6 +57,21 @@ pub(super) fn list_rollouts(home: &Path) -> Result<Vec<Candidate>, SessionError>
     Ok(newest.into_values().collect())
 }
 
+/// The files in the folders of sessions below `home`.
+fn files_in(home: &Path) -> Result<Vec<PathBuf>, SessionError> {
+    let mut folders = vec![home.join("archived_sessions")];
+    let below = |folder: &Path| -> Result<Vec<PathBuf>, SessionError> {
+        Ok(list(folder)?.into_iter().filter(|path| is_number(path)).collect())
+    };
+    for year in below(&home.join("sessions"))? {
+        for month in below(&year)? {
+            folders.extend(below(&month)?);
+        }
+    }
+    let files: Vec<Vec<PathBuf>> = folders.iter().map(|folder| list(folder)).collect::<Result<_, _>>()?;
+    Ok(files.concat())
+}
+
 /// As [`list_rollouts`], each with the folder that was worked in, where the header names it.
 pub(super) fn rollouts_by_folder(home: &Path) -> Result<Vec<(PathBuf, Candidate)>, SessionError> {
     Ok(list_rollouts(home)?.into_iter().filter_map(|session| Some((rollout_folder(&session.path)?, session))).collect())
@@ -74,6 +83,20 @@ pub fn rollout_folder(path: &Path) -> Option<PathBuf> {
     folder_in(&head_of(path)?)
 }
 
+/// The rollouts below the folder `home` of Codex that begin with a part of the session `id`: they name bytes of its file. Those that
+/// cannot be read are left out.
+///
+/// # Errors
+/// When a folder cannot be listed.
+pub fn forks_of(id: &str, home: &Path) -> Result<Vec<PathBuf>, SessionError> {
+    let is_fork = |path: &Path| {
+        let mut header = Vec::new();
+        let read = open_unpacked(path).map(|file| BufReader::new(file).take(HEADER).read_until(b'\n', &mut header));
+        read.is_some_and(|read| read.is_ok()) && Rollout::base_in(&header).as_deref() == Some(id)
+    };
+    Ok(files_in(home)?.into_iter().filter(|path| is_fork(path)).collect())
+}
+
 fn is_number(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
 }
@@ -81,12 +104,15 @@ fn is_number(path: &Path) -> bool {
 /// The beginning of a rollout, unpacked; `None` where it cannot be read.
 fn head_of(path: &Path) -> Option<Vec<u8>> {
     let mut head = Vec::with_capacity(HEAD);
+    open_unpacked(path)?.take(HEAD as u64).read_to_end(&mut head).ok()?;
+    Some(head)
+}
+
+/// The bytes of a rollout, unpacked; `None` where it cannot be opened.
+fn open_unpacked(path: &Path) -> Option<Box<dyn Read>> {
     let file = File::open(path).ok()?;
     let is_packed = path.extension().is_some_and(|extension| extension == "zst");
-    let file: Box<dyn Read> =
-        if is_packed { Box::new(zstd::stream::read::Decoder::new(file).ok()?) } else { Box::new(file) };
-    file.take(HEAD as u64).read_to_end(&mut head).ok()?;
-    Some(head)
+    Some(if is_packed { Box::new(zstd::stream::read::Decoder::new(file).ok()?) } else { Box::new(file) })
 }
 
 /// The folder that the header of a rollout beginning with `head` names. It is cut off, and so is not read as JSON.

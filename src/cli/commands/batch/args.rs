@@ -18,7 +18,7 @@ Reads paths from standard input, one per line, or JSON objects with `path` and `
 per line as each finishes; its first field, `batch`, has the path and a key of content and options. A session \
 that fails yields an error object, and the others continue. With --results, a rerun skips finished sessions.
 
-Commands: stats, check, compress, prune, truncate, compact, fit, keep, export.
+Commands: stats, check, compress, prune, truncate, compact, fit, slim, keep, export.
 
 Examples:
   find ~/.claude/projects -name '*.jsonl' | ctxc batch stats
@@ -26,7 +26,8 @@ Examples:
   echo '{\"path\": \"a.jsonl\", \"options\": [\"-o\", \"b.jsonl\"]}' | ctxc batch truncate --target-tokens 50k";
 
 /// The commands that work on one session and print one result.
-const VERBS: [&str; 9] = ["stats", "check", "compress", "prune", "truncate", "compact", "fit", "keep", "export"];
+const VERBS: [&str; 10] =
+    ["stats", "check", "compress", "prune", "truncate", "compact", "fit", "slim", "keep", "export"];
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

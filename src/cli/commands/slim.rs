@@ -1,0 +1,43 @@
+//! `ctxc slim`: take out of a file what no resume reads.
+
+use crate::cli::args::{RewriteArgs, SessionArg};
+use crate::cli::context::Context;
+use crate::report::prune::PruneText;
+use crate::session::error::CommandError;
+use crate::session::options::Mode;
+use crate::session::slim::slim_session;
+
+pub(crate) const EXAMPLES: &str = "\
+Makes the file of a session small; the model sees what it saw before.
+
+Codex: all that precedes the turn of the newest compaction goes, with the copies of the history and the images in it. The \
+session keeps its id, its name and its first line, so that it is changed with --in-place. Exit Codex first. Only rollouts in \
+the legacy form; others, damaged ones, and those that a fork begins with are refused.
+
+Claude Code: progress entries and inactive branches go, and the client's copies of tool results become shorter.
+
+The archive has what goes: `ctxc undo` and `ctxc restore --all` give the file back byte for byte.
+
+Examples:
+  ctxc slim latest --dry-run
+  ctxc slim 019a2b4c --in-place
+  ctxc slim session.jsonl -o smaller.jsonl";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    #[command(flatten)]
+    rewrite: RewriteArgs,
+}
+
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
+    let rewriting = args.rewrite.resolve_for_rollouts(&args.session, context)?;
+    let report = slim_session(&mut context.open(&rewriting)?)?;
+    let look = context.ui.look();
+    let text = match rewriting.mode {
+        Mode::Show => PruneText::plan(&report, look),
+        Mode::Do => PruneText::run(&report, look),
+    };
+    context.print_outcome(&rewriting.output, &report.outcome, &report, text)
+}

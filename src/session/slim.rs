@@ -1,0 +1,141 @@
+//! Slimming: what no resume reads leaves the file, and what a resume sends stays as it is (O-04).
+
+use std::io::{Read, Seek, SeekFrom};
+
+use anyhow::anyhow;
+
+use super::error::CommandError;
+use super::prune::prune;
+use super::reading::Reading;
+use super::rollout::header_id;
+use crate::report::prune::PruneReport;
+use crate::session::open::OpenSession;
+use crate::session::options::{Mode, Output};
+use crate::session::rewrite::Intent;
+use ctxc_core::apply::{Pruned, PrunedRow, Pruning, Rewrite, ThinkingReach};
+use ctxc_core::plan::{AlsoRemoved, PruneStage};
+use ctxc_transcript::scan::Kind;
+use ctxc_transcript::session::session_id;
+use ctxc_transcript::{Flags, Format, LineNo, SessionAt};
+
+/// Takes out of the session in `work` what no resume reads.
+///
+/// # Errors
+/// When it is not known what a resume reads, or the result cannot be written; then nothing has changed.
+pub(crate) fn slim_session(work: &mut OpenSession<'_>) -> Result<PruneReport, CommandError> {
+    match work.reading.index.format {
+        Format::Claude => {
+            let also = [AlsoRemoved::UiCopies, AlsoRemoved::Progress, AlsoRemoved::Dead].into();
+            let stage = PruneStage { also, ..PruneStage::default() };
+            prune("slim", &Pruning::of(stage).map_err(CommandError::usage)?, work)
+        }
+        Format::Codex => slim_rollout(work),
+        Format::Pi => Err(CommandError::from(anyhow!("{} is a session of pi", work.reading.name))
+            .hint("its files hold little that is not sent; branches are there to go back to (`/tree`)")),
+    }
+}
+
+/// Takes out of a rollout all that precedes the part from which Codex reads on.
+fn slim_rollout(work: &mut OpenSession<'_>) -> Result<PruneReport, CommandError> {
+    let settings = work.settings;
+    if settings.mode == Mode::Do {
+        if matches!(settings.output, Output::NewSession(_)) {
+            return Err(CommandError::usage(anyhow!(
+                "a new session would leave {} as large as it is",
+                work.reading.name
+            ))
+            .hint("use --in-place, which keeps its id, or -o FILE; --dry-run shows what would go"));
+        }
+        work.probe()?;
+    }
+    refuse_by_form(&work.reading)?;
+    let mut rewrite = Rewrite::default();
+    let unchanged = plan_drops(&work.reading, &mut rewrite)?;
+    let bytes = rewrite.dropped.iter().map(|line| u64::from(work.reading.index.record(line).len)).sum();
+    let n_items = rewrite.dropped.iter().count() as u64;
+    let intent = Intent::offline("slim", unchanged);
+    let outcome = work.finish(rewrite, ThinkingReach::BehindChange, intent)?;
+    if outcome.backup.is_some() && outcome.operation.is_some() {
+        work.ui.hint("the backup takes as much of the disk as before; `ctxc clean --older-than 0h` removes it");
+    }
+    let rows = vec![PrunedRow { rule: "compacted", n_items, bytes, ..PrunedRow::default() }];
+    Ok(PruneReport::new(outcome, Pruned { rows, ..Pruned::default() }))
+}
+
+/// Refuses a rollout whose file is not what Codex leaves behind in the legacy form.
+fn refuse_by_form(reading: &Reading) -> Result<(), CommandError> {
+    let (index, name) = (&reading.index, &reading.name);
+    if index.rollout.is_paginated || index.rollout.base.is_some() {
+        return Err(CommandError::from(anyhow!(
+            "{name} is paginated, and Codex has places in the file noted elsewhere"
+        ))
+        .hint("only rollouts in the legacy form (`history_mode`) are slimmed"));
+    }
+    let (own, named) = (header_id(reading)?, reading.path.as_deref().and_then(session_id));
+    if let (Some(own), Some(named)) = (own, named)
+        && own != named
+    {
+        return Err(CommandError::from(anyhow!(
+            "{name} is named after the session {named}, and says that it is {own}"
+        ))
+        .hint("Codex takes both for one session; move one of its files away first"));
+    }
+    let mut file = reading.session_file();
+    let mut last = [b'\n'];
+    let end = file.seek(SeekFrom::End(-1)).and_then(|_| file.read_exact(&mut last));
+    reading.named(end)?;
+    if last != *b"\n" {
+        return Err(CommandError::from(anyhow!("the last line of {name} does not end"))
+            .hint("Codex may be writing it; if not, a resume in Codex ends it"));
+    }
+    Ok(())
+}
+
+/// Plans to drop what Codex does not read; returns the reason to report if that is nothing.
+fn plan_drops(reading: &Reading, rewrite: &mut Rewrite) -> Result<&'static str, CommandError> {
+    let (index, name) = (&reading.index, &reading.name);
+    let refuse = |line: LineNo, what: &str, hint: &'static str| {
+        Err(CommandError::from(anyhow!("{name}:{}: {what}", line.number())).hint(hint))
+    };
+    let flags = |line: LineNo| index.record(line).flags;
+    let Some(newest) = index.lines().rev().find(|line| flags(*line).any(Flags::COMPACT_BOUNDARY)) else {
+        return Ok("Codex has not compacted this session, and reads all of it");
+    };
+    if flags(newest).any(Flags::PRESERVES) {
+        return refuse(
+            newest,
+            "the newest compaction has no history of its own (`replacement_history`)",
+            "Codex makes its history of what precedes it; a further `/compact` in a newer Codex has one",
+        );
+    }
+    let Some(start) = index.rollout.turns.read_from(index.rollout.gauge) else {
+        return refuse(
+            newest,
+            "no turn that Codex could read from begins before this compaction",
+            "it reads all of the file; a further prompt and `/compact` in Codex change that",
+        );
+    };
+    if let Some(line) = index.rollout.rolled_back_from(start) {
+        let hint = "fork it in Codex, or go on until Codex compacts it again";
+        return refuse(line, "turns were taken back behind the newest compaction (`thread_rolled_back`)", hint);
+    }
+    for line in index.lines().filter(|line| *line >= start) {
+        if flags(line).any(Flags::MALFORMED) {
+            return refuse(line, "the line is malformed", "go on in Codex until it compacts the session again");
+        }
+        if index.record(line).session_at != SessionAt::NONE {
+            return refuse(line, "there is a second `session_meta`", "it is not clear whose session the rest is");
+        }
+    }
+    // In the turn of the compaction, the items that it replaces go as well. Prompts stay: they say that a person asked. In turns before
+    // it, a compaction says that Codex has to send the context anew.
+    let turn = index.rollout.turns.begun_before(newest).unwrap_or(newest);
+    let is_other = Flags::META.with(Flags::TOOL_RESULT).with(Flags::COMPACT_BOUNDARY);
+    let is_prompt = |line| index.record(line).kind == Kind::User && !flags(line).any(is_other);
+    let is_item = |line| index.record(line).kind.is_chained() && !is_prompt(line);
+    let is_read = |line: LineNo| line >= newest || line >= start && (line < turn || !is_item(line));
+    for line in index.lines().skip(1).filter(|line| !is_read(*line)) {
+        rewrite.drop_line(line);
+    }
+    Ok("nothing precedes what Codex reads")
+}
