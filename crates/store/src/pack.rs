@@ -40,6 +40,11 @@ impl OpenPack {
         &self.ids
     }
 
+    /// Whether it holds a line that is longer than a full pack.
+    pub(super) const fn is_one_long_line(&self) -> bool {
+        self.bytes.len() > FULL
+    }
+
     /// Whether a line of this length still fits. A line longer than a full pack has a pack of its own.
     pub(super) const fn has_room_for(&self, length: usize) -> bool {
         self.bytes.is_empty() || self.bytes.len() + length <= FULL
@@ -119,6 +124,14 @@ impl HeldPacks {
     pub(super) fn hold(&mut self, id: u64, pack: &Arc<Pack>) {
         self.0.truncate(MOST_HELD - 1);
         self.0.insert(0, (id, Arc::clone(pack)));
+        // A line may be longer than all full packs together.
+        let mut n_bytes = 0;
+        let fit = self.0.iter().take_while(|(_, pack)| {
+            n_bytes += pack.bytes.len();
+            n_bytes <= MOST_HELD * FULL
+        });
+        let n_fit = fit.count().max(1);
+        self.0.truncate(n_fit);
     }
 }
 

@@ -80,6 +80,11 @@ impl<'a> Putting<'a> {
     pub(super) fn add(&mut self, line: &[u8]) -> Result<(), VersionError> {
         let line = &*self.stand_ins.of(line);
         self.n_bytes += line.len() as u64;
+        if line.len() >= BATCH && line.ends_with(b"\n") {
+            // A long line is not copied.
+            self.put_batch()?;
+            return self.put_lines(&[(Digest::of(line), line)]);
+        }
         self.batch.extend_from_slice(line);
         if !line.ends_with(b"\n") {
             self.batch.push(b'\n');
@@ -98,25 +103,30 @@ impl<'a> Putting<'a> {
     fn put_batch(&mut self) -> Result<(), VersionError> {
         Stopped::check(self.stop)?;
         let mut start = 0;
-        let lines: Vec<(Digest, &[u8])> = self
-            .ends
+        let (mut batch, ends) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.ends));
+        let lines: Vec<(Digest, &[u8])> = ends
             .iter()
             .map(|&end| {
-                let line = self.batch.get(std::mem::replace(&mut start, end)..end).unwrap_or_default();
+                let line = batch.get(std::mem::replace(&mut start, end)..end).unwrap_or_default();
                 (Digest::of(line), line)
             })
             .collect();
+        self.put_lines(&lines)?;
+        batch.clear();
+        batch.shrink_to(BATCH + BATCH / 4);
+        self.batch = batch;
+        Ok(())
+    }
+
+    fn put_lines(&mut self, lines: &[(Digest, &[u8])]) -> Result<(), VersionError> {
         if lines.is_empty() {
             return Ok(());
         }
-        for (digest, line) in &lines {
+        for (digest, line) in lines {
             self.sum.push(*digest, line.len() as u64);
+            self.n_pending += line.len();
         }
-        self.put.lines.extend(self.archive.put_lines(&lines)?);
-        self.n_pending += self.batch.len();
-        self.batch.clear();
-        self.batch.shrink_to(BATCH + BATCH / 4);
-        self.ends.clear();
+        self.put.lines.extend(self.archive.put_lines(lines)?);
         if self.n_pending >= self.portion { self.commit() } else { Ok(()) }
     }
 

@@ -181,6 +181,11 @@ impl Packing {
             }
             put.push(*id);
         }
+        // Not held in memory beside the next long line.
+        if self.open.is_one_long_line() {
+            self.close(db)?;
+            self.id = next_pack(db)?;
+        }
         if !alone.is_empty() {
             db.execute(MOVE_LINES, &[Value::list(alone), place_of.into()])?;
         }
@@ -233,9 +238,12 @@ pub(crate) fn insert_pack(
 ) -> Result<StoredPack, ArchiveError> {
     let (pack, checksum) = pack.close();
     let (codec, content) = packer.pack(&pack)?;
-    let digest = PackRow { codec, content, bytes: pack.len() as u64, checksum: &checksum }.digest();
+    let n_bytes = pack.len();
+    let digest = PackRow { codec, content, bytes: n_bytes as u64, checksum: &checksum }.digest();
     let bytes = content.len() as u64;
-    db.execute(INSERT_PACK, &values![id, pack.len(), codec, checksum, content])?;
+    let content = content.to_vec();
+    drop(pack);
+    db.execute(INSERT_PACK, &values![id, n_bytes, codec, checksum, content])?;
     Ok(StoredPack { bytes, digest })
 }
 
