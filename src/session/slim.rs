@@ -86,7 +86,7 @@ fn refuse_by_form(reading: &Reading) -> Result<(), CommandError> {
     reading.named(end)?;
     if last != *b"\n" {
         return Err(CommandError::from(anyhow!("the last line of {name} does not end"))
-            .hint("Codex may be writing it; if not, a resume in Codex ends it"));
+            .hint("Codex may be writing it: exit it first; `ctxc check` names a torn line"));
     }
     Ok(())
 }
@@ -116,8 +116,8 @@ fn plan_drops(reading: &Reading, rewrite: &mut Rewrite) -> Result<&'static str, 
         );
     };
     if let Some(line) = index.rollout.rolled_back_from(start) {
-        let hint = "fork it in Codex, or go on until Codex compacts it again";
-        return refuse(line, "turns were taken back behind the newest compaction (`thread_rolled_back`)", hint);
+        let what = "turns were taken back after the newest compaction (`thread_rolled_back`)";
+        return refuse(line, what, "go on in Codex until it compacts the session again");
     }
     for line in index.lines().filter(|line| *line >= start) {
         if flags(line).any(Flags::MALFORMED) {

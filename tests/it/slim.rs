@@ -156,9 +156,15 @@ fn o_04_a_rollout_becomes_small_and_comes_back_byte_for_byte() {
     assert_eq!(stage.run(["check", word(&path), "--json"]).ended(0).json()["problems"], json!([]));
     let again = slim(&stage, &path).ended(0);
     assert!(again.text.contains("nothing changed: nothing precedes what Codex reads"), "{}", again.text);
-    // With what the client wrote since, and without the backup.
+    // The archive is enough without the backup.
     let cleaned = stage.run(["clean", "--yes"]).ended(0);
     assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "{}", cleaned.text);
+    // Other operations follow as on any session.
+    let made = stage.run(["prune", word(&path), "--mask", "0", "--protect-steps", "0", "--json"]).ended(0).json();
+    stage.run(["restore", made["output"].as_str().unwrap(), "--all", "-o", "source.jsonl"]).ended(0);
+    assert!(stage.bytes("source.jsonl") == source, "restore gives other bytes");
+    fs::remove_file(made["output"].as_str().unwrap()).unwrap();
+    // What the client wrote since comes along.
     let more = [asked(6), worked(8), vec![ended(6)]].concat().concat().into_bytes();
     fs::write(&path, [slimmed.clone(), more.clone()].concat()).unwrap();
     stage.run([&["undo", word(&path)], &IN_PLACE[..]].concat()).ended(0);
@@ -235,6 +241,12 @@ fn o_04_what_is_not_understood_is_refused_by_name_and_nothing_is_written() {
         assert_eq!(fs::read(&path).unwrap(), source.as_bytes(), "{said}");
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "{said}");
     }
+    // Nor is a paginated one replaced by an undo.
+    let stage = Stage::new();
+    let path = put(&stage, ID, &fixture("codex-session"));
+    let made = stage.run(["prune", word(&path), "--mask", "0", "--protect-steps", "0", "--json"]).ended(0).json();
+    let undo = [&["undo", made["output"].as_str().unwrap()], &IN_PLACE[..]].concat();
+    assert!(stage.run(undo).ended(1).text.contains("is paginated"));
     // Without a compaction there is nothing to do; damage before what is read goes with the rest.
     let stage = Stage::new();
     let path = put(&stage, ID, [&all[..1], &asked(1), &worked(1)].concat().concat().as_bytes());
