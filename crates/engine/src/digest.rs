@@ -3,8 +3,9 @@
 //! The outcome of the call comes first ([`super::outcome`]). It is followed by the line range and definitions of numbered
 //! source, the number of lines and the files of a listing, else by the pieces that `extract` picks: errors, counts, paths.
 
+use super::extract::gist;
 use super::extract::within;
-use super::outcome::{is_done, once_each, outcome};
+use super::outcome::{ResultKind, is_done, once_each, outcome};
 use crate::language::without_envelopes;
 use ctxc_transcript::text::{Tokens, chars4, grouped, without_colors};
 
@@ -12,6 +13,8 @@ use ctxc_transcript::text::{Tokens, chars4, grouped, without_colors};
 const MORE_OF_LINE: &str = "[...]";
 /// The limit of the outcome, in tokens, if lines of the result follow.
 const MOST_OUTCOME: u64 = 40;
+/// The limit of what is said of a result that has no outcome and none of the lines wanted, in tokens.
+const LEAST_SAID: u64 = 16;
 /// The least room, in tokens, in which a line is cut instead of omitted.
 const LEAST_PART: u64 = 6;
 /// The least room, in tokens, in which other lines follow the outcome.
@@ -19,13 +22,16 @@ const LEAST_REST: u64 = 12;
 /// The mark for the omitted rest of a list.
 const MORE: &str = ", …";
 
-/// A digest of `text` of at most `limit` tokens; empty if nothing useful fits.
+/// A digest of `text`, a result of this kind, of at most `limit` tokens; empty if nothing useful fits.
 #[must_use]
-pub fn digest(text: &str, limit: Tokens) -> String {
+pub fn digest(text: &str, kind: ResultKind, limit: Tokens) -> String {
     if limit == Tokens::ZERO {
         return String::new();
     }
     let text = without_colors(&without_envelopes(text));
+    if kind == ResultKind::Report {
+        return within(&text, limit);
+    }
     if is_done(&text) {
         return Some("ok".to_owned()).filter(|ok| chars4(ok) <= limit).unwrap_or_default();
     }
@@ -36,7 +42,7 @@ pub fn digest(text: &str, limit: Tokens) -> String {
     if let Some((head, names)) = listing(&lines) {
         return listed(&head, &names, limit).unwrap_or_default();
     }
-    let parts = outcome(&lines);
+    let parts = outcome(&lines, kind);
     if parts.is_empty() { within(&text, limit) } else { joined(&parts, &text, limit) }
 }
 
@@ -45,12 +51,15 @@ pub fn digest(text: &str, limit: Tokens) -> String {
 #[must_use]
 pub fn digest_of_result(
     text: &str,
+    kind: ResultKind,
     limit: Tokens,
     kept: impl for<'t> FnOnce(&[&'t str], usize) -> Vec<&'t str>,
 ) -> String {
     let text = without_colors(&without_envelopes(text));
     let mut lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let head = if is_done(&text) {
+    let head = if kind == ResultKind::Report {
+        gist(&without_links(&lines), Tokens(limit.0.min(MOST_OUTCOME)))
+    } else if is_done(&text) {
         // The first line reports the success; the others show the file.
         lines.drain(..1);
         "ok".to_owned()
@@ -59,7 +68,7 @@ pub fn digest_of_result(
     } else if let Some((head, _)) = listing(&lines) {
         head
     } else {
-        joined(&outcome(&lines), "", Tokens(limit.0.min(MOST_OUTCOME)))
+        joined(&outcome(&lines, kind), "", Tokens(limit.0.min(MOST_OUTCOME)))
     };
     let mut digest = Some(head).filter(|head| chars4(head) <= limit).unwrap_or_default();
     let room = usize::try_from(limit.0 * 4).unwrap_or(usize::MAX).saturating_sub(digest.chars().count());
@@ -69,7 +78,16 @@ pub fn digest_of_result(
             digest = longer;
         }
     }
-    digest
+    if digest.is_empty() { gist(&text, Tokens(limit.0.min(LEAST_SAID))) } else { digest }
+}
+
+/// The lines of a report without lists of links and what the client adds for the model.
+fn without_links(lines: &[&str]) -> String {
+    let is_aside = |line: &str| {
+        let starts = ["Links: [", "REMINDER: ", "Web search results for query", "agentId: "];
+        starts.iter().any(|start| line.starts_with(start))
+    };
+    lines.iter().filter(|line| !is_aside(line)).copied().collect::<Vec<_>>().join("\n")
 }
 
 /// As many of `parts` as fit, one per line, the last one possibly cut; then the most informative other lines of `text` if
@@ -287,7 +305,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn of(text: &str) -> String {
-        digest(text, Tokens(40))
+        digest(text, ResultKind::Failed, Tokens(40))
     }
 
     // P-12
@@ -300,7 +318,7 @@ mod tests {
         assert!(digest.contains("src/store/flush.rs") && digest.contains("1 failed"), "{digest}");
         assert!(!digest.contains("brief"), "{digest}");
         assert_eq!(of("\u{1b}[31m\u{1b}[1merror\u{1b}[22m: no such file\u{1b}[39m\u{1b}[K"), "error: no such file");
-        assert_eq!(super::digest(&passed, Tokens::ZERO), "");
+        assert_eq!(super::digest(&passed, ResultKind::Succeeded, Tokens::ZERO), "");
     }
 
     // P-12
@@ -338,6 +356,22 @@ mod tests {
         assert!(digest.starts_with("90 files below /p/: module_0/file.rs, ") && digest.ends_with(", …"), "{digest}");
     }
 
+    // K-11
+    #[test]
+    fn k_11_a_digest_of_a_report_is_what_it_comes_down_to_and_none_is_empty() {
+        let of = |text: &str, kind| digest_of_result(text, kind, Tokens(40), |_, _| Vec::new());
+        let report = "# Names in the sandbox\n\nNo name is found there.\n\n## Root cause\n\nThe resolver asks `[::1]:53`.\n\n\
+            ## Related\n- Issue 12 - builds fail since the proxy is not used\n";
+        assert_eq!(of(report, ResultKind::Report), "[...]\nThe resolver asks `[::1]:53`.");
+        let opening = "I found 9 test files of the checkout.\n- a.rs: the error is passed on\n- b.rs: failed reads\n";
+        assert!(
+            of(opening, ResultKind::Report).starts_with("I found 9 test files"),
+            "{}",
+            of(opening, ResultKind::Report)
+        );
+        assert_eq!(of("main\n", ResultKind::Succeeded), "main");
+    }
+
     proptest! {
         // P-12
         #[test]
@@ -345,7 +379,7 @@ mod tests {
             text in "([a-zA-Z/._-]{1,90}[ \n:]|[0-9]{1,9}[ \n\u{2192}\t]|漢字|\\{\"a\":|fn a\\(|# b\n|😀){0,90}",
             limit in 0..90u64,
         ) {
-            prop_assert!(chars4(&digest(&text, Tokens(limit))) <= Tokens(limit));
+            prop_assert!(chars4(&digest(&text, ResultKind::Succeeded, Tokens(limit))) <= Tokens(limit));
         }
     }
 }

@@ -28,6 +28,7 @@ pub use cut::cut;
 pub use digest::{digest, digest_of_result};
 pub use error::{EngineError, Fault, Remedy};
 pub use extract::Extract;
+pub use outcome::ResultKind;
 pub use price::{Call, CostRange, NotAPrice, Price, Prices, UnknownPrice};
 pub use request::{Attempt, GOAL_PLACE, Origin, Prompts, Request, Said, Shorten, Summarize};
 #[cfg(any(test, feature = "testing"))]

@@ -24,10 +24,25 @@ const SUMMARIES: [&str; 9] =
     ["test result:", "Tests:", "Tests ", "Summary", "ok | ", "FAILED | ", "pass ", "fail ", "ℹ "];
 /// The number of lines at the beginning that may contain an exit status.
 const EXIT_LINES: usize = 4;
+/// The same at the end.
+const LAST_LINES: usize = 2;
+/// The most forms of success that are quoted.
+const SUCCESSES: usize = 2;
 /// The most failed tests or errors that are listed.
 const NAMED: usize = 4;
 /// The most failed tests that are counted.
 const MOST_NAMES: usize = 200;
+
+/// The kind of a result, as far as its client says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultKind {
+    /// The call ended well: an error line is but something that was printed.
+    Succeeded,
+    /// The call failed.
+    Failed,
+    /// A report in prose, of a subagent or of a search in the web: words of errors are its subject.
+    Report,
+}
 
 /// Whether the result reports only that an edit, a write or a todo update succeeded.
 pub(super) fn is_done(text: &str) -> bool {
@@ -38,18 +53,29 @@ pub(super) fn is_done(text: &str) -> bool {
 }
 
 /// The parts of the outcome, the most informative first; empty if the lines contain none.
-pub(super) fn outcome(lines: &[&str]) -> Vec<String> {
+pub(super) fn outcome(lines: &[&str], kind: ResultKind) -> Vec<String> {
     let mut parts = Vec::new();
-    let status = lines.iter().take(EXIT_LINES).find_map(|line| PATTERNS.exit.captures(line));
+    let last = lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default();
+    let at_end = || last.iter().find_map(|line| PATTERNS.last_exit.captures(line));
+    let status = lines.iter().take(EXIT_LINES).find_map(|line| PATTERNS.exit.captures(line)).or_else(at_end);
     let exit = status.as_ref().and_then(|found| found.iter().skip(1).flatten().next());
+    let has_failed = kind == ResultKind::Failed || exit.is_some_and(|code| code.as_str() != "0");
     parts.extend(exit.map(|code| format!("exit code {}", code.as_str())));
+    if !has_failed {
+        let success = |line: &&str| PATTERNS.success.find(line.trim()).map(|found| found.start());
+        let successes = lines.iter().filter_map(|line| line.trim().get(success(line)?..)).map(str::trim);
+        let successes: Vec<&str> = once_each(successes).collect();
+        parts.extend(successes.iter().rev().take(SUCCESSES).rev().map(|line| (*line).to_owned()));
+    }
+    let printed = if has_failed { "" } else { PRINTED };
     parts.extend(counts(lines));
     let failed: Vec<&str> = once_each(lines.iter().filter_map(|line| failed_test(line))).take(MOST_NAMES).collect();
     if !failed.is_empty() {
         parts.push(listed("failed: ", &failed));
     }
     let exception = lines.iter().rposition(|line| PATTERNS.exception.is_match(line));
-    parts.extend(exception.map(|at| exception_from(lines, at)));
+    let printed_anyway = if parts.is_empty() { "" } else { printed };
+    parts.extend(exception.map(|at| format!("{printed_anyway}{}", exception_from(lines, at))));
     let errors = errors(lines);
     let has_error = exception.is_some() || !errors.is_empty();
     parts.extend(errors);
@@ -59,13 +85,16 @@ pub(super) fn outcome(lines: &[&str]) -> Vec<String> {
         // Programs print the error before their usage.
         let usage = lines.iter().position(|line| line.trim_start().to_ascii_lowercase().starts_with("usage:"));
         let before_usage = usage.and_then(|at| lines.get(at.checked_sub(1)?));
-        let any = || before_usage.or(lines.last()).filter(|_| exit.is_some());
-        let is_exit = |line: &str| PATTERNS.exit.is_match(line);
+        let is_exit = |line: &str| PATTERNS.exit.is_match(line) || PATTERNS.last_exit.is_match(line);
+        let any = || before_usage.or_else(|| lines.iter().rfind(|line| !is_exit(line))).filter(|_| has_failed);
         let last = lines.iter().rev().find(is_final).or_else(any).filter(|line| !is_exit(line));
-        parts.extend(last.map(|line| line.trim().to_owned()));
+        parts.extend(last.map(|line| format!("{printed}{}", line.trim())));
     }
     parts
 }
+
+/// The label of an error line of a call that ended well.
+const PRINTED: &str = "printed: ";
 
 /// The exception at line `at`; a Rust panic with the message from the next line.
 fn exception_from(lines: &[&str], at: usize) -> String {
@@ -76,6 +105,10 @@ fn exception_from(lines: &[&str], at: usize) -> String {
 
 struct Patterns {
     exit: Regex,
+    /// The status as a script prints it last.
+    last_exit: Regex,
+    /// The lines that `git` and its kin print when they have done their work.
+    success: Regex,
     passed: Regex,
     failed: Regex,
     problems: Regex,
@@ -93,6 +126,12 @@ static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns {
     exit: pattern(
         r"^(?:Error: )?Exit code:? (\d+)|^(?:Process|Command) exited with (?:exit )?code:? (\d+)|^<exit_code>(\d+)<",
     ),
+    last_exit: pattern(r"(?i)^(?:exit|rc|status)(?:[ _]?(?:code|status))?\s?[:=]?\s?(\d+)$"),
+    success: pattern(concat!(
+        r"^(?:[+*-] )?[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40} +\S+ +-> +\S+|^\* \[new (?:branch|tag)\] +\S+ +-> +\S+|",
+        r"^\[\S+(?: \([\w-]+\))? [0-9a-f]{7,40}\] .|(?:^|\r)Successfully |^Already up to date|^Everything up-to-date|",
+        r"^Merge made by |^https://\S+/(?:pull|merge_requests|issues)/\d+$",
+    )),
     passed: pattern(r"\b(\d+) (?:tests? )?(?:passed|passing|pass\b)|\bpass (\d+)$"),
     failed: pattern(r"\b(\d+) (?:tests? )?(?:failed|failing|fail\b)|\b(?:failures|errors)=(\d+)|\bfail (\d+)$"),
     problems: pattern(concat!(
@@ -126,7 +165,7 @@ static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns {
     error: pattern(concat!(
         r"(?i)\berror\b|\bfatal\b|\bfailed\b|\bfailure\b|\bpanic|\bdenied\b|\bnot found\b|\bcannot\b|\bno such\b|",
         r"\bno\b.{1,60}\bfound\b|\bunable to\b|\bcould ?n[o']t\b|\bunknown (?:command|option|flag)\b|\bunrecognized\b|",
-        r"\binterrupted\b|\bkilled\b|\brefus|\baborted\b|\btimed out\b|\bconflict\b|❌|✖|✘|⨯",
+        r"^bug:|\binterrupted\b|\bkilled\b|\brefus|\baborted\b|\btimed out\b|\bconflict\b|❌|✖|✘|⨯",
     )),
     hint: pattern(r"(?i)^\s*hint:|^\s*note:|warning|no errors?\b|0 errors?\b|0 failed"),
 });
@@ -222,7 +261,11 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Vec<String> {
-        outcome(&text.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>())
+        of_kind(text, ResultKind::Succeeded)
+    }
+
+    fn of_kind(text: &str, kind: ResultKind) -> Vec<String> {
+        outcome(&text.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>(), kind)
     }
 
     // K-04
@@ -305,6 +348,27 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(&of(text), expected, "{text}");
         }
+    }
+
+    // K-11
+    #[test]
+    fn k_11_a_call_that_ended_well_says_so_before_the_errors_that_it_printed() {
+        let push = "[upload] Error: no token\nTo https://example.org/a.git\n + 4bdbf8f...190d0db main -> main (forced update)\n";
+        let forced = "+ 4bdbf8f...190d0db main -> main (forced update)";
+        assert_eq!(of_kind(push, ResultKind::Succeeded), [forced, "printed: [upload] Error: no token"]);
+        assert_eq!(of_kind(push, ResultKind::Failed), ["[upload] Error: no token"]);
+        for line in [
+            "Successfully rebased and updated refs/heads/core.",
+            "[main 1a2b3c4] docs: say more",
+            "[main (root-commit) 1a2b3c4] first",
+            " * [new branch]      core -> core",
+            "https://example.org/a/b/pull/12",
+        ] {
+            assert_eq!(of_kind(&format!("warning: dirty\n{line}\n"), ResultKind::Succeeded), [line.trim()]);
+        }
+        assert_eq!(of_kind("Rebasing (1/1)\rSuccessfully rebased.", ResultKind::Succeeded), ["Successfully rebased."]);
+        let status = "a\nb\nc\nd\nbug: it runs in another mode\nlint....Passed\nexit: 1";
+        assert_eq!(of_kind(status, ResultKind::Succeeded), ["exit code 1", "bug: it runs in another mode"]);
     }
 
     // K-04

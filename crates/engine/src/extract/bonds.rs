@@ -33,7 +33,7 @@ pub(super) fn bonds(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
             let answer = neighbour(idx + 1)?;
             return pieces
                 .get(answer)
-                .filter(|next| next.join == Join::Sentence && !is_question(next.text))
+                .filter(|next| next.join == Join::Sentence && !is_question(next.text) && !goes_on(next.text))
                 .map(|_| answer);
         }
         let asked = before().filter(|before| pieces.get(*before).is_some_and(|before| is_question(before.text)));
@@ -56,6 +56,13 @@ pub(super) fn turns(piece: &Piece<'_>) -> bool {
     is_prose(piece) && TURNS.iter().any(|start| piece.text.starts_with(start))
 }
 
+/// Whether a sentence after a question offers something else, and is no answer.
+fn goes_on(text: &str) -> bool {
+    ["I can ", "I could ", "Or ", "Alternatively", "Otherwise", "Let me know"]
+        .iter()
+        .any(|start| text.starts_with(start))
+}
+
 fn is_prose(piece: &Piece<'_>) -> bool {
     matches!(piece.kind, PieceKind::Sentence | PieceKind::Item) && piece.join != Join::Fragment
 }
@@ -68,7 +75,10 @@ pub(super) fn is_question(text: &str) -> bool {
 
 fn points_back(text: &str) -> bool {
     let first = text.split([' ', ',']).next().unwrap_or_default();
-    BACKWARD.contains(&first) || BACKWARD_WIDE.iter().any(|start| text.starts_with(start))
+    // "Others have no access to this variable."
+    let ends_so = || text.rsplit(' ').nth(1) == Some("this");
+    let is_wide = || BACKWARD_WIDE.iter().any(|start| text.starts_with(start));
+    BACKWARD.contains(&first) || text.starts_with('(') || is_wide() || ends_so()
 }
 
 #[cfg(test)]

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::bonds::is_question;
 use crate::language::{
-    Classes, HashedMap, Piece, PieceKind, Shape, fold_hash, lays_down, quoted, reports_error, tokens, vocabulary, words,
+    Classes, HashedMap, Piece, PieceKind, Shape, fold_hash, gives_verdict, lays_down, quoted, reports_error, tokens,
+    vocabulary, words,
 };
 use crate::needs::Needs;
 
@@ -112,9 +114,18 @@ pub(super) fn read(pieces: &[Piece<'_>], weights: Weights, needs: Option<&Needs>
             carries.classes = carries.classes | Classes::ERROR;
             carries.is_whole = true;
         }
+        let is_prose = matches!(piece.kind, PieceKind::Sentence | PieceKind::Item);
+        if is_prose && !is_question(piece.text) && gives_verdict(piece.text) {
+            carries.classes = carries.classes | Classes::VERDICT;
+        }
         let is_heading = piece.kind == PieceKind::Heading;
-        let of_this =
-            if is_heading && carries.classes.has(Classes::DECISION) { Classes::DECISION } else { Classes::NONE };
+        let decides = if carries.classes.has(Classes::DECISION) { Classes::DECISION } else { Classes::NONE };
+        let settles = if is_heading && gives_verdict(piece.text.trim_start_matches(['#', ' '])) {
+            Classes::VERDICT
+        } else {
+            Classes::NONE
+        };
+        let of_this = if is_heading { decides | settles } else { Classes::NONE };
         carries.classes = carries.classes | std::mem::replace(&mut of_heading, of_this);
         carries.from = u32::try_from(from).unwrap_or(u32::MAX);
         carries.to = u32::try_from(features.ids.len()).unwrap_or(u32::MAX);

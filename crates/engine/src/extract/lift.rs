@@ -22,6 +22,8 @@ pub(super) const LEAST_WEIGHT: f32 = 1.0;
 const OPENING: Lift = Lift { factor: 1.5, bonus: 4.0 };
 const CLOSING: Lift = Lift { factor: 1.3, bonus: 2.0 };
 
+/// The factor on an item that is but a link.
+const LINK: f32 = 0.8;
 /// The factor on an announcement.
 pub(super) const ANNOUNCEMENT: f32 = 0.12;
 
@@ -40,7 +42,9 @@ pub(super) fn lifts(reading: &Reading<'_>) -> (Vec<Lift>, Vec<usize>) {
     };
     let n_pieces = lifts.len();
     let opening = (0..n_pieces).take(REACH).find(says_something);
-    let closing = (0..n_pieces).rev().take(REACH).find(says_something);
+    let question =
+        closing_question(reading).filter(|idx| says_something(idx) || !reading.options.asked_at(*idx).is_empty());
+    let closing = question.or_else(|| (0..n_pieces).rev().take(REACH).find(says_something));
     for (place, lift) in [(opening, OPENING), (closing, CLOSING)] {
         if let Some((idx, slot)) = place.and_then(|idx| lifts.get_mut(idx).map(|slot| (idx, slot))) {
             slot.factor *= lift.factor;
@@ -51,6 +55,13 @@ pub(super) fn lifts(reading: &Reading<'_>) -> (Vec<Lift>, Vec<usize>) {
     let mut ends: Vec<usize> = opening.into_iter().chain(closing).collect();
     ends.dedup();
     (lifts, ends)
+}
+
+/// The question in the last paragraph, which the next message answers.
+fn closing_question(reading: &Reading<'_>) -> Option<usize> {
+    let last = reading.pieces.iter().rposition(|piece| piece.join == Join::Line)?;
+    let is_asked = |piece: &Piece<'_>| piece.kind == PieceKind::Sentence && is_question(piece.text);
+    (last..reading.pieces.len()).take(REACH).rev().find(|idx| reading.pieces.get(*idx).is_some_and(is_asked))
 }
 
 pub(super) fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> f32 {
@@ -84,7 +95,10 @@ pub(super) fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> 
     if reports_success(piece.text) {
         factor *= 0.3;
     }
-    if is_tag(piece.text) || is_line_number(piece.text) {
+    if is_link(piece.text) {
+        factor *= LINK;
+    }
+    if is_tag(piece.text) || is_line_number(piece.text) || is_noise(piece.text) {
         factor *= 0.1;
     }
     if announces(piece.text) || nods(piece.text) {
@@ -109,6 +123,22 @@ fn is_tag(line: &str) -> bool {
 fn is_line_number(line: &str) -> bool {
     let number = line.trim().strip_suffix(['-', ':']);
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// An item that is but a link, as lists of sources have them.
+fn is_link(item: &str) -> bool {
+    let bare = item.trim_start_matches(['-', '*', ' ']);
+    bare.starts_with('[') && bare.ends_with(')') && bare.split("](").count() == 2
+}
+
+/// A hint of a program on how to use it, or a time alone: `Tip: ...`, `31s`.
+fn is_noise(line: &str) -> bool {
+    let line = line.trim();
+    let is_time = |word: &str| {
+        let unit = word.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ':'));
+        unit.len() < word.len() && (matches!(unit, "s" | "ms" | "m" | "h") || unit.is_empty() && word.contains(':'))
+    };
+    line.starts_with("Tip: ") || line.len() < 24 && !line.is_empty() && line.split(' ').all(is_time)
 }
 
 /// A line of a test run or build that went well: there are many, and they say the same.

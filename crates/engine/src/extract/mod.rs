@@ -1,7 +1,7 @@
 //! The built-in engine: offline, deterministic, without a model.
 //!
 //! A text is parted into pieces ([`crate::language::segment()`]). [`features`] reads what each piece carries,
-//! [`repeats`] folds repeated lines, [`outline`] knows which heading or fence a piece stands under,
+//! [`repeats`] folds repeated lines, [`outline`] knows which heading or fence a piece stands under, [`options`] which stay together,
 //! [`select`] takes the pieces that say the most for their size, [`window`] cuts inside a piece where none
 //! is short enough, and [`render`] puts the kept ones together in their order. [`summaries`] makes summaries of messages
 //! from such pieces. `docs/extract.md` has the reasons and the measurements.
@@ -12,6 +12,7 @@ mod engine;
 mod features;
 mod json;
 mod lift;
+mod options;
 mod outline;
 mod reading;
 mod render;
@@ -26,5 +27,5 @@ mod window;
 mod worth;
 
 pub use engine::Extract;
-pub(super) use shrink::within;
+pub(super) use shrink::{gist, within};
 pub(super) use summaries::summarize;

@@ -4,9 +4,62 @@ use crate::language::{Join, Piece, PieceKind};
 
 /// The piece that each piece stands under, by index. A parent always comes before its children.
 pub(super) fn parents(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
+    let titles = titles(pieces);
     let mut open = Open::default();
-    pieces.iter().enumerate().map(|(idx, piece)| open.place(idx, piece)).collect()
+    let is_title = |idx: usize| titles.get(idx).is_some_and(|is_title| *is_title);
+    pieces.iter().enumerate().map(|(idx, piece)| open.place(idx, piece, is_title(idx))).collect()
 }
+
+/// The level of a heading, 1 for the highest; that of a bold line is below all others.
+pub(super) fn rank(piece: &Piece<'_>) -> Option<usize> {
+    let n_marks = piece.text.bytes().take_while(|byte| *byte == b'#').count();
+    (piece.kind == PieceKind::Heading).then_some(if n_marks == 0 { usize::MAX } else { n_marks })
+}
+
+/// Whether each piece is the title of a numbered point: an item whose text follows in lines that are not indented, up to the item
+/// with the next number.
+pub(super) fn titles(pieces: &[Piece<'_>]) -> Vec<bool> {
+    let mut titles = vec![false; pieces.len()];
+    let mut last: Option<(usize, usize)> = None;
+    let mut has_text = false;
+    for (idx, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.join == Join::Line && piece.indent == 0) {
+        match piece.kind {
+            PieceKind::Heading => last = None,
+            PieceKind::Item => {
+                let Some(number) = piece.text.split(['.', ')']).next().and_then(|number| number.parse().ok()) else {
+                    continue;
+                };
+                let before = last.filter(|(before, _)| has_text && before + 1 == number);
+                for title in before.into_iter().flat_map(|(_, before)| [before, idx]) {
+                    if let Some(slot) = titles.get_mut(title) {
+                        *slot = true;
+                    }
+                }
+                (last, has_text) = (Some((number, idx)), false);
+            }
+            _ => has_text = true,
+        }
+    }
+    titles
+}
+
+/// Whether the text under the line is not real, or not so: an example, a simulation, a hypothesis.
+pub(super) fn is_unreal(line: &str) -> bool {
+    let bare = line.trim_start_matches(['#', '*', ' ', '-', '>', '(']);
+    let starts = UNREAL.iter().any(|word| {
+        let start = bare.get(..word.len()).filter(|start| start.eq_ignore_ascii_case(word));
+        start.is_some() && !bare.get(word.len()..).unwrap_or_default().starts_with(char::is_alphabetic)
+    });
+    starts || UNREAL_WIDE.iter().any(|word| bare.starts_with(word))
+}
+
+/// The words that such lines start with.
+const UNREAL: [&str; 12] = [
+    "example", "examples", "for example", "e.g", "simulation", "simulated", "hypothetical", "hypothetically",
+    "suppose", "imagine", "mock", "beispiel",
+];
+/// The same in languages that are written without spaces.
+const UNREAL_WIDE: [&str; 5] = ["例", "仮に", "もしも", "假设", "比如"];
 
 /// The pieces that stand right under each piece.
 pub(super) fn children(parents: &[Option<usize>]) -> Vec<Vec<usize>> {
@@ -96,6 +149,8 @@ pub(super) fn closers(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
 #[derive(Default)]
 struct Open {
     heading: Option<usize>,
+    /// The heading that numbered points are under, whose titles are headings themselves.
+    section: Option<usize>,
     /// Whether the heading is but a bold line.
     is_bold: bool,
     /// A line that ends with a colon, until something other than its list or block follows.
@@ -104,12 +159,14 @@ struct Open {
     items: Vec<(usize, usize)>,
     row: Option<usize>,
     fence: Option<usize>,
+    /// The heading of what is not real, with its level: all deeper ones belong to it.
+    unreal: Option<(usize, usize)>,
     /// The first piece of the line that the next sentence stands on.
     line: Option<usize>,
 }
 
 impl Open {
-    fn place(&mut self, idx: usize, piece: &Piece<'_>) -> Option<usize> {
+    fn place(&mut self, idx: usize, piece: &Piece<'_>, is_title: bool) -> Option<usize> {
         if piece.join != Join::Line {
             return self.place_within(idx, piece);
         }
@@ -119,8 +176,17 @@ impl Open {
         self.line = None;
         match piece.kind {
             PieceKind::Heading => {
-                *self = Self { heading: Some(idx), is_bold: piece.text.starts_with("**"), ..Self::default() };
-                None
+                let level = rank(piece).unwrap_or(usize::MAX);
+                let outer = self.unreal.filter(|(_, outer)| *outer < level);
+                let unreal = outer.or_else(|| is_unreal(piece.text).then_some((idx, level)));
+                let is_bold = piece.text.starts_with("**");
+                *self = Self { heading: Some(idx), section: Some(idx), is_bold, unreal, ..Self::default() };
+                outer.map(|(outer, _)| outer)
+            }
+            PieceKind::Item if is_title => {
+                let Self { section, unreal, .. } = *self;
+                *self = Self { heading: Some(idx), line: Some(idx), section, unreal, ..Self::default() };
+                section
             }
             PieceKind::Item => {
                 self.items.retain(|(_, indent)| *indent < piece.indent);
@@ -136,6 +202,10 @@ impl Open {
             PieceKind::FenceClose => {
                 self.intro = None;
                 self.fence.take()
+            }
+            PieceKind::Ornament if self.fence.is_none() && matches!(piece.text.trim(), "---" | "***" | "___") => {
+                *self = Self { unreal: self.unreal, ..Self::default() };
+                None
             }
             PieceKind::Code | PieceKind::Ornament | PieceKind::Log => self.fence.or(self.intro).or(self.heading),
             PieceKind::Row => {
@@ -153,8 +223,15 @@ impl Open {
                     // It brings a bold title of its own, so what stood under the last one has ended.
                     self.heading = None;
                 }
+                if is_unreal(piece.text) {
+                    self.line = Some(idx);
+                }
                 self.introduce(idx, piece);
-                item.or(self.heading)
+                let parent = item.or(self.heading);
+                if item.is_none() && piece.text.starts_with("**") && piece.text.ends_with("?**") {
+                    (self.heading, self.is_bold) = (Some(idx), true);
+                }
+                parent
             }
         }
     }

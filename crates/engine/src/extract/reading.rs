@@ -1,8 +1,10 @@
 //! A text parted into pieces, with all that the choice needs to know of them.
 
 use super::features::{Features, Weights};
+use super::options::Options;
+use super::outline::is_unreal;
 use super::{bonds, features, outline, repeats};
-use crate::language::{Piece, PieceKind, segment};
+use crate::language::{Classes, Piece, PieceKind, segment};
 
 /// A text read and ready to choose from. All lists have one slot for each piece.
 pub(super) struct Reading<'t> {
@@ -14,8 +16,13 @@ pub(super) struct Reading<'t> {
     pub parents: Vec<Option<usize>>,
     /// The piece without which each piece cannot be understood.
     pub bonds: Vec<Option<usize>>,
+    /// The options that are offered, and other pieces that stay together.
+    pub options: Options,
     /// The line that each setting of YAML, and each item of a listed file, belongs to.
     pub enclosing: Vec<Option<usize>>,
+    /// Whether nothing under each piece can be read without it: the title of a numbered point, the label of an option, the frame of
+    /// what is not real.
+    pub leads: Vec<bool>,
     /// The pieces directly under each piece.
     pub children: Vec<Vec<usize>>,
     /// The line that closes the fence that a piece opens.
@@ -31,10 +38,22 @@ impl<'t> Reading<'t> {
     pub(super) fn of(text: &'t str) -> Self {
         let pieces = segment(text);
         let parents = outline::parents(&pieces);
+        let children = outline::children(&parents);
+        let options = Options::of(&pieces, &parents, &children);
+        let titles = outline::titles(&pieces);
+        let has_children = |idx: usize| children.get(idx).is_some_and(|of: &Vec<usize>| !of.is_empty());
+        let leads = |(idx, (piece, is_title)): (usize, (&Piece<'_>, bool))| {
+            // A numbered point may have a bold title on the line of its text.
+            let is_bold = || piece.kind == PieceKind::Item && piece.text.contains(". **");
+            is_title || is_bold() || options.is_label(idx) || has_children(idx) && is_unreal(piece.text)
+        };
+        let leads = pieces.iter().zip(titles).enumerate().map(leads).collect();
         Self {
             features: features::read(&pieces, Weights::TEXT, None),
-            children: outline::children(&parents),
+            leads,
+            children,
             parents,
+            options,
             bonds: bonds::bonds(&pieces),
             enclosing: outline::enclosing(&pieces),
             closers: outline::closers(&pieces),
@@ -45,8 +64,14 @@ impl<'t> Reading<'t> {
     }
 
     /// Whether the piece is a heading, or a line with a colon at its end, that others stand under.
+    /// A verdict, an option and the frame of whole sections say something alone.
     pub(super) fn introduces(&self, idx: usize) -> bool {
-        let has_children = self.children.get(idx).is_some_and(|children| !children.is_empty());
-        has_children && self.pieces.get(idx).is_some_and(|piece| piece.kind == PieceKind::Heading || piece.introduces())
+        let children = self.children.get(idx).map(Vec::as_slice).unwrap_or_default();
+        let is_heading = |idx: usize| self.pieces.get(idx).is_some_and(|piece| piece.kind == PieceKind::Heading);
+        let is_frame = || is_heading(idx) || self.pieces.get(idx).is_some_and(Piece::introduces);
+        let is_verdict = || self.features.pieces.get(idx).is_some_and(|carries| carries.classes.has(Classes::VERDICT));
+        let says_something =
+            || is_verdict() || !self.options.with(idx).is_empty() || children.iter().any(|child| is_heading(*child));
+        !children.is_empty() && is_frame() && !says_something()
     }
 }

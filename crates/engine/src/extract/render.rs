@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use super::outline::rank;
 use super::reading::Reading;
 use super::select::KeptPiece;
-use crate::language::{Join, PieceKind};
+use crate::language::{Join, Piece, PieceKind};
 
 /// The mark that stands for what was left out.
 pub(super) const MARK: &str = "[...]";
@@ -70,6 +71,28 @@ fn separate(out: &mut String, gap: &str, kind: PieceKind, has_mark: bool) {
     }
 }
 
+/// Whether the piece is one that others seem to belong to, if they follow it.
+fn is_frame(reading: &Reading<'_>, idx: usize) -> bool {
+    let is_kind = |piece: &Piece<'_>| matches!(piece.kind, PieceKind::Heading | PieceKind::Item) || piece.introduces();
+    reading.pieces.get(idx).is_some_and(is_kind)
+}
+
+/// Whether a piece that `idx` belongs under is among those left out from `start` on.
+fn lost_its_frame(reading: &Reading<'_>, start: usize, idx: usize) -> bool {
+    let parent = |idx: usize| reading.parents.get(idx).copied().flatten();
+    let above = std::iter::successors(parent(idx), |idx| parent(*idx));
+    let has_lost = above.take_while(|parent| *parent >= start).any(|parent| is_frame(reading, parent));
+    // A heading seems to be of the higher one that was kept last.
+    let rank = |idx: usize| reading.pieces.get(idx).and_then(rank);
+    has_lost || rank(idx).is_some_and(|own| (start..idx).any(|other| rank(other).is_some_and(|other| other < own)))
+}
+
+/// Whether the piece before `start` is a heading, and the next one that is kept a frame itself: "The Verdict", and then "Sources:".
+fn is_far_below(reading: &Reading<'_>, start: usize, idx: usize) -> bool {
+    let before = start.checked_sub(1).and_then(|before| reading.pieces.get(before));
+    before.is_some_and(|before| before.kind == PieceKind::Heading) && reading.introduces(idx)
+}
+
 /// The indexes of the pieces before which a gap is marked; that behind the last piece stands for the end of the text.
 fn marked_gaps(reading: &Reading<'_>, choices: &[KeptPiece], n_marks: usize) -> Vec<usize> {
     let n_pieces = reading.pieces.len();
@@ -82,14 +105,18 @@ fn marked_gaps(reading: &Reading<'_>, choices: &[KeptPiece], n_marks: usize) -> 
             let counts = reading.counts.get(start..end)?;
             let size: usize =
                 omitted.iter().zip(counts).filter(|(_, count)| **count > 0).map(|(piece, _)| piece.units).sum();
-            // Parts of one line that do not touch need their mark, or they read as one.
-            let is_inside = start > 0 && reading.pieces.get(end).is_some_and(|after| after.join == Join::Fragment);
-            (size > 0).then_some((if is_inside { usize::MAX } else { size }, end))
+            // Parts of one line that do not touch need their mark, or they read as one; so does what would seem to be of another
+            // heading or item than its own.
+            let is_inside = || start > 0 && reading.pieces.get(end).is_some_and(|after| after.join == Join::Fragment);
+            let is_strange = || lost_its_frame(reading, start, end) || is_far_below(reading, start, end);
+            let is_last_of_more = || end == n_pieces && (start..end).any(|idx| reading.leads.get(idx) == Some(&true));
+            (size > 0)
+                .then_some((if is_inside() || is_strange() || is_last_of_more() { usize::MAX } else { size }, end))
         })
         .collect();
     gaps.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     let n_torn = gaps.iter().take_while(|(size, _)| *size == usize::MAX).count();
-    let mut marked: Vec<usize> = gaps.into_iter().take(n_marks.max(n_torn)).map(|(_, idx)| idx).collect();
+    let mut marked: Vec<usize> = gaps.into_iter().take(n_torn + n_marks).map(|(_, idx)| idx).collect();
     marked.sort_unstable();
     marked
 }

@@ -12,6 +12,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
+use super::bonds::is_question;
 use super::features::{Carries, ratio};
 use super::lift::{LEAST_WEIGHT, is_courtesy};
 use super::reading::Reading;
@@ -43,8 +44,11 @@ pub(super) fn select(reading: &Reading<'_>, budget: usize) -> Vec<KeptPiece> {
         worth: Worth::new(reading, budget),
         barred: vec![false; n_pieces],
         is_last_call: false,
+        is_diff: false,
         choices: Vec::new(),
     };
+    let told = (0..n_pieces).filter(|idx| state.may_lead(*idx)).map(|idx| state.worth.cost(idx));
+    state.is_diff = told.sum::<usize>() * 2 < budget;
     let n_sections = n_pieces.div_ceil(SECTION).max(1);
     let sections = (0..n_sections).map(|n| n * n_pieces / n_sections..(n + 1) * n_pieces / n_sections);
     let limits = limits(&state, sections.clone());
@@ -84,6 +88,8 @@ struct State<'r, 't> {
     barred: Vec<bool>,
     /// Whether announcements may be taken: they come last of all.
     is_last_call: bool,
+    /// Whether there is not enough beside the hunks of diffs, so that these may stay in parts.
+    is_diff: bool,
     choices: Vec<KeptPiece>,
 }
 
@@ -128,9 +134,10 @@ impl State<'_, '_> {
             matches!(reading.pieces[idx].kind, PieceKind::Ornament | PieceKind::FenceOpen | PieceKind::FenceClose);
         let says_nothing = is_courtesy(&reading.features.pieces[idx]) || reading.features.weight_of(idx) < LEAST_WEIGHT;
         let is_repeat = reading.counts[idx] == 0;
+        let is_torn = reading.options.is_torn(idx) && (!self.is_diff || reading.pieces[idx].text.starts_with('-'));
         let is_only = reading.pieces.len() == 1;
         let says_nothing = says_nothing || !self.is_last_call && self.worth.is_announcement(idx);
-        !is_frame && !is_repeat && !self.barred[idx] && (is_only || !says_nothing)
+        !is_frame && !is_repeat && !is_torn && !self.barred[idx] && (is_only || !says_nothing)
     }
 
     /// Takes the best pieces of a section as long as no more than `limit` units are used in all.
@@ -160,34 +167,66 @@ impl State<'_, '_> {
         }
     }
 
-    /// Takes the opening, the closing and the best piece of each class, if its share can pay for it, before all are weighed against each other.
+    /// Takes the verdict, the opening, the closing and the best piece of each other class, if its share can pay for it, before all
+    /// are weighed against each other.
     fn take_what_has_a_share(&mut self, section: &Range<usize>, limit: usize) {
         let budget = limit.saturating_sub(self.worth.used);
         if budget < LEAST_SHARED {
             return;
         }
         let first_choice = self.choices.len();
-        let ends = self.worth.ends.clone();
-        for idx in ends.into_iter().filter(|idx| section.contains(idx)) {
-            if !self.worth.taken[idx] && self.may_lead(idx) && self.worth.full_cost(idx) * 4 <= budget {
-                self.take_with_companions(idx);
-            }
-        }
         for (class, share) in Classes::ALL.into_iter().zip(CLASS_SHARE) {
+            let recent = self.choices.get(first_choice..).unwrap_or_default();
             // One long error line may take more than the share, but never all.
             let affordable = part_of(budget, share * 1.7);
-            let recent = self.choices.get(first_choice..).unwrap_or_default();
-            if recent.iter().any(|choice| self.worth.speaks_for(choice.idx, class)) {
-                continue;
-            }
+            let is_there = recent.iter().any(|choice| self.worth.speaks_for(choice.idx, class));
             let best = section
                 .clone()
-                .filter(|idx| !self.worth.taken[*idx] && self.worth.speaks_for(*idx, class) && self.may_lead(*idx))
+                .filter(|idx| !is_there && !self.worth.taken[*idx])
+                .filter(|idx| self.worth.speaks_for(*idx, class) && self.may_lead(*idx))
                 .filter(|idx| self.worth.full_cost(*idx) <= affordable)
                 .map(|idx| self.ranked(idx))
                 .max();
             if let Some((_, Reverse(idx))) = best {
                 self.take_with_companions(idx);
+            }
+            if class == Classes::VERDICT {
+                self.take_ends(section, limit);
+            }
+        }
+    }
+
+    /// Takes the opening and the closing; a question with the options that it is about.
+    fn take_ends(&mut self, section: &Range<usize>, limit: usize) {
+        let budget = limit.saturating_sub(self.worth.used);
+        for idx in self.worth.ends.clone().into_iter().filter(|idx| section.contains(idx)) {
+            let options = &self.reading().options;
+            let is_question = is_question(self.reading().pieces[idx].text);
+            let asks = is_question && !options.asked_at(idx).is_empty();
+            if self.worth.taken[idx] || !(asks || self.may_lead(idx)) {
+                continue;
+            }
+            let is_of_options = asks || !options.named_by(idx).is_empty() || !options.with(idx).is_empty();
+            let most = match is_question {
+                _ if is_of_options => budget * 5 / 8,
+                true => budget / 3,
+                false => budget / 5,
+            };
+            if self.worth.full_cost(idx) <= most {
+                self.take_with_companions(idx);
+                self.take_options_of(idx, limit);
+            }
+        }
+    }
+
+    /// Takes the options that the closing question is about, if they take no more than four fifths of what is left.
+    fn take_options_of(&mut self, question: usize, limit: usize) {
+        let open = |idx: &usize| !self.worth.taken[*idx];
+        let options: Vec<usize> = self.reading().options.asked_at(question).iter().copied().filter(open).collect();
+        let cost: usize = options.iter().map(|idx| self.worth.cost(*idx)).sum();
+        if is_question(self.reading().pieces[question].text) && cost * 5 <= limit.saturating_sub(self.worth.used) * 4 {
+            for idx in options {
+                self.take(idx);
             }
         }
     }

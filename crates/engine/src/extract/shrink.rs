@@ -1,11 +1,14 @@
 //! A text in fewer tokens: read, choose, put together, check the size.
 
+use super::features::Carries;
 use super::json;
 use super::reading::Reading;
 use super::render::{MARK, render};
-use super::select::select;
+use super::select::{KeptPiece, select};
 use super::tidy::tidy;
 use super::window;
+use super::worth::{MARK_UNITS, Worth};
+use crate::language::Classes;
 
 use ctxc_transcript::text::{Tokens, chars4};
 
@@ -29,6 +32,23 @@ pub(in super::super) fn within(text: &str, limit: Tokens) -> String {
         target = Tokens(target.0 * 3 / 4);
     }
     String::new()
+}
+
+/// The verdict of `text`, or else its opening, in at most `limit` tokens. Blank where not even a word fits.
+pub(in super::super) fn gist(text: &str, limit: Tokens) -> String {
+    let reading = Reading::of(text);
+    let budget = usize::try_from(limit.0).unwrap_or(usize::MAX).saturating_mul(4);
+    let mut worth = Worth::new(&reading, budget);
+    let is_verdict = |carries: &Carries| carries.classes.has(Classes::VERDICT);
+    let verdict = reading.features.pieces.iter().position(is_verdict);
+    let Some(idx) = verdict.or(worth.ends.first().copied()) else { return within(text, limit) };
+    if worth.cost(idx) > budget {
+        worth.cut(idx, budget.saturating_sub(MARK_UNITS * 2));
+    }
+    let choice = KeptPiece { idx, part: worth.parts.get(idx).copied().flatten() };
+    Some(render(text, &reading, &[choice], 0))
+        .filter(|gist| chars4(gist) <= limit)
+        .unwrap_or_else(|| within(text, limit))
 }
 
 /// `text` in about `target` tokens.
@@ -57,7 +77,7 @@ pub(super) fn extract(text: &str, target: Tokens) -> String {
         if best.as_ref().is_none_or(|(least, _)| rank < *least) {
             best = Some((rank, out));
         }
-        if off * 100 <= target.0 * 10 || reading.pieces.len() > MANY {
+        if off * 100 <= target.0 * 5 || reading.pieces.len() > MANY {
             break;
         }
     }

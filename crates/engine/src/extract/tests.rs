@@ -344,6 +344,87 @@ fn k_03_a_tag_alone_on_its_line_closes_nothing() {
 }
 
 /// The reply of the engine for `text`.
+// K-11
+#[test]
+fn k_11_a_verdict_is_kept_before_remarks_with_more_facts() {
+    let review = "## Review of the branch\n\n### Changes\n1. Adds a section on DNS with 8.8.8.8 and 1.1.1.1\n\
+        2. Reads `APP_REMOTE` in src/setup/env.rs:40\n\n### Remarks\n- The step rewrites /etc/resolv.conf as a whole\n\
+        - No step checks for exit code 2 of `apt-get`\n\n### Recommendation\n**Ready to merge** - the change is small.\n\n\
+        Later:\n- Name another server, such as 9.9.9.9, in docs/setup.md\n";
+    assert!(percent(review, 45).contains("**Ready to merge** - the change is small."), "{}", percent(review, 45));
+}
+
+// K-10
+#[test]
+fn k_10_nothing_seems_to_belong_to_a_heading_that_is_not_its_own() {
+    let text = "## What is wrong\n\n**Worth a fix:**\n\n1. **`spawn.rs:64` - The log stays open.** True. It leaks a descriptor.\n\
+        2. **`git.rs:12` - The error is dropped.** True. It hides what failed.\n\n**Noise:**\n\n\
+        3. **`all.rs:9` - No unit tests at all.** One always may want more of them, here as anywhere.\n\n\
+        ## The verdict\n\nThe first two are real, the third is a matter of taste and of nothing else that I can see.\n\n\
+        Sources:\n- [A guide to descriptors](https://example.org/guide/descriptors-and-leaks)\n";
+    for kept in at_all_shares(text) {
+        let lines: Vec<&str> = kept.lines().filter(|line| !line.is_empty()).collect();
+        for pair in lines.windows(2) {
+            assert!(pair[0] != "## The verdict" || pair[1] != "Sources:", "{kept}");
+            let is_noise = pair[1].starts_with("3. ");
+            assert!(!is_noise || pair[0] == "**Noise:**" || pair[0] == "[...]", "{kept}");
+        }
+    }
+}
+
+// K-10
+#[test]
+fn k_10_what_is_not_real_keeps_the_line_that_says_so() {
+    let text = "# Simulation of an outage\n\n## Step 1\nThe login at /api/login returns 501 for all users.\n\
+        The database `users` is gone since v2.3.1.\n\n## Step 2\nThe pager calls 3 people of the team at 02:00.\n\n\
+        # Real state\nAll is well in src/api/login.rs:12.\n\nExample: Build was broken. The fix was to raise `heap_size` to 512.\n";
+    for kept in at_all_shares(text) {
+        let simulated = ["returns 501", "`users` is gone", "3 people"].iter().any(|part| kept.contains(part));
+        assert!(!simulated || kept.contains("# Simulation of an outage"), "{kept}");
+        assert!(!kept.contains("The fix was to raise") || kept.contains("Example: Build was broken."), "{kept}");
+    }
+}
+
+// K-10
+#[test]
+fn k_10_numbered_points_keep_their_titles() {
+    let text = "Feedback:\n\n1. Bug: it is encoded twice (app/stream/chat.ts:178)\nThe comment says that the other side does it.\n\
+        2. Security: two calls (app/routes/plan.ts)\nThe result of the first one is dropped:\n\n// Line 26: unused\nawait user(request);\n\
+        3. Missing tests\nNothing tests the stream of `open_session` or its 30 s limit.\n";
+    for kept in at_all_shares(text) {
+        for (part, title) in
+            [("The comment says", "1. Bug"), ("// Line 26", "2. Security"), ("Nothing tests", "3. Missing tests")]
+        {
+            assert!(!kept.contains(part) || kept.contains(title), "{kept}");
+        }
+    }
+}
+
+// K-10
+#[test]
+fn k_10_of_a_patch_beside_prose_no_line_is_left_alone() {
+    let hunk = (0..12)
+        .map(|n| format!("-    old_call_{n}(state);\n+    new_call_{n}(state, {n});\n"))
+        .collect::<Vec<_>>()
+        .concat();
+    let text = format!(
+        "The parser in src/parse/line.rs drops what is split across two chunks of the stream.\n\
+         It should keep a buffer, and read whole events from that, up to the blank line.\n\
+         A limit of 100 kB keeps it from growing without end.\n\nApply:\n\n{hunk}"
+    );
+    let kept = percent(&text, 20);
+    assert!(!kept.contains("_call_") && kept.contains("The parser in src/parse/line.rs drops"), "{kept}");
+}
+
+// K-03
+#[test]
+fn k_03_hints_of_programs_and_times_say_nothing() {
+    let text = "The build fails with exit code 2 here, why?\n31s\n4s\nTip: Want it 1000x faster? See https://example.org/fast\n\
+        src/a.rs:12: mismatched types in `flush`\n12:04:33\n";
+    let kept = percent(text, 60);
+    assert!(!kept.contains("Tip:") && !kept.contains("31s"), "{kept}");
+}
+
 fn asked(text: &str, target: u64, origin: Origin) -> String {
     let request = Request::Shorten(Shorten { text: text.into(), target: Tokens(target), origin });
     Extract.reply(&request, Attempt::nth(1)).now_or_never().unwrap().unwrap().text

@@ -1,5 +1,6 @@
 //! A last look at the choice: no heading or introduction that nothing is kept under, no fence left open.
 
+use super::outline::rank;
 use super::reading::Reading;
 use super::select::KeptPiece;
 use crate::language::PieceKind;
@@ -13,7 +14,8 @@ pub(super) fn tidy(reading: &Reading<'_>, choices: &[KeptPiece]) -> Vec<KeptPiec
     let is_alone = kept.len() == 1;
     for n in (0..kept.len()).rev() {
         // The very only piece is no empty frame.
-        if !is_alone && kept.get(n).is_some_and(|choice| is_empty_frame(reading, &kept, choice.idx)) {
+        let next = kept.get(n + 1).map(|next| next.idx);
+        if !is_alone && kept.get(n).is_some_and(|choice| is_empty_frame(reading, &kept, choice.idx, next)) {
             kept.remove(n);
         }
     }
@@ -27,13 +29,23 @@ pub(super) fn tidy(reading: &Reading<'_>, choices: &[KeptPiece]) -> Vec<KeptPiec
 }
 
 /// Whether the piece only frames others, and none of them is in `kept`.
-fn is_empty_frame(reading: &Reading<'_>, kept: &[KeptPiece], idx: usize) -> bool {
-    let is_fence = reading.pieces.get(idx).is_some_and(|piece| piece.kind == PieceKind::FenceOpen);
-    if !(is_fence || reading.introduces(idx)) {
+fn is_empty_frame(reading: &Reading<'_>, kept: &[KeptPiece], idx: usize, next: Option<usize>) -> bool {
+    let kind = reading.pieces.get(idx).map(|piece| piece.kind);
+    if kind == Some(PieceKind::Heading) && reading.children.get(idx).is_none_or(Vec::is_empty) {
+        return !reading.options.with(idx).contains(&idx) && ends_before(reading, idx, next);
+    }
+    if !(kind == Some(PieceKind::FenceOpen) || reading.introduces(idx)) {
         return false;
     }
     let children = reading.children.get(idx).map(Vec::as_slice).unwrap_or_default();
     let closer = reading.closers.get(idx).copied().flatten();
     let holds = |child: &usize| Some(*child) != closer && kept.binary_search_by_key(child, |choice| choice.idx).is_ok();
     !children.iter().any(holds)
+}
+
+/// Whether the section of the heading ends before the piece at `next`: with a heading that is no lower.
+fn ends_before(reading: &Reading<'_>, heading: usize, next: Option<usize>) -> bool {
+    let rank = |idx: usize| reading.pieces.get(idx).and_then(rank);
+    let section = heading + 1..next.map_or(heading + 1, |next| next + 1);
+    next.is_none() || section.into_iter().any(|idx| rank(idx).is_some_and(|other| Some(other) <= rank(heading)))
 }

@@ -18,17 +18,19 @@ use crate::language::{Classes, PieceKind, Shape, tokens, words};
 /// The UTF-16 units that an omission mark takes inside a line, with its space.
 pub(super) const MARK_UNITS: usize = 6;
 /// The share of the budget in which a class has its lift, in the order of [`Classes::ALL`].
-pub(super) const CLASS_SHARE: [f32; 5] = [0.3, 0.2, 0.2, 0.15, 0.15];
+pub(super) const CLASS_SHARE: [f32; 6] = [0.35, 0.3, 0.2, 0.2, 0.15, 0.15];
 /// The lift of a class whose share is untouched.
-const CLASS_LIFT: [f32; 5] = [1.2, 1.1, 1.0, 0.8, 1.0];
+const CLASS_LIFT: [f32; 6] = [1.2, 1.2, 1.1, 1.0, 0.8, 1.0];
 /// The bonus of a piece of a class whose share is untouched: a rule counts, whatever its words.
-const CLASS_WORTH: [f32; 5] = [3.6, 4.7, 4.7, 3.0, 4.7];
+const CLASS_WORTH: [f32; 6] = [6.0, 3.6, 4.7, 4.7, 3.0, 4.7];
 /// The worth of a unit without anything new, so that a text without facts still fills its target.
 const PLAIN_UNIT: f32 = 0.004;
 /// The lines that come along with a setting or an item that belongs to them.
 const ENCLOSING: usize = 2;
 /// The least budget, in UTF-16 units, that pays for them.
 const LEAST_ENCLOSED: usize = 320;
+/// The least budget, in UTF-16 units, in which the label of an option is more than its title.
+const LEAST_LONG_LABELS: usize = 640;
 /// The factor on a piece that has to be cut.
 const CUT: f32 = 0.6;
 
@@ -52,9 +54,9 @@ pub(super) struct Worth<'r, 't> {
     /// The opening and the closing of the text.
     pub ends: Vec<usize>,
     costs: Vec<u32>,
-    class_used: [f32; 5],
+    class_used: [f32; 6],
     /// The unused part of the share of each class, from 1 down to 0.
-    class_open: [f32; 5],
+    class_open: [f32; 6],
     zone_used: Vec<f32>,
     zone_share: f32,
 }
@@ -69,13 +71,15 @@ impl<'r, 't> Worth<'r, 't> {
             overhead: if budget < 400 { (budget / 3).clamp(12, 28) } else { 12 },
             used: 0,
             taken: vec![false; reading.pieces.len()],
-            parts: vec![None; reading.pieces.len()],
+            parts: (0..reading.pieces.len())
+                .map(|idx| title(reading, idx).filter(|_| budget < LEAST_LONG_LABELS))
+                .collect(),
             left: reading.features.weights.clone(),
             lifts,
             ends,
             costs: costs(reading),
-            class_used: [0.0; 5],
-            class_open: [1.0; 5],
+            class_used: [0.0; 6],
+            class_open: [1.0; 6],
             zone_used: vec![0.0; n_zones],
             zone_share: ratio(budget, n_zones),
         }
@@ -143,11 +147,16 @@ impl<'r, 't> Worth<'r, 't> {
     /// The pieces that are not taken yet and have to come along: what the piece cannot be read without, and those above
     /// it, nearest first.
     pub(super) fn companions(&self, idx: usize) -> impl Iterator<Item = usize> + '_ {
-        let bonds = &self.reading.bonds;
+        let Reading { bonds, options, .. } = self.reading;
+        let with = options.with(idx);
+        let named = options.named_by(idx);
         let bound = std::iter::successors(bonds[idx], |bond| bonds[*bond].filter(|next| next < bond)).take(3);
         let bound = bound.filter(move |bond| *bond != idx && !self.taken[*bond]);
-        let above = self.ancestors(idx);
-        bound.chain(above.filter(move |parent| bonds[idx] != Some(*parent))).chain(self.enclosing(idx))
+        let above = self.ancestors(idx).filter(move |parent| bonds[idx] != Some(*parent));
+        let near = bound.chain(above).chain(self.enclosing(idx));
+        let near = near.filter(move |other| !with.contains(other) && !named.contains(other));
+        let together = named.iter().chain(with).copied().filter(move |other| *other != idx && !self.taken[*other]);
+        near.chain(together)
     }
 
     /// The lines that a setting of YAML or an item of a listed file belongs to and that come along, nearest first. A small budget
@@ -161,10 +170,12 @@ impl<'r, 't> Worth<'r, 't> {
     /// The pieces above this one that are not taken yet and have to come along, nearest first.
     fn ancestors(&self, idx: usize) -> impl Iterator<Item = usize> + '_ {
         let parents = &self.reading.parents;
-        // The closing speaks for the whole text, not for the heading that happens to come last.
-        let parent = parents[idx].filter(|_| self.ends.get(1) != Some(&idx));
+        // The closing and a verdict speak for the whole text, not for the heading that happens to come last.
+        let is_closing = self.ends.get(1) == Some(&idx) && self.reading.pieces[idx].kind == PieceKind::Sentence;
+        let speaks_for_all = is_closing || self.reading.features.pieces[idx].classes.has(Classes::VERDICT);
+        let parent = parents[idx].filter(|parent| !speaks_for_all || self.reading.leads[*parent]);
         let above = std::iter::successors(parent, |parent| parents[*parent]);
-        above.take(4).filter(|parent| !self.taken[*parent] && self.is_required(*parent))
+        above.take(5).filter(|parent| !self.taken[*parent] && self.is_required(*parent))
     }
 
     /// Whether what stands under the piece needs it. A row says nothing without the head of its table, nor an item without
@@ -174,6 +185,7 @@ impl<'r, 't> Worth<'r, 't> {
         match piece.kind {
             PieceKind::FenceOpen => self.budget >= 200,
             PieceKind::Row => true,
+            _ if self.reading.leads[parent] => true,
             PieceKind::Sentence | PieceKind::Item if piece.introduces() => true,
             _ => self.budget >= 160 && self.cost(parent) * 4 <= self.budget,
         }
@@ -239,6 +251,15 @@ impl<'r, 't> Worth<'r, 't> {
         self.used -= self.cost(idx);
         self.taken[idx] = false;
     }
+}
+
+/// The bold title of the label of an option, with what is before it, where more follows: "**A) Keep it**".
+fn title(reading: &Reading<'_>, idx: usize) -> Option<(usize, usize)> {
+    let text = reading.pieces[idx].text;
+    let is_option = reading.options.with(idx).contains(&idx);
+    let from = text.find("**").filter(|from| is_option && *from < 8)?;
+    let to = from + 4 + text.get(from + 2..)?.find("**")?;
+    (to + MARK_UNITS * 3 < text.len()).then_some((0, to))
 }
 
 /// The units of each piece with its line end; of a line that opens a fence, those of the closing line too.

@@ -31,8 +31,10 @@ impl Classes {
     pub const FINDING: Self = Self(1 << 3);
     /// Something is still to be done.
     pub const TODO: Self = Self(1 << 4);
+    /// A verdict or a recommendation: what a review, a report or a weighing comes down to.
+    pub const VERDICT: Self = Self(1 << 5);
     /// All classes, in the order of their weight.
-    pub const ALL: [Self; 5] = [Self::ERROR, Self::DECISION, Self::RULE, Self::FINDING, Self::TODO];
+    pub const ALL: [Self; 6] = [Self::VERDICT, Self::ERROR, Self::DECISION, Self::RULE, Self::FINDING, Self::TODO];
 
     /// Whether all of `other` are in this set.
     #[must_use]
@@ -118,7 +120,13 @@ pub fn vocabulary() -> &'static HashedMap<Entry> {
     static VOCABULARY: OnceLock<HashedMap<Entry>> = OnceLock::new();
     VOCABULARY.get_or_init(|| {
         let mut map = HashedMap::<Entry>::default();
-        let classes = [ERROR, DECISION, RULE, FINDING, TODO].into_iter().zip(Classes::ALL);
+        let classes = [
+            (ERROR, Classes::ERROR),
+            (DECISION, Classes::DECISION),
+            (RULE, Classes::RULE),
+            (FINDING, Classes::FINDING),
+            (TODO, Classes::TODO),
+        ];
         for (list, class) in classes {
             for word in list.split_whitespace() {
                 let entry = map.entry(fold_hash(word)).or_default();
@@ -154,6 +162,23 @@ pub fn classes(piece: &str) -> Classes {
         });
         found
     })
+}
+
+/// Whether the sentence gives a verdict or a recommendation: "Ready to merge", "My instinct: A".
+#[must_use]
+pub fn gives_verdict(sentence: &str) -> bool {
+    static VERDICTS: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(concat!(
+            r"(?:[Rr]eady|READY|[Ss]afe|[Gg]ood) (?:to|for) (?:merge|ship|review|production|go\b)|LGTM|[Ll]ooks good|",
+            r"[Rr]equest(?:ed|s|ing)? [Cc]hanges\b|[Cc]hanges [Rr]equested|[Nn]o blocking|[Bb]locks? (?:the )?merge|",
+            r"[Dd]o(?: not|n't) merge|[Mm]y (?:instinct|recommendation|verdict|pick|vote|preference|suggestion)\b|",
+            r"I(?:'d|’d| would) (?:lean|go with|recommend|pick|choose|vote)|I'm (?:leaning|guessing)|",
+            r"^(?:\*\*)?(?:The )?(?:[Rr]oot [Cc]ause|Verdict\b|Bottom [Ll]ine)|根本原因は|おすすめ|結論(?:は|：|:)|结论(?:是|：|:)",
+        ))
+    });
+    // That of an item comes first in it: what it says by the way is none.
+    let is_item = sentence.starts_with(['-', '*', '+']) && !sentence.starts_with("**");
+    sentence.len() < 2000 && VERDICTS.find(sentence).is_some_and(|found| !is_item || found.start() < 8)
 }
 
 /// The tokens of a word: the word itself, or the pairs of its characters if it consists of ideographs.
@@ -222,6 +247,26 @@ mod tests {
         assert!(reports_error("npm ERR! code ELIFECYCLE"));
         assert!(!reports_error("    // Messages logged by this method are usually tagged with an `ERROR` log."));
         assert!(!reports_error("npm warn deprecated node-domexception@1.0.0: Use your platform's native DOMException"));
+    }
+
+    // K-11
+    #[test]
+    fn k_11_verdicts_are_known() {
+        for text in [
+            "**Ready to merge** - small and safe.",
+            "No blocking issues - the PR is safe to merge.",
+            "LGTM, but rename it.",
+            "Request Changes - the check is gone.",
+            "My instinct: **A**.",
+            "I'd lean toward the second one.",
+            "**Root cause**: a stale lock.",
+        ] {
+            assert!(gives_verdict(text), "{text}");
+        }
+        assert!(
+            !gives_verdict("Merge it when it is ready.")
+                && !gives_verdict("- Framework: either (I'd lean to the first)")
+        );
     }
 
     #[test]

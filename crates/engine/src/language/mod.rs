@@ -15,7 +15,7 @@ mod word_index;
 mod words;
 
 pub(crate) use class::tokens;
-pub use class::{Classes, HashedMap, classes, lays_down, pairs, reports_error, vocabulary};
+pub use class::{Classes, HashedMap, classes, gives_verdict, lays_down, pairs, reports_error, vocabulary};
 pub use envelope::without_envelopes;
 pub use facts::{Carried, Fact, FactKind, facts, quoted};
 pub use facts_kept::{FactCount, FactCounts, FactsKept};

@@ -10,8 +10,8 @@ use crate::apply::read::needs::source;
 use crate::apply::read::page::Page;
 use crate::apply::read::typed::typed;
 use crate::plan::Place;
-use ctxc_engine::digest_of_result;
 use ctxc_engine::needs::{News, Source};
+use ctxc_engine::{ResultKind, digest_of_result};
 use ctxc_transcript::scan::{BlockKind, Kind, each_string};
 use ctxc_transcript::text::{Tokens, json_string};
 use ctxc_transcript::{Index, LineNo, entry};
@@ -53,8 +53,8 @@ impl PrunedNews {
     }
 
     /// A digest of `text`, a result in this line.
-    pub(super) fn digest(&self, line: LineNo, text: &str, limit: Tokens) -> String {
-        digest_of_result(text, limit, |lines, room| self.lines(line, lines, room))
+    pub(super) fn digest(&self, line: LineNo, text: &str, kind: ResultKind, limit: Tokens) -> String {
+        digest_of_result(text, kind, limit, |lines, room| self.lines(line, lines, room))
     }
 
     /// The lines that stay of `text`, a parameter in this line, of at most `limit` tokens.

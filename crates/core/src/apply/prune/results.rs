@@ -12,11 +12,11 @@ use crate::apply::edit::cut_inputs::cut_inputs;
 use crate::apply::edit::images::cut_images;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::read::calls::{Calls, read_calls};
-use crate::apply::read::describe::{Described, describe};
+use crate::apply::read::describe::{Described, describe, result_kind};
 use crate::apply::read::lines::each_page;
 use crate::apply::read::page::Page;
 use crate::apply::read::placeholder::{ArchiveRef, Placeholder};
-use crate::plan::{Access, AlsoRemoved, Call, Horizon, Place, PruneStage, Superseded, supersede};
+use crate::plan::{Access, AlsoRemoved, Answer, Call, Horizon, Place, PruneStage, Superseded, supersede};
 use ctxc_store::Cut;
 use ctxc_transcript::text::{Digest, Tokens, chars4};
 use ctxc_transcript::{Index, LineNo, LineSet, Transcript};
@@ -287,7 +287,10 @@ impl Work<'_> {
             (None, None) => ("masked", String::new(), LEAST_SAVED),
             // The outcome is that of the newer call.
             (Some(news), Some(_)) => ("superseded", news.kept(page.line, &text(), most), self.pruning.least_saved()),
-            (Some(news), None) => ("masked", news.digest(page.line, &text(), Tokens(most)), LEAST_SAVED),
+            (Some(news), None) => {
+                let kind = result_kind(&described.tool, call.answer == Answer::Failed);
+                ("masked", news.digest(page.line, &text(), kind, Tokens(most)), LEAST_SAVED)
+            }
         };
         let placeholder = Placeholder { what: &what, fate, tokens: call.tokens, line, archive_ref: self.archive_ref };
         let is_worth_it = |text: &str| chars4(text).0 + least_saved.0 <= call.tokens.0;

@@ -7,6 +7,7 @@ use std::io;
 use super::input::Input;
 use crate::apply::read::lines::each_page;
 use crate::plan::Place;
+use ctxc_engine::ResultKind;
 use ctxc_transcript::text::clipped;
 use ctxc_transcript::{Index, LineSet};
 
@@ -20,6 +21,15 @@ pub struct Described {
     pub id: Box<str>,
     /// The most telling argument, in one line: a file in the working folder, a command, a pattern; may be empty.
     pub argument: Box<str>,
+}
+
+/// The kind of the result of a call of `tool`.
+pub(in crate::apply) fn result_kind(tool: &str, has_failed: bool) -> ResultKind {
+    match tool {
+        _ if has_failed => ResultKind::Failed,
+        "Task" | "Agent" | "TaskOutput" | "AgentOutputTool" | "WebFetch" | "WebSearch" => ResultKind::Report,
+        _ => ResultKind::Succeeded,
+    }
 }
 
 impl Described {

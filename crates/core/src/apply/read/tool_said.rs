@@ -6,12 +6,12 @@ use std::collections::HashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::calls::is_refusal;
-use super::describe::Described;
+use super::describe::{Described, result_kind};
 use super::input::Input;
 use super::typed::{inside, without};
 use crate::plan::{Script, only_looks, without_cd};
 use ctxc_engine::language::reports_error;
-use ctxc_engine::{Said, digest};
+use ctxc_engine::{ResultKind, Said, digest};
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// The most characters of a call.
@@ -46,6 +46,8 @@ pub(in crate::apply) struct Asked {
     /// The tool and what it is about, in one line.
     name: String,
     told: ResultDetail,
+    /// The kind of its result, if it ends well.
+    kind: ResultKind,
     /// The remark in which it stands.
     pub(in crate::apply) at: usize,
 }
@@ -93,6 +95,7 @@ impl Asked {
         // The command says more than its folder.
         let argument = without_cd(&argument).1.to_owned();
         Self {
+            kind: result_kind(&tool, false),
             name: Described { tool: tool.into(), id: Box::default(), argument: argument.into() }.brief(CALL),
             told,
             at,
@@ -106,7 +109,7 @@ impl Asked {
 
     /// The description of the call with its result.
     pub(in crate::apply) fn answered(self, text: &str, is_error: bool, printed: &mut Printed) -> Vec<Said> {
-        let Self { name, told, .. } = self;
+        let Self { name, told, kind, .. } = self;
         if let Some(words) = text.split_once("the user said:").map(|(_, words)| words).filter(|_| is_refusal(text)) {
             let words = words.split("Note: The user's next message").next().unwrap_or_default().trim();
             let refused = said_by_tool(&format!("{name}: refused by the person"));
@@ -128,14 +131,14 @@ impl Asked {
                 return Vec::new();
             }
             let error = printed.news(error);
-            let error = if chars4(&error) <= ERROR { error } else { digest(&error, ERROR) };
+            let error = if chars4(&error) <= ERROR { error } else { digest(&error, ResultKind::Failed, ERROR) };
             return vec![said_by_tool(&format!("{name} failed: {error}"))];
         }
         match told {
             ResultDetail::Looked => Vec::new(),
             ResultDetail::Nothing => vec![said_by_tool(&name)],
             ResultDetail::Briefly(limit) => {
-                let digest = digest(&printed.news(text), limit);
+                let digest = digest(&printed.news(text), kind, limit);
                 let lines: Vec<&str> = digest.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
                 vec![said_by_tool(&if lines.is_empty() { name } else { format!("{name}: {}", lines.join("; ")) })]
             }
@@ -147,7 +150,11 @@ impl Asked {
                 let text = without(text, "usage");
                 let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("agentId: ")).collect();
                 let text = lines.join("\n");
-                let report = if chars4(&text) <= limit { text.trim().to_owned() } else { digest(&text, limit) };
+                let report = if chars4(&text) <= limit {
+                    text.trim().to_owned()
+                } else {
+                    digest(&text, ResultKind::Report, limit)
+                };
                 vec![said_by_tool(&format!("{name}:\n{report}"))]
             }
             ResultDetail::Answers => {
@@ -156,7 +163,7 @@ impl Asked {
                 said("user", without_repeated_notes(answers)).into_iter().collect()
             }
             ResultDetail::Plan(plan) => {
-                let plan = if chars4(&plan) <= PLAN { plan } else { digest(&plan, PLAN) };
+                let plan = if chars4(&plan) <= PLAN { plan } else { digest(&plan, ResultKind::Report, PLAN) };
                 said("assistant", format!("The plan, which the person agreed to:\n{plan}")).into_iter().collect()
             }
         }
@@ -206,12 +213,12 @@ impl Printed {
 
 /// The result of a call that is not among the lines.
 pub(in crate::apply) fn orphan(text: &str) -> Option<Said> {
-    said("tool", digest(text, OTHER))
+    said("tool", digest(text, ResultKind::Succeeded, OTHER))
 }
 
 /// Text printed for the person, or given to the model from outside.
 pub(in crate::apply) fn aside(title: &str, text: &str) -> Option<Said> {
-    let digest = digest(text, OTHER);
+    let digest = digest(text, ResultKind::Succeeded, OTHER);
     if digest.is_empty() { None } else { said("tool", format!("{title}: {digest}")) }
 }
 
