@@ -102,8 +102,8 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     compacted the oldest 75 of 80 messages into 4 summaries (engine: extract)
     context   31.7k -> 21k tokens (106 % -> 70 % of 30k)
     thinking  removed in 1 entry (the API rejects it after an edit)
-    cache     4.1k tokens re-cached; breaks even after 5 steps
-    file      179.8 kB -> 19.5 kB
+    cache     4.2k tokens re-cached; breaks even after 5 steps
+    file      179.8 kB -> 19.7 kB
     resume    claude --resume [ID] (after moving it into its project folder in ~/.claude/projects)
     undo      ctxc undo [HOME]/shop/[ID].jsonl
     ");
