@@ -113,6 +113,24 @@ def masks_into_a_new_session(codex):
 
 
 @proof
+def prunes_by_what_commands_show(codex):
+    """A read of a file that was changed and read again is masked by prune without an option, and so is a search made again."""
+    (codex.project / "notes.txt").write_text("".join("line %d of the notes\n" % n for n in range(1, 300)))
+    commands = ["sed -n '1,250p' notes.txt", "grep -n line notes.txt", "wc -l notes.txt", "cat notes.txt | grep -c 7"]
+    script = [[{"think": "I look"}, *({"run": command} for command in commands)], [{"patch": PATCH}]]
+    again = [[{"run": "cat notes.txt"}, {"run": commands[1]}], *([{"run": "seq %d" % n}] for n in range(4)), ["Changed."]]
+    codex.say("change line 2", [*script, *again])
+    (session,) = codex.rollouts()
+    done = codex.ctxc("prune", session, "--protect-steps", "0", *codex.archive())
+    before, after = goes_on(codex, session, done)
+    changed = [one["call_id"] for one, other in zip(before, after) if one != other]
+    runs = [item["call_id"] for item in before if item["type"] == "function_call" and "cmd" in item["arguments"]]
+    # The client says in paginated rollouts what it takes a command for: a count is a read there.
+    assert len(before) == len(after) and changed in (runs[:2], [*runs[:2], runs[3]]), (changed, runs)
+    gives_back(codex, session, done)
+
+
+@proof
 def fits_and_lowers_the_count(codex):
     """A session that Codex would compact at once goes on without that, after it was made smaller."""
     session = make_session(codex)

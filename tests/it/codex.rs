@@ -349,6 +349,87 @@ fn o_05_every_verb_is_undone_byte_for_byte() {
     }
 }
 
+/// A rollout in which the model makes these calls, one a turn: name, arguments, output, and what the client notes of a command.
+fn calling(calls: &[(&str, &str, &str, Option<Value>)]) -> Vec<Value> {
+    let mut all: Vec<Value> = lines().into_iter().take(6).collect();
+    for (at, (name, input, output, parsed)) in calls.iter().enumerate() {
+        let id = format!("call_{at}");
+        let asked = json!([{"type": "input_text", "text": format!("Step {at}")}]);
+        all.push(line("response_item", &json!({"type": "message", "role": "user", "content": asked})));
+        all.push(line(
+            "response_item",
+            &match *name {
+                "apply_patch" => {
+                    json!({"type": "custom_tool_call", "name": name, "call_id": id, "input": input})
+                }
+                _ => json!({"type": "function_call", "name": name, "call_id": id, "arguments": input}),
+            },
+        ));
+        if let Some(parsed) = parsed {
+            let item =
+                json!({"type": "CommandExecution", "id": id, "cwd": "file:///home/dev/atlas", "parsed_cmd": parsed});
+            all.push(line("event_msg", &json!({"type": "item_completed", "item": item})));
+        }
+        let kind = if *name == "apply_patch" { "custom_tool_call_output" } else { "function_call_output" };
+        all.push(line("response_item", &json!({"type": kind, "call_id": id, "output": output})));
+        let said = json!([{"type": "output_text", "text": "Done."}]);
+        all.push(line("response_item", &json!({"type": "message", "role": "assistant", "content": said})));
+    }
+    all
+}
+
+// O-05
+#[test]
+fn o_05_prune_knows_which_files_commands_show() {
+    let text = |status: i32, what: &str| {
+        let lines: Vec<String> = (0..80).map(|n| format!("line {n} of {what}")).collect();
+        format!("Wall time: 0.1 seconds\nProcess exited with code {status}\nOutput:\n{}", lines.join("\n"))
+    };
+    let cmd = |cmd: &str| json!({"cmd": cmd}).to_string();
+    let read = |path: &str| Some(json!([{"type": "read", "cmd": "cat", "name": path, "path": path}]));
+    let patch = "*** Begin Patch\n*** Update File: d.txt\n@@\n-a\n+b\n*** End Patch\n";
+    let cut = text(0, "h").replace("Output:\n", "Output:\nWarning: truncated output (original token count: 99999)\n");
+    let calls: Vec<(&str, String, String, Option<Value>)> = vec![
+        ("exec_command", cmd("sed -n '1,40p' a.txt"), text(0, "a"), None), // by 1
+        ("exec_command", cmd("cat ./a.txt"), text(0, "a"), None),
+        ("exec_command", cmd("cat b.txt"), text(0, "b"), read("b.txt")),
+        ("exec_command", cmd("cat b.txt"), text(1, "b"), None), // a failed read shows nothing
+        ("exec_command", cmd("cat c.txt"), text(0, "c"), read("c.txt")),
+        ("exec_command", cmd("cat c.txt | grep 7"), text(0, "c"), read("c.txt")), // nor a part of it
+        ("exec_command", cmd("nl -ba \"$(echo d.txt)\""), text(0, "d"), read("d.txt")), // by 7: the client knows the file
+        ("apply_patch", patch.to_owned(), "Exit code: 0\nOutput:\nSuccess.".to_owned(), None),
+        ("exec_command", cmd("rg -n todo src"), text(0, "src"), None), // by 9
+        ("exec_command", cmd("rg -n todo src"), text(0, "src now"), None),
+        ("exec_command", cmd("cargo test"), text(0, "tests"), None),
+        ("exec_command", cmd("cargo test"), text(0, "tests again"), None), // an action is no state
+        ("write_stdin", r#"{"session_id":1,"chars":""}"#.to_owned(), text(0, "one"), None),
+        ("write_stdin", r#"{"session_id":1,"chars":""}"#.to_owned(), text(0, "two"), None),
+        (
+            "shell",
+            r#"{"command":["bash","-lc","cat e.txt"],"workdir":"/home/dev/atlas"}"#.to_owned(),
+            text(0, "e"),
+            None,
+        ), // by 15
+        ("exec_command", cmd("cd .. && cat atlas/e.txt"), text(0, "e"), None),
+        ("exec_command", cmd("cat h.txt"), text(0, "h"), None),
+        ("exec_command", cmd("cat -n h.txt"), cut, None), // not all of it is there
+        ("exec_command", cmd("git status"), text(0, "status"), None),
+        ("exec_command", cmd("git log"), text(0, "log"), None),
+    ];
+    let calls: Vec<(&str, &str, &str, Option<Value>)> = calls
+        .iter()
+        .map(|(name, input, output, parsed)| (*name, input.as_str(), output.as_str(), parsed.clone()))
+        .collect();
+    let stage = Stage::new().file("s.jsonl", text_of(&calling(&calls)));
+    let done = json(&stage, &["prune", "s.jsonl", "-o", "out.jsonl", "--protect-steps", "0"]);
+    let (old, new) = (lines_at(word(&stage.path("s.jsonl"))), lines_at(word(&stage.path("out.jsonl"))));
+    let masked: Vec<&str> = (0..old.len())
+        .filter(|&at| new[at] != old[at] && old[at]["payload"]["call_id"].is_string())
+        .map(|at| old[at]["payload"]["call_id"].as_str().unwrap())
+        .collect();
+    assert_eq!(masked, ["call_0", "call_6", "call_8", "call_14"], "{done}");
+}
+
 // O-05
 #[test]
 fn o_05_a_compaction_is_a_summary_behind_what_the_client_told() {

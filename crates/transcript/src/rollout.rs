@@ -1,7 +1,10 @@
 //! Facts of a rollout of Codex that stand in lines beside its items (format: "Codex").
 
+use memchr::memmem;
+
 use super::record::LineNo;
 use super::scan::{Scan, Unreadable, each_count, each_field};
+use super::session::working_folder;
 use super::span::Span;
 use super::text::Tokens;
 use super::turn_marks::TurnMarks;
@@ -21,6 +24,10 @@ pub struct Rollout {
     pub unreadable: Option<(LineNo, Unreadable)>,
     /// The lines by which the client knows how far to read back.
     pub turns: TurnMarks,
+    /// The events that say what a command was, in order.
+    pub commands: Vec<LineNo>,
+    /// The folders that were worked in, each from a line on.
+    folders: Vec<(LineNo, String)>,
     /// The events that took turns back, with the number of turns.
     rolled_back: Vec<(LineNo, u32)>,
 }
@@ -44,12 +51,24 @@ impl Rollout {
         self.rolled_back.iter().map(|(at, _)| *at).find(|at| *at >= line)
     }
 
+    /// The folder that `line` was worked in, where one is known.
+    #[must_use]
+    pub fn folder_at(&self, line: LineNo) -> Option<&str> {
+        let n_before = self.folders.partition_point(|(from, _)| *from <= line);
+        self.folders.get(n_before.checked_sub(1)?).map(|(_, folder)| folder.as_str())
+    }
+
     /// Takes what `line` says.
     pub(super) fn note_line(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) {
         if scan.session_id.is_some() && line_no == LineNo(0) {
             self.note_header(line);
         }
         self.turns.note_line(scan, line, line_no);
+        if scan.session_id.is_some() || scan.subtype.and_then(|it| it.string(line)) == Some(b"turn_context") {
+            let folder = working_folder(line);
+            let is_new = |folder: &String| self.folders.last().is_none_or(|(_, known)| known != folder);
+            self.folders.extend(folder.filter(is_new).map(|folder| (line_no, folder)));
+        }
         let Some(message) = scan.message else { return };
         if let Some(unreadable) = message.unreadable {
             self.unreadable = self.unreadable.or(Some((line_no, unreadable)));
@@ -71,6 +90,9 @@ impl Rollout {
             Some(b"thread_rolled_back") => {
                 let n_turns = message.input.and_then(|it| u32::try_from(parse_number(it.of(line))?).ok());
                 self.rolled_back.extend(n_turns.map(|n_turns| (line_no, n_turns)));
+            }
+            Some(b"item_completed" | b"exec_command_end") if memmem::find(line, b"\"parsed_cmd\"").is_some() => {
+                self.commands.push(line_no);
             }
             _ => {}
         }

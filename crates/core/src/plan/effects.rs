@@ -21,11 +21,11 @@ pub enum Action {
 }
 
 /// Programs that only read.
-const LOOKS: [&str; 46] = [
-    "ls", "lsd", "eza", "cat", "bat", "head", "tail", "grep", "egrep", "rg", "ag", "find", "fd", "wc", "pwd", "cd",
-    "pushd", "popd", "echo", "printf", "awk", "sort", "uniq", "cut", "tr", "tree", "which", "whereis", "type", "file",
-    "stat", "du", "df", "date", "whoami", "env", "printenv", "sleep", "true", "false", "test", "[", "diff", "jq",
-    "less", "ps",
+const LOOKS: [&str; 47] = [
+    "ls", "lsd", "eza", "cat", "bat", "nl", "head", "tail", "grep", "egrep", "rg", "ag", "find", "fd", "wc", "pwd",
+    "cd", "pushd", "popd", "echo", "printf", "awk", "sort", "uniq", "cut", "tr", "tree", "which", "whereis", "type",
+    "file", "stat", "du", "df", "date", "whoami", "env", "printenv", "sleep", "true", "false", "test", "[", "diff",
+    "jq", "less", "ps",
 ];
 /// Subcommands of git that change nothing.
 const GIT_LOOKS: [&str; 13] = [

@@ -11,6 +11,7 @@ mod fit;
 mod handle;
 mod ledger;
 mod lexer;
+mod look;
 mod policy;
 mod preset;
 mod protect;
@@ -36,6 +37,7 @@ pub use effects::{Action, effects, ends_in_search, folders, only_looks, steps_of
 pub use fit::{FitChoice, Need, Removable, RemovableClass, ThinkingBehind, fit};
 pub use handle::{Handle, Handles, NotAHandle};
 pub use ledger::{Ending, Ledger, Progress, TaskNews, Todo};
+pub use look::{Look, looked_at};
 pub use policy::{
     CACHE_SECONDS, FIT_PROTECTS, PLACEHOLDER, Policy, RecordedStep, SUMMARY, SpentTokens, StepModel, recorded_cost,
     simulate_cost,

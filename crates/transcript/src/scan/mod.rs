@@ -24,6 +24,7 @@ mod walk;
 pub use fields::{Block, Form, Message, Scan, Unreadable};
 pub use iterations::Iteration;
 pub use kind::{BlockKind, Kind};
+pub use parameters::patched_file;
 pub use read::each_count;
 pub use usage::Usage;
 pub use walk::{each_element, each_field, each_string, each_string_place};

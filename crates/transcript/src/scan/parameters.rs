@@ -43,8 +43,9 @@ fn command_text(value: &Value) -> Option<String> {
     }
 }
 
-/// The first file that a patch names.
-fn patched_file(patch: &str) -> Option<String> {
+/// The first file that a patch of Codex names.
+#[must_use]
+pub fn patched_file(patch: &str) -> Option<String> {
     let named = |line: &str| FILES.iter().find_map(|start| line.strip_prefix(start)).map(|file| file.trim().to_owned());
     patch.lines().find_map(named)
 }

@@ -5,16 +5,19 @@ use std::io;
 
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
+use super::command::{CommandEnd, CommandNote, CommandSubject};
 use super::input::{Input, repeat_of};
 use super::lines::each_page;
 use super::person::{is_asking, is_persons_refusal};
 use super::placeholder::is_placeholder;
 use super::read_note::ReadNote;
 use crate::apply::read::page::Page;
-use crate::plan::{Access, Answer, Call, Handles, LineRange, Place, Protected, Subject};
+use crate::plan::{Access, Answer, Call, Handles, LineRange, Place, Protected, Repeat, Subject};
 use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
 use ctxc_transcript::text::{Tokens, json_digest, json_string};
-use ctxc_transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, Transcript, result_blocks, turn_at, turns};
+use ctxc_transcript::{
+    Chain, Flags, Format, IdHash, Index, LineNo, LineSet, Transcript, result_blocks, turn_at, turns,
+};
 
 /// The live tool calls of a transcript.
 #[derive(Debug, Default)]
@@ -38,14 +41,20 @@ pub fn read_calls(transcript: Transcript<'_>, protected: &Protected) -> io::Resu
     let numbering = Numbering::of(index, chain);
     let mut found = FoundCalls::default();
     let holds = |line: LineNo| index.record(line).flags.any(Flags::TOOL_USE.with(Flags::TOOL_RESULT));
-    let lines: LineSet = chain.lines.iter().copied().filter(|line| holds(*line)).collect();
+    let mut lines: LineSet = chain.lines.iter().copied().filter(|line| holds(*line)).collect();
+    for line in &index.rollout.commands {
+        lines.insert(*line);
+    }
     each_page(file, index, &lines, |page| match (page.scan.kind, index.record(page.line).message()) {
         (Kind::Assistant, Some(message)) => {
             let Some(&(step, turn)) = numbering.by_message.get(message.0 as usize) else { return };
-            found.add_calls(page, step, turn, protected);
+            found.add_calls(page, step, turn, protected, || match index.format {
+                Format::Codex => index.rollout.folder_at(page.line).map(str::to_owned),
+                Format::Claude | Format::Pi => page.folder(),
+            });
         }
         (Kind::User, _) => found.add_results(page),
-        _ => {}
+        _ => found.add_note(page, protected),
     })?;
     // The maps are dropped first, because a long transcript has very many calls.
     let FoundCalls { mut calls, mut names, tools, .. } = found;
@@ -116,10 +125,20 @@ struct Given {
     access: Access,
     tokens: Tokens,
     lines: Option<LineRange>,
+    /// Whether the result may lack a part of what was asked for.
+    is_partial: bool,
 }
 
 impl FoundCalls {
-    fn add_calls(&mut self, page: Page<'_>, step: u32, turn: Option<u32>, protected: &Protected) {
+    /// Adds the calls of a page that was written in `folder`.
+    fn add_calls(
+        &mut self,
+        page: Page<'_>,
+        step: u32,
+        turn: Option<u32>,
+        protected: &Protected,
+        folder: impl Fn() -> Option<String>,
+    ) {
         for (at, block) in blocks_of(page.scan, BlockKind::ToolUse) {
             let id = page.decoded(block.tool_id);
             let hash = IdHash::of(id.as_bytes());
@@ -129,10 +148,15 @@ impl FoundCalls {
             let tool = page.scan.tool_name(block, page.bytes);
             let input = page.scan.call_input(block, page.bytes);
             let input = Input(&input);
-            let path = input.file(&tool, || page.folder());
+            let about = if page.scan.format == Format::Codex && tool == "Bash" {
+                CommandSubject::of_call(input, folder().as_deref())
+            } else {
+                let file = input.file(&tool, &folder);
+                CommandSubject { subject: input.subject(&tool, file.as_deref()), file, repeat: repeat_of(&tool) }
+            };
             let is_protected = is_asking(&tool)
                 || protected.has_tool(&tool)
-                || path.as_ref().is_some_and(|path| protected.has_file(path));
+                || about.file.as_ref().is_some_and(|path| protected.has_file(path));
             let mut call = Call {
                 call: Place { line: page.line, block: at },
                 result: None,
@@ -140,8 +164,8 @@ impl FoundCalls {
                 turn,
                 params: params_digest(&tool, input),
                 output: 0,
-                subject: input.subject(&tool, path.as_deref()),
-                repeat: repeat_of(&tool),
+                subject: about.subject,
+                repeat: about.repeat,
                 answer: Answer::Missing,
                 access: if is_protected { Access::Protected } else { Access::Open },
                 tokens: Tokens::ZERO,
@@ -169,6 +193,22 @@ impl FoundCalls {
         }
     }
 
+    /// Takes what the client of Codex notes of a command, whose call stands before it.
+    fn add_note(&mut self, page: Page<'_>, protected: &Protected) {
+        let Some(CommandNote { call, file, only_looks }) = CommandNote::of(page) else { return };
+        let known = self.by_id.get(&IdHash::of(call.as_bytes()));
+        let Some(call) = known.and_then(|&at| self.calls.get_mut(at)) else { return };
+        if only_looks {
+            call.repeat = Repeat::Same;
+        }
+        let Some(file) = file else { return };
+        if protected.has_file(&file) {
+            call.access = Access::Protected;
+        }
+        let lines = if let Subject::Read(_, lines) = call.subject { lines } else { None };
+        call.subject = Subject::Read(IdHash::of(file.as_bytes()), lines);
+    }
+
     fn number(&mut self, tool: String) -> usize {
         self.tools.iter().position(|known| *known == tool).unwrap_or_else(|| {
             self.tools.push(tool);
@@ -182,21 +222,25 @@ fn note_result(call: &mut Call, given: Given) {
     if call.result.is_some() {
         return;
     }
-    let Given { place, output, answer, access, tokens, lines } = given;
+    let Given { place, output, answer, access, tokens, lines, is_partial } = given;
     (call.result, call.output, call.answer, call.tokens) = (Some(place), output, answer, tokens);
     if call.access == Access::Open || access == Access::Cut {
         call.access = access;
     }
     // The lines that were read count, not those asked for.
-    if let (Subject::Read(path, Some(_)), Some(lines)) = (call.subject, lines) {
-        call.subject = Subject::Read(path, Some(lines));
+    match (call.subject, lines) {
+        (Subject::Read(path, Some(_)), Some(lines)) => call.subject = Subject::Read(path, Some(lines)),
+        (Subject::Read(path, _), None) if is_partial => call.subject = Subject::Read(path, None),
+        _ => {}
     }
 }
 
 fn read_result(page: Page<'_>, at: u32, block: &Block) -> Given {
     let beginning = result_beginning(page, at);
     let copy = ReadNote::of(page);
-    let answer = if block.is_error || is_refusal(&beginning) {
+    let end = (page.scan.format == Format::Codex).then(|| CommandEnd::of(page, at as usize, block));
+    let is_error = block.is_error || end.is_some_and(|end| end.is_failed);
+    let answer = if is_error || is_refusal(&beginning) {
         Answer::Failed
     } else if copy.is_unchanged || POINTS_BACK.iter().any(|start| beginning.starts_with(start)) {
         Answer::PointsBack
@@ -217,6 +261,7 @@ fn read_result(page: Page<'_>, at: u32, block: &Block) -> Given {
         },
         tokens: page.result_tokens(at as usize),
         lines: copy.lines,
+        is_partial: end.is_some_and(|end| !end.is_whole),
     }
 }
 

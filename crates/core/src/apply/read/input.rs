@@ -9,9 +9,10 @@ use ctxc_transcript::text::{is_rooted, on_one_line, resolve, within};
 const DEFAULT_LINES: u32 = 2000;
 
 /// The tools whose results are not told again by an equal call: what was run, handed out once, reported or said.
-const ANOTHER: [&str; 11] = [
+const ANOTHER: [&str; 14] = [
     "Bash", "BashOutput", "KillBash", "KillShell", "PowerShell", "Task", "Agent", "TaskOutput", "AgentOutputTool",
-    "AskUserQuestion", "ExitPlanMode",
+    "AskUserQuestion", "ExitPlanMode", // Those of Codex.
+    "write_stdin", "exec", "wait",
 ];
 
 /// Whether a call of `tool` gives the same when it is made again.

@@ -1,6 +1,7 @@
 //! Reads the texts and the tool calls of a session.
 
 pub(super) mod calls;
+pub(super) mod command;
 pub(super) mod describe;
 pub(super) mod document;
 pub(super) mod entry_fields;
