@@ -1,9 +1,11 @@
 //! The index of `ctxc find`, updated with the sessions to search.
 
 use std::collections::{HashMap, HashSet};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::error::CommandError;
+use super::error::{CommandError, Kind};
+use super::input;
 use crate::report::list::Projects;
 use crate::session::archives;
 use crate::terminal::progress::Progress;
@@ -12,8 +14,8 @@ use ctxc_core::apply::{FindError, SessionFile, kept_key, stamp, take_up_file, ta
 use ctxc_core::version::{KeptSession, kept_sessions};
 use ctxc_store::{Archive, ArchiveUrl, FindIndex, FindSource, ObjectKind, hide_password};
 use ctxc_transcript::session::{
-    Candidate, Places, of_all_projects, of_project, project_folder_name, rollout_folder, saved_outputs, session_id,
-    session_of_saved_output, session_of_subagent, subagents_of_all_projects, subagents_of_project,
+    Candidate, Found, FoundBy, Places, of_all_projects, of_project, project_folder_name, rollout_folder, saved_outputs,
+    session_id, session_of_saved_output, session_of_subagent, subagents_of_all_projects, subagents_of_project,
 };
 use ctxc_transcript::text::{Digest, Stopped};
 
@@ -59,7 +61,7 @@ pub(crate) fn take_up(sessions: Sessions<'_>, ui: &Ui) -> Result<(FindIndex, Opt
     });
     let archive = match archive {
         Ok(archive) => archive,
-        Err(error) if error.kind() == super::error::Kind::Interrupted => return Err(error),
+        Err(error) if error.kind() == Kind::Interrupted => return Err(error),
         Err(error) => {
             ui.warning(format_args!("{} was not searched: {}", hide_password(sessions.archive), error.sentence()));
             None
@@ -116,7 +118,15 @@ fn files(
         Stopped::check(ui.stop())?;
         let (Some(key), Some(session)) = (path.to_str(), session_of(&path)) else { continue };
         let project = project_of(&path, sessions.places);
-        let file = SessionFile { path: &path, key, project: &project, session: &session };
+        let unpacked = match unpacked(&path) {
+            Ok(unpacked) => unpacked,
+            Err(error) if error.kind() == Kind::Interrupted => return Err(error),
+            Err(error) => {
+                ui.detail(format_args!("{key} was not searched: {}", error.sentence()));
+                continue;
+            }
+        };
+        let file = SessionFile { path: &path, key, project: &project, session: &session, unpacked: unpacked.as_ref() };
         let mut progress = |n_bytes| {
             if let Some(bar) = &mut bar {
                 bar.advance(n_bytes);
@@ -138,6 +148,13 @@ fn files(
         }
     }
     Ok(seen)
+}
+
+/// The content of a rollout that Codex has compressed; `None` for any other file.
+fn unpacked(path: &Path) -> Result<Option<File>, CommandError> {
+    let is_packed = path.extension().is_some_and(|extension| extension == "zst") && path.is_file();
+    let found = || Found::File { path: path.to_owned(), by: FoundBy::Path };
+    is_packed.then(|| input::open(&found()).map(|input| input.file)).transpose()
 }
 
 /// The id of the session that a file contains, or that its subagent or saved tool result belongs to.

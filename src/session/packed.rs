@@ -58,7 +58,7 @@ impl Packing {
     ///
     /// # Errors
     /// When there is no memory for it.
-    pub(super) fn unpack<'a>(self, input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
+    pub(crate) fn unpack<'a>(self, input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
         Ok(match self {
             Self::Gzip => Box::new(MultiGzDecoder::new(input)),
             Self::Zstd => Box::new(zstd::stream::read::Decoder::new(input)?),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use anyhow::anyhow;
@@ -18,6 +18,7 @@ use crate::report::find::{FindReport, FoundText, Standing};
 use crate::report::list::Projects;
 use crate::session::error::{CommandError, Completion};
 use crate::session::find_index::{Sessions, take_up};
+use crate::session::packed::Packing;
 use crate::session::quantity::age;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{SUMMARY, Speaker, is_active, output_at, said_at};
@@ -231,8 +232,18 @@ fn line_of(path: &Path, start: u64) -> Option<Vec<u8>> {
         return None;
     }
     let mut file = File::open(path).ok()?;
-    file.seek(SeekFrom::Start(start)).ok()?;
-    let mut lines = LineReader::new(file.take(u64::MAX));
+    let rest: Box<dyn Read> = match Packing::of(path).ok()? {
+        None => {
+            file.seek(SeekFrom::Start(start)).ok()?;
+            Box::new(file)
+        }
+        Some(packing) => {
+            let mut unpacked = packing.unpack(file).ok()?;
+            io::copy(&mut Read::by_ref(&mut unpacked).take(start), &mut io::sink()).ok()?;
+            unpacked
+        }
+    };
+    let mut lines = LineReader::new(rest);
     Some(lines.next_line().ok()??.to_vec())
 }
 

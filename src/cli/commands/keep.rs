@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
@@ -167,13 +168,18 @@ pub(super) fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<
     let time = Timestamp::now();
     let mut input = input::open(found)?;
     let name = input.name();
-    let path = input.path.as_deref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
-    let looked = whole_lines(&mut input.file).and_then(|len| Ok((len, input.file.metadata()?)));
+    let plain = input.packed.as_deref().filter(|path| session_id(path).is_some());
+    let metadata = plain.map_or_else(|| input.file.metadata(), Path::metadata);
+    // Codex reads a compressed rollout and writes it back unpacked, and so does a restore.
+    let plain = plain.map(|path| path.with_extension(""));
+    let plain = plain.as_deref().or(input.path.as_deref());
+    let path = plain.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
+    let looked = whole_lines(&mut input.file).and_then(|len| Ok((len, metadata?)));
     let (len, metadata) = looked.with_context(|| format!("read {name}"))?;
     if len == 0 {
         return Ok(None);
     }
-    let id = archives::own_id(input.path.as_deref(), &input.file);
+    let id = archives::own_id(path.as_deref(), &input.file);
     let mut row = KeptRow {
         id: id.clone(),
         path: path.as_ref().map(|path| path.display().to_string()),

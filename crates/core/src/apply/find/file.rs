@@ -35,6 +35,8 @@ pub struct SessionFile<'a> {
     pub project: &'a str,
     /// Its id.
     pub session: &'a str,
+    /// Its content, where the file is compressed.
+    pub unpacked: Option<&'a File>,
 }
 
 /// Brings `index` up to date with a session file: what stands behind the lines that are indexed already, or all of it where
@@ -75,7 +77,7 @@ fn take_up(
     stop: &AtomicBool,
     progress: &mut dyn FnMut(u64),
 ) -> Result<(), FindError> {
-    let SessionFile { path, key, project, session } = session;
+    let SessionFile { path, key, project, session, unpacked } = session;
     let metadata = std::fs::metadata(path)?;
     let known = index.source(key)?;
     let mut source = FindSource {
@@ -90,7 +92,8 @@ fn take_up(
         active: Vec::new(),
     };
     // To open a pipe could wait for ever.
-    let file = metadata.is_file().then(|| File::open(path)).transpose()?;
+    let opened = || unpacked.map_or_else(|| File::open(path), File::try_clone);
+    let file = metadata.is_file().then(opened).transpose()?;
     let file =
         file.map(|file| is_readable(&file).map(|is_readable| is_readable.then_some(file))).transpose()?.flatten();
     let Some(file) = file else {
