@@ -181,8 +181,8 @@ def compresses_prompts_and_results(codex):
 
 
 @proof
-def leaves_parents_and_forks_alone(codex):
-    """A fork is changed as its own part: its parent stays, and both resume."""
+def reads_forks_and_makes_sessions_of_them(codex):
+    """A fork is shown with what Codex sends of its parent; an edit of it is a session that needs none, and both stay."""
     session = make_session(codex)
     source = session.read_bytes()
     codex.model.script, codex.model.requests = [[{"run": "seq 1 400"}], ["done"]], []
@@ -190,11 +190,59 @@ def leaves_parents_and_forks_alone(codex):
     forks = [path for path in codex.rollouts() if path != session]
     if ran.returncode != 0 or not forks or b'"history_base"' not in forks[0].read_bytes():
         return  # Older versions copy the parent, or have no fork.
-    done = codex.ctxc("prune", forks[0], "--mask", "0", "--protect-steps", "0", *codex.archive())
-    before, after = goes_on(codex, forks[0], done)
+    (fork,) = forks
+    of_fork = fork.read_bytes()
+    codex.model.script, codex.model.requests = [["done"]], []
+    assert codex.run("fork", id_of(fork), "a third way").returncode == 0
+    (third,) = (path for path in codex.rollouts() if path not in (session, fork))
+    shown = json.dumps(codex.ctxc("show", third, "--last", "99"))
+    for item in said(codex.model.requests[-1]["input"]):
+        if item["type"] in ("message", "function_call_output"):
+            for line in text_of(item).split("\n")[:8]:
+                assert json.dumps(line)[1:-1] in shown, line
+    assert codex.ctxc("check", third)["problems"] == []
+    done = codex.ctxc("prune", third, "--mask", "0", "--protect-steps", "0", *codex.archive())
+    before, after = goes_on(codex, third, done)
     changed = [item for one, item in zip(before, after) if one != item]
-    assert len(before) == len(after) and len(changed) == 1 and "ctxc" in text_of(changed[0]), changed
-    assert session.read_bytes() == source
+    assert len(before) == len(after) and len(changed) > 2 and all("ctxc" in text_of(item) for item in changed), changed
+    assert (session.read_bytes(), fork.read_bytes()) == (source, of_fork)
+    # Without its parents the new session goes on, and the fork is refused as Codex refuses it.
+    session.unlink()
+    codex.say("go on", [], done["session_id"])
+    assert codex.run("resume", id_of(fork), "go on").returncode != 0, "Codex opens a fork without its parent"
+    assert "is missing" in json.dumps(codex.ctxc("stats", fork, fails=True))
+
+
+@proof
+def appends_in_place(codex):
+    """In place one compaction is appended: Codex sends exactly its history, does not compact, and keeps the id; undo cuts it off."""
+    session = make_session(codex)
+    codex.allow_in_place()
+    source = session.read_bytes()
+    (before,) = codex.say("go on", [], id_of(session))
+    session.write_bytes(source)
+    total = codex.ctxc("stats", session)["tokens"]["calibrated"]
+    masked = ["prune", session, "--mask", "0", "--protect-steps", "0", "--in-place", "--even-if-open", *codex.archive()]
+    done = codex.ctxc(*masked)
+    written = session.read_bytes()
+    assert written.startswith(source) and done["output"] == str(session), done
+    assert codex.ctxc("check", session)["problems"] == []
+    codex.configure("model_auto_compact_token_limit = %d" % (total - 400))
+    (after,) = codex.say("go on", [], id_of(session))
+    codex.configure("")
+    assert session.read_bytes().startswith(written), "Codex rewrote the file"
+    # Also the context of the client is there once, and as it was.
+    assert len(before) == len(after), (len(before), len(after), [text_of(item)[:60] for item in after])
+    changed = [new for old, new in list(zip(said(before), said(after)))[:-1] if old != new]
+    assert changed and all("ctxc" in text_of(item) for item in changed), changed
+    # Codex went on: nothing is cut off.
+    refused = codex.ctxc("undo", session, "--in-place", "--even-if-open", *codex.archive(), fails=True)
+    assert "went on" in json.dumps(refused), refused
+    session.write_bytes(written)
+    codex.ctxc("undo", session, "--in-place", "--even-if-open", *codex.archive())
+    assert session.read_bytes() == source, "undo does not give the file back"
+    (again,) = codex.say("go on", [], id_of(session))
+    assert said(again)[:-1] == said(before)[:-1]
 
 
 @proof
@@ -203,7 +251,7 @@ def refuses_by_name(codex):
     session = make_session(codex)
     source, n_rollouts = session.read_bytes(), len(codex.rollouts())
     refused = codex.ctxc("fit", session, "--to", "50%", "--in-place", *codex.archive(), fails=True)
-    assert "in place" in json.dumps(refused), refused
+    assert "only with your consent" in json.dumps(refused), refused
     if b'"history_mode":"paginated"' in source:
         assert "is paginated" in json.dumps(slim(codex, session, fails=True))
     refused = codex.ctxc("truncate", session, "--target-tokens", "1000", *codex.archive(), fails=True)

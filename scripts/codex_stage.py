@@ -91,6 +91,11 @@ class Codex:
     def configure(self, extra):
         (self.codex_home / "config.toml").write_text(CONFIG % (extra, self.model.url, self.project))
 
+    def allow_in_place(self):
+        config = self.home / ".config/ctxc/ctxc.toml"
+        config.parent.mkdir(parents=True, exist_ok=True)
+        config.write_text("codex_in_place = true\n")
+
     def run(self, *arguments):
         ran = subprocess.run([self.program, "exec", "--skip-git-repo-check", "--json", *arguments], cwd=self.project, env=self.env,
                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)

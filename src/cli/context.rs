@@ -69,6 +69,7 @@ impl Context<'_> {
             archive_ref: environment.archive_ref(&keep)?,
             keep,
             on_server: environment.server_consent(),
+            codex_in_place: environment.codex_consent(),
             keep_max: None,
             typed_archive: None,
             mode: Mode::Do,

@@ -304,7 +304,16 @@ impl Environment {
 
     /// The consent of the user's own configuration to store complete sessions in an archive on a server (N-09).
     pub(crate) fn server_consent(&self) -> Consent {
-        let is_given = |layer: &Layer| matches!(layer.source, Source::User(_)) && layer.is_true("keep_on_server");
+        self.consent("keep_on_server")
+    }
+
+    /// The consent of the user's own configuration to append to sessions of Codex (O-05).
+    pub(crate) fn codex_consent(&self) -> Consent {
+        self.consent("codex_in_place")
+    }
+
+    fn consent(&self, key: &str) -> Consent {
+        let is_given = |layer: &Layer| matches!(layer.source, Source::User(_)) && layer.is_true(key);
         if self.layers.iter().any(is_given) { Consent::Given } else { Consent::Ask }
     }
 

@@ -7,7 +7,7 @@ use super::settings::ServerSettings;
 use super::tools::Tool;
 use crate::session::archives;
 use crate::session::error::CommandError;
-use crate::session::options::{Keep, Mode, Output, Rewriting};
+use crate::session::options::{Consent, Keep, Mode, Output, Rewriting};
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{ArchiveRef, InterimResult, answers};
@@ -88,6 +88,7 @@ pub(super) fn rewriting(subject: &Subject, settings: &ServerSettings) -> Rewriti
         output: Output::NewSession(None),
         keep: Keep::In(settings.archive.clone()),
         on_server: settings.on_server,
+        codex_in_place: Consent::Ask,
         // Nobody who reads the warning could act on it.
         keep_max: None,
         archive_ref: settings.archive_ref.clone(),

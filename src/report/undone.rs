@@ -9,7 +9,7 @@ use super::outcome::Outcome;
 use super::size::counted;
 
 /// The result of undoing operations.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct UndoneReport {
     /// The ids of the operations that were undone.
     pub(crate) undone: Vec<String>,

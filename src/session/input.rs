@@ -23,7 +23,7 @@ pub(crate) struct Input {
     pub(crate) file: File,
     /// The path of the session; `None` for standard input, and for a compressed file, which is not written back to.
     pub(crate) path: Option<PathBuf>,
-    /// The path of the compressed file that it was unpacked from.
+    /// The path of the compressed file that it was unpacked from, or of the fork that was put together with its parents.
     pub(crate) packed: Option<PathBuf>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn open(found: &Found) -> Result<Input, CommandError> {
 
 /// The relation of the file that is read to the path of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Storage {
+pub(super) enum Storage {
     /// It is the file at the path.
     Own,
     /// It holds the bytes of a pipe, which have no path.
@@ -83,7 +83,8 @@ fn name_of(path: Option<&Path>) -> String {
     path.map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
 }
 
-fn open_file(path: Option<&Path>) -> io::Result<(File, Storage)> {
+/// Opens the file at `path`, or standard input, and spools what can be read only once or is compressed.
+pub(super) fn open_file(path: Option<&Path>) -> io::Result<(File, Storage)> {
     let Some(path) = path else { return Ok((while_waiting(|| spool(io::stdin().lock()))?, Storage::Piped)) };
     if !std::fs::metadata(path)?.is_file() {
         // A named pipe or `<(command)` has a path and can be read only once. Nobody may ever write to it.

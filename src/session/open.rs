@@ -62,7 +62,7 @@ impl<'a> OpenSession<'a> {
 
     /// Opens a session that has been read.
     pub(crate) fn of(settings: &'a Rewriting, mut reading: Reading, ui: &'a Ui) -> Result<Self, CommandError> {
-        let lock = refuse_session(&reading, settings)?;
+        let lock = refuse_session(&reading, settings, ui)?;
         if reading.index.has_overrides() {
             return Err(CommandError::from(anyhow!(
                 "{} has entries that edit its context (`context_edit`), which ctxc reads and does not change",

@@ -29,6 +29,8 @@ pub(crate) struct Rewriting {
     pub(crate) keep: Keep,
     /// Whether complete sessions may be stored in an archive on a server.
     pub(crate) on_server: Consent,
+    /// Whether sessions of Codex may be appended to.
+    pub(crate) codex_in_place: Consent,
     /// The size of the archive, in bytes, above which the user is warned.
     pub(crate) keep_max: Option<u64>,
     /// The archive as placeholders name it.

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use super::error::CommandError;
 use super::figures::{self, Inherited};
+use super::fork::with_parents;
 use super::input::{self, Input};
 use crate::report::overview::Origin;
 use crate::report::resume::is_among_projects;
@@ -41,9 +42,9 @@ pub(crate) struct Reading {
     pub(crate) file: File,
     /// The name in messages.
     pub(crate) name: String,
-    /// The path of the session; `None` for standard input and for a compressed file.
+    /// The path of the session; `None` for standard input, for a compressed file and for a fork of Codex.
     pub(crate) path: Option<PathBuf>,
-    /// The compressed file that it was unpacked from.
+    /// The compressed file that it was unpacked from, or the fork that was read with its parents.
     packed: Option<PathBuf>,
     /// The file name without its extension, which is the session id if the client wrote the file.
     pub(crate) stem: Option<String>,
@@ -120,21 +121,9 @@ impl Reading {
             .hint("other sessions of Codex are read: `ctxc list --agent codex`"))
     }
 
-    /// Warns about a session that goes on from another, whose entries are not in its file.
-    pub(crate) fn warn_of_parent(&self, ui: &Ui) {
-        let name = &self.name;
-        if let Some(parent) = &self.index.rollout.base {
-            ui.warning(format_args!(
-                "{name} goes on from its parent session {}: what Codex sends of that comes first, and is not counted here",
-                short_id(parent)
-            ));
-        }
-    }
-
     /// Warns about a conversation whose chain does not reach its first or its last entry.
     pub(crate) fn warn_of_chain(&self, ui: &Ui) {
         let name = &self.name;
-        self.warn_of_parent(ui);
         match self.chain.end {
             ChainEnd::MissingParent(line) if line.0 > 0 => ui.warning(format_args!(
                 "{name}:{}: the conversation starts here: the parent of this entry is missing",
@@ -171,7 +160,7 @@ impl Reading {
         if *found == Found::StandardInput {
             ui.say_reading_stdin();
         }
-        let input = input::open(found)?;
+        let input = with_parents(input::open(found)?)?;
         let len = input.file.metadata().map_or(0, |metadata| metadata.len());
         // The file may grow until it is read to its end.
         let reading = Self::of_input(input, u64::MAX, len, ui)?;
@@ -254,18 +243,23 @@ impl Reading {
 
     /// The session as results identify it. Fields that cannot be read are omitted.
     pub(crate) fn session(&self) -> SessionRef {
-        let own_id = self.path.as_deref().and_then(session_id).map(str::to_owned);
+        let own_id = self.place().and_then(session_id).map(str::to_owned);
         SessionRef {
-            path: self.path.as_ref().or(self.packed.as_ref()).map(|path| path.display().to_string()),
+            path: self.place().map(|path| path.display().to_string()),
             id: own_id.or_else(|| archives::last_session(self.session_file()).ok().flatten()),
             title: title_of(self.transcript()).ok(),
             project: self.project().ok().flatten(),
         }
     }
 
+    /// The path of the session, also where it is another file that is read.
+    pub(crate) fn place(&self) -> Option<&Path> {
+        self.path.as_deref().or(self.packed.as_deref())
+    }
+
     /// The session in a command: the beginning of its id where the client finds it, else its path.
     pub(crate) fn word(&self) -> String {
-        let Some(path) = self.path.as_deref().or(self.packed.as_deref()) else { return "-".to_owned() };
+        let Some(path) = self.place() else { return "-".to_owned() };
         let id = session_id(path).filter(|_| is_among_projects(path));
         id.map_or_else(|| path.display().to_string(), |id| short_id(id).to_owned())
     }

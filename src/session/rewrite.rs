@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::anyhow;
 
+use super::codex_append::RolloutEnd;
 use super::error::CommandError;
 use super::open::OpenSession;
 use super::planned::Planned;
@@ -18,7 +19,7 @@ use crate::session::options::{Keep, Mode, Output, Rewriting};
 use crate::session::rollout::refuse_changes;
 use crate::session::write::{Changes, FreshSession, WriteJob, agent_of, fresh, into_session, undo_words};
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{CarriedOut, Rewrite, ThinkingReach, has_placeholder, name_agent};
+use ctxc_core::apply::{CarriedOut, Rewrite, ThinkingReach, has_placeholder, name_agent, unnamed_file};
 use ctxc_core::version::{Edits, ThinkingPolicy};
 use ctxc_store::OperationCost;
 use ctxc_transcript::session::subagent_id;
@@ -135,16 +136,26 @@ impl OpenSession<'_> {
         let Rendering { rebased, mut rewrite, .. } = rendering;
         let Self { settings, ui, reading, title, .. } = self;
         let format = reading.index.format;
-        let fresh = fresh(&settings.output, reading.path.as_deref(), format).filter(|_| !is_copy);
+        let fresh = fresh(&settings.output, reading.place(), format).filter(|_| !is_copy);
         if let Some(fresh) = &fresh {
             into_session(verb, fresh, title, &mut rewrite);
         }
         if let Some(agent) = agent_of(&settings.output, fresh.as_ref(), reading.path.as_deref()) {
             reading.named(name_agent(&rebased.base.file, &rebased.composed.index, agent, &mut rewrite))?;
         }
-        let (output, keep, title) = (&settings.output, &settings.keep, title.clone());
-        let job = WriteJob { verb, output, keep, fresh: fresh.as_ref(), title, is_copy, cost };
-        let (done, deposit) = job.run(reading, Changes { rewrite: &rewrite, planned, saved, rebased }, ui)?;
+        // A rollout of Codex is appended to: what it would be goes to a file of its own first.
+        let end = match (&settings.output, format, reading.path.clone()) {
+            (Output::InPlace(_), Format::Codex, Some(path)) => Some((path, RolloutEnd::of(reading)?, unnamed_file()?)),
+            _ => None,
+        };
+        let sink = end.as_ref().map(|(.., result)| result.try_clone()).transpose()?;
+        let output = if sink.is_some() { &Output::Stdout } else { &settings.output };
+        let (keep, title) = (&settings.keep, title.clone());
+        let job = WriteJob { verb, output, keep, fresh: fresh.as_ref(), title, is_copy, cost, sink };
+        let (mut done, deposit) = job.run(reading, Changes { rewrite: &rewrite, planned, saved, rebased }, ui)?;
+        if let Some((path, end, result)) = end {
+            end.append(&path, &result, verb, &mut done)?;
+        }
         let mut after = Totals::of(&reading.index, &reading.chain);
         rewrite.appended.iter().for_each(|line| after.add(line.as_bytes()));
         if let Keep::In(url) = &settings.keep {

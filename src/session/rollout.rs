@@ -7,24 +7,26 @@ use anyhow::anyhow;
 use super::codex_lock::{CodexLock, ensure_not_loaded};
 use super::error::CommandError;
 use super::reading::Reading;
-use crate::session::options::{Mode, Output, Rewriting};
+use crate::session::options::{Consent, Mode, Output, Rewriting};
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::Rewrite;
 use ctxc_transcript::session::{forks_of, rollout_home};
 use ctxc_transcript::{Flags, Format, LineNo, read_line};
 
 /// Refuses a session of Codex that cannot be changed, or not in this way. One that is to be replaced is locked until the returned
 /// value goes.
-pub(crate) fn refuse_session(reading: &Reading, settings: &Rewriting) -> Result<Option<CodexLock>, CommandError> {
+pub(crate) fn refuse_session(
+    reading: &Reading,
+    settings: &Rewriting,
+    ui: &Ui,
+) -> Result<Option<CodexLock>, CommandError> {
     let (index, name) = (&reading.index, &reading.name);
     if index.format != Format::Codex {
         return Ok(None);
     }
     let is_in_place = matches!(settings.output, Output::InPlace(_));
-    if is_in_place && !settings.replaces_rollouts {
-        return Err(CommandError::usage(anyhow!("sessions of Codex are not changed in place"))
-            .hint("leave out --in-place for a new session: Codex has places in the file noted elsewhere"));
-    }
-    if is_in_place && index.rollout.is_paginated {
+    let is_replaced = is_in_place && settings.replaces_rollouts;
+    if is_replaced && index.rollout.is_paginated {
         return Err(CommandError::from(anyhow!(
             "{name} is paginated: Codex has places in the file noted elsewhere, so it is not replaced"
         ))
@@ -42,13 +44,37 @@ pub(crate) fn refuse_session(reading: &Reading, settings: &Rewriting) -> Result<
         ))
         .hint("what it says is shown by `ctxc show`; nothing was written"));
     };
+    if is_in_place && !is_replaced {
+        refuse_appending(reading, settings, &id, ui)?;
+    }
     match &reading.path {
-        Some(path) if is_in_place && settings.mode == Mode::Do => {
+        Some(path) if is_replaced && settings.mode == Mode::Do => {
             refuse_forked(path, &id)?;
             ensure_not_loaded(path, &id).map(Some)
         }
         _ => Ok(None),
     }
+}
+
+/// Refuses to append to a rollout that Codex has open, that is a fork, or without the consent of the user.
+fn refuse_appending(reading: &Reading, settings: &Rewriting, id: &str, ui: &Ui) -> Result<(), CommandError> {
+    let Some(path) = reading.path.as_deref() else {
+        return Err(CommandError::usage(anyhow!("forks of Codex are not changed in place"))
+            .hint("leave out --in-place for a new session, which needs no parent"));
+    };
+    ensure_not_loaded(path, id)?;
+    if settings.codex_in_place == Consent::Given || settings.mode == Mode::Show {
+        return Ok(());
+    }
+    let error = match ui.confirm("append to the session? No provider was seen to take an edited history")? {
+        Some(true) => return Ok(()),
+        Some(false) => anyhow!("cancelled: nothing was written"),
+        None => {
+            anyhow!("sessions of Codex are changed in place only with your consent, as it was tried with no provider")
+        }
+    };
+    Err(CommandError::from(error)
+        .hint("leave out --in-place for a new session, or set codex_in_place = true in your own ctxc.toml"))
 }
 
 /// The id in the header of a rollout, which is the one that counts for Codex.

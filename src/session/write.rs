@@ -1,5 +1,7 @@
 //! Writing a rewritten transcript to its destination, and the words for the result.
 
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
@@ -123,6 +125,8 @@ pub(crate) struct WriteJob<'a> {
     pub(crate) is_copy: bool,
     /// The cost of the operation, as far as it is known before writing.
     pub(crate) cost: OperationCost,
+    /// The file that takes what would go to standard output.
+    pub(crate) sink: Option<File>,
 }
 
 /// The content to write.
@@ -158,6 +162,8 @@ impl WriteJob<'_> {
         let source_sidecar = session_file.map(sidecar_dir).unwrap_or_default();
         let new_sidecar = self.fresh.map(|fresh| sidecar_dir(&fresh.path)).unwrap_or_default();
         let mut stdout = ui.output();
+        let mut sink = self.sink.as_ref();
+        let stream: &mut dyn Write = sink.as_mut().map_or(&mut stdout as _, |file| file as _);
         let destination = match (self.output, self.fresh) {
             (Output::File(path, existing), _) => {
                 refuse_unless_file(path)?;
@@ -167,7 +173,7 @@ impl WriteJob<'_> {
             (Output::NewSession(_), Some(fresh)) => {
                 Destination::NewSession { path: &fresh.path, sidecar: &source_sidecar, new_sidecar: &new_sidecar }
             }
-            (Output::NewSession(_), None) | (Output::Stdout, _) => Destination::Stream(&mut stdout),
+            (Output::NewSession(_), None) | (Output::Stdout, _) => Destination::Stream(stream),
         };
         let (keeping, deposit) = match &mut archive {
             Some(archive) if self.is_copy => {

@@ -144,12 +144,94 @@ fn o_03_what_a_resume_sends_is_active() {
     let (stage, path) = stage_with(&text);
     let shown = stage.run(["show", word(&path)]).ended(0).text;
     assert!(shown.contains("There are 60") && !shown.contains("Rename case_002"), "{shown}");
-    // A fork says that its parent is not counted.
-    let mut all = lines();
-    all[0]["payload"]["history_base"] =
-        json!({"thread_id": "01a214eb-0000-7000-8000-0000000000aa", "end_ordinal_exclusive": 5, "end_byte_offset": 99});
-    let (stage, path) = stage_with(&text_of(&all));
-    assert!(stage.run(["stats", word(&path)]).ended(0).stderr.contains("parent session 01a214eb"));
+}
+
+/// A rollout `id` that goes on from the first `n_lines` of the rollout at `parent`, the session `of`, with a turn of its own.
+fn forked(parent: &Path, of: &str, n_lines: usize, id: &str, prompt: &str) -> Vec<u8> {
+    let text = fs::read_to_string(parent).unwrap();
+    let part: String = text.split_inclusive('\n').take(n_lines).collect();
+    let last: Value = serde_json::from_str(part.lines().last().unwrap()).unwrap();
+    let ordinal = last["ordinal"].as_u64().unwrap() + 1;
+    let mut header: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    header["ordinal"] = json!(ordinal);
+    header["payload"]["id"] = json!(id);
+    header["payload"]["forked_from_id"] = json!(of);
+    header["payload"]["history_base"] =
+        json!({"thread_id": of, "end_ordinal_exclusive": ordinal, "end_byte_offset": part.len()});
+    let said = |role: &str, kind: &str, text: &str| json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]});
+    let mut all = vec![header];
+    for (payload, at) in
+        [said("user", "input_text", prompt), said("assistant", "output_text", "It is done.")].into_iter().zip(1..)
+    {
+        let mut item = line("response_item", &payload);
+        item["ordinal"] = json!(ordinal + at);
+        all.push(item);
+    }
+    text_of(&all)
+}
+
+// O-03, O-05
+#[test]
+fn o_03_a_fork_is_read_with_the_part_of_its_parents_that_it_goes_on_from() {
+    const FORK: &str = "01a214eb-0000-7000-8000-0000000000f1";
+    const OF_FORK: &str = "01a214eb-0000-7000-8000-0000000000f2";
+    let (stage, parent) = stage_with(&fixture("codex-session"));
+    let day = "sessions/2026/11/24";
+    let fork = put(&stage, day, &name_of(FORK), &forked(&parent, ID, 17, FORK, "Go another way."));
+    let of_fork = put(&stage, day, &name_of(OF_FORK), &forked(&fork, FORK, 3, OF_FORK, "And a third."));
+    // The session itself goes on behind a revert in a second file.
+    let name = name_of(&format!("{ID}_{FORK}"));
+    let reverted = put(&stage, day, &name, &forked(&parent, ID, 17, ID, "Say it again."));
+    let sources = [&parent, &fork, &of_fork, &reverted].map(|path| fs::read(path).unwrap());
+    for (path, prompts) in [(&fork, 2), (&of_fork, 3), (&reverted, 2)] {
+        let stats = json(&stage, &["stats", word(path)]);
+        assert_eq!(stats["turns"].as_array().map(Vec::len), Some(prompts), "{stats}");
+        assert_eq!(stats["session"]["path"].as_str(), path.to_str());
+        let shown = stage.run(["show", word(path)]).ended(0).text;
+        assert!(shown.contains("There are 60 tests") && !shown.contains("Rename case_002"), "{shown}");
+        assert_eq!(json(&stage, &["check", word(path)])["problems"], json!([]));
+        stage.run(["map", word(path)]).ended(0);
+    }
+    // By the id, the newest file of a session.
+    assert_eq!(json(&stage, &["stats", FORK])["turns"].as_array().map(Vec::len), Some(2));
+    // Its own lines are what is searched and kept.
+    let hits = json(&stage, &["find", "another way", "--agent", "codex"])["hits"].clone();
+    assert_eq!((hits.as_array().map(Vec::len), hits[0]["path"].as_str()), (Some(1), fork.to_str()), "{hits}");
+    stage.run(["keep", word(&fork)]).ended(0);
+    // An edit is a session of its own, which needs no parent.
+    let done = json(&stage, &["prune", word(&of_fork), "--mask", "0", "--protect-steps", "0"]);
+    let made = done["output"].as_str().unwrap_or_else(|| panic!("{done}"));
+    let new = lines_at(made);
+    assert_eq!((new.len(), &new[0]["payload"]["history_base"], &new[0]["ordinal"]), (21, &Value::Null, &json!(0)));
+    assert!(new.iter().any(|line| line["payload"]["output"].as_str().is_some_and(|it| it.contains("ctxc"))), "{new:?}");
+    assert!(is_among_days(made) && done["resume"].as_str().unwrap().starts_with("codex resume "), "{done}");
+    assert_eq!(json(&stage, &["check", made])["problems"], json!([]));
+    let undone = json(&stage, &["undo", made]);
+    let (again, shown) = (undone["output"].as_str().unwrap(), lines_at(made));
+    assert_eq!((lines_at(again).len(), shown.len()), (21, 21));
+    assert!(fs::read_to_string(again).unwrap().contains("case_041"), "the result is back");
+    let refused = stage.run(["prune", word(&fork), "--mask", "0", "--in-place"]);
+    assert!(refused.code != Some(0) && refused.stderr.contains("in place"), "{}", refused.text);
+    assert_eq!([&parent, &fork, &of_fork, &reverted].map(|path| fs::read(path).unwrap()), sources);
+    // A parent that is shorter, or gone.
+    fs::write(&parent, &sources[0][..400]).unwrap();
+    let run = stage.run(["stats", word(&of_fork)]).ended(1);
+    assert!(run.stderr.contains("which is shorter or has other lines now"), "{}", run.text);
+    fs::remove_file(&parent).unwrap();
+    fs::remove_file(&reverted).unwrap();
+    let run = stage.run(["fit", word(&fork), "--to", "50%"]).ended(1);
+    assert!(run.stderr.contains("its parent session 01a214eb is missing"), "{}", run.text);
+    let rows = json(&stage, &["list", "--agent", "codex"])["sessions"].clone();
+    let row = rows.as_array().unwrap().iter().find(|row| row["id"] == FORK).unwrap();
+    assert!(row["problem"].as_str().unwrap().contains("is missing"), "{row}");
+    // What was kept of the fork is its file as it was.
+    fs::remove_file(&fork).unwrap();
+    stage.run(["restore", FORK, "--all"]).ended(0);
+    assert_eq!(fs::read(&fork).unwrap(), sources[1]);
+}
+
+fn is_among_days(path: &str) -> bool {
+    path.contains("/.codex/sessions/20")
 }
 
 // O-03
@@ -166,6 +248,25 @@ fn o_03_legacy_and_compressed_rollouts_are_read() {
     assert_eq!((rows[0]["id"].as_str(), rows[0]["turns"].as_u64()), (Some(ID), Some(2)), "{rows}");
     let shown = stage.run(["show", &ID[..8]]).ended(0).text;
     assert!(shown.contains("Renamed; it passes."), "{shown}");
+    // They are searched and kept as well, and restored as Codex itself writes them back.
+    for _ in 0..2 {
+        let hits = json(&stage, &["find", "case_041", "--agent", "codex"])["hits"].clone();
+        assert_eq!((hits[0]["path"].as_str(), hits[0]["session"].as_str()), (path.to_str(), Some(ID)), "{hits}");
+    }
+    assert_eq!(stage.run(["keep", word(&path)]).ended(0).stdout, format!("{ID}\n").into_bytes());
+    let kept = json(&stage, &["keep", word(&path)]);
+    assert_eq!(kept["sessions"][0]["found"], "unchanged", "{kept}");
+    let plain = fs::read(stage.home_path(".codex").join("x/y.jsonl")).unwrap();
+    // A new session is a file of its own.
+    let done = json(&stage, &["prune", word(&path), "--mask", "0", "--protect-steps", "0"]);
+    let made = done["output"].as_str().unwrap_or_else(|| panic!("{done}"));
+    assert!(is_among_days(made) && !made.contains(".zst"), "{made}");
+    stage.run(["prune", word(&path), "--mask", "0", "--in-place"]).ended(2);
+    fs::remove_file(&path).unwrap();
+    stage.run(["restore", ID, "--all"]).ended(0);
+    let back = path.with_extension("");
+    assert!(fs::read(&back).unwrap() == plain);
+    fs::remove_file(&back).unwrap();
     fs::write(&path, b"\x28\xb5\x2f\xfd torn").unwrap();
     stage.run(["show", word(&path)]).ended(1);
 }
@@ -463,7 +564,7 @@ fn o_05_what_is_not_done_to_codex_is_refused_by_name() {
     let (stage, path) = stage_with(&text_of(&long(4)));
     let source = fs::read(&path).unwrap();
     let cases: [(&[&str], &str); 6] = [
-        (&["fit", word(&path), "--to", "3000", "--in-place"], "not changed in place"),
+        (&["fit", word(&path), "--to", "3000", "--in-place"], "only with your consent"),
         (&["truncate", word(&path), "--target-tokens", "3000"], "are not cut off"),
         (&["pick", &format!("{}:1-2", word(&path))], "are not cut off"),
         (&["prune", word(&path), "--thinking"], "thinking of Codex sessions is not removed"),
@@ -471,7 +572,7 @@ fn o_05_what_is_not_done_to_codex_is_refused_by_name() {
             &["discard", "These are findings of turn 1...file of that part.", "-s", word(&path)],
             "answers and calls of a Codex session are not changed",
         ),
-        (&["compact", word(&path), "--in-place"], "not changed in place"),
+        (&["compact", word(&path), "--in-place"], "only with your consent"),
     ];
     for (verb, said) in cases {
         let run = stage.run(verb);
@@ -486,6 +587,79 @@ fn o_05_what_is_not_done_to_codex_is_refused_by_name() {
     let stage = Stage::new().file("part.jsonl", text_of(&long(4)[1..]));
     let run = stage.run(["fit", "part.jsonl", "--to", "3000", "-o", "out.jsonl"]).ended(1);
     assert!(run.stderr.contains("does not begin with `session_meta`"), "{}", run.text);
+}
+
+// O-05
+#[test]
+fn o_05_in_place_one_compaction_is_appended_and_undo_cuts_it_off() {
+    let (stage, path) = stage_with(&text_of(&long(8)));
+    let stage = stage.file("../config/ctxc/ctxc.toml", "codex_in_place = true\n");
+    let source = fs::read(&path).unwrap();
+    let verbs: [&[&str]; 4] = [
+        &["fit", "--to", "11000"],
+        &["prune", "--mask", "0"],
+        &["compact", "--always", "--keep-recent", "6"],
+        &["compress", "--bands", "0-60:heavy"],
+    ];
+    for verb in verbs {
+        // The same as a new session says what is to be sent.
+        let args = |place: &'static [&'static str]| [&verb[..1], &[word(&path)], &verb[1..], place].concat();
+        let fresh = json(&stage, &args(&[]));
+        let fresh = lines_at(fresh["output"].as_str().unwrap());
+        let done = json(&stage, &args(&["--in-place", "--even-if-open"]));
+        let changed = fs::read(&path).unwrap();
+        assert!(changed.starts_with(&source), "{verb:?}: no byte of the file changes");
+        assert_eq!((done["output"].as_str(), &done["session_id"]), (path.to_str(), &Value::Null), "{done}");
+        let undo = done["undo"].as_str().unwrap();
+        assert!(undo.starts_with("ctxc undo ") && undo.contains("--in-place"), "{undo}");
+        let new = lines_at(word(&path)).split_off(long(8).len());
+        let kinds: Vec<&str> = new.iter().map(|line| line["type"].as_str().unwrap()).collect();
+        assert_eq!(kinds, ["compacted", "world_state", "turn_context", "event_msg"], "{verb:?}");
+        let ordinals: Vec<u64> = new.iter().map(|line| line["ordinal"].as_u64().unwrap()).collect();
+        let next = long(8).len() as u64;
+        assert_eq!(ordinals, (next..next + 4).collect::<Vec<_>>());
+        let items: Vec<&Value> =
+            fresh.iter().filter(|line| line["type"] == "response_item").map(|line| &line["payload"]).collect();
+        let history: Vec<&Value> = new[0]["payload"]["replacement_history"].as_array().unwrap().iter().collect();
+        assert_eq!(history, items, "{verb:?}");
+        let total = |line: &Value| line["payload"]["info"]["last_token_usage"]["total_tokens"].as_u64();
+        assert_eq!(total(&new[3]), total(fresh.iter().rfind(|line| total(line).is_some()).unwrap()), "{verb:?}");
+        assert_eq!(json(&stage, &["check", word(&path)])["problems"], json!([]));
+        let undone = json(&stage, &["undo", word(&path), "--in-place", "--even-if-open"]);
+        assert_eq!(undone["output"].as_str(), path.to_str(), "{undone}");
+        assert_eq!(fs::read(&path).unwrap(), source, "{verb:?}");
+    }
+    // Where the client went on, nothing is cut off; a second change is appended to the first.
+    json(&stage, &["fit", word(&path), "--to", "11000", "--in-place", "--even-if-open"]);
+    let run = stage.run(["undo", word(&path)]).ended(2);
+    assert!(run.stderr.contains("add --in-place"), "{}", run.text);
+    let prompt = json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "And now?"}]});
+    let call = json!({"type": "function_call", "name": "exec_command", "arguments": "{\"cmd\":\"./print 9\"}", "call_id": "c9"});
+    let output: Vec<String> = (0..120).map(|n| format!("line {n} of what the command printed at last")).collect();
+    let output = json!({"type": "function_call_output", "call_id": "c9", "output": output.join("\n")});
+    let more = [(prompt, 300), (call, 301), (output, 302)].map(|(payload, ordinal)| {
+        let mut more = line("response_item", &payload);
+        more["ordinal"] = json!(ordinal);
+        more
+    });
+    fs::write(&path, [fs::read(&path).unwrap(), text_of(&more)].concat()).unwrap();
+    let run = stage.run(["undo", word(&path), "--in-place", "--even-if-open"]).ended(1);
+    assert!(run.stderr.contains("Codex went on"), "{}", run.text);
+    let mask = ["prune", word(&path), "--mask", "0", "--protect-steps", "0", "--in-place", "--even-if-open"];
+    let done = json(&stage, &mask);
+    let new = lines_at(word(&path)).split_off(long(8).len() + 7);
+    assert_eq!((new.len(), new[0]["ordinal"].as_u64()), (4, Some(303)), "{done}");
+    let history = new[0]["payload"]["replacement_history"].to_string();
+    assert!(history.contains("And now?") && !history.contains("line 60 of what the command printed at last"));
+    // A client that has the session open.
+    let locks = stage.home_path(".codex").join("thread-writer-locks");
+    fs::create_dir_all(&locks).unwrap();
+    let lock = fs::File::create(locks.join(format!("{ID}.lock"))).unwrap();
+    lock.lock().unwrap();
+    let before = fs::read(&path).unwrap();
+    let run = stage.run(["undo", word(&path), "--in-place", "--even-if-open"]).ended(1);
+    assert!(run.stderr.contains("Codex still has this session open"), "{}", run.text);
+    assert_eq!(fs::read(&path).unwrap(), before);
 }
 
 // J-01

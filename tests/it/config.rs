@@ -23,6 +23,7 @@ fn u_04_config_prints_each_value_and_where_it_comes_from() {
     ----- standard output
     archive = "sqlite:[HOME]/archive.sqlite"  # environment
     keep_on_server = false  # default
+    codex_in_place = false  # default
     # keep_max is not set  # default
     # engine is not set  # default
     # base_url is not set  # default
@@ -70,7 +71,7 @@ fn u_04_config_prints_each_value_and_where_it_comes_from() {
     assert!(!run.text.contains("sk-planted"), "R-14");
     let json = run.json();
     assert_eq!(json["values"][1]["source"], "default");
-    assert!(json["values"][2]["value"].is_null());
+    assert!(json["values"][3]["value"].is_null());
 }
 
 // U-04: a flag goes before the environment, that before the project, that before the user, that before the default.

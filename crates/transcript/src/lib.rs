@@ -59,7 +59,9 @@ pub use random::read_line;
 pub use reading::{LEADING_PARENT, Pointer, Thinking};
 pub use record::{Flags, IdHash, LineNo, MessageIdx, Parent, Record, SessionAt};
 pub use revisit::revisit;
-pub use rollout::{ContextCounts, Rollout, context_counts};
+pub use rollout::{
+    ContextCounts, HistoryBase, Rollout, context_counts, header_without_base, line_ordinal, line_payload,
+};
 pub use scan::{Usage, each_count};
 pub use span::Span;
 pub use tools::{ToolEnd, ToolIdx, Tools};

@@ -2,6 +2,7 @@
 
 use memchr::memmem;
 
+use super::edit::{Splice, render};
 use super::record::LineNo;
 use super::scan::{Scan, Unreadable, each_count, each_field};
 use super::session::working_folder;
@@ -18,12 +19,14 @@ pub struct Rollout {
     pub window: Option<Tokens>,
     /// Whether the header says that lines are numbered.
     pub is_paginated: bool,
-    /// The session whose beginning is sent before these lines.
-    pub base: Option<String>,
     /// The first compaction whose history is not read.
     pub unreadable: Option<(LineNo, Unreadable)>,
     /// The lines by which the client knows how far to read back.
     pub turns: TurnMarks,
+    /// The lines that say what the client told the model of its surroundings: the last whole one, and the changes behind it.
+    pub world_states: Vec<LineNo>,
+    /// The last line that says the model and the rules of a turn.
+    pub turn_context: Option<LineNo>,
     /// The events that say what a command was, in order.
     pub commands: Vec<LineNo>,
     /// The folders that were worked in, each from a line on.
@@ -64,7 +67,20 @@ impl Rollout {
             self.note_header(line);
         }
         self.turns.note_line(scan, line, line_no);
-        if scan.session_id.is_some() || scan.subtype.and_then(|it| it.string(line)) == Some(b"turn_context") {
+        let kind = scan.subtype.and_then(|it| it.string(line)).unwrap_or_default();
+        match kind {
+            b"turn_context" => self.turn_context = Some(line_no),
+            b"world_state" => {
+                let mut is_whole = false;
+                each_payload_field(line, |key, value| is_whole |= key == b"full" && value.of(line) == b"true");
+                if is_whole {
+                    self.world_states.clear();
+                }
+                self.world_states.push(line_no);
+            }
+            _ => {}
+        }
+        if scan.session_id.is_some() || kind == b"turn_context" {
             let folder = working_folder(line);
             let is_new = |folder: &String| self.folders.last().is_none_or(|(_, known)| known != folder);
             self.folders.extend(folder.filter(is_new).map(|folder| (line_no, folder)));
@@ -100,30 +116,101 @@ impl Rollout {
 
     /// The session whose beginning is sent before the rollout that begins with the line `header`.
     pub(super) fn base_in(header: &[u8]) -> Option<String> {
-        let mut rollout = Self::default();
-        rollout.note_header(header);
-        rollout.base
+        HistoryBase::of(header).map(|base| base.thread)
     }
 
     fn note_header(&mut self, line: &[u8]) {
-        each_field(line, |key, payload| {
-            let payload = payload.of(line);
-            if key != b"payload" {
-                return;
+        each_payload_field(line, |key, value| {
+            if key == b"history_mode" {
+                self.is_paginated = value.string(line) == Some(b"paginated");
             }
-            each_field(payload, |key, value| match key {
-                b"history_mode" => self.is_paginated = value.string(payload) == Some(b"paginated"),
-                b"history_base" => {
-                    let base = value.of(payload);
-                    each_field(base, |key, value| {
-                        if key == b"thread_id" {
-                            self.base = value.string(base).map(|id| String::from_utf8_lossy(id).into_owned());
-                        }
-                    });
-                }
-                _ => {}
-            });
         });
+    }
+}
+
+/// The part of another rollout that is sent before the lines of a fork, or of a session that goes on behind a revert.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HistoryBase {
+    /// The id of that session, its own behind a revert.
+    pub thread: String,
+    /// The byte of its rollout at which the part ends.
+    pub end_byte: u64,
+    /// The ordinal behind that of its last line.
+    pub end_ordinal: u64,
+}
+
+impl HistoryBase {
+    /// The base in the first line of a rollout; `None` where it has none.
+    #[must_use]
+    pub fn of(header: &[u8]) -> Option<Self> {
+        let mut found = None;
+        each_payload_field(header, |key, value| {
+            if key == b"history_base" {
+                found = Some(value.of(header)).filter(|base| base.starts_with(b"{"));
+            }
+        });
+        let (base, mut this) = (found?, Self::default());
+        each_field(base, |key, value| {
+            let number = || parse_number(value.of(base)).unwrap_or_default();
+            match key {
+                b"thread_id" => {
+                    this.thread =
+                        value.string(base).map(|id| String::from_utf8_lossy(id).into_owned()).unwrap_or_default();
+                }
+                b"end_byte_offset" => this.end_byte = number(),
+                b"end_ordinal_exclusive" => this.end_ordinal = number(),
+                _ => {}
+            }
+        });
+        Some(this).filter(|base| !base.thread.is_empty())
+    }
+}
+
+/// The first line of a rollout as it is where the lines of its base follow it: without a base, and the first by its ordinal.
+#[must_use]
+pub fn header_without_base(header: &[u8]) -> Vec<u8> {
+    let mut edits = Vec::new();
+    each_field(header, |key, value| {
+        if key == b"ordinal" {
+            edits.push(Splice::new(value, "0"));
+        }
+    });
+    each_payload_field(header, |key, value| {
+        if matches!(key, b"history_base" | b"forked_from_id" | b"forked_from_ordinal_exclusive") {
+            edits.push(Splice::new(value, "null"));
+        }
+    });
+    render(header, &edits).unwrap_or_else(|_| header.to_vec())
+}
+
+/// The payload of a line.
+#[must_use]
+pub fn line_payload(line: &[u8]) -> Option<Span> {
+    let mut found = None;
+    each_field(line, |key, value| {
+        if key == b"payload" {
+            found = Some(value);
+        }
+    });
+    found
+}
+
+/// The ordinal of a line, where it has one.
+#[must_use]
+pub fn line_ordinal(line: &[u8]) -> Option<u64> {
+    let mut found = None;
+    each_field(line, |key, value| {
+        if key == b"ordinal" {
+            found = parse_number(value.of(line));
+        }
+    });
+    found
+}
+
+/// Calls `each` with the fields of the payload in a line, the spans being those in the line.
+fn each_payload_field(line: &[u8], mut each: impl FnMut(&[u8], Span)) {
+    if let Some(payload) = line_payload(line) {
+        each_field(payload.of(line), |key, value| each(key, value.shifted(payload.start)));
     }
 }
 
@@ -256,6 +343,17 @@ mod tests {
             (rollout.gauge, rollout.window, rollout.is_paginated),
             (Some(LineNo(7)), Some(Tokens(258_400)), true)
         );
-        assert_eq!(rollout.base.as_deref(), Some("p"));
+    }
+
+    // O-03
+    #[test]
+    fn o_03_a_header_says_what_a_fork_goes_on_from() {
+        let header = br#"{"timestamp":"t","ordinal":39,"type":"session_meta","payload":{"id":"f","forked_from_id":"p","history_base":{"thread_id":"p","end_ordinal_exclusive":39,"end_byte_offset":5685},"cwd":"/p","forked_from_ordinal_exclusive":39}}"#;
+        let base = HistoryBase { thread: "p".to_owned(), end_byte: 5685, end_ordinal: 39 };
+        assert_eq!((HistoryBase::of(header), line_ordinal(header)), (Some(base), Some(39)));
+        let whole = header_without_base(header);
+        let expected = r#"{"timestamp":"t","ordinal":0,"type":"session_meta","payload":{"id":"f","forked_from_id":null,"history_base":null,"cwd":"/p","forked_from_ordinal_exclusive":null}}"#;
+        assert_eq!(String::from_utf8_lossy(&whole), expected);
+        assert_eq!(HistoryBase::of(&whole), None);
     }
 }

@@ -17,8 +17,9 @@ use ctxc_core::apply::{IfExists, n_names};
 use ctxc_core::version::KeptSession;
 use ctxc_core::version::ThinkingPolicy;
 use ctxc_store::hide_password;
+use ctxc_transcript::Format;
 use ctxc_transcript::session;
-use ctxc_transcript::session::{Found, SessionError};
+use ctxc_transcript::session::{Found, SessionError, agent_of_name};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SessionArg {
@@ -165,6 +166,7 @@ impl RewriteArgs {
             typed_archive,
             keep,
             on_server: context.environment.server_consent(),
+            codex_in_place: context.environment.codex_consent(),
             keep_max: context.environment.config.keep_max(),
             mode: if self.dry_run { Mode::Show } else { Mode::Do },
             replaces_rollouts: false,
@@ -283,11 +285,15 @@ impl OutputArgs {
     }
 }
 
-/// Refuses to write beside or into a compressed file: a client could not read the result (W-17).
+/// Refuses to write beside or into a compressed file: a client could not read the result (W-17). Codex compresses its own, and
+/// finds a new session by its id.
 fn refuse_unless_unpacked(source: &Found, output: &Output) -> Result<(), CommandError> {
-    let Some(path) = source.path().filter(|_| matches!(output, Output::InPlace(_) | Output::NewSession(_))) else {
-        return Ok(());
+    let is_refused = |path: &&Path| match output {
+        Output::InPlace(_) => true,
+        Output::NewSession(_) => agent_of_name(path) != Some(Format::Codex),
+        Output::File(..) | Output::Stdout => false,
     };
+    let Some(path) = source.path().filter(is_refused) else { return Ok(()) };
     let packing = Packing::of(path).ok().flatten();
     packing.map_or(Ok(()), |packing| {
         Err(CommandError::usage(anyhow!("{} is compressed by {packing}", path.display()))

@@ -56,7 +56,6 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
         None => {}
     }
     let mut reading = Reading::of(&found, ui)?;
-    reading.warn_of_parent(ui);
     let session = shell_word(&reading.word());
     // A map works without an archive too.
     let url = args.archive.url(context.environment).ok();

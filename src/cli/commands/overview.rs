@@ -43,7 +43,6 @@ pub(crate) fn run(of: Option<PathBuf>, context: &Context<'_>) -> Result<(), Comm
     let modified = modified.unwrap_or(Timestamp::UNIX_EPOCH);
     let source = Found::File { path: path.clone(), by: FoundBy::Id };
     let mut reading = Reading::of(&source, ui)?;
-    reading.warn_of_parent(ui);
     reading.note_unsent_thinking(ui);
     let window = environment.config.window();
     let stats = measure(&mut reading, &Bands::default(), url.as_deref(), window, ui)?;

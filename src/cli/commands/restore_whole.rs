@@ -11,6 +11,7 @@ use crate::report::envelope::About;
 use crate::report::outcome::Outcome;
 use crate::report::undone::{KeptItem, UndoneReport, UndoneText};
 use crate::session::archives;
+use crate::session::codex_append;
 use crate::session::error::CommandError;
 use crate::session::input;
 use crate::session::open::{Identity, OpenSession};
@@ -23,7 +24,8 @@ use crate::terminal::ui::Ui;
 use ctxc_core::apply::{ApplyError, IfExists, OpenCut, Staged, open_cuts, state_has_placeholder};
 use ctxc_core::version::{Edits, History, Known, Version};
 use ctxc_store::{Archive, ArchiveError, Operation, hide_password};
-use ctxc_transcript::session::{Found, FoundBy};
+use ctxc_transcript::Format;
+use ctxc_transcript::session::{Found, FoundBy, agent_of_name};
 
 /// The operations to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +61,14 @@ pub(crate) fn run(
     later: Later,
     context: &Context<'_>,
 ) -> Result<(), CommandError> {
+    if *which == Which::Newest && rewriting.source.path().and_then(agent_of_name) == Some(Format::Codex) {
+        let work = context.open(rewriting)?;
+        if let Some(outcome) = codex_append::undo(&work)? {
+            let report = UndoneReport::default();
+            let text = format!("undone: what was appended is cut off\n{outcome}");
+            return context.print_outcome(&rewriting.output, &outcome, &report, text);
+        }
+    }
     let archive = archives::open_if_there(url)?.ok_or_else(|| no_archive(verb, which, url))?;
     let work = context.open(rewriting)?;
     refuse_unknown(&work.reading)?;

@@ -70,7 +70,6 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let length = if args.full { Length::Full } else { Length::Short };
     context.probe_report(source.path())?;
     let reading = Reading::of(&source, ui)?;
-    reading.warn_of_parent(ui);
     let n_turns = turns(&reading.index, &reading.chain).len();
     if let Some(turn) = args.turn.filter(|turn| *turn >= n_turns) {
         return Err(CommandError::usage(anyhow!("no turn {turn} in {}: it has {n_turns}", reading.name))

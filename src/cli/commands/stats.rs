@@ -45,7 +45,6 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
         source => source,
     };
     let mut reading = Reading::of(&source, ui)?;
-    reading.warn_of_parent(ui);
     reading.note_unsent_thinking(ui);
     let stats = measure(&mut reading, &bands, archive.as_deref(), window, ui)?;
     let figures = if ui.is_verbose() { FigureColumns::Both } else { FigureColumns::One };

@@ -50,10 +50,11 @@ pub(in crate::cli) fn is_variable(name: &str) -> bool {
 }
 
 /// All keys, in the order of `ctxc config`.
-pub(super) const KEYS: [Key; 43] = [
+pub(super) const KEYS: [Key; 44] = [
     Key { name: "archive", scope: Scope::Personal, form: ValueForm::Text },
     // Consent can only be given in the user's own file.
     Key { name: "keep_on_server", scope: Scope::Personal, form: ValueForm::FileOnly },
+    Key { name: "codex_in_place", scope: Scope::Personal, form: ValueForm::FileOnly },
     // A project could drown the warning by making it permanent.
     Key { name: "keep_max", scope: Scope::Personal, form: ValueForm::Text },
     Key { name: "engine", scope: Scope::Personal, form: ValueForm::Text },

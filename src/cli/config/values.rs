@@ -25,6 +25,8 @@ pub(crate) struct Config {
     pub(crate) archive: Option<String>,
     /// Whether complete sessions are stored in an archive on a server without asking.
     pub(crate) keep_on_server: bool,
+    /// Whether `--in-place` appends to sessions of Codex without asking.
+    pub(crate) codex_in_place: bool,
     /// The size of the archive, such as `2GB`, above which the user is warned; nothing is dropped.
     pub(crate) keep_max: Option<String>,
     /// The engine that shortens texts; the default depends on the other keys.
@@ -93,6 +95,7 @@ impl Default for Config {
         Self {
             archive: None,
             keep_on_server: false,
+            codex_in_place: false,
             keep_max: None,
             engine: None,
             base_url: None,

@@ -81,6 +81,7 @@ pub use undo::items::{Returned, find_cutting_edits};
 pub use undo::open_cuts::{OpenCut, open_cuts};
 pub use undo::recall::{Recalled, recall};
 pub use write::agent::{agent_description, name_agent};
+pub use write::append::{append_lines, cut_off};
 pub use write::archive_write::{ArchiveWrite, OperationInfo, ReplacedSession};
 pub use write::carry_out::{BaseFile, CarriedOut, Destination, REST, RewriteSource, SourceState, carry_out, probe};
 pub use write::file::{IfExists, Staged, n_names, unnamed_file};

@@ -17,7 +17,7 @@ pub use error::SessionError;
 pub use find::{Found, FoundBy, find, newest};
 pub use listing::{agent_of_name, session_id, sidecar_dir};
 pub use project::{Places, of_all_projects, of_project, project_folder, project_folder_name, working_folder};
-pub use rollouts::{forks_of, rollout_folder, rollout_home, rollout_path};
+pub use rollouts::{forks_of, rollout_folder, rollout_home, rollout_path, rollouts_of};
 pub use saved_output::{saved_outputs, session_of_saved_output};
 pub use subagent::{
     agent_transcript, session_of_subagent, subagent_id, subagents_of_all_projects, subagents_of_project,

@@ -57,6 +57,15 @@ pub(super) fn list_rollouts(home: &Path) -> Result<Vec<Candidate>, SessionError>
     Ok(newest.into_values().collect())
 }
 
+/// The paths of all rollouts of the session `id` in `home`, in no order: it has several where it went on behind a revert.
+///
+/// # Errors
+/// When a folder cannot be read.
+pub fn rollouts_of(home: &Path, id: &str) -> Result<Vec<PathBuf>, SessionError> {
+    let is_its = |path: &PathBuf| path.file_name().and_then(|name| rollout_id(name.to_str()?)) == Some(id);
+    Ok(files_in(home)?.into_iter().filter(is_its).collect())
+}
+
 /// The files in the folders of sessions below `home`.
 fn files_in(home: &Path) -> Result<Vec<PathBuf>, SessionError> {
     let mut folders = vec![home.join("archived_sessions")];

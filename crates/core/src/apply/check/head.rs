@@ -2,7 +2,7 @@
 
 use super::problem::{Detail, Problem, ProblemKind};
 use ctxc_transcript::scan::Kind;
-use ctxc_transcript::{Chain, ChainEnd, Flags, IdHash, Index, LineNo, Parent};
+use ctxc_transcript::{Chain, ChainEnd, Flags, Format, IdHash, Index, LineNo, Parent};
 
 /// Finds what is wrong with the start of the live chain.
 ///
@@ -56,7 +56,10 @@ fn bare_boundary(index: &Index, line: LineNo) -> Problem {
 fn bare_boundaries(index: &Index) -> impl DoubleEndedIterator<Item = LineNo> {
     let is_bare = |line: &LineNo| {
         let record = index.record(*line);
-        record.is_chained() && !record.flags.any(Flags::PRESERVES.with(Flags::KEEPS_NOTHING))
+        // One of Codex holds all that follows from it.
+        index.format != Format::Codex
+            && record.is_chained()
+            && !record.flags.any(Flags::PRESERVES.with(Flags::KEEPS_NOTHING))
     };
     index.bare_boundaries.iter().copied().filter(is_bare)
 }

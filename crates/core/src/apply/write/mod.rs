@@ -1,6 +1,7 @@
 //! From a rendering to a file that is checked, archived and swapped.
 
 pub(super) mod agent;
+pub(super) mod append;
 pub(super) mod archive_write;
 pub(super) mod carry_out;
 pub(super) mod file;

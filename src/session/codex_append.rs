@@ -1,0 +1,222 @@
+//! A session of Codex changed in place: one compaction is appended, as Codex appends its own (format: "Codex").
+//!
+//! No byte of the file changes, because Codex and forks name places in it. The history that it holds is what a new session would
+//! send; lines that follow keep the client from sending its context once more, and say the size. Undo cuts these lines off.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::path::Path;
+
+use anyhow::anyhow;
+
+use super::codex_lock::ensure_not_loaded;
+use super::error::CommandError;
+use super::open::OpenSession;
+use super::reading::Reading;
+use crate::report::outcome::{BeforeAfter, Outcome};
+use crate::session::options::{Mode, Output};
+use ctxc_core::apply::{CarriedOut, append_lines, cut_off};
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::session::session_id;
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{Chain, Format, Index, LineNo, Totals, line_ordinal, line_payload, read_line};
+
+/// The field by which the lines that were appended are known.
+const OWN: &[u8] = br#""ctxc_in_place":{"#;
+
+/// The time of lines in a rollout without times.
+const NO_TIME: &str = "\"1970-01-01T00:00:00.000Z\"";
+
+/// The end of a rollout before something is appended.
+pub(super) struct RolloutEnd {
+    len: u64,
+    /// The time of the last line that has one, as it stands there: equal runs give equal bytes.
+    time: String,
+    /// The number of the next line, where lines have numbers.
+    ordinal: Option<u64>,
+    /// The payloads of lines that are repeated behind the compaction, each with its type.
+    repeated: Vec<(&'static str, Vec<u8>)>,
+}
+
+impl RolloutEnd {
+    /// The end of the rollout that `reading` is of.
+    pub(super) fn of(reading: &Reading) -> Result<Self, CommandError> {
+        let (file, index) = (reading.session_file(), reading.drafted.as_ref().map_or(&reading.index, |it| &it.index));
+        let mut buffer = Vec::new();
+        let mut read = |line: LineNo| read_line(file, index, line, &mut buffer).map(<[u8]>::to_vec);
+        let (mut number, mut time, mut repeated) = (None, None, Vec::new());
+        for line in index.lines().rev() {
+            let bytes = reading.named(read(line))?;
+            let stamp = index.scan_line(&bytes).timestamp;
+            time = time.or_else(|| stamp.map(|stamp| String::from_utf8_lossy(stamp.of(&bytes)).into_owned()));
+            number = number.or_else(|| line_ordinal(&bytes)).filter(|_| index.rollout.is_paginated);
+            if time.is_some() && (number.is_some() || !index.rollout.is_paginated) {
+                break;
+            }
+        }
+        let states = index.rollout.world_states.iter().map(|line| ("world_state", *line));
+        for (kind, line) in states.chain(index.rollout.turn_context.map(|line| ("turn_context", line))) {
+            let bytes = reading.named(read(line))?;
+            repeated.extend(line_payload(&bytes).map(|span| (kind, span.of(&bytes).to_vec())));
+        }
+        Ok(Self {
+            len: index.n_bytes,
+            time: time.unwrap_or_else(|| NO_TIME.to_owned()),
+            ordinal: number.map(|number| number + 1),
+            repeated,
+        })
+    }
+
+    /// The lines by which Codex sends what the rollout `result` says after the operation `verb`.
+    fn lines(self, result: &File, verb: &str) -> anyhow::Result<Vec<u8>> {
+        let mut reader = result;
+        reader.rewind()?;
+        let index = Index::build(reader)?;
+        let history = history(result, &index, &Chain::find(&index))?;
+        let mut appended = AppendedLines { lines: Vec::new(), ordinal: self.ordinal, verb, time: self.time };
+        appended.add("compacted", &[br#"{"message":"","replacement_history":["#, history.as_slice(), b"]}"].concat());
+        for (kind, payload) in &self.repeated {
+            appended.add(kind, payload);
+        }
+        if let Some(gauge) = index.rollout.gauge {
+            let mut buffer = Vec::new();
+            let bytes = read_line(result, &index, gauge, &mut buffer)?;
+            if let Some(counted) = line_payload(bytes) {
+                appended.add("event_msg", counted.of(bytes));
+            }
+        }
+        Ok(appended.lines)
+    }
+
+    /// Appends to the rollout at `path` what makes it send what `result` says, and notes it in `done`.
+    ///
+    /// # Errors
+    /// When Codex has the session open, or the file is not what was read: nothing was appended then.
+    pub(super) fn append(
+        self,
+        path: &Path,
+        result: &File,
+        verb: &str,
+        done: &mut CarriedOut,
+    ) -> Result<(), CommandError> {
+        let len = self.len;
+        let lines = self.lines(result, verb)?;
+        let _held = ensure_not_loaded(path, session_id(path).unwrap_or_default())?;
+        append_lines(path, len, &lines)?;
+        (done.path, done.bytes_after) = (Some(path.to_owned()), len + lines.len() as u64);
+        Ok(())
+    }
+}
+
+/// Lines that are being made.
+struct AppendedLines<'a> {
+    lines: Vec<u8>,
+    ordinal: Option<u64>,
+    verb: &'a str,
+    time: String,
+}
+
+impl AppendedLines<'_> {
+    fn add(&mut self, kind: &str, payload: &[u8]) {
+        let time = &self.time;
+        let number = self.ordinal.map_or_else(String::new, |number| format!(r#""ordinal":{number},"#));
+        let verb = json_string::encode(self.verb);
+        self.lines.extend(format!(r#"{{"timestamp":{time},{number}"type":"{kind}","payload":"#).into_bytes());
+        self.lines.extend(payload);
+        self.lines.push(b',');
+        self.lines.extend(OWN);
+        self.lines.extend(format!("\"verb\":{verb}}}}}\n").into_bytes());
+        self.ordinal = self.ordinal.map(|number| number + 1);
+    }
+}
+
+/// The items that a rollout sends, separated by commas.
+fn history(file: &File, index: &Index, chain: &Chain) -> anyhow::Result<Vec<u8>> {
+    let (mut items, mut buffer) = (Vec::new(), Vec::new());
+    let mut scan = Scan::new(Format::Codex);
+    for &line in &chain.lines {
+        let bytes = read_line(file, index, line, &mut buffer)?;
+        scan.read(bytes);
+        let sent = if scan.is_compact_boundary(bytes) {
+            let history = scan.message.and_then(|message| message.history).map(|history| history.of(bytes));
+            let history = history.and_then(|history| history.strip_prefix(b"[")?.strip_suffix(b"]"));
+            history.ok_or_else(|| anyhow!("a compaction without its history is not repeated: make a new session"))?
+        } else {
+            line_payload(bytes).map(|span| span.of(bytes)).unwrap_or_default()
+        };
+        if !sent.trim_ascii().is_empty() {
+            if !items.is_empty() {
+                items.push(b',');
+            }
+            items.extend(sent);
+        }
+    }
+    Ok(items)
+}
+
+/// The appended lines of a session that was changed in place.
+enum OwnTail {
+    /// They are the last lines, from this byte on.
+    Last(u64),
+    /// Codex went on behind them.
+    WentOn,
+}
+
+/// The lines that ctxc appended last; `None` where the newest compaction is not one of ctxc, or there is none.
+fn own_tail(reading: &Reading) -> io::Result<Option<OwnTail>> {
+    let Reading { file, index, chain, .. } = reading;
+    let mut buffer = Vec::new();
+    let mut is_own = |line: LineNo| -> io::Result<bool> {
+        let bytes = read_line(file, index, line, &mut buffer)?;
+        // A quote in a text is escaped, so the field is none of it.
+        Ok(memchr::memmem::rfind(bytes, OWN).is_some())
+    };
+    let Some(&first) = chain.lines.first() else { return Ok(None) };
+    if !is_own(first)? {
+        return Ok(None);
+    }
+    for line in index.lines().filter(|line| *line > first) {
+        if !is_own(line)? {
+            return Ok(Some(OwnTail::WentOn));
+        }
+    }
+    let start = index.lines().filter(|line| *line < first).map(|line| u64::from(index.record(line).len)).sum();
+    Ok(Some(OwnTail::Last(start)))
+}
+
+/// Undoes the newest change in place of the session of `work`, where that is what comes first; `None` where it is not.
+///
+/// # Errors
+/// When Codex went on behind it, has the session open, or a new session was asked for.
+pub(crate) fn undo(work: &OpenSession<'_>) -> Result<Option<Outcome>, CommandError> {
+    let reading = &work.reading;
+    let Some(path) = reading.path.as_deref().filter(|_| reading.index.format == Format::Codex) else {
+        return Ok(None);
+    };
+    let start = match reading.named(own_tail(reading))? {
+        None => return Ok(None),
+        Some(OwnTail::WentOn) => {
+            return Err(CommandError::from(anyhow!("Codex went on behind the change in place of {}", reading.name))
+                .hint("what was sent before stays in the file: revert to an earlier turn in Codex, or fork from one"));
+        }
+        Some(OwnTail::Last(start)) => start,
+    };
+    if !matches!(work.settings.output, Output::InPlace(_)) {
+        return Err(CommandError::usage(anyhow!("{} was changed in place", reading.name))
+            .hint("add --in-place: what was appended is cut off, and the file is as it was"));
+    }
+    work.probe()?;
+    let mut before = &reading.file;
+    before.rewind()?;
+    let index = reading.named(Index::build(before.take(start)))?;
+    let after = Totals::of(&index, &Chain::find(&index));
+    let outcome = work.outcome_expected("undo", after, None);
+    if work.settings.mode == Mode::Show {
+        return Ok(Some(outcome));
+    }
+    let _held = ensure_not_loaded(path, session_id(path).unwrap_or_default())?;
+    let len = reading.index.n_bytes;
+    cut_off(path, len, start)?;
+    let bytes = Some(BeforeAfter { before: len, after: start });
+    Ok(Some(Outcome { output: Some(path.display().to_string()), bytes, ..outcome }))
+}

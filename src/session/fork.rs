@@ -1,0 +1,146 @@
+//! Forks of Codex, whose rollout holds their own lines only: read with the lines of their parents before them (format: "Codex").
+//!
+//! A fork is put together in a file without a name, as one rollout without a base. So all that reads a session sees the
+//! conversation that Codex sends, and what is written is a session of its own that needs no parent.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+
+use super::error::CommandError;
+use super::input::{Input, open_file};
+use crate::report::session::short_id;
+use ctxc_core::apply::unnamed_file;
+use ctxc_transcript::session::{rollout_home, rollouts_of, session_id};
+use ctxc_transcript::{HistoryBase, header_without_base, line_ordinal};
+
+/// The length of the longest first line that is looked at: it holds the instructions of the client.
+const HEADER: u64 = 64 << 20;
+
+/// A part of a fork that comes before its own lines.
+struct Part {
+    file: File,
+    /// The length of its first line.
+    header: u64,
+    /// The byte at which it ends.
+    end: u64,
+}
+
+/// The session in `input` with the lines of its parents before its own, where it is a fork of Codex; `input` itself where it is
+/// not.
+///
+/// # Errors
+/// When a parent is missing, is shorter than the fork says, or cannot be read. Codex does not open such a fork either.
+pub(super) fn with_parents(mut input: Input) -> Result<Input, CommandError> {
+    let Some(path) = input.path.as_deref().or(input.packed.as_deref()) else { return Ok(input) };
+    let name = input.name();
+    let header = first_line(&mut input.file).with_context(|| format!("read {name}"))?;
+    let mut base = HistoryBase::of(&header);
+    if base.is_none() {
+        return Ok(input);
+    }
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (mut parts, mut seen) = (Vec::new(), vec![path.clone()]);
+    while let Some(of) = base {
+        let (path, mut file) = parent(&of, &path, &seen)
+            .with_context(|| format!("find the parent of {name}"))?
+            .map_err(|problem| refusal(&name, &of, problem))?;
+        let header = first_line(&mut file).with_context(|| format!("read {}", path.display()))?;
+        base = HistoryBase::of(&header);
+        parts.push(Part { file, header: header.len() as u64, end: of.end_byte });
+        seen.push(path);
+    }
+    input.file.seek(SeekFrom::Start(header.len() as u64)).with_context(|| format!("read {name}"))?;
+    let file = put_together(&header, parts, &input.file).with_context(|| format!("read {name} with its parents"))?;
+    Ok(Input { file, path: None, packed: input.path.or(input.packed) })
+}
+
+/// The reason why a fork is not read.
+enum Problem {
+    Missing,
+    Changed(PathBuf),
+}
+
+fn refusal(name: &str, base: &HistoryBase, problem: Problem) -> CommandError {
+    let parent = short_id(&base.thread);
+    match problem {
+        Problem::Missing => CommandError::from(anyhow!("{name} is a fork, and its parent session {parent} is missing"))
+            .hint(format!(
+                "Codex does not open it either; put the rollout of {parent} back, or `ctxc restore {parent} --all`"
+            )),
+        Problem::Changed(path) => CommandError::from(anyhow!(
+            "{name} is a fork of the first {} bytes of {}, which is shorter or has other lines now",
+            base.end_byte,
+            path.display()
+        ))
+        .hint("Codex does not open it either; forks name bytes of the file of their parent"),
+    }
+}
+
+/// The rollout that `base` names, for a fork at `path`: among those of the same home, or beside it, and none of `seen`.
+fn parent(base: &HistoryBase, path: &Path, seen: &[PathBuf]) -> anyhow::Result<Result<(PathBuf, File), Problem>> {
+    let all = if let Some(home) = rollout_home(path) {
+        rollouts_of(home, &base.thread)?
+    } else {
+        let beside = path.parent().map(std::fs::read_dir).transpose()?.into_iter().flatten();
+        let is_its = |path: &PathBuf| session_id(path) == Some(&base.thread);
+        beside.filter_map(|entry| Some(entry.ok()?.path())).filter(is_its).collect()
+    };
+    let mut problem = Problem::Missing;
+    for path in all.into_iter().filter(|path| !seen.contains(path)) {
+        let (mut file, _) = open_file(Some(&path))?;
+        if ends_as(base, &mut file)? {
+            return Ok(Ok((path, file)));
+        }
+        problem = Problem::Changed(path);
+    }
+    Ok(Err(problem))
+}
+
+/// Whether a line ends at the byte that `base` names, and is the one by its ordinal.
+fn ends_as(base: &HistoryBase, file: &mut File) -> io::Result<bool> {
+    const CHUNK: u64 = 64 << 10;
+    if base.end_byte == 0 || file.metadata()?.len() < base.end_byte {
+        return Ok(false);
+    }
+    let (mut line, mut at) = (Vec::new(), base.end_byte);
+    while at > 0 {
+        let start = at.saturating_sub(CHUNK);
+        let mut chunk = Vec::new();
+        file.seek(SeekFrom::Start(start))?;
+        Read::by_ref(file).take(at - start).read_to_end(&mut chunk)?;
+        chunk.append(&mut line);
+        line = chunk;
+        at = start;
+        let [before @ .., b'\n'] = line.as_slice() else { return Ok(false) };
+        if let Some(start) = memchr::memrchr(b'\n', before) {
+            line.drain(..=start);
+            break;
+        }
+    }
+    Ok(line_ordinal(&line).and_then(|last| last.checked_add(1)) == Some(base.end_ordinal))
+}
+
+/// The first line of `file`, its end included.
+fn first_line(file: &mut File) -> io::Result<Vec<u8>> {
+    file.rewind()?;
+    let mut line = Vec::new();
+    BufReader::new(Read::by_ref(file).take(HEADER)).read_until(b'\n', &mut line)?;
+    file.rewind()?;
+    Ok(line)
+}
+
+/// One rollout of `header`, the lines of `parts`, the nearest of which comes first, and the rest of `own`.
+fn put_together(header: &[u8], parts: Vec<Part>, mut own: &File) -> io::Result<File> {
+    let mut whole = unnamed_file().map_err(io::Error::other)?;
+    whole.write_all(&header_without_base(header))?;
+    for Part { mut file, header, end } in parts.into_iter().rev() {
+        file.seek(SeekFrom::Start(header))?;
+        io::copy(&mut file.take(end.saturating_sub(header)), &mut whole)?;
+    }
+    io::copy(&mut own, &mut whole)?;
+    whole.rewind()?;
+    Ok(whole)
+}
