@@ -16,6 +16,7 @@ use super::reading::Reading;
 use crate::report::outcome::{BeforeAfter, Outcome};
 use crate::session::options::{Mode, Output};
 use ctxc_core::apply::{CarriedOut, append_lines, cut_off};
+use ctxc_transcript::foreign::HEAD;
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::session::session_id;
 use ctxc_transcript::text::json_string;
@@ -182,6 +183,14 @@ fn own_tail(reading: &Reading) -> io::Result<Option<OwnTail>> {
     }
     let start = index.lines().filter(|line| *line < first).map(|line| u64::from(index.record(line).len)).sum();
     Ok(Some(OwnTail::Last(start)))
+}
+
+/// Whether the file at `path` is a rollout by its beginning, whatever its name.
+pub(crate) fn is_rollout(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let is_file = path.metadata().is_ok_and(|metadata| metadata.is_file());
+    let read = is_file.then(|| File::open(path).and_then(|file| file.take(HEAD as u64).read_to_end(&mut head)));
+    matches!(read, Some(Ok(_))) && Format::of(&head) == Ok(Format::Codex)
 }
 
 /// Undoes the newest change in place of the session of `work`, where that is what comes first; `None` where it is not.

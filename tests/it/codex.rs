@@ -629,6 +629,12 @@ fn o_05_in_place_one_compaction_is_appended_and_undo_cuts_it_off() {
         assert_eq!(undone["output"].as_str(), path.to_str(), "{undone}");
         assert_eq!(fs::read(&path).unwrap(), source, "{verb:?}");
     }
+    // The name of the file does not matter.
+    let stage = stage.file("copy.jsonl", &source);
+    json(&stage, &["fit", "copy.jsonl", "--to", "11000", "--in-place", "--even-if-open"]);
+    assert!(stage.bytes("copy.jsonl").len() > source.len());
+    json(&stage, &["undo", "copy.jsonl", "--in-place", "--even-if-open"]);
+    assert_eq!(stage.bytes("copy.jsonl"), source);
     // Where the client went on, nothing is cut off; a second change is appended to the first.
     json(&stage, &["fit", word(&path), "--to", "11000", "--in-place", "--even-if-open"]);
     let run = stage.run(["undo", word(&path)]).ended(2);

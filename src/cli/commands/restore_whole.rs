@@ -24,8 +24,7 @@ use crate::terminal::ui::Ui;
 use ctxc_core::apply::{ApplyError, IfExists, OpenCut, Staged, open_cuts, state_has_placeholder};
 use ctxc_core::version::{Edits, History, Known, Version};
 use ctxc_store::{Archive, ArchiveError, Operation, hide_password};
-use ctxc_transcript::Format;
-use ctxc_transcript::session::{Found, FoundBy, agent_of_name};
+use ctxc_transcript::session::{Found, FoundBy};
 
 /// The operations to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +60,7 @@ pub(crate) fn run(
     later: Later,
     context: &Context<'_>,
 ) -> Result<(), CommandError> {
-    if *which == Which::Newest && rewriting.source.path().and_then(agent_of_name) == Some(Format::Codex) {
+    if *which == Which::Newest && rewriting.source.path().is_some_and(codex_append::is_rollout) {
         let work = context.open(rewriting)?;
         if let Some(outcome) = codex_append::undo(&work)? {
             let report = UndoneReport::default();
