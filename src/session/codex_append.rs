@@ -14,7 +14,8 @@ use super::error::CommandError;
 use super::open::OpenSession;
 use super::reading::Reading;
 use crate::report::outcome::{BeforeAfter, Outcome};
-use crate::session::options::{Mode, Output};
+use crate::session::options::{Consent, Mode, Output, Rewriting};
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::{CarriedOut, append_lines, cut_off};
 use ctxc_transcript::foreign::HEAD;
 use ctxc_transcript::scan::Scan;
@@ -193,23 +194,25 @@ pub(crate) fn is_rollout(path: &Path) -> bool {
     matches!(read, Some(Ok(_))) && Format::of(&head) == Ok(Format::Codex)
 }
 
-/// Undoes the newest change in place of the session of `work`, where that is what comes first; `None` where it is not.
+/// Undoes the newest change in place of the session that `settings` names, where that is what comes first; `None` where it is not.
 ///
 /// # Errors
 /// When Codex went on behind it, has the session open, or a new session was asked for.
-pub(crate) fn undo(work: &OpenSession<'_>) -> Result<Option<Outcome>, CommandError> {
-    let reading = &work.reading;
-    let Some(path) = reading.path.as_deref().filter(|_| reading.index.format == Format::Codex) else {
-        return Ok(None);
-    };
-    let start = match reading.named(own_tail(reading))? {
-        None => return Ok(None),
-        Some(OwnTail::WentOn) => {
+pub(crate) fn undo(settings: &Rewriting, ui: &Ui) -> Result<Option<Outcome>, CommandError> {
+    let reading = Reading::of(&settings.source, ui)?;
+    let start = match (&reading.path, reading.named(own_tail(&reading))?) {
+        (None, _) | (_, None) => return Ok(None),
+        (_, Some(OwnTail::WentOn)) => {
             return Err(CommandError::from(anyhow!("Codex went on behind the change in place of {}", reading.name))
                 .hint("what was sent before stays in the file: revert to an earlier turn in Codex, or fork from one"));
         }
-        Some(OwnTail::Last(start)) => start,
+        (_, Some(OwnTail::Last(start))) => start,
     };
+    // To cut off what was appended replaces nothing, and needs no consent.
+    let settings = &Rewriting { replaces_rollouts: false, codex_in_place: Consent::Given, ..settings.clone() };
+    let work = OpenSession::of(settings, reading, ui)?;
+    let reading = &work.reading;
+    let Some(path) = reading.path.as_deref() else { return Ok(None) };
     if !matches!(work.settings.output, Output::InPlace(_)) {
         return Err(CommandError::usage(anyhow!("{} was changed in place", reading.name))
             .hint("add --in-place: what was appended is cut off, and the file is as it was"));

@@ -145,7 +145,9 @@ impl OpenSession<'_> {
         }
         // A rollout of Codex is appended to: what it would be goes to a file of its own first.
         let end = match (&settings.output, format, reading.path.clone()) {
-            (Output::InPlace(_), Format::Codex, Some(path)) => Some((path, RolloutEnd::of(reading)?, unnamed_file()?)),
+            (Output::InPlace(_), Format::Codex, Some(path)) if !settings.replaces_rollouts => {
+                Some((path, RolloutEnd::of(reading)?, unnamed_file()?))
+            }
             _ => None,
         };
         let sink = end.as_ref().map(|(.., result)| result.try_clone()).transpose()?;

@@ -65,7 +65,7 @@ fn slim_rollout(work: &mut OpenSession<'_>) -> Result<PruneReport, CommandError>
 /// Refuses a rollout whose file is not what Codex leaves behind in the legacy form.
 fn refuse_by_form(reading: &Reading) -> Result<(), CommandError> {
     let (index, name) = (&reading.index, &reading.name);
-    if index.rollout.is_paginated || index.rollout.base.is_some() {
+    if index.rollout.is_paginated {
         return Err(CommandError::from(anyhow!(
             "{name} is paginated, and Codex has places in the file noted elsewhere"
         ))

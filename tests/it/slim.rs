@@ -213,7 +213,7 @@ fn o_04_what_is_not_understood_is_refused_by_name_and_nothing_is_written() {
         json!({"id": ID, "history_base": {"thread_id": "01a214eb-0000-7000-8000-00000000bbbb", "end_byte_offset": 5}});
     let cases: Vec<(String, &str)> = vec![
         (all.concat().replacen("legacy", "paginated", 1), "is paginated"),
-        ([line("session_meta", &base), all[1..].concat()].concat(), "goes on from its parent"),
+        ([line("session_meta", &base), all[1..].concat()].concat(), "is a fork, and its parent session"),
         (all.concat().replacen(ID, "01a214eb-0000-7000-8000-00000000bbbb", 2), "is named after the session"),
         (all[1..].concat().replacen("session_meta", "event_msg", 1), "does not begin with `session_meta`"),
         (with(n - 2, "{\"timestamp\":\"torn\n"), ": the line is malformed"),

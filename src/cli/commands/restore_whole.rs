@@ -60,13 +60,13 @@ pub(crate) fn run(
     later: Later,
     context: &Context<'_>,
 ) -> Result<(), CommandError> {
-    if *which == Which::Newest && rewriting.source.path().is_some_and(codex_append::is_rollout) {
-        let work = context.open(rewriting)?;
-        if let Some(outcome) = codex_append::undo(&work)? {
-            let report = UndoneReport::default();
-            let text = format!("undone: what was appended is cut off\n{outcome}");
-            return context.print_outcome(&rewriting.output, &outcome, &report, text);
-        }
+    if *which == Which::Newest
+        && rewriting.source.path().is_some_and(codex_append::is_rollout)
+        && let Some(outcome) = codex_append::undo(rewriting, context.ui)?
+    {
+        let report = UndoneReport::default();
+        let text = format!("undone: what was appended is cut off\n{outcome}");
+        return context.print_outcome(&rewriting.output, &outcome, &report, text);
     }
     let archive = archives::open_if_there(url)?.ok_or_else(|| no_archive(verb, which, url))?;
     let work = context.open(rewriting)?;
