@@ -5,9 +5,8 @@ use memchr::memmem;
 use super::edit::{Splice, render};
 use super::record::LineNo;
 use super::scan::{Scan, Unreadable, each_count, each_field};
-use super::session::working_folder;
 use super::span::Span;
-use super::text::Tokens;
+use super::text::{Tokens, json_string};
 use super::turn_marks::TurnMarks;
 
 /// The facts of a rollout that lines beside its items say.
@@ -81,7 +80,13 @@ impl Rollout {
             _ => {}
         }
         if scan.session_id.is_some() || kind == b"turn_context" {
-            let folder = working_folder(line);
+            let mut folder = None;
+            each_payload_field(line, |key, value| {
+                if key == b"cwd" {
+                    folder = value.string(line).map(|raw| json_string::decode(raw).into_owned());
+                }
+            });
+            let folder = folder.filter(|folder| !folder.is_empty());
             let is_new = |folder: &String| self.folders.last().is_none_or(|(_, known)| known != folder);
             self.folders.extend(folder.filter(is_new).map(|folder| (line_no, folder)));
         }
