@@ -119,7 +119,7 @@ fn drop_closed(candidates: &mut Vec<Candidate<'_>>, steps: &HashMap<&str, usize>
     });
 }
 
-/// What later reports of commands replace.
+/// The failures that later reports of commands replace.
 struct Outdated<'p> {
     /// Whether each part reports the failure of a command that succeeded later, or of the same step of git.
     parts: Vec<bool>,
