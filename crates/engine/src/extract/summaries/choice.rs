@@ -7,8 +7,9 @@ use std::collections::BinaryHeap;
 
 use super::super::features::ratio;
 use super::super::select::{Ranked, best};
+use super::candidate::Candidate;
 use super::section::Section;
-use super::source::{Candidate, Sources};
+use super::source::Sources;
 use super::summary::heading_units;
 
 /// The bonus of an item by its section, and the part of a summary that the section may take before the bonus fades.

@@ -2,13 +2,16 @@
 //! who takes the work up would miss.
 //!
 //! A summary has headings of its own ([`section`]) and is read by them again ([`summary`]), so that one that is carried
-//! on merges with what is new. [`part`] reads what is there, [`goal`] finds what it is for, [`marks`] reads the signs of each statement,
-//! [`source`] parts it into candidates without those that a later one replaces, and [`choice`] takes what says the most for its
-//! size. `docs/extract.md` has the reasons.
+//! on merges with what is new. [`part`] reads what is there, [`goal`] finds what it is for and [`now`] the work at hand, [`marks`]
+//! reads the signs of each statement, [`source`] parts it into [`candidate`]s without those that a later one replaces or [`closed`]
+//! finds to be over, and [`choice`] takes what says the most for its size. `docs/extract.md` has the reasons.
 
+mod candidate;
 mod choice;
+mod closed;
 mod goal;
 mod marks;
+mod now;
 mod part;
 mod section;
 mod source;
