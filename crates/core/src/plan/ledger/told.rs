@@ -15,23 +15,27 @@ struct Section {
     items: Vec<String>,
     /// The number of items that are shown.
     n_told: usize,
+    /// Whether its next item has no room.
+    is_full: bool,
     layout: SectionLayout,
     /// Whether work cannot continue without it.
     matters: bool,
 }
 
-/// Adds items to the sections in turn until `limit`, so that no section takes all of the room.
+/// Adds items until `limit`, each to the section that has the least, so that none takes all of the room.
 fn fill_sections(sections: &mut [Section], n_tokens: &mut u64, limit: Tokens) {
-    let mut has_grown = true;
-    while std::mem::take(&mut has_grown) {
-        for section in &mut *sections {
-            let Some(item) = section.next() else { continue };
-            let size = chars4(item).0 + 2;
-            if *n_tokens + size <= limit.0 {
-                *n_tokens += size;
-                section.n_told += 1;
-                has_grown = true;
-            }
+    let mut used = vec![0; sections.len()];
+    loop {
+        let open = sections.iter().zip(&used).enumerate().filter(|(_, (section, _))| section.next().is_some());
+        let Some((at, _)) = open.min_by_key(|(_, (_, used))| **used) else { return };
+        let (Some(section), Some(used)) = (sections.get_mut(at), used.get_mut(at)) else { return };
+        let size = section.next().map_or(0, |item| chars4(item).0 + 2);
+        if *n_tokens + size <= limit.0 {
+            *n_tokens += size;
+            *used += size;
+            section.n_told += 1;
+        } else {
+            section.is_full = true;
         }
     }
 }
@@ -64,7 +68,7 @@ impl Ledger {
     }
 
     fn sections(&self) -> Vec<Section> {
-        let section = |title, layout, items| Section { title, items, n_told: 0, layout, matters: true };
+        let section = |title, layout, items| Section { title, items, n_told: 0, is_full: false, layout, matters: true };
         let beside = |section| Section { matters: false, ..section };
         let lines = |n_most, title, items| section(title, SectionLayout::Lines(n_most), items);
         let files = |action| section(title_of(action), SectionLayout::Inline, self.files_of(action));
@@ -214,7 +218,7 @@ impl Section {
             SectionLayout::Lines(n_most) => self.n_told < n_most,
             SectionLayout::Inline => true,
         };
-        self.items.get(self.n_told).filter(|_| has_room)
+        self.items.get(self.n_told).filter(|_| has_room && !self.is_full)
     }
 
     fn told(&self) -> String {

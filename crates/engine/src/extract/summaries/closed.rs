@@ -27,6 +27,11 @@ pub(super) fn edits_of<'p>(parts: &'p [Part<'_>]) -> HashMap<&'p str, usize> {
     edits.filter_map(|part| Some((file(&part.text)?, part.zone))).collect()
 }
 
+/// Whether the text is the report of a shell command.
+fn is_report(text: &str) -> bool {
+    ["Bash ", "PowerShell "].iter().any(|tool| text.starts_with(tool))
+}
+
 /// Drops failures of checks that all passed later, steps that a later command took, and points about lines of files that were changed
 /// later.
 pub(super) fn drop_closed(
@@ -37,7 +42,8 @@ pub(super) fn drop_closed(
     let passed = candidates.iter().filter(|it| it.section != Section::Failed && all_pass(&it.text)).map(|it| it.zone);
     let passed = passed.max().unwrap_or_default();
     candidates.retain(|candidate| match candidate.section {
-        Section::Failed => candidate.zone >= passed || !is_of_checks(&candidate.text),
+        // The report of a command is over when the command succeeds, and not because something else passed.
+        Section::Failed => candidate.zone >= passed || is_report(&candidate.text) || !is_of_checks(&candidate.text),
         Section::Open => {
             let first = candidate.text.split(' ').next().unwrap_or_default().to_lowercase();
             steps.get(first.as_str()).is_none_or(|taken| candidate.zone >= *taken)
@@ -63,8 +69,7 @@ impl<'p> Outdated<'p> {
         let mut later: HashSet<&str> = HashSet::new();
         let mut outdated = Self { parts: vec![false; parts.len()], steps: HashMap::new() };
         for (part, is_outdated) in parts.iter().zip(&mut outdated.parts).rev() {
-            let is_of_shell = ["Bash ", "PowerShell "].iter().any(|tool| part.text.starts_with(tool));
-            if !is_of_shell || !matches!(part.role, Role::Tool | Role::Item(Section::Failed)) {
+            if !is_report(&part.text) || !matches!(part.role, Role::Tool | Role::Item(Section::Failed)) {
                 continue;
             }
             let line = part.text.lines().next().unwrap_or_default();
