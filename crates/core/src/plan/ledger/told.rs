@@ -9,6 +9,10 @@ use ctxc_transcript::text::{Tokens, chars4, is_rooted};
 /// The maximum number of characters of a command that are shown.
 const COMMAND: usize = 100;
 
+/// The tokens of the whole text for each commit, and for each task that is done, that is shown.
+const COMMIT: u64 = 80;
+const TASK: u64 = 40;
+
 /// A section of the text: items under a title, the most important first.
 struct Section {
     title: &'static str,
@@ -54,7 +58,7 @@ impl Ledger {
     /// and files that were only read get the room that the rest leaves.
     #[must_use]
     pub fn told(&self, limit: Tokens) -> String {
-        let mut sections = self.sections();
+        let mut sections = self.sections(limit);
         sections.retain(|section| !section.items.is_empty());
         let n_mattering = sections.iter().take_while(|section| section.matters).count();
         let (mattering, rest) = sections.split_at_mut(n_mattering);
@@ -67,7 +71,9 @@ impl Ledger {
         sections.iter().map(Section::told).collect::<Vec<_>>().join("\n")
     }
 
-    fn sections(&self) -> Vec<Section> {
+    fn sections(&self, limit: Tokens) -> Vec<Section> {
+        // What is broken comes first where there is little room.
+        let most = |each: u64, n: usize| usize::try_from(limit.0 / each).unwrap_or(n).min(n);
         let section = |title, layout, items| Section { title, items, n_told: 0, is_full: false, layout, matters: true };
         let beside = |section| Section { matters: false, ..section };
         let lines = |n_most, title, items| section(title, SectionLayout::Lines(n_most), items);
@@ -79,12 +85,12 @@ impl Ledger {
                 self.verdict.iter().map(|verdict| told_verdict(verdict, self.changes_since)).collect(),
             ),
             lines(
-                5,
+                most(COMMIT, 5),
                 "Commits, pushes and pull requests",
                 self.published.iter().rev().map(|(id, what)| what.in_words(id)).collect(),
             ),
             lines(20, "Open tasks", self.todos.open().into_iter().map(told_todo).collect()),
-            lines(8, "Tasks done", self.todos.done_tasks()),
+            lines(most(TASK, 8), "Tasks done", self.todos.done_tasks()),
             lines(
                 8,
                 "Subagents, with what each was asked and said last (SendMessage goes on with one)",
