@@ -76,7 +76,11 @@ impl Ledger {
         let most = |each: u64, n: usize| usize::try_from(limit.0 / each).unwrap_or(n).min(n);
         let section = |title, layout, items| Section { title, items, n_told: 0, is_full: false, layout, matters: true };
         let beside = |section| Section { matters: false, ..section };
-        let lines = |n_most, title, items| section(title, SectionLayout::Lines(n_most), items);
+        let lines = |n_most, title, items: Vec<String>| {
+            // A title alone takes room too.
+            let items = if n_most == 0 { Vec::new() } else { items };
+            section(title, SectionLayout::Lines(n_most), items)
+        };
         let files = |action| section(title_of(action), SectionLayout::Inline, self.files_of(action));
         vec![
             section(
