@@ -419,7 +419,7 @@ mod tests {
             ("Write", r#"{"file_path":"/p/c.md"}"#, "File created successfully at: /p/c.md", "{}"),
         ]);
         insta::assert_snapshot!(told, @r"
-        Last test or build: `go test ./x` succeeded, before the last change of a file
+        Last test or build: `go test ./x` succeeded, 1 file change since
         Files created: c.md, docs/a.md
         Commands that succeeded when last run:
         - `uv pip install pytest`

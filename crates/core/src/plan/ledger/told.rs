@@ -191,8 +191,8 @@ fn told_verdict((command, ending): &(String, Ending), changes_since: u32) -> Str
     };
     let since = match changes_since {
         0 => String::new(),
-        1 => ", before the last change of a file".to_owned(),
-        n => format!(", before the last {n} changes of files"),
+        1 => ", 1 file change since".to_owned(),
+        n => format!(", {n} file changes since"),
     };
     format!("`{}` {ended}{since}", clip_command(command))
 }
