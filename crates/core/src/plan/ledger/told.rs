@@ -72,7 +72,7 @@ impl Ledger {
     }
 
     fn sections(&self, limit: Tokens) -> Vec<Section> {
-        // What is broken comes first where there is little room.
+        // In little room, failures come before what is done.
         let most = |each: u64, n: usize| usize::try_from(limit.0 / each).unwrap_or(n).min(n);
         let section = |title, layout, items| Section { title, items, n_told: 0, is_full: false, layout, matters: true };
         let beside = |section| Section { matters: false, ..section };
