@@ -22,7 +22,7 @@ pub struct Rollout {
     pub unreadable: Option<(LineNo, Unreadable)>,
     /// The lines by which the client knows how far to read back.
     pub turns: TurnMarks,
-    /// The lines that say what the client told the model of its surroundings: the last whole one, and the changes behind it.
+    /// The lines with the context that the client sent: the last whole one, and the changes after it.
     pub world_states: Vec<LineNo>,
     /// The last line that says the model and the rules of a turn.
     pub turn_context: Option<LineNo>,

@@ -68,16 +68,15 @@ fn is_git_list(verb: &str, rest: &[Word]) -> bool {
     }
 }
 
-/// The subcommands of the git calls in a command, in order.
+/// The subcommands of the git calls in a script, in order.
 #[must_use]
-pub fn steps_of_git(command: &str) -> Vec<String> {
-    let script = Script::read(command);
+pub fn steps_of_git(script: &Script) -> Vec<&str> {
     let calls = script.commands.iter().filter(|command| command.program() == "git");
-    calls.filter_map(|command| Some(git_verb(command)?.0.to_owned())).collect()
+    calls.filter_map(|command| Some(git_verb(command)?.0)).collect()
 }
 
 /// The subcommand of a git call and the words after it, without the options before it.
-pub(super) fn git_verb(command: &Command) -> Option<(&str, &[Word])> {
+fn git_verb(command: &Command) -> Option<(&str, &[Word])> {
     let mut at = 1;
     while command.word(at).starts_with('-') {
         // These options take a value.

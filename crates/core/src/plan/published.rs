@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::effects::git_verb;
-use super::shell::{Command, Script};
+use super::effects::steps_of_git;
+use super::shell::Script;
 use ctxc_transcript::text::clipped;
 
 /// A commit or a pull request.
@@ -38,19 +38,18 @@ impl Published {
 /// The commits by their ids and the pull requests by their addresses that `script`, which succeeded and printed `output`, made.
 #[must_use]
 pub fn published_in(script: &Script, output: &str) -> Vec<(String, Published)> {
-    let runs = |verb: &str| script.commands.iter().any(|command| is_git(command, verb));
+    let steps = steps_of_git(script);
     let opens = script.commands.iter().any(|it| it.program() == "gh" && it.word(1) == "pr" && it.word(2) == "create");
     let of_line = |line: &str| {
-        commit_in(line).filter(|_| runs("commit")).or_else(|| push_in(line).filter(|_| runs("push"))).or_else(|| {
-            (opens && line.starts_with("https://") && line.contains("/pull/"))
-                .then(|| (line.to_owned(), Published::default()))
-        })
+        commit_in(line)
+            .filter(|_| steps.contains(&"commit"))
+            .or_else(|| push_in(line).filter(|_| steps.contains(&"push")))
+            .or_else(|| {
+                (opens && line.starts_with("https://") && line.contains("/pull/"))
+                    .then(|| (line.to_owned(), Published::default()))
+            })
     };
     output.lines().filter_map(|line| of_line(line.trim())).collect()
-}
-
-fn is_git(command: &Command, verb: &str) -> bool {
-    command.program() == "git" && git_verb(command).is_some_and(|(it, _)| it == verb)
 }
 
 /// A commit as git reports it: `[branch 4f2a91c] title`.

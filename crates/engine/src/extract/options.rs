@@ -22,7 +22,7 @@ pub(super) struct Options {
 
 /// The words that labels of options start with.
 const WORDS: [&str; 7] = ["Option", "Approach", "Alternative", "Choice", "Variant", "选项", "案"];
-/// Those of parts that follow each other, of which each says something alone.
+/// The words for consecutive parts of a plan.
 const PARTS: [&str; 3] = ["Phase", "Stage", "Milestone"];
 /// The most options of a menu.
 const MOST_OPTIONS: usize = 6;

@@ -193,7 +193,7 @@ impl FoundCalls {
         }
     }
 
-    /// Takes what the client of Codex notes of a command, whose call stands before it.
+    /// Uses the note of Codex about a command, whose call precedes it.
     fn add_note(&mut self, page: Page<'_>, protected: &Protected) {
         let Some(CommandNote { call, file, only_looks }) = CommandNote::of(page) else { return };
         let known = self.by_id.get(&IdHash::of(call.as_bytes()));
@@ -239,7 +239,7 @@ fn read_result(page: Page<'_>, at: u32, block: &Block) -> Given {
     let beginning = result_beginning(page, at);
     let copy = ReadNote::of(page);
     let end = (page.scan.format == Format::Codex).then(|| CommandEnd::of(page, at as usize, block));
-    let is_error = block.is_error || end.is_some_and(|end| end.is_failed);
+    let is_error = block.is_error || end.is_some_and(CommandEnd::is_failure);
     let answer = if is_error || is_refusal(&beginning) {
         Answer::Failed
     } else if copy.is_unchanged || POINTS_BACK.iter().any(|start| beginning.starts_with(start)) {

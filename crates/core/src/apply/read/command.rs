@@ -91,8 +91,8 @@ impl CommandNote {
 /// The end of a command, from the text of its result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::apply) struct CommandEnd {
-    /// Whether it failed.
-    pub(in crate::apply) is_failed: bool,
+    /// Its exit status, where one is known.
+    pub(in crate::apply) status: Option<i32>,
     /// Whether it succeeded, and all that it printed is there.
     pub(in crate::apply) is_whole: bool,
 }
@@ -114,7 +114,7 @@ impl CommandEnd {
             let at = memmem::find(part, marker)? + marker.len();
             let digits: Vec<u8> =
                 part.get(at..)?.iter().copied().take_while(|&c| c == b'-' || c.is_ascii_digit()).collect();
-            String::from_utf8(digits).ok()?.parse::<i64>().ok()
+            String::from_utf8(digits).ok()?.parse().ok()
         };
         let status = after(head, b"Process exited with code ")
             .or_else(|| if head.starts_with(b"Exit code: ") { after(head, b"Exit code: ") } else { None })
@@ -122,7 +122,12 @@ impl CommandEnd {
         let is_cut = [&b"truncated output (original token count"[..], " truncated…".as_bytes(), b"[... omitted "]
             .iter()
             .any(|marker| memmem::find(text, marker).is_some());
-        Self { is_failed: status.is_some_and(|status| status != 0), is_whole: status == Some(0) && !is_cut }
+        Self { status, is_whole: status == Some(0) && !is_cut }
+    }
+
+    /// Whether it failed.
+    pub(in crate::apply) fn is_failure(self) -> bool {
+        self.status.is_some_and(|status| status != 0)
     }
 }
 
@@ -188,7 +193,7 @@ mod tests {
                     r#"{{"timestamp":"t","type":"response_item","payload":{{"type":"function_call_output","call_id":"c","output":{output}}}}}"#
                 );
                 let end = with_page(&line, |page| CommandEnd::of(page, 0, &page.scan.blocks[0]));
-                assert_eq!(end, CommandEnd { is_failed, is_whole }, "{text}");
+                assert_eq!((end.is_failure(), end.is_whole), (is_failed, is_whole), "{text}");
             }
         }
     }

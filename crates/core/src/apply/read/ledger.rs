@@ -7,6 +7,7 @@ use std::io;
 use serde_json::Value;
 
 use super::calls::is_refusal;
+use super::command::CommandEnd;
 use super::entry_fields::field_at;
 use super::input::Input;
 use super::lines::each_line;
@@ -44,11 +45,10 @@ pub fn read_ledger(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<L
             for (at, text) in entry::tool_results(page.scan, page.bytes) {
                 let Some(block) = page.scan.blocks.get(at) else { continue };
                 let Some(deed) = open.remove(&page.decoded(block.tool_id)) else { continue };
-                let mut answer = CallResult { page, is_error: block.is_error || is_refusal(&text), text: &text };
-                // Only Claude Code marks the results of calls that failed.
-                let has_failed = || answer.status().is_some_and(|status| status != 0);
-                answer.is_error |= page.scan.format != Format::Claude && has_failed();
-                deed.note(&answer, &mut ledger);
+                // Codex marks no result of a call that failed.
+                let end = (page.scan.format == Format::Codex).then(|| CommandEnd::of(page, at, block));
+                let is_error = block.is_error || is_refusal(&text) || end.is_some_and(CommandEnd::is_failure);
+                deed.note(&CallResult { page, is_error, text: &text, end }, &mut ledger);
             }
         }
         _ => {}
@@ -77,6 +77,8 @@ struct CallResult<'a> {
     page: Page<'a>,
     is_error: bool,
     text: &'a str,
+    /// The end of the command in a session of Codex.
+    end: Option<CommandEnd>,
 }
 
 impl CallEffect {
@@ -179,14 +181,11 @@ impl CallResult<'_> {
 
     /// The status that the command ended with.
     fn status(&self) -> Option<i32> {
-        let number = |rest: &str| rest.split(|c: char| !c.is_ascii_digit() && c != '-').next()?.parse().ok();
-        let in_line = |line: &str| {
-            let line = line.strip_prefix("Error: ").unwrap_or(line);
-            STATUS.iter().find_map(|start| number(line.strip_prefix(start)?))
-        };
-        let n_lines = if self.page.scan.format == Format::Claude { 1 } else { 4 };
-        let noted = || self.text.starts_with('{').then(|| self.text.rsplit_once("\"exit_code\":")).flatten();
-        self.text.lines().take(n_lines).find_map(in_line).or_else(|| number(noted()?.1))
+        if let Some(end) = self.end {
+            return end.status;
+        }
+        let rest = self.text.strip_prefix("Exit code ").or_else(|| self.text.strip_prefix("Error: Exit code "))?;
+        rest.split(|c: char| !c.is_ascii_digit() && c != '-').next()?.parse().ok()
     }
 }
 
@@ -238,7 +237,7 @@ fn note_command(command: &str, folder: Option<&str>, answer: &CallResult<'_>, le
         for (path, action) in effects(&script, folder) {
             ledger.touch(path, action);
         }
-        if steps_of_git(command).iter().any(|step| BRINGS_BACK.contains(&step.as_str())) {
+        if steps_of_git(&script).iter().any(|step| BRINGS_BACK.contains(step)) {
             let created =
                 answer.text.lines().filter_map(|line| line.trim().strip_prefix("create mode ")?.split_once(' '));
             for (_, path) in created {
@@ -250,9 +249,6 @@ fn note_command(command: &str, folder: Option<&str>, answer: &CallResult<'_>, le
 
 /// The steps of git that make files.
 const BRINGS_BACK: [&str; 4] = ["pull", "merge", "rebase", "checkout"];
-/// The beginnings of lines in which clients say the status of a command.
-const STATUS: [&str; 3] = ["Exit code ", "Exit code: ", "Process exited with code "];
-
 /// The parameters by which tools name the file that they work on.
 const PATHS: [&[u8]; 4] = [b"file_path", b"notebook_path", b"absolute_path", b"path"];
 

@@ -1,9 +1,11 @@
 //! Rendering of a ledger as text for people and models, within a limit of tokens.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use super::{Ending, Ledger, Progress, Runs, Touched};
 use crate::plan::effects::{Action, steps_of_git};
+use crate::plan::shell::Script;
 use ctxc_transcript::text::{Tokens, chars4, is_rooted};
 
 /// The maximum number of characters of a command that are shown.
@@ -101,11 +103,7 @@ impl Ledger {
                 self.agents.iter().rev().map(|(id, work)| work.in_words(id)).collect(),
             ),
             lines(20, "Tests that failed when last seen", self.failing_tests()),
-            lines(
-                8,
-                "Commands that failed when last run",
-                self.commands_that(|ending| matches!(ending, Ending::Failed(_))),
-            ),
+            lines(8, "Commands that failed when last run", self.failing_commands()),
             files(Action::Created),
             files(Action::Edited),
             files(Action::Deleted),
@@ -145,27 +143,42 @@ impl Ledger {
     }
 
     fn commands_that(&self, ended_so: impl Fn(Ending) -> bool) -> Vec<String> {
+        let commands = self.commands.iter().rev().filter(|(_, runs)| ended_so(runs.last));
+        commands.map(|(command, runs)| self.describe_command(command, *runs)).collect()
+    }
+
+    /// The commands that failed last, without steps of git that were taken later in another way, and commands that succeeded
+    /// later in a folder above or below.
+    fn failing_commands(&self) -> Vec<String> {
         let mut taken: HashSet<String> = HashSet::new();
         let mut succeeded: HashMap<&str, Vec<&str>> = HashMap::new();
-        let commands = self.commands.iter().rev().filter(move |((folder, command), runs)| {
-            let steps = steps_of_git(command);
-            let is_within = |one: &str, other: &str| one.starts_with(other) || other.starts_with(one);
-            // A step of git that was taken later in another way has not failed, nor has a command that was run from a folder
-            // above or below.
-            let is_over = steps.last().is_some_and(|step| taken.contains(step))
-                || succeeded.get(command.as_str()).is_some_and(|all| all.iter().any(|place| is_within(folder, place)));
-            if runs.last == Ending::Succeeded {
-                taken.extend(steps);
-                succeeded.entry(command).or_default().push(folder);
+        let is_within = |one: &str, other: &str| Path::new(one).starts_with(other) || Path::new(other).starts_with(one);
+        let mut failing = Vec::new();
+        for (key @ (folder, command), runs) in self.commands.iter().rev() {
+            let script = Script::read(command);
+            let steps = steps_of_git(&script);
+            match runs.last {
+                Ending::Succeeded => {
+                    taken.extend(steps.into_iter().map(str::to_owned));
+                    succeeded.entry(command).or_default().push(folder);
+                }
+                Ending::Failed(_) => {
+                    let is_over = steps.last().is_some_and(|step| taken.contains(*step))
+                        || succeeded
+                            .get(command.as_str())
+                            .is_some_and(|all| all.iter().any(|it| is_within(folder, it)));
+                    failing.extend((!is_over).then(|| self.describe_command(key, *runs)));
+                }
+                Ending::Untold => {}
             }
-            !(matches!(runs.last, Ending::Failed(_)) && is_over) && ended_so(runs.last)
-        });
-        let told = |((folder, command), runs): (&(String, String), &Runs)| {
-            let is_elsewhere = !folder.is_empty() && Some(folder) != self.folder.as_ref();
-            let place = if is_elsewhere { format!(" in {}", self.place(folder)) } else { String::new() };
-            format!("`{}`{place}{}", clip_command(command), run_notes(*runs))
-        };
-        commands.map(told).collect()
+        }
+        failing
+    }
+
+    fn describe_command(&self, (folder, command): &(String, String), runs: Runs) -> String {
+        let is_elsewhere = !folder.is_empty() && Some(folder) != self.folder.as_ref();
+        let place = if is_elsewhere { format!(" in {}", self.place(folder)) } else { String::new() };
+        format!("`{}`{place}{}", clip_command(command), run_notes(runs))
     }
 }
 
