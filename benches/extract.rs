@@ -7,7 +7,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use ctxc::engine::{Attempt, Engine, Extract, Request, Said, Summarize};
+use ctxc::engine::{Attempt, Engine, ExtractEngine, MessageToSummarize, Request, SummarizeRequest};
 use ctxc::text::{Tokens, chars4};
 use futures::FutureExt;
 
@@ -36,7 +36,7 @@ fn main() {
         let n_tokens = chars4(text).0;
         for target in [n_tokens * 35 / 100, n_tokens / 10, 40] {
             let start = Instant::now();
-            let reply = black_box(Extract.shrink(text, Tokens(target)));
+            let reply = black_box(ExtractEngine.shrink_text(text, Tokens(target)));
             let seconds = start.elapsed().as_secs_f64();
             drop(reply);
             print!(" {:>9.1}", megabytes(text.len()) / seconds);
@@ -53,7 +53,7 @@ fn small_texts() {
     let total: usize = texts.iter().map(String::len).sum();
     let start = Instant::now();
     for text in &texts {
-        black_box(Extract.shrink(text, Tokens(chars4(text).0 * 35 / 100)));
+        black_box(ExtractEngine.shrink_text(text, Tokens(chars4(text).0 * 35 / 100)));
     }
     let rate = megabytes(total) / start.elapsed().as_secs_f64();
     println!("{:<32} {:>9.1} {rate:>9.1}", "2000 messages", megabytes(total));
@@ -64,18 +64,18 @@ fn small_texts() {
 fn fold(texts: &[String], total: usize) {
     let speakers = ["user", "assistant", "tool", "assistant"];
     let said = texts.iter().zip(speakers.into_iter().cycle());
-    let messages: Vec<Said> =
-        said.map(|(text, speaker)| Said { speaker: speaker.to_owned(), text: text.clone() }).collect();
+    let messages: Vec<MessageToSummarize> =
+        said.map(|(text, speaker)| MessageToSummarize { speaker: speaker.to_owned(), text: text.clone() }).collect();
     let mut summary = String::new();
     let start = Instant::now();
     for messages in messages.chunks(20) {
-        let request = Request::Summarize(Summarize {
+        let request = Request::Summarize(SummarizeRequest {
             existing: summary.as_str().into(),
             messages: messages.into(),
             limit: Tokens(1024),
-            ..Summarize::default()
+            ..SummarizeRequest::default()
         });
-        let folded = Extract.reply(&request, Attempt::nth(1)).now_or_never();
+        let folded = ExtractEngine.reply_to(&request, Attempt::nth(1)).now_or_never();
         summary = folded.and_then(Result::ok).map_or_else(String::new, |reply| reply.text);
     }
     let rate = megabytes(total) / start.elapsed().as_secs_f64();

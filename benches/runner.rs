@@ -17,11 +17,11 @@ use std::ops::ControlFlow;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ctxc::engine::chat::{Chat, ChatSettings, Models};
+use ctxc::engine::chat::{ChatEngine, ChatSettings, ModelsBySize};
 use ctxc::engine::{Attempt, Engine, Reply, Replying, Request};
 use ctxc::redact::Redactor;
-use ctxc::run::{End, Order, Ran, RunOptions, Runner, Timeouts};
-use ctxc::run::{Level, Task, TaskPart};
+use ctxc::run::{CallOrder, RunEnd, RunOptions, RunResult, Runner, Timeouts};
+use ctxc::run::{CompressionLevel, Task, TaskPart};
 use ctxc::text::{Tokens, chars4};
 use ctxc::transcript::{LineNo, TurnIdx};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -62,10 +62,10 @@ fn main() -> io::Result<()> {
         let longest = (0..case.n_tasks).map(case.latency).max().unwrap_or(0);
         let least = (sum as f64 / case.concurrency as f64).max(longest as f64) / 1000.0;
         let (sleeping, _) = timed(&tasks, case, &Sleeper)?;
-        let chat = Chat::new(ChatSettings {
+        let chat = ChatEngine::new(ChatSettings {
             endpoint: format!("http://127.0.0.1:{port}/v1").parse().map_err(io::Error::other)?,
             key: None,
-            models: Models { small: "bench".to_owned(), large: "bench".to_owned() },
+            models: ModelsBySize { small: "bench".to_owned(), large: "bench".to_owned() },
             now: jiff::Timestamp::now,
         });
         let (asking, cpu) = timed(&tasks, case, &chat)?;
@@ -132,14 +132,14 @@ fn timed(tasks: &[Task], case: &Case, engine: &dyn Engine) -> io::Result<(f64, f
         timeouts: Some(Timeouts { first: 30 * second, step: second }),
         rpm: None,
         max_cost: None,
-        order: Order::LongestFirst,
+        order: CallOrder::LongestFirst,
     };
     let (start, cpu) = (Instant::now(), cpu()?);
     let mut runner = Runner { redactor: Some(Redactor::default()), ..Runner::new(engine, &options) };
-    let questions = runner.questions(tasks).map_err(io::Error::other)?;
-    let ran: Ran = runtime.block_on(runner.shorten(&questions, |_| ControlFlow::Continue(())));
+    let questions = runner.prepare_tasks(tasks).map_err(io::Error::other)?;
+    let ran: RunResult = runtime.block_on(runner.shorten_tasks(&questions, |_| ControlFlow::Continue(())));
     let seconds = start.elapsed().as_secs_f64();
-    assert_eq!(ran.end, End::Done);
+    assert_eq!(ran.end, RunEnd::Done);
     assert_eq!(ran.spent.iter().map(|spent| spent.calls as usize).sum::<usize>(), tasks.len());
     Ok((seconds, self::cpu()? - cpu))
 }
@@ -159,7 +159,7 @@ fn task(n: usize, millis: u64) -> Task {
         line: LineNo(0),
         part: TaskPart::Text,
         turn: TurnIdx(0),
-        level: Level::Compress,
+        level: CompressionLevel::Compress,
         target: Tokens(tokens.0 * 35 / 100),
         text,
         tokens,
@@ -190,8 +190,8 @@ impl Engine for Sleeper {
         "sleeper"
     }
 
-    fn reply<'a>(&'a self, request: &'a Request<'a>, _: Attempt) -> Replying<'a> {
-        answer_after(request.texts().find(|text| !text.is_empty()).map_or(Duration::ZERO, wait_in))
+    fn reply_to<'a>(&'a self, request: &'a Request<'a>, _: Attempt) -> Replying<'a> {
+        answer_after(request.sent_texts().find(|text| !text.is_empty()).map_or(Duration::ZERO, wait_in))
     }
 }
 

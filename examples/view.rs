@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use ctxc::apply::{read_ledger, read_said};
-use ctxc::engine::{Extract, Said, Summarize};
+use ctxc::engine::{ExtractEngine, MessageToSummarize, SummarizeRequest};
 use ctxc::plan::{Batch, Clip, Ledger, Room, chunks, refold, split, view};
 use ctxc::run::summarize_at_once;
 use ctxc::text::{Tokens, chars4};
@@ -47,7 +47,7 @@ fn view_of(path: &str) -> Result<String> {
         chain.lines.iter().copied().filter(is_in).collect()
     };
     let started = Instant::now();
-    let mut said: Vec<Vec<Said>> = Vec::new();
+    let mut said: Vec<Vec<MessageToSummarize>> = Vec::new();
     let mut batches = Vec::new();
     for range in &ranges {
         let lines = lines_of(range);
@@ -70,17 +70,20 @@ fn view_of(path: &str) -> Result<String> {
         }
     }
     let prior = said.first_mut().and_then(|said| (said.first()?.speaker == "summary").then(|| said.remove(0).text));
-    let wanted = |existing| Summarize { existing, limit: LIMIT, ..Summarize::default() };
+    let wanted = |existing| SummarizeRequest { existing, limit: LIMIT, ..SummarizeRequest::default() };
     let first = wanted(prior.unwrap_or_default().into());
-    let summaries = summarize_at_once(&said, &first, &Extract, |_| ControlFlow::Continue(()))?.summaries;
+    let summaries = summarize_at_once(&said, &first, &ExtractEngine, |_| ControlFlow::Continue(()))?.summaries;
     for (batch, text) in batches.iter_mut().zip(summaries) {
         batch.text = text;
     }
     let clip = Clip::default();
     if let Some(range) = refold(batches.len(), clip) {
         let older: Vec<Batch> = batches.drain(range).collect();
-        let said = older.iter().map(|batch| Said { speaker: "summary".to_owned(), text: batch.text.clone() }).collect();
-        let made = summarize_at_once(&[said], &wanted("".into()), &Extract, |_| ControlFlow::Continue(()))?;
+        let said = older
+            .iter()
+            .map(|batch| MessageToSummarize { speaker: "summary".to_owned(), text: batch.text.clone() })
+            .collect();
+        let made = summarize_at_once(&[said], &wanted("".into()), &ExtractEngine, |_| ControlFlow::Continue(()))?;
         let text = made.summaries.into_iter().next().unwrap_or_default();
         batches.insert(0, Batch::over(&older, text));
     }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::read::named;
 use super::state::{UtteranceRef, changed_since, under_claim};
 use super::{BufferError, Name, State, Utterance};
-use ctxc_engine::{Said, cut};
+use ctxc_engine::{MessageToSummarize, shorten_summary};
 use ctxc_store::Archive;
 use ctxc_transcript::text::{Tokens, chars4};
 
@@ -25,7 +25,7 @@ pub(crate) struct Due {
     /// The summary so far.
     pub(crate) existing: String,
     /// The utterances evicted since, in chunks for an engine, oldest first.
-    pub(crate) chunks: Vec<Vec<Said>>,
+    pub(crate) chunks: Vec<Vec<MessageToSummarize>>,
     /// The token limit of the summary.
     pub(crate) limit: Tokens,
 }
@@ -60,7 +60,7 @@ pub(crate) fn settle<E: From<BufferError>>(
         }
         let Some(due) = due(archive, name, &state)? else { continue };
         let summary = if due.chunks.is_empty() { due.existing.clone() } else { summarize(&due)? };
-        if keep(archive, name, &state, cut(&summary, due.limit), clock())? {
+        if keep(archive, name, &state, shorten_summary(&summary, due.limit), clock())? {
             n_summarized += state.n_waiting();
         }
     }
@@ -76,13 +76,13 @@ fn due(archive: &dyn Archive, name: &Name, state: &State) -> Result<Option<Due>,
         let Some(utterance) = record.and_then(|record| Utterance::of_record(record, 0)) else {
             return changed_since(archive, name, state, reference.sequence).map(|_| None);
         };
-        said.push(Said { speaker: utterance.speaker.name().to_owned(), text: utterance.text });
+        said.push(MessageToSummarize { speaker: utterance.speaker.name().to_owned(), text: utterance.text });
     }
     Ok(Some(Due { existing: state.summary.clone(), chunks: chunks(said), limit: state.limits.summary_tokens }))
 }
 
-fn chunks(said: Vec<Said>) -> Vec<Vec<Said>> {
-    let mut chunks: Vec<Vec<Said>> = Vec::new();
+fn chunks(said: Vec<MessageToSummarize>) -> Vec<Vec<MessageToSummarize>> {
+    let mut chunks: Vec<Vec<MessageToSummarize>> = Vec::new();
     let mut tokens = Tokens::ZERO;
     for said in said {
         tokens += chars4(&said.text);

@@ -15,7 +15,7 @@ use super::settings::Setting;
 use crate::session::error::CommandError;
 use crate::session::options::{Consent, Keep};
 use ctxc_core::apply::ArchiveRef;
-use ctxc_engine::http::{Endpoint, Key};
+use ctxc_engine::http::{ApiKey, Endpoint};
 use ctxc_store::ArchiveUrl;
 use ctxc_transcript::Format;
 use ctxc_transcript::session::Places;
@@ -44,7 +44,7 @@ pub(crate) struct Environment {
     /// The error of the project's file, if it has one; then all of its keys are ignored.
     pub(crate) ignored_project: Option<Arc<CommandError>>,
     /// `OPENROUTER_API_KEY`.
-    openrouter_key: Option<Key>,
+    openrouter_key: Option<ApiKey>,
     /// `PGPASSWORD`, as used by other clients of PostgreSQL.
     postgres_password: Option<Password>,
     /// `CLAUDE_PROJECT_DIR`, which the client sets for the servers that it starts.
@@ -237,14 +237,14 @@ impl Environment {
 
     /// The key for `endpoint`: the configured one, else that of OpenRouter if the server is OpenRouter or local. The key of
     /// OpenRouter is never sent elsewhere.
-    pub(crate) fn key_for(&self, endpoint: &Endpoint) -> Option<Key> {
+    pub(crate) fn key_for(&self, endpoint: &Endpoint) -> Option<ApiKey> {
         let own = self.own_key().cloned();
         let is_for_it = endpoint.is_openrouter() || endpoint.is_loopback();
         own.or_else(|| self.openrouter_key.clone().filter(|_| is_for_it))
     }
 
     /// The configured key for the server of this purpose.
-    fn own_key(&self) -> Option<&Key> {
+    fn own_key(&self) -> Option<&ApiKey> {
         self.key_names().iter().find_map(|name| self.layers.iter().find_map(|layer| layer.secret(name)))
     }
 
@@ -282,7 +282,7 @@ impl Environment {
     }
 
     /// The key for the embeddings server at `endpoint`: its own, else that of OpenRouter if the server is OpenRouter.
-    pub(crate) fn embeddings_key_for(&self, endpoint: &Endpoint) -> Option<Key> {
+    pub(crate) fn embeddings_key_for(&self, endpoint: &Endpoint) -> Option<ApiKey> {
         let own = self.layers.iter().find_map(|layer| layer.secret("embeddings.api_key").cloned());
         own.or_else(|| self.openrouter_key.clone().filter(|_| endpoint.is_openrouter()))
     }

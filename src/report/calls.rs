@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::size::{count, counted, retries};
-use ctxc_engine::run::{Asked, Questions, Ran, Spent, Summarized};
+use ctxc_engine::run::{PreparedTasks, RequestCost, RunResult, RunSummaries, UsageTotals};
 use ctxc_engine::{CostRange, Usd};
 use ctxc_store::OperationCost;
 use ctxc_transcript::text::Tokens;
@@ -55,13 +55,13 @@ pub(crate) struct Calls {
 
 impl Calls {
     /// The planned requests to `host`.
-    pub(crate) fn expected(questions: &Questions<'_>, host: String) -> Self {
-        let sum = CallsReport::expected(&questions.asked(), questions.n_secrets, host);
+    pub(crate) fn expected(questions: &PreparedTasks<'_>, host: String) -> Self {
+        let sum = CallsReport::expected(&questions.request_costs(), questions.n_secrets, host);
         Self { sum, of_tasks: TaskCalls::of_tasks(questions, None) }
     }
 
     /// The requests made to `host`.
-    pub(crate) fn made(questions: &Questions<'_>, host: String, ran: &Ran) -> Self {
+    pub(crate) fn made(questions: &PreparedTasks<'_>, host: String, ran: &RunResult) -> Self {
         let n_asked = ran.spent.iter().filter(|spent| spent.calls > 0).count() as u64;
         let sum = Self::expected(questions, host).sum.with(ran.spent.iter().copied().sum(), n_asked);
         Self { sum, of_tasks: TaskCalls::of_tasks(questions, Some(ran)) }
@@ -89,7 +89,7 @@ pub(crate) struct TaskCalls {
 pub(crate) fn cost_of_calls<'a>(calls: impl IntoIterator<Item = &'a CallsReport>) -> OperationCost {
     calls.into_iter().fold(OperationCost::default(), |sum, calls| OperationCost {
         calls: sum.calls + calls.calls,
-        cost_usd: sum.cost_usd + calls.cost.dollars(),
+        cost_usd: sum.cost_usd + calls.cost.as_dollars(),
         unpriced_calls: sum.unpriced_calls + calls.unpriced_calls,
         ..sum
     })
@@ -97,7 +97,7 @@ pub(crate) fn cost_of_calls<'a>(calls: impl IntoIterator<Item = &'a CallsReport>
 
 impl CallsReport {
     /// The planned requests to `host`.
-    pub(crate) fn expected(asked: &[Asked], n_secrets: usize, host: String) -> Self {
+    pub(crate) fn expected(asked: &[RequestCost], n_secrets: usize, host: String) -> Self {
         let open = || asked.iter().filter(|asked| !asked.is_cached);
         let mut models = BTreeMap::new();
         open().for_each(|asked| *models.entry(asked.model.clone()).or_default() += 1);
@@ -113,13 +113,13 @@ impl CallsReport {
     }
 
     /// The requests made to `host` for summaries.
-    pub(crate) fn of_summaries(made: &Summarized, host: String) -> Self {
+    pub(crate) fn of_summaries(made: &RunSummaries, host: String) -> Self {
         let n_asked = made.asked.iter().filter(|asked| asked.spent.calls > 0).count() as u64;
         Self::expected(&made.asked, made.n_secrets, host).with(made.spent, n_asked)
     }
 
     /// Adds the usage of `n_asked` texts.
-    fn with(self, spent: Spent, n_asked: u64) -> Self {
+    fn with(self, spent: UsageTotals, n_asked: u64) -> Self {
         Self {
             calls: spent.calls.into(),
             repeated: u64::from(spent.calls).saturating_sub(n_asked),
@@ -146,9 +146,9 @@ impl CallsReport {
 
 impl TaskCalls {
     /// The requests of each task, in order; `None` if it needs no server.
-    fn of_tasks(questions: &Questions<'_>, ran: Option<&Ran>) -> Vec<Option<Self>> {
-        let of = |(at, asked): (usize, Option<Asked>)| {
-            let Asked { model, is_cached, .. } = asked?;
+    fn of_tasks(questions: &PreparedTasks<'_>, ran: Option<&RunResult>) -> Vec<Option<Self>> {
+        let of = |(at, asked): (usize, Option<RequestCost>)| {
+            let RequestCost { model, is_cached, .. } = asked?;
             let spent = ran.and_then(|ran| ran.spent.get(at)).copied().unwrap_or_default();
             let lost = ran.and_then(|ran| ran.lost.get(at)).map(Vec::as_slice).unwrap_or_default();
             Some(Self {
@@ -160,7 +160,7 @@ impl TaskCalls {
                 secrets_lost: lost.iter().map(|lost| format!("{lost} {}", lost.family)).collect(),
             })
         };
-        questions.asked_of_tasks().into_iter().enumerate().map(of).collect()
+        questions.costs_by_task().into_iter().enumerate().map(of).collect()
     }
 }
 

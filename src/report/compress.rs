@@ -109,7 +109,7 @@ impl TaskRows {
         index: &Index,
         tasks: &[Task],
         n_skipped: u64,
-        outcomes: Option<&[run::Outcome]>,
+        outcomes: Option<&[run::TaskOutcome]>,
         calls: Option<Calls>,
         lost: LostFacts,
     ) -> Self {
@@ -133,15 +133,15 @@ impl TaskRows {
     }
 
     /// Counts a task in the row of its level and among the messages.
-    fn count(&mut self, task: &Task, outcome: Option<&run::Outcome>) {
+    fn count(&mut self, task: &Task, outcome: Option<&run::TaskOutcome>) {
         let after = match outcome {
-            Some(run::Outcome::Compressed { tokens, .. }) => Some(*tokens),
-            Some(run::Outcome::Kept(_) | run::Outcome::Failed(_)) => None,
+            Some(run::TaskOutcome::Compressed { tokens, .. }) => Some(*tokens),
+            Some(run::TaskOutcome::Kept(_) | run::TaskOutcome::Failed(_)) => None,
             None => Some(task.target.min(task.tokens)),
         };
         let level = self.level_row(task);
         level.tasks += 1;
-        level.compressed += u64::from(matches!(outcome, Some(run::Outcome::Compressed { .. })));
+        level.compressed += u64::from(matches!(outcome, Some(run::TaskOutcome::Compressed { .. })));
         if let Some(after) = after {
             level.tokens.before += task.tokens;
             level.tokens.after += after;
@@ -150,12 +150,12 @@ impl TaskRows {
             self.messages.tokens.after += after;
         }
         match outcome {
-            Some(run::Outcome::Compressed { by, .. }) => {
+            Some(run::TaskOutcome::Compressed { by, .. }) => {
                 self.messages.compressed += 1;
                 self.messages.extracted += u64::from(matches!(by, Author::Extract(_)));
             }
-            Some(run::Outcome::Kept(_)) => self.messages.kept += 1,
-            Some(run::Outcome::Failed(_)) => self.messages.failed += 1,
+            Some(run::TaskOutcome::Kept(_)) => self.messages.kept += 1,
+            Some(run::TaskOutcome::Failed(_)) => self.messages.failed += 1,
             None => {}
         }
     }
@@ -191,21 +191,21 @@ pub(crate) struct TaskResult {
 }
 
 impl TaskResult {
-    pub(crate) fn of(outcome: &run::Outcome) -> Self {
+    pub(crate) fn of(outcome: &run::TaskOutcome) -> Self {
         let (name, tokens_after, reason) = match outcome {
-            run::Outcome::Compressed { tokens, by: Author::Engine, .. } => ("compressed", Some(*tokens), None),
-            run::Outcome::Compressed { tokens, by: Author::Extract(reason), .. } => {
+            run::TaskOutcome::Compressed { tokens, by: Author::Engine, .. } => ("compressed", Some(*tokens), None),
+            run::TaskOutcome::Compressed { tokens, by: Author::Extract(reason), .. } => {
                 ("extracted", Some(*tokens), Some(reason.to_string()))
             }
-            run::Outcome::Kept(reason) => ("kept", None, Some(reason.to_string())),
-            run::Outcome::Failed(error) => ("failed", None, Some(error.clone())),
+            run::TaskOutcome::Kept(reason) => ("kept", None, Some(reason.to_string())),
+            run::TaskOutcome::Failed(error) => ("failed", None, Some(error.clone())),
         };
         Self { tokens_after, outcome: Some(name), reason }
     }
 }
 
 impl TaskRow {
-    fn new(index: &Index, task: &Task, outcome: Option<&run::Outcome>, facts: Option<TaskFacts>) -> Self {
+    fn new(index: &Index, task: &Task, outcome: Option<&run::TaskOutcome>, facts: Option<TaskFacts>) -> Self {
         let role = if index.record(task.line).message().is_some() { "assistant" } else { "user" };
         Self {
             line: task.line.number(),

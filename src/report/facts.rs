@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::size::{count, percent};
 use ctxc_engine::language::{Fact, FactCounts, FactsKept};
 use ctxc_engine::redact::Redactor;
-use ctxc_engine::run::Outcome;
 use ctxc_engine::run::Task;
+use ctxc_engine::run::TaskOutcome;
 
 /// The detail on lost facts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,17 +73,17 @@ impl FactsReader {
     pub(crate) fn new(lost: LostFacts, tasks: &[Task]) -> Self {
         let mut redactor = Redactor::default();
         for task in tasks.iter().filter(|_| lost == LostFacts::Named) {
-            redactor.learn(&task.text);
+            redactor.learn_secrets(&task.text);
         }
         Self { lost, redactor }
     }
 
     /// The facts of `task` if `outcome` is a shorter text; adds them to `sum`.
-    pub(crate) fn read(&mut self, task: &Task, outcome: &Outcome, sum: &mut FactsReport) -> Option<TaskFacts> {
-        let Outcome::Compressed { text, .. } = outcome else { return None };
+    pub(crate) fn read(&mut self, task: &Task, outcome: &TaskOutcome, sum: &mut FactsReport) -> Option<TaskFacts> {
+        let TaskOutcome::Compressed { text, .. } = outcome else { return None };
         let facts = FactsKept::of(&task.text, text);
         sum.add(&facts);
-        let count = facts.counts.all();
+        let count = facts.counts.total_count();
         let lost = if self.lost == LostFacts::Named { self.rows(&facts.lost) } else { Vec::new() };
         Some(TaskFacts { kept: count.kept, total: count.total, lost, invented: self.rows(&facts.invented) })
     }
@@ -99,7 +99,7 @@ impl FactsReader {
 impl FactsReport {
     fn add(&mut self, facts: &FactsKept<'_>) {
         self.counts.merge(&facts.counts);
-        let all = self.counts.all();
+        let all = self.counts.total_count();
         (self.kept, self.total) = (all.kept, all.total);
         let kinds = self.counts.by_kind();
         self.kinds =

@@ -230,10 +230,10 @@ fn policy_row(policy: String, spent: &BTreeMap<StepModel, SpentTokens>, prices: 
         sum.add(*spent);
         let Some(price) = price_of(&model.0, prices) else { continue };
         let of_input =
-            |tokens: u64, percent: u64| price.cost(Tokens(tokens.saturating_mul(percent) / 100), Tokens::ZERO);
+            |tokens: u64, percent: u64| price.cost_of(Tokens(tokens.saturating_mul(percent) / 100), Tokens::ZERO);
         cached += of_input(spent.cached, READ);
         fresh += of_input(spent.fresh, WRITE);
-        output += price.cost(Tokens::ZERO, Tokens(spent.output));
+        output += price.cost_of(Tokens::ZERO, Tokens(spent.output));
     }
     PolicyRow {
         policy,
@@ -242,10 +242,10 @@ fn policy_row(policy: String, spent: &BTreeMap<StepModel, SpentTokens>, prices: 
         fresh_tokens: sum.fresh,
         output_tokens: sum.output,
         largest_request: sum.largest,
-        cost_usd: (cached + fresh + output).dollars(),
-        cached_usd: cached.dollars(),
-        fresh_usd: fresh.dollars(),
-        output_usd: output.dollars(),
+        cost_usd: (cached + fresh + output).as_dollars(),
+        cached_usd: cached.as_dollars(),
+        fresh_usd: fresh.as_dollars(),
+        output_usd: output.as_dollars(),
     }
 }
 

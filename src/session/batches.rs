@@ -14,8 +14,8 @@ use crate::terminal::progress::Progress;
 use ctxc_core::apply::{Chunk, Labels, NamedBatch, PriorSummary, ReadChunk, find_batches, read_chunk, read_ledger};
 use ctxc_core::plan::{Batch, Clip, Room, refold, view};
 use ctxc_engine::needs::Needs;
-use ctxc_engine::run::Summarized;
-use ctxc_engine::{Prompts, Said};
+use ctxc_engine::run::RunSummaries;
+use ctxc_engine::{MessageToSummarize, PromptTreatment};
 use ctxc_store::Record;
 use ctxc_transcript::session::agent_transcript;
 use ctxc_transcript::text::{Stopped, Tokens, chars4};
@@ -41,7 +41,7 @@ pub(crate) struct Batches {
     /// The summary so far.
     existing: String,
     /// The requests for the new batches.
-    summarized: Summarized,
+    summarized: RunSummaries,
 }
 
 impl Batches {
@@ -58,7 +58,7 @@ impl Batches {
             session,
             kept: Kept::Nowhere,
             existing: prior.map(|prior| prior.text.clone()).unwrap_or_default(),
-            summarized: Summarized::default(),
+            summarized: RunSummaries::default(),
         };
         let Keep::In(url) = &work.settings.keep else { return Ok(opened) };
         opened.kept = Kept::InArchive;
@@ -117,7 +117,7 @@ impl Batches {
         stats: &mut CompactStats,
     ) -> Result<(), CommandError> {
         stats.chunks.extend(chunks.iter().map(|chunk| ChunkRow::of(&chunk.batch, said_tokens(&chunk.said))));
-        let (said, batches): (Vec<Vec<Said>>, Vec<Batch>) =
+        let (said, batches): (Vec<Vec<MessageToSummarize>>, Vec<Batch>) =
             chunks.into_iter().map(|chunk| (chunk.said, chunk.batch)).unzip();
         let existing = std::mem::take(&mut self.existing);
         let how = Summarizing { limit: self.limit(how, &batches), ..how.summarizing.clone() };
@@ -128,7 +128,7 @@ impl Batches {
                 Some(merged.needs())
             }
             // Without a limit, lines have room of their own.
-            (EngineChoice::Extract, [only]) if how.prompts == Prompts::Compete => Some(only.ledger.needs()),
+            (EngineChoice::Extract, [only]) if how.prompts == PromptTreatment::Compete => Some(only.ledger.needs()),
             (EngineChoice::Extract, _) => None,
         };
         let summaries = self.summarize(work, &said, &existing, needs, &how)?;
@@ -163,13 +163,13 @@ impl Batches {
     fn summarize(
         &mut self,
         work: &OpenSession<'_>,
-        chunks: &[Vec<Said>],
+        chunks: &[Vec<MessageToSummarize>],
         existing: &str,
         needs: Option<&Needs>,
         how: &Summarizing,
     ) -> Result<Vec<String>, CommandError> {
         let keep = &work.settings.keep;
-        let Summarized { summaries, spent, asked, n_secrets } =
+        let RunSummaries { summaries, spent, asked, n_secrets } =
             summarize(chunks, existing, needs, how, keep, Some(&self.session), work.ui)?;
         self.summarized.spent += spent;
         self.summarized.asked.extend(asked);
@@ -184,8 +184,8 @@ impl Batches {
         let n_read = all().map(|batch| batch.ledger.n_chars()).sum::<u64>() / 4;
         match (&how.summarizing.engine, how.summarizing.prompts) {
             (EngineChoice::Chat(_), _) => limit,
-            (EngineChoice::Extract, Prompts::Whole) => limit.min(Tokens((n_read / SAID_PART).max(LEAST_SAID))),
-            (EngineChoice::Extract, Prompts::Compete) => {
+            (EngineChoice::Extract, PromptTreatment::Whole) => limit.min(Tokens((n_read / SAID_PART).max(LEAST_SAID))),
+            (EngineChoice::Extract, PromptTreatment::Compete) => {
                 let n_lines = all().map(|batch| batch.ledger.n_line_bytes()).sum::<u64>() / 4;
                 let share = (limit.0 * LINES_OF_SHARE * 100 / n_read.max(1)).min(MOST_LINES);
                 Tokens(limit.0 - (limit.0 * share / 100).min(n_lines))
@@ -216,7 +216,7 @@ impl Batches {
     ) -> Result<(), CommandError> {
         let most = usize::try_from(how.summarizing.limit.0.saturating_mul(4)).unwrap_or(usize::MAX);
         let existing = std::mem::take(&mut self.existing);
-        let mut said: Vec<Vec<Said>> = Vec::with_capacity(chunks.len() + 1);
+        let mut said: Vec<Vec<MessageToSummarize>> = Vec::with_capacity(chunks.len() + 1);
         for ReadChunk { said: own, batch } in chunks {
             stats.chunks.push(ChunkRow::of(batch, said_tokens(own)));
             let words: String = own.iter().map(|said| said.text.as_str()).collect();
@@ -310,13 +310,14 @@ fn changed_by(session: &Path, agent: &str) -> Vec<String> {
 }
 
 /// The size of the texts of a chunk, as an engine reads them.
-fn said_tokens(said: &[Said]) -> Tokens {
+fn said_tokens(said: &[MessageToSummarize]) -> Tokens {
     said.iter().map(|said| chars4(&said.text)).sum()
 }
 
 /// The texts of earlier summaries, as input for one that replaces them.
-fn earlier(batches: &[Arc<NamedBatch>]) -> Vec<Said> {
-    let said = |named: &Arc<NamedBatch>| Said { speaker: "summary".to_owned(), text: named.batch.text.clone() };
+fn earlier(batches: &[Arc<NamedBatch>]) -> Vec<MessageToSummarize> {
+    let said =
+        |named: &Arc<NamedBatch>| MessageToSummarize { speaker: "summary".to_owned(), text: named.batch.text.clone() };
     batches.iter().map(said).collect()
 }
 

@@ -8,7 +8,7 @@ use crate::session::shrink::{Shrunk, shrink};
 use ctxc_core::apply::{Rewrite, Tasks, add_edits, read_tasks};
 use ctxc_core::plan::{Selection, candidates};
 use ctxc_engine::run::Task;
-use ctxc_engine::run::{MinKept, Outcome};
+use ctxc_engine::run::{MinKept, TaskOutcome};
 use ctxc_transcript::Turn;
 use ctxc_transcript::text::Tokens;
 
@@ -28,7 +28,7 @@ pub(crate) fn tasks(
 /// The results of tasks.
 pub(crate) struct Shortened {
     /// One for each task, in order.
-    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) outcomes: Vec<TaskOutcome>,
     /// The requests to the server; `None` without one.
     pub(crate) calls: Option<Calls>,
 }
@@ -44,10 +44,10 @@ pub(crate) fn shorten(
     let reading = &work.reading;
     let Shrunk { ran, calls } = shrink(tasks, engine, work)?;
     let outcomes = tasks.iter().zip(ran.outcomes).map(|(task, outcome)| match min_kept {
-        Some(min_kept) => min_kept.judge(task, outcome),
+        Some(min_kept) => min_kept.check_outcome(task, outcome),
         None => outcome,
     });
-    let outcomes: Vec<Outcome> = outcomes.collect();
+    let outcomes: Vec<TaskOutcome> = outcomes.collect();
     reading.named(add_edits(&reading.file, &reading.index, tasks, &outcomes, rewrite))?;
     Ok(Shortened { outcomes, calls })
 }

@@ -12,20 +12,20 @@ use crate::report::size::{count, counted, retries};
 use crate::terminal::progress::Progress;
 use crate::terminal::ui::Ui;
 use ctxc_engine::Usd;
-use ctxc_engine::chat::Chat;
-use ctxc_engine::run::{Asked, Cache, Event, Outcome, Runner};
+use ctxc_engine::chat::ChatEngine;
+use ctxc_engine::run::{ReplyCache, RequestCost, RunEvent, Runner, TaskOutcome};
 use ctxc_store::{Archive, ArchiveUrl};
 use ctxc_transcript::Calibration;
 use ctxc_transcript::text::{Stopped, Tokens};
 
 /// A runner for requests to `engine` with the settings of `asking`. Replies are cached in `archive` under `session`.
 pub(crate) fn runner<'a>(
-    engine: &'a Chat,
+    engine: &'a ChatEngine,
     asking: &'a Asking,
     archive: Option<&'a mut Box<dyn Archive>>,
     session: Option<&str>,
 ) -> Runner<'a> {
-    let cache = |archive| Cache::new(archive, session.map(str::to_owned), Timestamp::now());
+    let cache = |archive| ReplyCache::new(archive, session.map(str::to_owned), Timestamp::now());
     Runner {
         redactor: asking.secrets.redactor(),
         cache: archive.map(|archive| cache(&mut **archive)),
@@ -42,7 +42,7 @@ pub(crate) fn wait<T>(running: impl Future<Output = T>) -> Result<T, CommandErro
 
 /// Announces the requests, and asks for consent unless it was given. `noun` is the word for one text.
 pub(crate) fn offer(
-    asked: &[Asked],
+    asked: &[RequestCost],
     expected: &CallsReport,
     noun: &str,
     asking: &Asking,
@@ -122,26 +122,26 @@ impl<'a> Running<'a> {
     }
 
     /// Shows the event, and returns whether to go on.
-    pub(crate) fn take(&mut self, event: &Event<'_>) -> ControlFlow<()> {
+    pub(crate) fn take(&mut self, event: &RunEvent<'_>) -> ControlFlow<()> {
         match event {
-            Event::Finished { at, outcome, spent } => {
+            RunEvent::Finished { at, outcome, spent } => {
                 let size = self.sizes.get(*at).copied().unwrap_or_default();
                 self.n_done += 1;
                 self.cost += spent.cost;
-                if let Some(Outcome::Compressed { tokens, .. }) = outcome {
+                if let Some(TaskOutcome::Compressed { tokens, .. }) = outcome {
                     self.saved += size.saturating_sub(*tokens);
                 }
                 self.progress.advance(size.0);
                 self.draw();
             }
-            Event::Again(error) => {
+            RunEvent::Again(error) => {
                 self.n_again += 1;
                 self.ui.detail(format_args!("will retry: {error}"));
                 self.draw();
             }
-            Event::Halved(error) => self.ui.detail(format_args!("retrying in halves: {error}")),
-            Event::NotCached(error) => self.not_cached = Some(error.to_string()),
-            Event::Waiting => {}
+            RunEvent::Halved(error) => self.ui.detail(format_args!("retrying in halves: {error}")),
+            RunEvent::NotCached(error) => self.not_cached = Some(error.to_string()),
+            RunEvent::Waiting => {}
         }
         if Stopped::check(self.ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }

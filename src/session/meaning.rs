@@ -10,7 +10,9 @@ use crate::session::options::{Consent, Meaning};
 use crate::terminal::progress::Progress;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::document;
-use ctxc_engine::embed::{EmbedError, Embedder, MissingError, Sent, embed_missing, embed_query, prepared, sendable};
+use ctxc_engine::embed::{
+    EmbedError, EmbedMissingError, EmbedTotals, Embedder, embed_missing, embed_query, prepare_entries, prepare_text,
+};
 use ctxc_engine::redact::Redactor;
 use ctxc_store::{Archive, DocumentId, Hit, Query, Search, fuse};
 use ctxc_transcript::text::{Stopped, Tokens, chars4};
@@ -64,8 +66,8 @@ fn by_meaning(
     let has_more = missing.len() > MOST_AT_ONCE as usize;
     missing.truncate(MOST_AT_ONCE as usize);
     let mut redactor = meaning.secrets.redactor();
-    let entries = prepared(missing, redactor.as_mut());
-    let asked = sendable(query.text, redactor.as_mut());
+    let entries = prepare_entries(missing, redactor.as_mut());
+    let asked = prepare_text(query.text, redactor.as_mut());
     if !announce(&entries, &asked, meaning, redactor.as_ref(), ui)? {
         return Ok(Err(None));
     }
@@ -81,15 +83,15 @@ fn by_meaning(
     drop(progress);
     let sent = match sent {
         Ok(sent) => sent,
-        Err(MissingError::Archive(error)) => return Err(error.into()),
-        Err(MissingError::Server(error)) => return Ok(Err(Some(error))),
+        Err(EmbedMissingError::Archive(error)) => return Err(error.into()),
+        Err(EmbedMissingError::Server(error)) => return Ok(Err(Some(error))),
     };
     Stopped::check(ui.stop())?;
     if has_more {
         ui.status("some entries are not indexed yet; later searches index them");
     }
-    let Sent { entries, tokens } = sent;
-    let cost = meaning.price.map(|price| price.cost(tokens + chars4(&asked), Tokens(0)));
+    let EmbedTotals { entries, tokens } = sent;
+    let cost = meaning.price.map(|price| price.cost_of(tokens + chars4(&asked), Tokens(0)));
     let vector = match embed_query(&embedder, asked) {
         Ok(vector) => vector,
         Err(error) => return Ok(Err(Some(error))),
@@ -118,7 +120,7 @@ fn announce(
         None => "secrets not replaced".to_owned(),
     };
     let cost = match (meaning.price, server.endpoint.is_loopback()) {
-        (Some(price), _) => format!("for about {}", price.cost(tokens, Tokens(0))),
+        (Some(price), _) => format!("for about {}", price.cost_of(tokens, Tokens(0))),
         (None, true) => "at no cost".to_owned(),
         (None, false) => "at an unknown cost".to_owned(),
     };

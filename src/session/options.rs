@@ -14,7 +14,7 @@ use ctxc_core::version::ThinkingPolicy;
 use ctxc_engine::embed::EmbeddingServer;
 use ctxc_engine::redact::Redactor;
 use ctxc_engine::run::RunOptions;
-use ctxc_engine::{Price, Prices, Prompts, chat};
+use ctxc_engine::{Price, Prices, PromptTreatment, chat};
 use ctxc_transcript::session::Found;
 use ctxc_transcript::text::Tokens;
 
@@ -132,7 +132,7 @@ impl Summaries {
 
     /// Whether a view uses all of its limit: it was given, and the engine is free.
     pub(crate) fn fills_limit(&self) -> bool {
-        self.summarizing.prompts == Prompts::Compete && matches!(self.summarizing.engine, EngineChoice::Extract)
+        self.summarizing.prompts == PromptTreatment::Compete && matches!(self.summarizing.engine, EngineChoice::Extract)
     }
 
     /// The bytes of lines that are kept of each chunk: at least as many as a view may show.
@@ -267,7 +267,7 @@ pub(crate) struct Summarizing {
     /// The maximum size of a summary.
     pub(crate) limit: Tokens,
     /// The handling of prompts.
-    pub(crate) prompts: Prompts,
+    pub(crate) prompts: PromptTreatment,
     /// The persona of the summarizing model; may be empty.
     pub(crate) persona: String,
     /// The prompt that replaces the default.
@@ -277,7 +277,7 @@ pub(crate) struct Summarizing {
 impl Summarizing {
     /// Offline: by the built-in engine, which quotes prompts in full.
     pub(crate) fn offline() -> Self {
-        let (engine, prompts, persona) = (EngineChoice::Extract, Prompts::Whole, String::new());
+        let (engine, prompts, persona) = (EngineChoice::Extract, PromptTreatment::Whole, String::new());
         Self { engine, limit: Tokens::ZERO, prompts, persona, prompt: None }
     }
 }

@@ -17,7 +17,7 @@ use ctxc_core::plan::{
     CompactStage, CompressStage, Include, Kept, PlannedText, PruneStage, Selection, Stage, TopDownTruncation,
     TruncateStage,
 };
-use ctxc_engine::run::{Outcome, Task, TaskPart};
+use ctxc_engine::run::{Task, TaskOutcome, TaskPart};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::turns;
 
@@ -116,7 +116,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
             text.outcome = TaskResult::of(outcome);
         }
         let calls = with_calls(&mut texts, calls);
-        let compressed = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Compressed { .. })).count();
+        let compressed = outcomes.iter().filter(|outcome| matches!(outcome, TaskOutcome::Compressed { .. })).count();
         Ok(Did::Compressed { compressed: compressed as u64, left: (outcomes.len() - compressed) as u64, calls, texts })
     }
 

@@ -9,10 +9,10 @@ use super::error::{CommandError, remedy_hint};
 use super::options::{Asking, EngineChoice, Keep, Summarizing};
 use crate::report::calls::CallsReport;
 use crate::terminal::ui::Ui;
-use ctxc_engine::chat::Chat;
+use ctxc_engine::chat::ChatEngine;
 use ctxc_engine::needs::Needs;
-use ctxc_engine::run::{Summarized, SummaryError, summarize_at_once};
-use ctxc_engine::{Extract, Said, Summarize};
+use ctxc_engine::run::{RunSummaries, SummaryError, summarize_at_once};
+use ctxc_engine::{ExtractEngine, MessageToSummarize, SummarizeRequest};
 use ctxc_transcript::text::{Stopped, Tokens, chars4};
 
 /// The requests that summarizing `chunks` would take; `None` without a server.
@@ -20,7 +20,7 @@ use ctxc_transcript::text::{Stopped, Tokens, chars4};
 /// # Errors
 /// When cached results cannot be read.
 pub(crate) fn expect(
-    chunks: &[Vec<Said>],
+    chunks: &[Vec<MessageToSummarize>],
     existing: &str,
     needs: Option<&Needs>,
     how: &Summarizing,
@@ -28,14 +28,14 @@ pub(crate) fn expect(
 ) -> Result<Option<CallsReport>, CommandError> {
     let EngineChoice::Chat(asking) = &how.engine else { return Ok(None) };
     let mut archive = archives::open_existing_results(keep);
-    let engine = Chat::new(asking.server.clone());
+    let engine = ChatEngine::new(asking.server.clone());
     let mut runner = runner(&engine, asking, archive.as_mut(), None);
-    let (asked, n_secrets) = runner.expect_summaries(chunks, &Summarize { needs, ..wanted(existing, how) })?;
+    let (asked, n_secrets) = runner.expect_summaries(chunks, &SummarizeRequest { needs, ..wanted(existing, how) })?;
     Ok(Some(CallsReport::expected(&asked, n_secrets, asking.server.endpoint.host())))
 }
 
 /// The requests made for `made`; `None` without a server.
-pub(crate) fn calls(made: &Summarized, how: &Summarizing) -> Option<CallsReport> {
+pub(crate) fn calls(made: &RunSummaries, how: &Summarizing) -> Option<CallsReport> {
     match &how.engine {
         EngineChoice::Extract => None,
         EngineChoice::Chat(asking) => Some(CallsReport::of_summaries(made, asking.server.endpoint.host())),
@@ -48,26 +48,26 @@ pub(crate) fn calls(made: &Summarized, how: &Summarizing) -> Option<CallsReport>
 /// # Errors
 /// When one of them has no summary; then none is returned.
 pub(crate) fn summarize(
-    chunks: &[Vec<Said>],
+    chunks: &[Vec<MessageToSummarize>],
     existing: &str,
     needs: Option<&Needs>,
     how: &Summarizing,
     keep: &Keep,
     session: Option<&str>,
     ui: &Ui,
-) -> Result<Summarized, CommandError> {
-    let wanted = Summarize { needs, ..wanted(existing, how) };
+) -> Result<RunSummaries, CommandError> {
+    let wanted = SummarizeRequest { needs, ..wanted(existing, how) };
     let asking = match &how.engine {
         EngineChoice::Extract => {
             let goes_on =
                 || if Stopped::check(ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-            let made = summarize_at_once(chunks, &wanted, &Extract, |_| goes_on());
+            let made = summarize_at_once(chunks, &wanted, &ExtractEngine, |_| goes_on());
             return made.map_err(|failure| refused(failure, None, chunks.len(), 0));
         }
         EngineChoice::Chat(asking) => asking,
     };
     let mut archive = if chunks.is_empty() { None } else { archives::open_for_results(keep)? };
-    let engine = Chat::new(asking.server.clone());
+    let engine = ChatEngine::new(asking.server.clone());
     let mut runner = runner(&engine, asking, archive.as_mut(), session);
     let (asked, n_secrets) = runner.expect_summaries(chunks, &wanted)?;
     // The placeholders of secrets are numbered in the order of the requests.
@@ -78,20 +78,20 @@ pub(crate) fn summarize(
     let expected = CallsReport::expected(&asked, n_secrets, asking.server.endpoint.host());
     offer(&asked, &expected, "part", asking, ui)?;
     let mut running = start(chunks, ui);
-    let made = wait(runner.summarize(chunks, &wanted, |event| running.take(&event)))?;
+    let made = wait(runner.summarize_chunks(chunks, &wanted, |event| running.take(&event)))?;
     let n_cached = if runner.cache.is_some() { running.n_done } else { 0 };
     running.finish();
     made.map_err(|failure| refused(failure, Some(asking), chunks.len(), n_cached))
 }
 
-fn wanted<'a>(existing: &'a str, how: &'a Summarizing) -> Summarize<'a> {
+fn wanted<'a>(existing: &'a str, how: &'a Summarizing) -> SummarizeRequest<'a> {
     let Summarizing { limit, prompts, ref persona, ref prompt, .. } = *how;
     let existing = existing.into();
-    Summarize { existing, limit, persona, prompts, prompt: prompt.as_deref(), ..Summarize::default() }
+    SummarizeRequest { existing, limit, persona, prompts, prompt: prompt.as_deref(), ..SummarizeRequest::default() }
 }
 
-fn start<'a>(chunks: &[Vec<Said>], ui: &'a Ui) -> Running<'a> {
-    let size = |chunk: &Vec<Said>| chunk.iter().map(|said| chars4(&said.text)).sum();
+fn start<'a>(chunks: &[Vec<MessageToSummarize>], ui: &'a Ui) -> Running<'a> {
+    let size = |chunk: &Vec<MessageToSummarize>| chunk.iter().map(|said| chars4(&said.text)).sum();
     let sizes: Vec<Tokens> = chunks.iter().map(size).collect();
     Running::start("summarizing", sizes, None, ui)
 }

@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let file = File::open(path?)?;
         let index = Index::build(&file)?;
         let needs = read_needs(&file, &index, &Chain::find(&index).lines)?;
-        let features: BTreeMap<_, _> = needs.features().collect();
+        let features: BTreeMap<_, _> = needs.facts_with_features().collect();
         println!("{}", serde_json::to_string(&features)?);
     }
     Ok(())

@@ -40,7 +40,7 @@ impl Budget {
 
     /// Reserves the maximum cost of a call before it starts. `None` if the sum could exceed the limit, or if no actual cost is
     /// known yet and a call is under way; the call must then wait until another one ends.
-    pub(crate) fn reserve(&mut self, most: Usd) -> Option<Reservation> {
+    pub(crate) fn reserve_cost(&mut self, most: Usd) -> Option<Reservation> {
         let aside = match self.overrun {
             _ if most == Usd::ZERO => self.not_free,
             Some(overrun) => most.per_million(Tokens(overrun)),
@@ -61,9 +61,9 @@ impl Budget {
     /// Replaces a reservation by the actual cost. If that is unknown, as after a timeout, the reserved amount counts as spent,
     /// since the server may have finished the call and may charge it.
     #[expect(clippy::needless_pass_by_value, reason = "a reservation is used up")]
-    pub(crate) fn settle(&mut self, reservation: Reservation, measured: Option<Usd>) {
+    pub(crate) fn settle_reservation(&mut self, reservation: Reservation, measured: Option<Usd>) {
         let Reservation { most, aside } = reservation;
-        self.end(aside);
+        self.end_call(aside);
         self.is_tried = true;
         self.spent += measured.unwrap_or(aside);
         let Some(cost) = measured.filter(|cost| *cost > most) else { return };
@@ -75,11 +75,11 @@ impl Budget {
 
     /// Cancels the reservation of a call that was refused before any work, as with 401 or 429.
     #[expect(clippy::needless_pass_by_value, reason = "a reservation is used up")]
-    pub(crate) fn release(&mut self, reservation: Reservation) {
-        self.end(reservation.aside);
+    pub(crate) fn cancel_reservation(&mut self, reservation: Reservation) {
+        self.end_call(reservation.aside);
     }
 
-    fn end(&mut self, aside: Usd) {
+    fn end_call(&mut self, aside: Usd) {
         self.reserved = self.reserved.saturating_sub(aside);
         self.n_running = self.n_running.saturating_sub(1);
     }
@@ -99,15 +99,15 @@ mod tests {
     #[test]
     fn no_call_starts_that_could_pass_the_limit() {
         let mut budget = Budget::new(Some(usd("0.10")));
-        let first = budget.reserve(usd("0.06")).unwrap();
+        let first = budget.reserve_cost(usd("0.06")).unwrap();
         assert_eq!(budget.reserved, usd("0.06"));
-        assert!(budget.reserve(usd("0.05")).is_none());
-        budget.settle(first, Some(usd("0.02")));
-        let second = budget.reserve(usd("0.05")).unwrap();
-        budget.settle(second, None);
+        assert!(budget.reserve_cost(usd("0.05")).is_none());
+        budget.settle_reservation(first, Some(usd("0.02")));
+        let second = budget.reserve_cost(usd("0.05")).unwrap();
+        budget.settle_reservation(second, None);
         assert_eq!(budget.spent, usd("0.07"));
-        let third = budget.reserve(usd("0.03")).unwrap();
-        budget.release(third);
+        let third = budget.reserve_cost(usd("0.03")).unwrap();
+        budget.cancel_reservation(third);
         assert_eq!(budget.spent, usd("0.07"));
     }
 
@@ -115,11 +115,11 @@ mod tests {
     #[test]
     fn a_limit_of_zero_allows_only_what_is_free() {
         let mut budget = Budget::new(Some(Usd::ZERO));
-        assert!(budget.reserve(usd("0.000001")).is_none());
-        let free = budget.reserve(Usd::ZERO).unwrap();
-        budget.settle(free, None);
+        assert!(budget.reserve_cost(usd("0.000001")).is_none());
+        let free = budget.reserve_cost(Usd::ZERO).unwrap();
+        budget.settle_reservation(free, None);
         assert_eq!(budget.spent, Usd::ZERO);
-        assert!(Budget::new(None).reserve(usd("1000")).is_some());
+        assert!(Budget::new(None).reserve_cost(usd("1000")).is_some());
     }
 
     // a server that charges five times the table's price, or charges for a model listed as free.
@@ -128,19 +128,19 @@ mod tests {
         for most in ["0.01", "0"] {
             let mut budget = Budget::new(Some(usd("0.20")));
             let mut n_calls = 0;
-            let first = budget.reserve(usd(most)).unwrap();
-            assert!(budget.reserve(usd(most)).is_none(), "the first runs alone");
-            budget.settle(first, Some(usd("0.05")));
+            let first = budget.reserve_cost(usd(most)).unwrap();
+            assert!(budget.reserve_cost(usd(most)).is_none(), "the first runs alone");
+            budget.settle_reservation(first, Some(usd("0.05")));
             let mut running = Vec::new();
-            while let Some(reservation) = budget.reserve(usd(most)) {
+            while let Some(reservation) = budget.reserve_cost(usd(most)) {
                 running.push(reservation);
                 n_calls += 1;
             }
             for reservation in running {
-                budget.settle(reservation, Some(usd("0.05")));
+                budget.settle_reservation(reservation, Some(usd("0.05")));
             }
             assert_eq!((n_calls, budget.spent), (3, usd("0.20")), "{most}");
-            assert!(budget.reserve(usd(most)).is_none());
+            assert!(budget.reserve_cost(usd(most)).is_none());
         }
     }
 
@@ -155,15 +155,15 @@ mod tests {
             let mut budget = Budget::new(Some(sum(limit)));
             let mut under_way = Vec::new();
             for (most, percent, waits) in calls {
-                if let Some(reservation) = budget.reserve(sum(most)) {
+                if let Some(reservation) = budget.reserve_cost(sum(most)) {
                     under_way.push((reservation, sum(most * percent / 100)));
                 }
                 if !waits && let Some((reservation, cost)) = under_way.pop() {
-                    budget.settle(reservation, Some(cost));
+                    budget.settle_reservation(reservation, Some(cost));
                 }
             }
             for (reservation, cost) in under_way {
-                budget.settle(reservation, Some(cost));
+                budget.settle_reservation(reservation, Some(cost));
             }
             assert!(budget.spent <= sum(limit));
         }

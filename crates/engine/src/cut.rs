@@ -1,20 +1,20 @@
 //! Shortens a summary to its limit (H-04).
 
-use super::Summarize;
-use super::extract::{summarize, within};
+use super::SummarizeRequest;
+use super::extract::{extract_within, summarize_messages};
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// `summary` in at most `limit` tokens: unchanged if it fits, else its most informative pieces, in order.
 #[must_use]
-pub fn cut(summary: &str, limit: Tokens) -> String {
+pub fn shorten_summary(summary: &str, limit: Tokens) -> String {
     if chars4(summary) <= limit {
         return summary.to_owned();
     }
-    let kept = within(summary, limit);
+    let kept = extract_within(summary, limit);
     if !kept.is_empty() {
         return kept;
     }
-    summarize(&Summarize { existing: summary.into(), limit, ..Summarize::default() })
+    summarize_messages(&SummarizeRequest { existing: summary.into(), limit, ..SummarizeRequest::default() })
 }
 
 #[cfg(test)]
@@ -27,7 +27,7 @@ mod tests {
         // H-04
         #[test]
         fn h_04_a_summary_is_never_over_its_limit(text in "(\\PC{0,30}[ \n.]){0,40}", limit in 0u64..60) {
-            let short = cut(&text, Tokens(limit));
+            let short = shorten_summary(&text, Tokens(limit));
             prop_assert!(chars4(&short).0 <= limit, "{} tokens: {}", chars4(&short).0, short);
             if chars4(&text).0 <= limit {
                 prop_assert_eq!(short, text);

@@ -3,9 +3,9 @@
 //! The outcome of the call comes first ([`super::outcome`]). It is followed by the line range and definitions of numbered
 //! source, the number of lines and the files of a listing, else by the pieces that `extract` picks: errors, counts, paths.
 
-use super::extract::gist;
-use super::extract::within;
-use super::outcome::{ResultKind, is_done, once_each, outcome};
+use super::extract::extract_gist;
+use super::extract::extract_within;
+use super::outcome::{ResultKind, extract_outcome, first_of_each, is_plain_success};
 use crate::language::without_envelopes;
 use ctxc_transcript::text::{Tokens, chars4, grouped, without_colors};
 
@@ -30,26 +30,26 @@ pub fn digest(text: &str, kind: ResultKind, limit: Tokens) -> String {
     }
     let text = without_colors(&without_envelopes(text));
     if kind == ResultKind::Report {
-        return within(&text, limit);
+        return extract_within(&text, limit);
     }
-    if is_done(&text) {
+    if is_plain_success(&text) {
         return Some("ok".to_owned()).filter(|ok| chars4(ok) <= limit).unwrap_or_default();
     }
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     if let Some(source) = NumberedLines::of(&lines) {
         return source.digest(limit);
     }
-    if let Some((head, names)) = listing(&lines) {
-        return listed(&head, &names, limit).unwrap_or_default();
+    if let Some((head, names)) = parse_listing(&lines) {
+        return join_names(&head, &names, limit).unwrap_or_default();
     }
-    let parts = outcome(&lines, kind);
-    if parts.is_empty() { within(&text, limit) } else { joined(&parts, &text, limit) }
+    let parts = extract_outcome(&lines, kind);
+    if parts.is_empty() { extract_within(&text, limit) } else { join_parts(&parts, &text, limit) }
 }
 
 /// A digest of the tool result `text` of at most `limit` tokens: the outcome of the call, and the lines that `kept` selects
 /// from the lines and the number of characters that are left.
 #[must_use]
-pub fn digest_of_result(
+pub fn digest_with_lines(
     text: &str,
     kind: ResultKind,
     limit: Tokens,
@@ -58,17 +58,17 @@ pub fn digest_of_result(
     let text = without_colors(&without_envelopes(text));
     let mut lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let head = if kind == ResultKind::Report {
-        gist(&without_links(&lines), Tokens(limit.0.min(MOST_OUTCOME)))
-    } else if is_done(&text) {
+        extract_gist(&without_links(&lines), Tokens(limit.0.min(MOST_OUTCOME)))
+    } else if is_plain_success(&text) {
         // The first line reports the success; the others show the file.
         lines.drain(..1);
         "ok".to_owned()
     } else if let Some(source) = NumberedLines::of(&lines) {
-        source.head()
-    } else if let Some((head, _)) = listing(&lines) {
+        source.format_line_range()
+    } else if let Some((head, _)) = parse_listing(&lines) {
         head
     } else {
-        joined(&outcome(&lines, kind), "", Tokens(limit.0.min(MOST_OUTCOME)))
+        join_parts(&extract_outcome(&lines, kind), "", Tokens(limit.0.min(MOST_OUTCOME)))
     };
     let mut digest = Some(head).filter(|head| chars4(head) <= limit).unwrap_or_default();
     let room = usize::try_from(limit.0 * 4).unwrap_or(usize::MAX).saturating_sub(digest.chars().count());
@@ -78,7 +78,7 @@ pub fn digest_of_result(
             digest = longer;
         }
     }
-    if digest.is_empty() { gist(&text, Tokens(limit.0.min(LEAST_SAID))) } else { digest }
+    if digest.is_empty() { extract_gist(&text, Tokens(limit.0.min(LEAST_SAID))) } else { digest }
 }
 
 /// The lines of a report without lists of links and what the client adds for the model.
@@ -92,7 +92,7 @@ fn without_links(lines: &[&str]) -> String {
 
 /// As many of `parts` as fit, one per line, the last one possibly cut; then the most informative other lines of `text` if
 /// there is room.
-fn joined(parts: &[String], text: &str, limit: Tokens) -> String {
+fn join_parts(parts: &[String], text: &str, limit: Tokens) -> String {
     let mut told = String::new();
     for part in parts {
         let gap = if told.is_empty() { "" } else { "\n" };
@@ -115,7 +115,7 @@ fn joined(parts: &[String], text: &str, limit: Tokens) -> String {
         |line: &str, kept: &str| line.contains(kept) || kept.contains(line) || kept.eq_ignore_ascii_case(line);
     let is_new = |line: &&str| !told.lines().any(|kept| is_told(line.trim(), kept));
     let rest = text.lines().filter(|line| !line.trim().is_empty() && is_new(line)).collect::<Vec<_>>().join("\n");
-    let rest = within(&rest, Tokens(left));
+    let rest = extract_within(&rest, Tokens(left));
     if rest.is_empty() { told } else { format!("{told}\n{rest}") }
 }
 
@@ -137,7 +137,7 @@ fn cut_at_word(line: &str, units: u64) -> &str {
 }
 
 /// `head` and as many of `names` as fit, separated by commas; `None` if not even the head fits.
-fn listed(head: &str, names: &[&str], limit: Tokens) -> Option<String> {
+fn join_names(head: &str, names: &[&str], limit: Tokens) -> Option<String> {
     let fits = |text: &str| chars4(text) <= limit;
     let mut text = head.to_owned();
     for (at, name) in names.iter().enumerate() {
@@ -161,32 +161,32 @@ struct NumberedLines<'t> {
 
 impl<'t> NumberedLines<'t> {
     fn of(lines: &[&'t str]) -> Option<Self> {
-        let numbered: Vec<(&str, &str)> = lines.iter().filter_map(|line| numbered(line)).collect();
+        let numbered: Vec<(&str, &str)> = lines.iter().filter_map(|line| split_line_number(line)).collect();
         let (first, last) = (numbered.first()?.0, numbered.last()?.0);
         let is_source = numbered.len() * 10 >= lines.len() * 8;
         is_source.then(|| Self { first, last, lines: numbered.into_iter().map(|(_, line)| line).collect() })
     }
 
-    fn head(&self) -> String {
+    fn format_line_range(&self) -> String {
         format!("lines {}-{}", self.first, self.last)
     }
 
     fn digest(&self, limit: Tokens) -> String {
-        let head = self.head();
-        let mut names: Vec<&str> = once_each(self.lines.iter().filter_map(|line| defined(line))).collect();
+        let head = self.format_line_range();
+        let mut names: Vec<&str> = first_of_each(self.lines.iter().filter_map(|line| parse_definition(line))).collect();
         // A line that starts with `#` is a comment in source, but a heading in a file without definitions.
         if names.is_empty() {
-            names = once_each(self.lines.iter().filter_map(|line| heading(line))).collect();
+            names = first_of_each(self.lines.iter().filter_map(|line| parse_heading(line))).collect();
         }
         if names.is_empty() {
-            return within(&self.lines.join("\n"), limit);
+            return extract_within(&self.lines.join("\n"), limit);
         }
-        listed(&head, &names, limit).unwrap_or_default()
+        join_names(&head, &names, limit).unwrap_or_default()
     }
 }
 
 /// The number that precedes a line, and the line.
-fn numbered(line: &str) -> Option<(&str, &str)> {
+fn split_line_number(line: &str) -> Option<(&str, &str)> {
     let (number, rest) = line.split_once(['→', '\t'])?;
     let number = number.trim();
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -205,13 +205,13 @@ const DEFINERS: [&str; 15] = [
 ];
 
 /// The line if it is a heading, such as `## Install`, cut to 60 characters.
-fn heading(line: &str) -> Option<&str> {
+fn parse_heading(line: &str) -> Option<&str> {
     let is_heading = line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
     is_heading.then(|| line.char_indices().nth(60).map_or(line, |(at, _)| line.get(..at).unwrap_or(line)).trim_end())
 }
 
 /// The definition in a line of source, such as `func GetByAgentType`.
-fn defined(line: &str) -> Option<&str> {
+fn parse_definition(line: &str) -> Option<&str> {
     let mut rest = line.trim();
     let definer = loop {
         let (word, behind) = rest.split_once(' ')?;
@@ -234,13 +234,13 @@ fn defined(line: &str) -> Option<&str> {
 }
 
 /// The counts of lines and files as a heading, and the files; `None` if fewer than 80 % of the lines name a file.
-fn listing<'t>(lines: &[&'t str]) -> Option<(String, Vec<&'t str>)> {
+fn parse_listing<'t>(lines: &[&'t str]) -> Option<(String, Vec<&'t str>)> {
     let mut files: Vec<&str> = Vec::new();
     let mut n_named = 0;
     for line in lines {
-        let Some(file) = named(line) else { continue };
+        let Some(file) = parse_listed_file(line) else { continue };
         n_named += 1;
-        if files.last() != Some(&file) && !files.iter().any(|known| are_same(known, file)) {
+        if files.last() != Some(&file) && !files.iter().any(|known| is_same_file(known, file)) {
             files.push(file);
         }
         if files.len() > 500 {
@@ -264,7 +264,7 @@ fn listing<'t>(lines: &[&'t str]) -> Option<(String, Vec<&'t str>)> {
 }
 
 /// The file that a line of a listing names: alone, or before the line number and text of a match.
-fn named(line: &str) -> Option<&str> {
+fn parse_listed_file(line: &str) -> Option<&str> {
     let line = line.trim();
     let is_path = |file: &&str| {
         (file.contains('/') || file.contains('.')) && !file.contains(char::is_whitespace) && !file.starts_with("http")
@@ -276,7 +276,7 @@ fn named(line: &str) -> Option<&str> {
 }
 
 /// Whether both paths name the same file, one of them possibly relative.
-fn are_same(left: &str, right: &str) -> bool {
+fn is_same_file(left: &str, right: &str) -> bool {
     let (long, short) = if left.len() >= right.len() { (left, right) } else { (right, left) };
     long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
 }
@@ -359,7 +359,7 @@ mod tests {
     // K-11
     #[test]
     fn k_11_a_digest_of_a_report_is_what_it_comes_down_to_and_none_is_empty() {
-        let of = |text: &str, kind| digest_of_result(text, kind, Tokens(40), |_, _| Vec::new());
+        let of = |text: &str, kind| digest_with_lines(text, kind, Tokens(40), |_, _| Vec::new());
         let report = "# Names in the sandbox\n\nNo name is found there.\n\n## Root cause\n\nThe resolver asks `[::1]:53`.\n\n\
             ## Related\n- Issue 12 - builds fail since the proxy is not used\n";
         assert_eq!(of(report, ResultKind::Report), "[...]\nThe resolver asks `[::1]:53`.");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Usage;
-use crate::run::Kept;
+use crate::run::RefusalReason;
 
 /// The reason why an engine has no reply.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,9 +37,9 @@ pub enum Fault {
     /// The reply was blank; another one may not be.
     Blank,
     /// The reply is poor; the request is repeated once, with the reason (K-06).
-    Poor(Kept),
+    Poor(RefusalReason),
     /// The reply was poor twice.
-    PoorTwice(Kept),
+    PoorTwice(RefusalReason),
     /// Retries of this request cannot succeed.
     Permanent,
     /// No request can succeed: the key, the credit or the address is wrong.

@@ -24,15 +24,17 @@ use std::pin::Pin;
 
 use ctxc_transcript::text::Tokens;
 
-pub use cut::cut;
-pub use digest::{digest, digest_of_result};
+pub use cut::shorten_summary;
+pub use digest::{digest, digest_with_lines};
 pub use error::{EngineError, Fault, Remedy};
-pub use extract::Extract;
+pub use extract::ExtractEngine;
 pub use outcome::ResultKind;
-pub use price::{Call, CostRange, NotAPrice, Price, Prices, UnknownPrice};
-pub use request::{Attempt, GOAL_PLACE, Origin, Prompts, Request, Said, Shorten, Summarize};
+pub use price::{CallSize, CostRange, NotAPrice, Price, Prices, UnknownPrice};
+pub use request::{
+    Attempt, GOAL_PLACE, MessageToSummarize, Origin, PromptTreatment, Request, ShortenRequest, SummarizeRequest,
+};
 #[cfg(any(test, feature = "testing"))]
-pub use scripted::Scripted;
+pub use scripted::ScriptedEngine;
 pub use usd::{NotUsd, Usd};
 
 /// The reply of an engine.
@@ -57,13 +59,13 @@ pub struct Usage {
 
 /// The call that a request would make.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Inquiry {
+pub struct CallPreview {
     /// The model that would be used.
     pub model: String,
     /// The version of the prompt.
     pub prompt: &'static str,
     /// The size of the call.
-    pub call: Call,
+    pub call: CallSize,
 }
 
 /// The future of a reply.
@@ -78,10 +80,10 @@ pub trait Engine {
     ///
     /// # Errors
     /// If there is no usable reply; the caller then leaves the texts unchanged.
-    fn reply<'a>(&'a self, request: &'a Request<'a>, attempt: Attempt) -> Replying<'a>;
+    fn reply_to<'a>(&'a self, request: &'a Request<'a>, attempt: Attempt) -> Replying<'a>;
 
     /// The call that `request` would make; `None` if the engine makes no calls.
-    fn inquiry(&self, request: &Request<'_>, attempt: Attempt) -> Option<Inquiry> {
+    fn preview_call(&self, request: &Request<'_>, attempt: Attempt) -> Option<CallPreview> {
         let _ = (request, attempt);
         None
     }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::pattern::pattern;
+use super::pattern::compile_pattern;
 
 /// Beginnings of results that report success and nothing else.
 const DONE: [&str; 6] = [
@@ -45,7 +45,7 @@ pub enum ResultKind {
 }
 
 /// Whether the result reports only that an edit, a write or a todo update succeeded.
-pub(super) fn is_done(text: &str) -> bool {
+pub(super) fn is_plain_success(text: &str) -> bool {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let is_applied = || first.strip_prefix("Applied ").is_none_or(|rest| rest.contains(" edit"));
     let is_edited = || first.starts_with("The file ") && EDITED.iter().any(|mark| first.contains(mark));
@@ -53,7 +53,7 @@ pub(super) fn is_done(text: &str) -> bool {
 }
 
 /// The parts of the outcome, the most informative first; empty if the lines contain none.
-pub(super) fn outcome(lines: &[&str], kind: ResultKind) -> Vec<String> {
+pub(super) fn extract_outcome(lines: &[&str], kind: ResultKind) -> Vec<String> {
     let mut parts = Vec::new();
     let last = lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default();
     let at_end = || last.iter().find_map(|line| PATTERNS.last_exit.captures(line));
@@ -64,23 +64,24 @@ pub(super) fn outcome(lines: &[&str], kind: ResultKind) -> Vec<String> {
     if !has_failed {
         let success = |line: &&str| PATTERNS.success.find(line.trim()).map(|found| found.start());
         let successes = lines.iter().filter_map(|line| line.trim().get(success(line)?..)).map(str::trim);
-        let successes: Vec<&str> = once_each(successes).collect();
+        let successes: Vec<&str> = first_of_each(successes).collect();
         parts.extend(successes.iter().rev().take(SUCCESSES).rev().map(|line| (*line).to_owned()));
     }
     let printed = if has_failed { "" } else { PRINTED };
-    parts.extend(counts(lines));
-    let failed: Vec<&str> = once_each(lines.iter().filter_map(|line| failed_test(line))).take(MOST_NAMES).collect();
+    parts.extend(summarize_counts(lines));
+    let failed: Vec<&str> =
+        first_of_each(lines.iter().filter_map(|line| parse_failed_test(line))).take(MOST_NAMES).collect();
     if !failed.is_empty() {
-        parts.push(listed("failed: ", &failed));
+        parts.push(join_first_names("failed: ", &failed));
     }
     let exception = lines.iter().rposition(|line| PATTERNS.exception.is_match(line));
     let printed_anyway = if parts.is_empty() { "" } else { printed };
     parts.extend(exception.map(|at| format!("{printed_anyway}{}", exception_from(lines, at))));
-    let errors = errors(lines);
+    let errors = first_errors(lines);
     let has_error = exception.is_some() || !errors.is_empty();
     parts.extend(errors);
     if !has_error && (exit.is_some_and(|code| code.as_str() != "0") || failed.is_empty()) {
-        let is_count = |line: &str| is_summary(line) && PATTERNS.failed.is_match(line);
+        let is_count = |line: &str| is_test_summary(line) && PATTERNS.failed.is_match(line);
         let is_final = |line: &&&str| PATTERNS.error.is_match(line) && !PATTERNS.hint.is_match(line) && !is_count(line);
         // Programs print the error before their usage.
         let usage = lines.iter().position(|line| line.trim_start().to_ascii_lowercase().starts_with("usage:"));
@@ -123,18 +124,18 @@ struct Patterns {
 }
 
 static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns {
-    exit: pattern(
+    exit: compile_pattern(
         r"^(?:Error: )?Exit code:? (\d+)|^(?:Process|Command) exited with (?:exit )?code:? (\d+)|^<exit_code>(\d+)<",
     ),
-    last_exit: pattern(r"(?i)^(?:exit|rc|status)(?:[ _]?(?:code|status))?\s?[:=]?\s?(\d+)$"),
-    success: pattern(concat!(
+    last_exit: compile_pattern(r"(?i)^(?:exit|rc|status)(?:[ _]?(?:code|status))?\s?[:=]?\s?(\d+)$"),
+    success: compile_pattern(concat!(
         r"^(?:[+*-] )?[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40} +\S+ +-> +\S+|^\* \[new (?:branch|tag)\] +\S+ +-> +\S+|",
         r"^\[\S+(?: \([\w-]+\))? [0-9a-f]{7,40}\] .|(?:^|\r)Successfully |^Already up to date|^Everything up-to-date|",
         r"^Merge made by |^https://\S+/(?:pull|merge_requests|issues)/\d+$",
     )),
-    passed: pattern(r"\b(\d+) (?:tests? )?(?:passed|passing|pass\b)|\bpass (\d+)$"),
-    failed: pattern(r"\b(\d+) (?:tests? )?(?:failed|failing|fail\b)|\b(?:failures|errors)=(\d+)|\bfail (\d+)$"),
-    problems: pattern(concat!(
+    passed: compile_pattern(r"\b(\d+) (?:tests? )?(?:passed|passing|pass\b)|\bpass (\d+)$"),
+    failed: compile_pattern(r"\b(\d+) (?:tests? )?(?:failed|failing|fail\b)|\b(?:failures|errors)=(\d+)|\bfail (\d+)$"),
+    problems: compile_pattern(concat!(
         r"(?i)^\W*(?:",
         r"(?:found )?\d+ (?:errors?|warnings?|issues?|problems?|vulnerabilities)\b.*|",
         r"ran \d+ tests? .*|FAILED \(.*\)|OK \(\d+ tests?.*\)|",
@@ -144,34 +145,34 @@ static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns {
         r"build (?:failed|failure|success)\w*\b.*|success: no issues found.*|all checks passed.*|",
         r"[^:]{0,40}coverage: [\d.]+ ?%.*|required test coverage .*|\d+ files? (?:changed|reformatted).*)$",
     )),
-    failed_test: pattern(concat!(
+    failed_test: compile_pattern(concat!(
         r"^\s*(?:--- FAIL: (\S+)|test (\S+) \.\.\. FAILED|FAILED (\S+\.py\S*)|(\S+\.py\S*) FAILED|",
         r"FAIL:? +(\S+(?: > .+)?)|ERROR: (test\w+ \(.*\))|",
         r"(?:●|✗|✕|×|\(fail\)) (.+?)(?: \[?\(?[\d.]+ ?ms\)?\]?)?$|",
         r"(?:FAIL|TIMEOUT) \[ *[\d.]+s\] (?:\(.*\) )?(.+)|not ok \d+ -? ?(.+)|rspec (\./\S+:\d+)|",
         r"(\w[\w.$]* > .+) FAILED$|\d+\) ([\w\\]+::\w+)$|Failed (\w+(?:\.\w+)+)(?: \[.*\])?$)",
     )),
-    exception: pattern(concat!(
+    exception: compile_pattern(concat!(
         r"^(?:E +|Uncaught |Caused by: |Unhandled exception[.:] )?(?:[\w$]+[.:])*\w*",
         r"(?:Error|Exception|Interrupt|SystemExit)(?::|$)|panicked at|^Exception in thread|^panic: |^PHP Fatal error: |",
         r"^\S+\.rb:\d+:in .*Error\)$",
     )),
-    place: pattern(concat!(
+    place: compile_pattern(concat!(
         r"^\W*(?:error: |e: )?((?:file://)?[\w@.~/\\\[\]-]+\.\w{1,5}(?:[:(]\d+)(?:[:,]\d+)?\)?)",
         r":? *-? *([^:# ].{3,})$",
     )),
-    listed_error: pattern(r"^ +(\d+:\d+) +error +(.+)$"),
-    rust_error: pattern(r"^\s*(?:error(?:\[\w+\])?|fatal): "),
-    error: pattern(concat!(
+    listed_error: compile_pattern(r"^ +(\d+:\d+) +error +(.+)$"),
+    rust_error: compile_pattern(r"^\s*(?:error(?:\[\w+\])?|fatal): "),
+    error: compile_pattern(concat!(
         r"(?i)\berror\b|\bfatal\b|\bfailed\b|\bfailure\b|\bpanic|\bdenied\b|\bnot found\b|\bcannot\b|\bno such\b|",
         r"\bno\b.{1,60}\bfound\b|\bunable to\b|\bcould ?n[o']t\b|\bunknown (?:command|option|flag)\b|\bunrecognized\b|",
         r"^bug:|\binterrupted\b|\bkilled\b|\brefus|\baborted\b|\btimed out\b|\bconflict\b|❌|✖|✘|⨯",
     )),
-    hint: pattern(r"(?i)^\s*hint:|^\s*note:|warning|no errors?\b|0 errors?\b|0 failed"),
+    hint: compile_pattern(r"(?i)^\s*hint:|^\s*note:|warning|no errors?\b|0 errors?\b|0 failed"),
 });
 
 /// The counts of passed and failed tests, and of problems that linters found.
-fn counts(lines: &[&str]) -> Vec<String> {
+fn summarize_counts(lines: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     // A total replaces the lines that it adds up.
     let is_total = |line: &&&str| {
@@ -180,7 +181,7 @@ fn counts(lines: &[&str]) -> Vec<String> {
     };
     let summaries: Vec<&str> = match lines.iter().rev().find(is_total) {
         Some(total) => vec![*total],
-        None => lines.iter().copied().filter(|line| is_summary(line)).collect(),
+        None => lines.iter().copied().filter(|line| is_test_summary(line)).collect(),
     };
     let sum = |pattern: &Regex| {
         let figures = summaries.iter().filter_map(|line| pattern.captures(line));
@@ -201,19 +202,19 @@ fn counts(lines: &[&str]) -> Vec<String> {
         found.push(format!("packages: {n_ok} ok, {n_failed} FAIL"));
     }
     let problems = lines.iter().rev().map(|line| line.trim()).filter(|line| PATTERNS.problems.is_match(line));
-    let problems = once_each(problems.map(|line| line.trim_matches(['=', ' ', '*', '✖', ':'])));
+    let problems = first_of_each(problems.map(|line| line.trim_matches(['=', ' ', '*', '✖', ':'])));
     found.extend(problems.take(2).map(str::to_owned));
     found
 }
 
 /// Whether the line may sum up a run of tests.
-fn is_summary(line: &str) -> bool {
+fn is_test_summary(line: &str) -> bool {
     let bare = line.trim_start_matches(['=', ' ', '-', '#']);
     let starts = SUMMARIES.iter().any(|start| bare.starts_with(start));
     starts || (bare.starts_with(|c: char| c.is_ascii_digit()) && bare.len() < 100)
 }
 
-fn failed_test(line: &str) -> Option<&str> {
+fn parse_failed_test(line: &str) -> Option<&str> {
     let found = PATTERNS.failed_test.captures(line)?;
     let name = found.iter().skip(1).flatten().next()?.as_str().trim_end_matches(':');
     // `FAIL Required test coverage` names no test.
@@ -222,7 +223,7 @@ fn failed_test(line: &str) -> Option<&str> {
 }
 
 /// The first errors of compilers and linters with their places, and the number of further ones.
-fn errors(lines: &[&str]) -> Vec<String> {
+fn first_errors(lines: &[&str]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         if PATTERNS.rust_error.is_match(line) {
@@ -244,13 +245,13 @@ fn errors(lines: &[&str]) -> Vec<String> {
 }
 
 /// The first occurrence of each of `names`.
-pub(super) fn once_each<'t>(names: impl Iterator<Item = &'t str>) -> impl Iterator<Item = &'t str> {
+pub(super) fn first_of_each<'t>(names: impl Iterator<Item = &'t str>) -> impl Iterator<Item = &'t str> {
     let mut seen = HashSet::new();
     names.filter(move |name| seen.insert(*name))
 }
 
 /// The first names, and the number of further ones.
-fn listed(head: &str, names: &[&str]) -> String {
+fn join_first_names(head: &str, names: &[&str]) -> String {
     let (first, more) = names.split_at(names.len().min(NAMED));
     let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
     format!("{head}{}{more}", first.join(", "))
@@ -265,7 +266,7 @@ mod tests {
     }
 
     fn of_kind(text: &str, kind: ResultKind) -> Vec<String> {
-        outcome(&text.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>(), kind)
+        extract_outcome(&text.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>(), kind)
     }
 
     // K-04
@@ -374,8 +375,13 @@ mod tests {
     // K-04
     #[test]
     fn k_04_an_edit_that_succeeded_is_known() {
-        assert!(is_done("The file /a/b.rs has been updated. Here's the result of running `cat -n`:\n 1\u{2192}error"));
-        assert!(is_done("File created successfully at: /a/b.rs") && is_done("Applied 5 edits to /a/b.rs:"));
-        assert!(!is_done("Applied Materials is a company") && !is_done("The file is broken"));
+        assert!(is_plain_success(
+            "The file /a/b.rs has been updated. Here's the result of running `cat -n`:\n 1\u{2192}error"
+        ));
+        assert!(
+            is_plain_success("File created successfully at: /a/b.rs")
+                && is_plain_success("Applied 5 edits to /a/b.rs:")
+        );
+        assert!(!is_plain_success("Applied Materials is a company") && !is_plain_success("The file is broken"));
     }
 }

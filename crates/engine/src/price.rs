@@ -35,7 +35,7 @@ pub struct UnknownPrice(pub String);
 
 /// The estimated size of a call, in tokens of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct CallSize {
     /// The range of the request by experience.
     input: (Tokens, Tokens),
     /// The upper bound of the request: a token has at least one byte.
@@ -82,7 +82,7 @@ const TOKENS_OF_OTHERS: (u64, u64) = (40, 150);
 /// The most tokens that the API adds around one message.
 const TOKENS_OF_FRAME: u64 = 16;
 
-impl Call {
+impl CallSize {
     /// A call that sends `messages` for a reply of `target` tokens by `chars4`, limited to `output_limit` tokens by the API.
     #[must_use]
     pub fn new(messages: &[&str], target: Tokens, output_limit: Tokens) -> Self {
@@ -112,21 +112,21 @@ impl Price {
 
     /// The cost of tokens as counted by the API.
     #[must_use]
-    pub fn cost(&self, input: Tokens, output: Tokens) -> Usd {
+    pub fn cost_of(&self, input: Tokens, output: Tokens) -> Usd {
         self.input.per_million(input) + self.output.per_million(output)
     }
 
     /// The expected cost of `call`: from a reply of a quarter of its target to the longest that the request allows. Retries are
     /// not included.
     #[must_use]
-    pub fn expect(&self, call: &Call) -> CostRange {
-        CostRange { low: self.cost(call.input.0, call.output), high: self.cost(call.input.1, call.output_limit) }
+    pub fn expected_cost(&self, call: &CallSize) -> CostRange {
+        CostRange { low: self.cost_of(call.input.0, call.output), high: self.cost_of(call.input.1, call.output_limit) }
     }
 
     /// The maximum cost of `call`: the amount to reserve.
     #[must_use]
-    pub fn most(&self, call: &Call) -> Usd {
-        self.cost(call.input_limit, call.output_limit)
+    pub fn maximum_cost(&self, call: &CallSize) -> Usd {
+        self.cost_of(call.input_limit, call.output_limit)
     }
 }
 
@@ -158,7 +158,7 @@ impl Prices {
     ///
     /// # Errors
     /// If the price is unknown, since the limit could not be kept.
-    pub fn require(&self, model: &str) -> Result<Price, UnknownPrice> {
+    pub fn require_price(&self, model: &str) -> Result<Price, UnknownPrice> {
         self.get(model).ok_or_else(|| UnknownPrice(model.to_owned()))
     }
 }
@@ -197,12 +197,15 @@ mod tests {
     #[test]
     fn the_user_knows_better_and_nobody_guesses() {
         let mut prices = Prices::built_in();
-        assert_eq!(prices.require("local/tiny"), Err(UnknownPrice("local/tiny".to_owned())));
-        assert_eq!(prices.require("openai/gpt-5-mini:nitro"), Err(UnknownPrice("openai/gpt-5-mini:nitro".to_owned())));
+        assert_eq!(prices.require_price("local/tiny"), Err(UnknownPrice("local/tiny".to_owned())));
+        assert_eq!(
+            prices.require_price("openai/gpt-5-mini:nitro"),
+            Err(UnknownPrice("openai/gpt-5-mini:nitro".to_owned()))
+        );
         assert_eq!(prices.get("qwen/qwen3-coder:free"), Price::of(0.0, 0.0));
         for (model, price) in [("local/tiny", (0.0, 0.0)), ("openai/gpt-5-mini", (1.0, 2.0))] {
             prices.set(model.to_owned(), Price::of(price.0, price.1).unwrap());
-            assert_eq!(prices.require(model), Ok(Price::of(price.0, price.1).unwrap()));
+            assert_eq!(prices.require_price(model), Ok(Price::of(price.0, price.1).unwrap()));
         }
         assert_eq!(Price::of(-1.0, 0.0), None);
     }
@@ -214,16 +217,16 @@ mod tests {
         let (english, chinese) = ("The lock is taken per shard. ".repeat(100), "锁是按分片获取的。".repeat(100));
         // The approximate counts of real tokenizers.
         for (text, n_tokens) in [(&english, 700), (&chinese, 700), (&"9f86d081".repeat(100), 450)] {
-            let call = Call::new(&["You shorten texts.", text], Tokens(200), Tokens(500));
-            let CostRange { low, high } = price.expect(&call);
+            let call = CallSize::new(&["You shorten texts.", text], Tokens(200), Tokens(500));
+            let CostRange { low, high } = price.expected_cost(&call);
             for n_out in [60, 200, 500] {
-                let cost = price.cost(Tokens(n_tokens), Tokens(n_out));
+                let cost = price.cost_of(Tokens(n_tokens), Tokens(n_out));
                 assert!(low <= cost && cost <= high, "{low} {cost} {high}");
             }
-            assert!(high <= price.most(&call));
+            assert!(high <= price.maximum_cost(&call));
         }
-        let call = Call::new(&[&english], Tokens(200), Tokens(500));
-        let range = price.expect(&call);
+        let call = CallSize::new(&[&english], Tokens(200), Tokens(500));
+        let range = price.expected_cost(&call);
         assert_eq!((range.low.to_string(), range.high.to_string()), ("0.0010 USD".to_owned(), "0.0068 USD".to_owned()));
         let sum: CostRange = [range, range].into_iter().sum();
         assert_eq!(sum.high.to_string(), "0.0136 USD");

@@ -3,22 +3,22 @@
 use std::borrow::Cow;
 
 use crate::needs::Needs;
-use crate::redact::{Redacted, Redactor};
-use crate::run::Kept;
+use crate::redact::{RedactedText, Redactor};
+use crate::run::RefusalReason;
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// A request to an engine.
 #[derive(Clone, Debug)]
 pub enum Request<'a> {
     /// Shorten one text.
-    Shorten(Shorten<'a>),
+    Shorten(ShortenRequest<'a>),
     /// Summarize messages.
-    Summarize(Summarize<'a>),
+    Summarize(SummarizeRequest<'a>),
 }
 
 /// One text to shorten.
 #[derive(Clone, Debug)]
-pub struct Shorten<'a> {
+pub struct ShortenRequest<'a> {
     /// The text as its author wrote it.
     pub text: Cow<'a, str>,
     /// The target size, in `chars4` tokens.
@@ -32,30 +32,30 @@ pub const GOAL_PLACE: &str = "(the newest goal above)";
 
 /// Messages to summarize.
 #[derive(Clone, Debug, Default)]
-pub struct Summarize<'a> {
+pub struct SummarizeRequest<'a> {
     /// The summary so far, which the new one continues; empty if there is none.
     pub existing: Cow<'a, str>,
     /// The messages, oldest first.
-    pub messages: Cow<'a, [Said]>,
+    pub messages: Cow<'a, [MessageToSummarize]>,
     /// The limit of the summary, in `chars4` tokens.
     pub limit: Tokens,
     /// The user's description of the summarizer; may be empty. The built-in engine ignores it.
     pub persona: &'a str,
     /// The treatment of messages that the user typed.
-    pub prompts: Prompts,
+    pub prompts: PromptTreatment,
     /// The user's own prompt, with the placeholders `{persona}`, `{existing_summary}` and `{messages}` (F-11).
     pub prompt: Option<&'a str>,
     /// The facts in the messages as far as they are known.
     pub needs: Option<&'a Needs>,
 }
 
-impl Summarize<'_> {
+impl SummarizeRequest<'_> {
     /// The facts in the messages that the agent is likely to need, which a model is asked to keep: in a tenth of the limit.
     #[must_use]
-    pub fn needed(&self) -> Vec<&str> {
+    pub fn needed_facts(&self) -> Vec<&str> {
         let room = usize::try_from(self.limit.0.saturating_mul(4) / 10).unwrap_or(usize::MAX);
         let texts = self.messages.iter().map(|said| said.text.as_str());
-        self.needs.map(|needs| needs.likely(texts, room)).unwrap_or_default()
+        self.needs.map(|needs| needs.likely_facts(texts, room)).unwrap_or_default()
     }
 }
 
@@ -71,7 +71,7 @@ pub enum Origin {
 
 /// The treatment of the user's prompts in a summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Prompts {
+pub enum PromptTreatment {
     /// They compete with all other content for the room.
     #[default]
     Compete,
@@ -81,7 +81,7 @@ pub enum Prompts {
 
 /// A message to summarize.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Said {
+pub struct MessageToSummarize {
     /// The author: `user`, `assistant`, `system`, `tool`, or `summary` for an earlier summary.
     pub speaker: String,
     /// The text of the message.
@@ -94,7 +94,7 @@ pub struct Attempt {
     /// The number of the call, from 1.
     pub number: u32,
     /// The reason why the last reply was refused, to be included in the prompt.
-    pub refused: Option<Kept>,
+    pub refused: Option<RefusalReason>,
 }
 
 impl Attempt {
@@ -107,8 +107,8 @@ impl Attempt {
 
 impl Request<'_> {
     /// All texts that are sent: the text to shorten, or the summary so far and then the messages.
-    pub fn texts(&self) -> impl Iterator<Item = &str> {
-        let (first, rest): (&str, &[Said]) = match self {
+    pub fn sent_texts(&self) -> impl Iterator<Item = &str> {
+        let (first, rest): (&str, &[MessageToSummarize]) = match self {
             Self::Shorten(shorten) => (&shorten.text, &[]),
             Self::Summarize(summarize) => (&summarize.existing, &summarize.messages),
         };
@@ -117,13 +117,13 @@ impl Request<'_> {
 
     /// The size of all texts, in `chars4` tokens.
     #[must_use]
-    pub fn size(&self) -> Tokens {
-        self.texts().map(chars4).sum()
+    pub fn total_tokens(&self) -> Tokens {
+        self.sent_texts().map(chars4).sum()
     }
 
     /// The target or limit of the reply, in `chars4` tokens.
     #[must_use]
-    pub const fn target(&self) -> Tokens {
+    pub const fn target_tokens(&self) -> Tokens {
         match self {
             Self::Shorten(shorten) => shorten.target,
             Self::Summarize(summarize) => summarize.limit,
@@ -131,23 +131,23 @@ impl Request<'_> {
     }
 
     /// The request with placeholders instead of secrets, and the secrets.
-    pub(crate) fn redacted(&self, redactor: &mut Redactor) -> (Self, Redacted) {
+    pub(crate) fn redact_secrets(&self, redactor: &mut Redactor) -> (Self, RedactedText) {
         match self {
             Self::Shorten(shorten) => {
                 let mut redacted = redactor.redact(&shorten.text);
                 let text = std::mem::take(&mut redacted.text).into();
-                (Self::Shorten(Shorten { text, ..*shorten }), redacted)
+                (Self::Shorten(ShortenRequest { text, ..*shorten }), redacted)
             }
             Self::Summarize(summarize) => {
                 let mut redacted = redactor.redact(&summarize.existing);
                 let existing = std::mem::take(&mut redacted.text).into();
                 let messages = summarize.messages.iter().map(|said| {
                     let of_one = redactor.redact(&said.text);
-                    redacted.give(&of_one);
-                    Said { speaker: said.speaker.clone(), text: of_one.text }
+                    redacted.add_given(&of_one);
+                    MessageToSummarize { speaker: said.speaker.clone(), text: of_one.text }
                 });
                 let messages = messages.collect::<Vec<_>>().into();
-                (Self::Summarize(Summarize { existing, messages, ..*summarize }), redacted)
+                (Self::Summarize(SummarizeRequest { existing, messages, ..*summarize }), redacted)
             }
         }
     }

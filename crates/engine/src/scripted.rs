@@ -3,25 +3,25 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
-use super::{Attempt, Engine, EngineError, Fault, Reply, Replying, Request, Said};
+use super::{Attempt, Engine, EngineError, Fault, MessageToSummarize, Reply, Replying, Request};
 
 /// Answers each request with the next prepared text or error message.
 #[derive(Debug)]
-pub struct Scripted {
+pub struct ScriptedEngine {
     lines: RefCell<VecDeque<Result<String, String>>>,
-    summaries_asked: RefCell<Vec<SummaryAsked>>,
+    summaries_asked: RefCell<Vec<RecordedRequest>>,
 }
 
 /// A summary that was requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SummaryAsked {
+pub struct RecordedRequest {
     /// The summary so far.
     pub existing: String,
     /// The messages.
-    pub messages: Vec<Said>,
+    pub messages: Vec<MessageToSummarize>,
 }
 
-impl Scripted {
+impl ScriptedEngine {
     /// An engine with these replies, in order.
     pub fn new<'a>(lines: impl IntoIterator<Item = Result<&'a str, &'a str>>) -> Self {
         let lines = lines.into_iter().map(|line| line.map(str::to_owned).map_err(str::to_owned));
@@ -34,20 +34,20 @@ impl Scripted {
     }
 
     /// The requested summaries, in order.
-    pub fn summaries_asked(&self) -> Vec<SummaryAsked> {
+    pub fn recorded_requests(&self) -> Vec<RecordedRequest> {
         self.summaries_asked.borrow().clone()
     }
 }
 
-impl Engine for Scripted {
+impl Engine for ScriptedEngine {
     fn name(&self) -> &'static str {
         "scripted"
     }
 
-    fn reply<'a>(&'a self, request: &'a Request<'a>, _: Attempt) -> Replying<'a> {
+    fn reply_to<'a>(&'a self, request: &'a Request<'a>, _: Attempt) -> Replying<'a> {
         if let Request::Summarize(wanted) = request {
             let (existing, messages) = (wanted.existing.to_string(), wanted.messages.to_vec());
-            self.summaries_asked.borrow_mut().push(SummaryAsked { existing, messages });
+            self.summaries_asked.borrow_mut().push(RecordedRequest { existing, messages });
         }
         let line = self.lines.borrow_mut().pop_front();
         let line = line.unwrap_or_else(|| Err("the script has ended".to_owned()));

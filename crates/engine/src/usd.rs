@@ -41,7 +41,7 @@ impl Usd {
     /// The amount in dollars.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "for reports: 15 digits are enough")]
-    pub fn dollars(self) -> f64 {
+    pub fn as_dollars(self) -> f64 {
         self.0 as f64 / PARTS as f64
     }
 
@@ -105,7 +105,7 @@ impl FromStr for Usd {
 
 impl Serialize for Usd {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(self.dollars())
+        serializer.serialize_f64(self.as_dollars())
     }
 }
 

@@ -92,11 +92,11 @@ fn h_03_a_damaged_buffer_is_said_and_left_alone() {
         let error = contents(archive, &name()).unwrap_err().to_string();
         assert!(error.starts_with("read the buffer talk: utterance 1 is missing;"), "{error}");
         put(archive, Vec::new(), size(1));
-        let error = summarize(archive, &Scripted::new([])).unwrap_err().to_string();
+        let error = summarize(archive, &ScriptedEngine::new([])).unwrap_err().to_string();
         assert!(error.contains("utterance 1 is missing"), "{error}");
         // It can be deleted, and then all is well.
         delete(archive, &name(), 1, now()).unwrap();
-        summarize(archive, &Scripted::new([])).unwrap();
+        summarize(archive, &ScriptedEngine::new([])).unwrap();
         assert_eq!(texts(archive), ["2"]);
 
         let mut state = archive.record(Kind::Summary, name().key()).unwrap().unwrap();

@@ -16,7 +16,7 @@ use super::{
     names, push, search, settle,
 };
 use ctxc_engine::run::{SummaryError, summarize_at_once};
-use ctxc_engine::{Engine, Extract, Scripted, Summarize};
+use ctxc_engine::{Engine, ExtractEngine, ScriptedEngine, SummarizeRequest};
 use ctxc_store::testing::on_each_backend;
 use ctxc_store::{Archive, ArchiveUrl, Kind, Query, RecordFilter, copy, open};
 use ctxc_transcript::text::{Tokens, chars4};
@@ -56,7 +56,7 @@ fn put(archive: &mut dyn Archive, spoken: Vec<Spoken>, change: LimitChange) -> P
 fn write(archive: &mut dyn Archive, texts: &[&str], change: LimitChange) {
     for text in texts {
         put(archive, vec![said(User, text)], change);
-        summarize(archive, &Extract).unwrap();
+        summarize(archive, &ExtractEngine).unwrap();
     }
 }
 
@@ -66,7 +66,7 @@ fn summarize(archive: &mut dyn Archive, engine: &dyn Engine) -> Result<Settled, 
 
 fn summary(due: &Due, engine: &dyn Engine) -> Result<String, Failure> {
     let existing = due.existing.as_str().into();
-    let wanted = Summarize { existing, limit: due.limit, ..Summarize::default() };
+    let wanted = SummarizeRequest { existing, limit: due.limit, ..SummarizeRequest::default() };
     let made = summarize_at_once(&due.chunks, &wanted, engine, |_| ControlFlow::Continue(()))?;
     Ok(made.summaries.last().cloned().unwrap_or_default())
 }

@@ -35,7 +35,7 @@ fn test_7_7_the_summary_keeps_to_its_limit() {
         assert!(!state.summary.is_empty());
         // A lower limit is kept to as well, without any new utterance.
         put(archive, Vec::new(), LimitChange { summary_tokens: Some(Tokens(30)), ..LimitChange::default() });
-        let settled = summarize(archive, &Extract).unwrap();
+        let settled = summarize(archive, &ExtractEngine).unwrap();
         assert!(settled.state.summary_tokens() <= Tokens(30), "{:?}", settled.state.summary_tokens());
         assert_eq!(settled.n_summarized, 0);
     });
@@ -51,7 +51,7 @@ fn h_04_a_long_reply_is_shortened() {
             vec![said(User, "a"), said(User, "b")],
             LimitChange { summary_tokens: Some(Tokens(50)), ..size(1) },
         );
-        let settled = summarize(archive, &Scripted::new([Ok(long.as_str())])).unwrap();
+        let settled = summarize(archive, &ScriptedEngine::new([Ok(long.as_str())])).unwrap();
         let tokens = settled.state.summary_tokens();
         assert!(tokens <= Tokens(50) && tokens > Tokens(0), "{tokens:?}");
     });
@@ -75,12 +75,12 @@ fn test_7_8_summaries_are_merged() {
 #[test]
 fn h_04_the_summary_so_far_is_summarized_too() {
     on_each_backend(|archive| {
-        let engine = Scripted::new([Ok("one"), Ok("one and two")]);
+        let engine = ScriptedEngine::new([Ok("one"), Ok("one and two")]);
         for text in ["1", "2", "3"] {
             put(archive, vec![said(Assistant, text)], size(1));
             summarize(archive, &engine).unwrap();
         }
-        let asked_for = engine.summaries_asked();
+        let asked_for = engine.recorded_requests();
         let asked: Vec<(&str, &str, &str)> = asked_for
             .iter()
             .map(|asked| (asked.existing.as_str(), asked.messages[0].speaker.as_str(), asked.messages[0].text.as_str()))
@@ -113,7 +113,7 @@ fn h_04_many_evicted_ones_come_in_chunks() {
 #[test]
 fn h_04_what_an_engine_fails_on_waits() {
     on_each_backend(|archive| {
-        let engine = Scripted::new([Err("no reply"), Err("no reply"), Ok("1, 2 and 3")]);
+        let engine = ScriptedEngine::new([Err("no reply"), Err("no reply"), Ok("1, 2 and 3")]);
         for text in ["1", "2", "3", "4"] {
             put(archive, vec![said(User, text)], size(1));
             let settled = summarize(archive, &engine);
@@ -121,7 +121,7 @@ fn h_04_what_an_engine_fails_on_waits() {
         }
         let state = held(archive).state;
         assert_eq!((state.summary.as_str(), state.n_summarized, state.n_waiting()), ("1, 2 and 3", 3, 0));
-        let last = engine.summaries_asked().pop().unwrap();
+        let last = engine.recorded_requests().pop().unwrap();
         let said: Vec<&str> = last.messages.iter().map(|said| said.text.as_str()).collect();
         assert_eq!((last.existing.as_str(), said), ("", vec!["1", "2", "3"]));
         assert_eq!(engine.n_left(), 0);
@@ -139,7 +139,7 @@ fn h_04_of_two_that_summarize_at_once_one_counts() {
         assert_eq!(due.chunks.len(), 1);
         let mut theirs = open(&url).unwrap();
         put(&mut *theirs, vec![said(User, "3")], LimitChange::default());
-        summarize(&mut *theirs, &Scripted::new([Ok("theirs")])).unwrap();
+        summarize(&mut *theirs, &ScriptedEngine::new([Ok("theirs")])).unwrap();
         Ok::<_, BufferError>("ours".to_owned())
     })
     .unwrap();

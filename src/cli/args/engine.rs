@@ -10,9 +10,9 @@ use jiff::Timestamp;
 use crate::cli::environment::{Environment, OPENROUTER_API_KEY};
 use crate::session::error::CommandError;
 use crate::session::options::{Asking, Consent, EngineChoice, EngineName, Secrets};
-use ctxc_engine::chat::{ChatSettings, Models};
+use ctxc_engine::chat::{ChatSettings, ModelsBySize};
 use ctxc_engine::http::Endpoint;
-use ctxc_engine::run::{Order, RunOptions, Timeouts};
+use ctxc_engine::run::{CallOrder, RunOptions, Timeouts};
 use ctxc_engine::{Price, Prices, Usd};
 
 /// The default models on OpenRouter, for short and for long texts.
@@ -71,7 +71,7 @@ impl EngineArgs {
         let max_cost = max_cost(self.max_cost, config.max_cost)?;
         if max_cost.is_some() {
             for model in [&models.small, &models.large] {
-                prices.require(model).map_err(|error| {
+                prices.require_price(model).map_err(|error| {
                     CommandError::usage(error).hint("use a model with a known price, or remove --max-cost")
                 })?;
             }
@@ -87,7 +87,7 @@ impl EngineArgs {
                 timeouts: Some(timeouts),
                 rpm: config.rpm.and_then(NonZeroU32::new),
                 max_cost,
-                order: Order::LongestFirst,
+                order: CallOrder::LongestFirst,
             },
             prices,
             consent: if self.yes || environment.user_asks_for_chat() { Consent::Given } else { Consent::Ask },
@@ -99,16 +99,17 @@ impl EngineArgs {
 }
 
 /// The models for short and for long texts.
-fn models(small: Option<String>, large: Option<String>, endpoint: &Endpoint) -> Result<Models, CommandError> {
+fn models(small: Option<String>, large: Option<String>, endpoint: &Endpoint) -> Result<ModelsBySize, CommandError> {
     let (default_small, default_large) = DEFAULT_MODELS;
     match (small, large) {
-        (Some(small), large) => Ok(Models { large: large.unwrap_or_else(|| small.clone()), small }),
+        (Some(small), large) => Ok(ModelsBySize { large: large.unwrap_or_else(|| small.clone()), small }),
         (None, _) if !endpoint.is_openrouter() => {
             Err(CommandError::usage(anyhow!("no model for {}", endpoint.host())).hint("set --model or CTXC_MODEL"))
         }
-        (None, large) => {
-            Ok(Models { small: default_small.to_owned(), large: large.unwrap_or_else(|| default_large.to_owned()) })
-        }
+        (None, large) => Ok(ModelsBySize {
+            small: default_small.to_owned(),
+            large: large.unwrap_or_else(|| default_large.to_owned()),
+        }),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::session::error::CommandError;
 use crate::session::options::{Compacting, EngineChoice, Share, Summaries, Summarizing};
 use crate::session::quantity::{some_tokens, tokens};
 use crate::terminal::interrupt::while_waiting;
-use ctxc_engine::Prompts;
+use ctxc_engine::PromptTreatment;
 use ctxc_transcript::text::Tokens;
 
 /// When a conversation is compacted, and into what.
@@ -52,7 +52,7 @@ impl SummarizingArgs {
         }
         let mut summarizing = summarizing_of(engine, environment)?;
         if given.is_none() && matches!(summarizing.engine, EngineChoice::Extract) {
-            summarizing.prompts = Prompts::Whole;
+            summarizing.prompts = PromptTreatment::Whole;
         }
         Ok(Compacting { summaries: Summaries { summarizing, stage }, budget: Some(budget), limit: given })
     }
@@ -68,7 +68,7 @@ pub(crate) fn summarizing_of(engine: EngineArgs, environment: &Environment) -> R
         EngineChoice::Chat(_) => configured.prompt.as_deref().map(read).transpose()?,
     };
     let persona = configured.persona.clone();
-    Ok(Summarizing { engine, limit: Tokens::ZERO, prompts: Prompts::Compete, persona, prompt })
+    Ok(Summarizing { engine, limit: Tokens::ZERO, prompts: PromptTreatment::Compete, persona, prompt })
 }
 
 /// The prompt in the file at `path`.

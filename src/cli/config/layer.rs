@@ -15,7 +15,7 @@ use super::pairs::{Pair, pairs};
 use crate::cli::settings::Setting;
 use crate::session::error::CommandError;
 use crate::terminal::interrupt::while_waiting;
-use ctxc_engine::http::Key as ApiKey;
+use ctxc_engine::http::ApiKey;
 
 /// The name of the file in a project and in the user's configuration folder.
 const FILE: &str = "ctxc.toml";

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 use ctxc_core::apply::{Rewrite, Tasks, add_edits, read_tasks};
 use ctxc_core::plan::{Selection, candidates};
-use ctxc_engine::Scripted;
+use ctxc_engine::ScriptedEngine;
 use ctxc_engine::run::shorten_at_once;
 use ctxc_transcript::{Chain, turns};
 
@@ -24,7 +24,7 @@ fn counts_are_true_whatever_the_engine_answers() {
     let Tasks { tasks, n_skipped } = read_tasks(&file, &index, &candidates, Tokens(20), &Rewrite::default()).unwrap();
     assert_eq!(tasks.len(), 8);
 
-    let engine = Scripted::new([
+    let engine = ScriptedEngine::new([
         Ok("Eight letters."),
         Err("no answer in 15 s"),
         Ok(""),

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ctxc_engine::run::Level;
+use ctxc_engine::run::CompressionLevel;
 use serde::{Deserialize, Serialize};
 
 /// A range of positions, in whole percents of the turns, with its level.
@@ -14,7 +14,7 @@ pub struct Band {
     /// The first position after the band.
     pub end: u8,
     /// The level to which its messages are compressed.
-    pub level: Level,
+    pub level: CompressionLevel,
 }
 
 impl fmt::Display for Band {
@@ -135,7 +135,7 @@ impl FromStr for Band {
         if start >= end {
             return Err(BandError::Reversed(piece.to_owned()));
         }
-        let level = Level::named(level.trim()).ok_or_else(|| BandError::Level(piece.to_owned()))?;
+        let level = CompressionLevel::parse(level.trim()).ok_or_else(|| BandError::Level(piece.to_owned()))?;
         Ok(Self { start, end, level })
     }
 }
@@ -149,9 +149,9 @@ mod tests {
         let bands: Bands = bands.parse().unwrap();
         (0..n_turns)
             .map(|turn_idx| match bands.of_turn(turn_idx, n_turns).map(|band| band.level) {
-                Some(Level::Heavy) => 'h',
-                Some(Level::Compress) => 'c',
-                Some(Level::Percent(_)) => '%',
+                Some(CompressionLevel::Heavy) => 'h',
+                Some(CompressionLevel::Compress) => 'c',
+                Some(CompressionLevel::Percent(_)) => '%',
                 None => '.',
             })
             .collect()
@@ -229,7 +229,7 @@ mod tests {
                 levels.extend(halves.of_turn(turn_idx, n_turns).map(|band| band.level));
             }
             prop_assert_eq!(levels.len(), n_turns);
-            prop_assert!(levels.is_sorted_by_key(|level| *level == Level::Compress));
+            prop_assert!(levels.is_sorted_by_key(|level| *level == CompressionLevel::Compress));
         }
     }
 }

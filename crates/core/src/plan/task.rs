@@ -1,7 +1,7 @@
 //! Selection of the texts to compress.
 
 use super::Bands;
-use ctxc_engine::run::{Level, Task, TaskPart, target};
+use ctxc_engine::run::{CompressionLevel, Task, TaskPart, target_size};
 use ctxc_transcript::scan::Kind;
 use ctxc_transcript::text::{Tokens, chars4};
 use ctxc_transcript::{Chain, Flags, Index, LineNo, Turn, TurnIdx};
@@ -69,7 +69,7 @@ pub struct CompressCandidate {
     /// Its turn.
     pub turn: TurnIdx,
     /// The level to which it is compressed.
-    pub level: Level,
+    pub level: CompressionLevel,
     /// Whether the text of the message itself is compressed.
     pub wants_text: bool,
     /// Whether the texts of its tool results are compressed.
@@ -82,7 +82,15 @@ impl CompressCandidate {
     pub fn task(&self, part: TaskPart, text: String, min_tokens: Tokens) -> Option<Task> {
         let tokens = chars4(&text);
         let Self { line, turn, level, .. } = *self;
-        (tokens >= min_tokens).then(|| Task { line, part, turn, level, target: target(tokens, level), text, tokens })
+        (tokens >= min_tokens).then(|| Task {
+            line,
+            part,
+            turn,
+            level,
+            target: target_size(tokens, level),
+            text,
+            tokens,
+        })
     }
 }
 

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::PathBuf;
 
-use ctxc_engine::Extract;
+use ctxc_engine::ExtractEngine;
 use ctxc_transcript::text::{Tokens, chars4};
 
 use score::Score;
@@ -60,7 +60,7 @@ fn target(text: &str, percent: u64) -> Tokens {
 }
 
 fn extract(text: &str, target: Tokens) -> String {
-    Extract.shrink(text, target)
+    ExtractEngine.shrink_text(text, target)
 }
 
 fn tables(texts: &[Text], percent: u64) {

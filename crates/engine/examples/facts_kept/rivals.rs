@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use ctxc_engine::language::{Shape, pairs, segment, words};
+use ctxc_engine::language::{WordShape, character_pairs, split_into_pieces, split_words};
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// The text cut off at the target.
@@ -58,7 +58,7 @@ pub(crate) fn text_rank(text: &str, target: Tokens) -> String {
 }
 
 fn sentences(text: &str) -> Vec<&str> {
-    segment(text)
+    split_into_pieces(text)
         .into_iter()
         .map(|piece| piece.text)
         .filter(|sentence| !sentence.trim().is_empty())
@@ -69,12 +69,12 @@ fn sentences(text: &str) -> Vec<&str> {
 /// The words of a sentence, each once, and whether they are facts by their shape.
 fn terms(sentence: &str) -> BTreeSet<(String, bool)> {
     let mut found = BTreeSet::new();
-    for word in words(sentence) {
+    for word in split_words(sentence) {
         match word.shape {
-            Shape::Plain if word.text.len() > 3 => found.insert((word.text.to_lowercase(), false)),
-            Shape::Plain => false,
-            Shape::Ideographs => {
-                found.extend(pairs(word.text).map(|pair| (pair.to_owned(), false)));
+            WordShape::Plain if word.text.len() > 3 => found.insert((word.text.to_lowercase(), false)),
+            WordShape::Plain => false,
+            WordShape::Ideographs => {
+                found.extend(character_pairs(word.text).map(|pair| (pair.to_owned(), false)));
                 true
             }
             _ => found.insert((word.text.to_owned(), true)),

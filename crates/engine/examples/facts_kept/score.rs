@@ -6,7 +6,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use ctxc_engine::language::{Carried, Classes, FactKind, Piece, PieceKind, classes, facts, segment, words};
+use ctxc_engine::language::{
+    Classes, FactIndex, FactKind, Piece, PieceKind, classify_sentence, find_facts, split_into_pieces, split_words,
+};
 use ctxc_transcript::text::is_ideograph;
 
 /// The kinds of facts in the order of the table.
@@ -79,7 +81,7 @@ struct Listed {
 fn listed(text: &str, result: &str) -> Vec<Listed> {
     let mut best: HashMap<(&'static str, &str), Listed> = HashMap::new();
     let places = Places::of(result);
-    for piece in segment(text) {
+    for piece in split_into_pieces(text) {
         let units = units(piece.text);
         for (n, unit) in units.iter().enumerate() {
             let Some(kind) = unit.kind else { continue };
@@ -90,8 +92,9 @@ fn listed(text: &str, result: &str) -> Vec<Listed> {
             listed.kept = listed.kept.max(kept);
         }
     }
-    let carried = Carried::by(result);
-    for fact in facts(text).into_iter().filter(|fact| matches!(fact.kind, FactKind::ErrorLine | FactKind::Quoted)) {
+    let carried = FactIndex::of(result);
+    for fact in find_facts(text).into_iter().filter(|fact| matches!(fact.kind, FactKind::ErrorLine | FactKind::Quoted))
+    {
         let kept = f64::from(u8::from(carried.has(&fact)));
         let at = text.find(fact.text).unwrap_or_default();
         best.insert((fact.kind.name(), fact.text), Listed { kind: fact.kind.name(), at, kept });
@@ -102,8 +105,10 @@ fn listed(text: &str, result: &str) -> Vec<Listed> {
         ("findings", Classes::FINDING),
         ("todos", Classes::TODO),
     ];
-    for piece in segment(text).iter().filter(|piece| matches!(piece.kind, PieceKind::Sentence | PieceKind::Item)) {
-        let found = classes(piece.text);
+    for piece in
+        split_into_pieces(text).iter().filter(|piece| matches!(piece.kind, PieceKind::Sentence | PieceKind::Item))
+    {
+        let found = classify_sentence(piece.text);
         for (kind, _) in names.iter().filter(|(_, class)| found.has(*class)) {
             let kept = f64::from(u8::from(result.contains(piece.text.trim())));
             best.entry((kind, piece.text)).or_insert(Listed { kind, at: piece.at, kept });
@@ -123,7 +128,7 @@ struct Unit<'t> {
 /// The words of a sentence; of a run of Chinese or Japanese characters each is one.
 fn units(sentence: &str) -> Vec<Unit<'_>> {
     let mut units = Vec::new();
-    for word in words(sentence) {
+    for word in split_words(sentence) {
         let kind = FactKind::of(word.shape);
         if kind.is_none() && word.text.starts_with(is_ideograph) {
             let characters = word.text.char_indices();
@@ -172,8 +177,8 @@ fn structure(text: &str, result: &str) -> f64 {
     let is_odd = |mark: &str| result.matches(mark).count() % 2 == 1 && text.matches(mark).count().is_multiple_of(2);
     let level = |text: &str, open: char, close: char| text.matches(open).count().abs_diff(text.matches(close).count());
     let is_unbalanced = |(open, close): (char, char)| level(result, open, close) > level(text, open, close);
-    let pieces = segment(text);
-    let kept: HashSet<&str> = segment(result).iter().map(|piece| piece.text.trim()).collect();
+    let pieces = split_into_pieces(text);
+    let kept: HashSet<&str> = split_into_pieces(result).iter().map(|piece| piece.text.trim()).collect();
     let has = |piece: &Piece<'_>| kept.contains(piece.text.trim());
     let broken = [
         is_odd("```"),

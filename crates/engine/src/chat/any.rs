@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 
-use super::client::reply_in;
-use crate::http::refusal::refusal_in;
+use super::client::parse_reply;
+use crate::http::refusal::parse_refusal;
 use ctxc_transcript::text::printable;
 
 /// Whether every refusal read from `bytes` has a message, and a reply read from them is neither blank nor unprintable.
@@ -13,9 +13,9 @@ use ctxc_transcript::text::printable;
 pub fn reads_any_reply(bytes: &[u8]) -> bool {
     let refused = [400, 401, 404, 429, 500, 503].into_iter().filter_map(|code| StatusCode::from_u16(code).ok());
     let is_told = refused
-        .map(|status| refusal_in(status, Some(Duration::from_secs(1)), bytes))
+        .map(|status| parse_refusal(status, Some(Duration::from_secs(1)), bytes))
         .all(|error| !error.message.is_empty());
-    let reply = reply_in(bytes);
+    let reply = parse_reply(bytes);
     is_told && reply.map_or(true, |reply| !reply.text.trim().is_empty() && printable(&reply.text) == reply.text)
 }
 

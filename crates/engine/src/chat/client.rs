@@ -7,14 +7,14 @@ use reqwest::StatusCode;
 
 use super::dialect::Dialect;
 use super::prompt::{Prompt, max_tokens};
-use super::reply::text_of;
-use super::wire::{Body, Response};
-use crate::http::client::Http;
+use super::reply::parse_text_object;
+use super::wire::{ChatRequest, ChatResponse};
+use crate::http::client::HttpClient;
 use crate::http::endpoint::Endpoint;
-use crate::http::key::Key;
-use crate::http::refusal::{self, excerpt, is_web_page};
-use crate::run::Kept;
-use crate::{Attempt, Call, Engine, EngineError, Fault, Inquiry, Reply, Replying, Request};
+use crate::http::key::ApiKey;
+use crate::http::refusal::{self, excerpt_message, is_web_page};
+use crate::run::RefusalReason;
+use crate::{Attempt, CallPreview, CallSize, Engine, EngineError, Fault, Reply, Replying, Request};
 use ctxc_transcript::text::{Tokens, without_controls};
 
 /// Texts of more tokens are sent to the large model.
@@ -24,7 +24,7 @@ const MOST_BYTES: usize = 8 * 1024 * 1024;
 
 /// The models to use, by the size of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Models {
+pub struct ModelsBySize {
     /// The model for texts of up to 1000 tokens.
     pub small: String,
     /// The model for longer texts.
@@ -37,103 +37,105 @@ pub struct ChatSettings {
     /// The server.
     pub endpoint: Endpoint,
     /// The API key; local servers may need none.
-    pub key: Option<Key>,
+    pub key: Option<ApiKey>,
     /// The models to use.
-    pub models: Models,
+    pub models: ModelsBySize,
     /// The clock, to interpret a `Retry-After` that holds a date.
     pub now: fn() -> Timestamp,
 }
 
 /// An engine that uses models on an OpenAI-compatible server.
 #[derive(Debug)]
-pub struct Chat {
-    http: Http,
-    models: Models,
+pub struct ChatEngine {
+    http: HttpClient,
+    models: ModelsBySize,
     /// The request parameters that the server has not refused so far.
     dialect: Cell<Dialect>,
 }
 
-impl Chat {
+impl ChatEngine {
     /// An engine with these settings. No connection is opened before the first request.
     #[must_use]
     pub fn new(settings: ChatSettings) -> Self {
         let ChatSettings { endpoint, key, models, now } = settings;
-        Self { http: Http::new(endpoint, key, now), models, dialect: Cell::default() }
+        Self { http: HttpClient::new(endpoint, key, now), models, dialect: Cell::default() }
     }
 
-    fn model(&self, size: Tokens) -> &str {
+    fn model_for(&self, size: Tokens) -> &str {
         let models = &self.models;
         if size > LARGE { &models.large } else { &models.small }
     }
 
     /// Sends `body`, and sends it again without a parameter as often as the server refuses one that can be omitted.
-    async fn ask<'b>(&self, body: impl Fn(Dialect) -> Body<'b>) -> Result<Reply, EngineError> {
+    async fn request_reply<'b>(&self, body: impl Fn(Dialect) -> ChatRequest<'b>) -> Result<Reply, EngineError> {
         loop {
             let dialect = self.dialect.get();
-            let reply = self.http.post("chat/completions", &body(dialect), MOST_BYTES).await;
-            let error = match reply.and_then(|reply| reply_in(&reply)) {
+            let reply = self.http.post_json("chat/completions", &body(dialect), MOST_BYTES).await;
+            let error = match reply.and_then(|reply| parse_reply(&reply)) {
                 Ok(reply) => return Ok(reply),
                 Err(error) => error,
             };
-            let other = if error.fault == Fault::Permanent { dialect.without(&error.message) } else { None };
+            let other =
+                if error.fault == Fault::Permanent { dialect.omit_refused_parameter(&error.message) } else { None };
             let Some(other) = other else { return Err(error) };
             self.dialect.set(other);
         }
     }
 }
 
-impl Engine for Chat {
+impl Engine for ChatEngine {
     fn name(&self) -> &'static str {
         "chat"
     }
 
-    fn reply<'a>(&'a self, request: &'a Request<'a>, attempt: Attempt) -> Replying<'a> {
+    fn reply_to<'a>(&'a self, request: &'a Request<'a>, attempt: Attempt) -> Replying<'a> {
         let (prompt, max_tokens) = (Prompt::of(request, attempt.refused), max_tokens(request, attempt));
-        let (model, endpoint) = (self.model(request.size()), &self.http.endpoint);
+        let (model, endpoint) = (self.model_for(request.total_tokens()), &self.http.endpoint);
         Box::pin(async move {
-            let body = |dialect| Body::new(model, &prompt, max_tokens, attempt.number, dialect, endpoint);
-            let Reply { text, usage } = self.ask(body).await?;
+            let body = |dialect| ChatRequest::new(model, &prompt, max_tokens, attempt.number, dialect, endpoint);
+            let Reply { text, usage } = self.request_reply(body).await?;
             if let Request::Summarize(_) = request {
                 return Ok(Reply { text: without_controls(&text).into_owned(), usage });
             }
             let text = text.replace('\r', "");
             // Control characters escaped in the JSON would reach the transcript, and from there terminals.
             if without_controls(&text).len() < text.len() {
-                let reason = Kept::ControlCharacters;
+                let reason = RefusalReason::ControlCharacters;
                 return Err(EngineError { usage, ..EngineError::new(Fault::Poor(reason), reason.to_string()) });
             }
             Ok(Reply { text, usage })
         })
     }
 
-    fn inquiry(&self, request: &Request<'_>, attempt: Attempt) -> Option<Inquiry> {
+    fn preview_call(&self, request: &Request<'_>, attempt: Attempt) -> Option<CallPreview> {
         let Prompt { system, user } = Prompt::of(request, attempt.refused);
-        let call = Call::new(&[&system, &user], request.target(), Tokens(max_tokens(request, attempt)));
-        let model = self.model(request.size()).to_owned();
-        Some(Inquiry { model, prompt: Prompt::version(request), call })
+        let call = CallSize::new(&[&system, &user], request.target_tokens(), Tokens(max_tokens(request, attempt)));
+        let model = self.model_for(request.total_tokens()).to_owned();
+        Some(CallPreview { model, prompt: Prompt::version_for(request), call })
     }
 }
 
 /// Parses the body of a successful response, which may contain an error nevertheless.
-pub(super) fn reply_in(body: &[u8]) -> Result<Reply, EngineError> {
+pub(super) fn parse_reply(body: &[u8]) -> Result<Reply, EngineError> {
     if is_web_page(body) {
-        return Err(refusal::of_web_page());
+        return Err(refusal::web_page_error());
     }
-    let no_json = || format!("the reply is no JSON: {}", excerpt(&String::from_utf8_lossy(body)));
-    let response: Response = serde_json::from_slice(body).map_err(|_| EngineError::new(Fault::BadReply, no_json()))?;
+    let no_json = || format!("the reply is no JSON: {}", excerpt_message(&String::from_utf8_lossy(body)));
+    let response: ChatResponse =
+        serde_json::from_slice(body).map_err(|_| EngineError::new(Fault::BadReply, no_json()))?;
     let usage = response.usage.as_ref().map(|usage| usage.0);
-    let text = text_in(response).map_err(|error| EngineError { usage, ..error })?;
+    let text = extract_text(response).map_err(|error| EngineError { usage, ..error })?;
     Ok(Reply { text, usage })
 }
 
 /// The text of the first choice, or the error that the response contains.
-fn text_in(response: Response) -> Result<String, EngineError> {
+fn extract_text(response: ChatResponse) -> Result<String, EngineError> {
     let mut choice = response.choices.unwrap_or_default().into_iter().next();
     if let Some(error) = response.error.or_else(|| choice.as_mut()?.error.take()) {
         // An error that would end the run as an HTTP status ends it here too; all others are retried.
         let status = error.status.and_then(|status| StatusCode::from_u16(status).ok());
-        let refused = status.map(|status| refusal::of_status(status, &error.message, None));
-        let failed = || format!("the server failed on the way: {}", excerpt(&error.message));
+        let refused = status.map(|status| refusal::error_of_status(status, &error.message, None));
+        let failed = || format!("the server failed on the way: {}", excerpt_message(&error.message));
         return Err(refused
             .filter(|refused| refused.fault == Fault::Fatal)
             .unwrap_or_else(|| EngineError::new(Fault::Trouble, failed())));
@@ -141,7 +143,7 @@ fn text_in(response: Response) -> Result<String, EngineError> {
     let choice = choice.ok_or_else(|| EngineError::new(Fault::BadReply, "the reply holds no message"))?;
     match choice.finish_reason.as_deref() {
         Some("length") => {
-            return Err(EngineError::new(Fault::Poor(Kept::BrokenOff), "the reply was cut off at its limit"));
+            return Err(EngineError::new(Fault::Poor(RefusalReason::BrokenOff), "the reply was cut off at its limit"));
         }
         Some("error") => return Err(EngineError::new(Fault::Trouble, "the model failed on the way")),
         _ => {}
@@ -152,7 +154,7 @@ fn text_in(response: Response) -> Result<String, EngineError> {
         return Err(blank());
     }
     let no_text = || EngineError::new(Fault::BadReply, "the model wrote no JSON object with a text");
-    let text = text_of(&content).ok_or_else(no_text)?;
+    let text = parse_text_object(&content).ok_or_else(no_text)?;
     // No escape sequence or line separator from a model may reach a transcript.
     let text = without_controls(&text).into_owned();
     if text.trim().is_empty() { Err(blank()) } else { Ok(text) }

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Dialect {
     /// The `response_format`.
-    pub(super) form: Form,
+    pub(super) form: ResponseFormat,
     /// Whether `temperature` is set.
     pub(super) temperature: bool,
     /// Whether the reply limit is sent as `max_completion_tokens` instead of `max_tokens`.
@@ -13,7 +13,7 @@ pub(super) struct Dialect {
 
 /// The strictness of `response_format`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ResponseFormat {
     /// `json_schema`; small models return an empty object if only `json_object` is requested.
     Schema,
     /// `json_object`; only the prompt describes its content.
@@ -24,13 +24,13 @@ pub(super) enum Form {
 
 impl Default for Dialect {
     fn default() -> Self {
-        Self { form: Form::Schema, temperature: true, completion_limit: false }
+        Self { form: ResponseFormat::Schema, temperature: true, completion_limit: false }
     }
 }
 
-impl Form {
+impl ResponseFormat {
     /// The next weaker form, for a server that refuses this one.
-    const fn weaker(self) -> Option<Self> {
+    const fn next_weaker(self) -> Option<Self> {
         match self {
             Self::Schema => Some(Self::Object),
             Self::Object => Some(Self::Asked),
@@ -41,11 +41,11 @@ impl Form {
 
 impl Dialect {
     /// The dialect without the parameter that the server's error `message` names; `None` if it names none that can be omitted.
-    pub(super) fn without(self, message: &str) -> Option<Self> {
+    pub(super) fn omit_refused_parameter(self, message: &str) -> Option<Self> {
         let message = message.to_lowercase();
         let names = |words: &[&str]| words.iter().any(|word| message.contains(word));
         let is_form = names(&["response_format", "json_object", "json mode", "json_schema", "schema", "grammar"]);
-        if let Some(form) = self.form.weaker().filter(|_| is_form) {
+        if let Some(form) = self.form.next_weaker().filter(|_| is_form) {
             return Some(Self { form, ..self });
         }
         if !self.completion_limit && names(&["max_completion_tokens"]) {
@@ -63,15 +63,15 @@ mod tests {
     fn what_is_refused_is_left_out_once() {
         let refused = "'response_format' is not supported with this model";
         let first = Dialect::default();
-        let second = first.without("This response_format type is unavailable now").unwrap();
-        assert_eq!(second, Dialect { form: Form::Object, ..first });
-        let third = second.without(refused).unwrap();
-        assert_eq!(third, Dialect { form: Form::Asked, ..first });
-        assert_eq!(third.without(refused), None);
-        let fourth = third.without("Use 'max_completion_tokens' instead of 'max_tokens'").unwrap();
-        let fifth = fourth.without("Unsupported value: 'temperature' does not support 0").unwrap();
-        assert_eq!(fifth, Dialect { form: Form::Asked, temperature: false, completion_limit: true });
-        assert_eq!(first.without("model not found"), None);
-        assert_eq!(first.without("failed to parse grammar"), Some(second));
+        let second = first.omit_refused_parameter("This response_format type is unavailable now").unwrap();
+        assert_eq!(second, Dialect { form: ResponseFormat::Object, ..first });
+        let third = second.omit_refused_parameter(refused).unwrap();
+        assert_eq!(third, Dialect { form: ResponseFormat::Asked, ..first });
+        assert_eq!(third.omit_refused_parameter(refused), None);
+        let fourth = third.omit_refused_parameter("Use 'max_completion_tokens' instead of 'max_tokens'").unwrap();
+        let fifth = fourth.omit_refused_parameter("Unsupported value: 'temperature' does not support 0").unwrap();
+        assert_eq!(fifth, Dialect { form: ResponseFormat::Asked, temperature: false, completion_limit: true });
+        assert_eq!(first.omit_refused_parameter("model not found"), None);
+        assert_eq!(first.omit_refused_parameter("failed to parse grammar"), Some(second));
     }
 }

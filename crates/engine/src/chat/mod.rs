@@ -16,4 +16,4 @@ mod wire;
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub use any::reads_any_reply;
-pub use client::{Chat, ChatSettings, Models};
+pub use client::{ChatEngine, ChatSettings, ModelsBySize};

@@ -3,9 +3,9 @@
 //! The texts are in files, by version. A change of meaning needs a new version, so that results cached under the old one
 //! are not reused.
 
-use crate::language::{PieceKind, segment};
-use crate::run::Kept;
-use crate::{Attempt, Origin, Request, Shorten};
+use crate::language::{PieceKind, split_into_pieces};
+use crate::run::RefusalReason;
+use crate::{Attempt, Origin, Request, ShortenRequest};
 use ctxc_transcript::text::{Digest, chars4};
 
 /// The version of the prompts for shortening, and of those for summaries.
@@ -36,9 +36,9 @@ pub(super) struct Prompt {
 
 impl Prompt {
     /// The messages that ask for `request`, with the reason why the last reply was refused.
-    pub(super) fn of(request: &Request<'_>, refused: Option<Kept>) -> Self {
+    pub(super) fn of(request: &Request<'_>, refused: Option<RefusalReason>) -> Self {
         // A digest of the fenced texts, so that nothing within them can close the fence.
-        let texts = request.texts().collect::<Vec<_>>().join("\0");
+        let texts = request.sent_texts().collect::<Vec<_>>().join("\0");
         let digest = Digest::of(texts.as_bytes()).to_string();
         let tag = digest.get(..16).unwrap_or(&digest);
         match request {
@@ -48,14 +48,18 @@ impl Prompt {
     }
 
     /// The version of the messages for `request`.
-    pub(super) const fn version(request: &Request<'_>) -> &'static str {
+    pub(super) const fn version_for(request: &Request<'_>) -> &'static str {
         match request {
             Request::Shorten(_) => VERSIONS.0,
             Request::Summarize(_) => VERSIONS.1,
         }
     }
 
-    fn of_shorten(Shorten { text, target, origin }: &Shorten<'_>, tag: &str, refused: Option<Kept>) -> Self {
+    fn of_shorten(
+        ShortenRequest { text, target, origin }: &ShortenRequest<'_>,
+        tag: &str,
+        refused: Option<RefusalReason>,
+    ) -> Self {
         let (open, close) = (format!("<passage-{tag}>"), format!("</passage-{tag}>"));
         let is_heavy = target.0 * 100 <= chars4(text).0 * HEAVY_PERCENT;
         let rules = RULES
@@ -84,8 +88,8 @@ const PLACEHOLDER: &str = "[SECRET-1]";
 /// The `max_tokens` of a reply to `request`: 150 % of the target in model tokens, 50 % more with each further attempt up to
 /// the fourth, plus 64 tokens for the JSON object around the text.
 pub(super) fn max_tokens(request: &Request<'_>, attempt: Attempt) -> u64 {
-    let dense: u64 = request.texts().map(dense_tokens).sum();
-    let target = request.target().0.saturating_mul(dense).div_ceil(request.size().0.max(1));
+    let dense: u64 = request.sent_texts().map(dense_tokens).sum();
+    let target = request.target_tokens().0.saturating_mul(dense).div_ceil(request.total_tokens().0.max(1));
     let room = 100 + 50 * u64::from(attempt.number.min(4));
     target.saturating_mul(room).div_ceil(100) + 64
 }
@@ -101,7 +105,7 @@ fn dense_tokens(text: &str) -> u64 {
 fn is_code(text: &str) -> bool {
     let sample = text.char_indices().nth(SAMPLE).and_then(|(end, _)| text.get(..end)).unwrap_or(text);
     let (mut n_code, mut n_all) = (0, 0);
-    for piece in segment(sample) {
+    for piece in split_into_pieces(sample) {
         n_all += piece.text.len();
         if matches!(piece.kind, PieceKind::Code) {
             n_code += piece.text.len();

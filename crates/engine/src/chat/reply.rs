@@ -6,16 +6,16 @@ use serde::Deserialize;
 const MOST_TRIES: usize = 200;
 
 #[derive(Deserialize)]
-struct Written {
+struct ReplyObject {
     text: String,
 }
 
 /// The string `text` of the first such JSON object in `content`: alone, in a fenced block, or after a preamble. Anything
 /// after the object is ignored. `None` if there is no such object.
-pub(super) fn text_of(content: &str) -> Option<String> {
+pub(super) fn parse_text_object(content: &str) -> Option<String> {
     let opened = content.match_indices('{').map(|(at, _)| at);
     opened.take(MOST_TRIES).find_map(|at| {
-        let mut values = serde_json::Deserializer::from_str(content.get(at..)?).into_iter::<Written>();
+        let mut values = serde_json::Deserializer::from_str(content.get(at..)?).into_iter::<ReplyObject>();
         Some(values.next()?.ok()?.text)
     })
 }
@@ -38,17 +38,17 @@ mod tests {
             r#"{"text": "short"} {"text": "not this one"}"#,
         ];
         for content in found {
-            assert_eq!(text_of(content).as_deref(), Some("short"), "{content}");
+            assert_eq!(parse_text_object(content).as_deref(), Some("short"), "{content}");
         }
         let malformed = [
             "", "short", r#""short""#, r#"{"summary": "short"}"#, r#"{"text": 7}"#, r#"{"text": "sho"#, "[]", "{text}",
         ];
         for content in malformed {
-            assert_eq!(text_of(content), None, "{content}");
+            assert_eq!(parse_text_object(content), None, "{content}");
         }
         // Escapes are decoded; the caller judges blank texts.
-        assert_eq!(text_of(r#"{"text": "a\n\u00e9 \"{\""}"#).as_deref(), Some("a\né \"{\""));
-        assert_eq!(text_of(r#"{"text": ""}"#).as_deref(), Some(""));
-        assert_eq!(text_of(&"{".repeat(100_000)), None);
+        assert_eq!(parse_text_object(r#"{"text": "a\n\u00e9 \"{\""}"#).as_deref(), Some("a\né \"{\""));
+        assert_eq!(parse_text_object(r#"{"text": ""}"#).as_deref(), Some(""));
+        assert_eq!(parse_text_object(&"{".repeat(100_000)), None);
     }
 }

@@ -4,8 +4,8 @@
 //! data.
 
 use super::prompt::Prompt;
-use crate::run::Kept;
-use crate::{Said, Summarize};
+use crate::run::RefusalReason;
+use crate::{MessageToSummarize, SummarizeRequest};
 
 const RULES: &str = include_str!("prompts/1/summary.md");
 const OWN: &str = include_str!("prompts/1/summary-own.md");
@@ -20,50 +20,53 @@ const ALLOWED: u64 = 85;
 
 impl Prompt {
     /// The messages that request `wanted`, with `tag` in the names of the fences, and the reason why the last reply was refused.
-    pub(super) fn of_summarize(wanted: &Summarize<'_>, tag: &str, refused: Option<Kept>) -> Self {
+    pub(super) fn of_summarize(wanted: &SummarizeRequest<'_>, tag: &str, refused: Option<RefusalReason>) -> Self {
         let target = (wanted.limit.0.saturating_mul(ALLOWED) / 100).max(1);
         let (size, chars) = (target.to_string(), target.saturating_mul(4).to_string());
         let summary = if wanted.existing.trim().is_empty() {
             NO_SUMMARY.to_owned()
         } else {
-            fenced("summary", tag, &wanted.existing)
+            fence_text("summary", tag, &wanted.existing)
         };
-        let messages = fenced("messages", tag, &said(&wanted.messages, tag));
+        let messages = fence_text("messages", tag, &format_messages(&wanted.messages, tag));
         let persona = wanted.persona.trim();
         let paragraph = if persona.is_empty() { String::new() } else { format!("{persona}\n\n") };
-        let again = refused.map(|reason| fill(AGAIN, &[("reason", &reason.to_string())])).unwrap_or_default();
+        let again = refused.map(|reason| fill_template(AGAIN, &[("reason", &reason.to_string())])).unwrap_or_default();
         let rules = |text: &str| {
             let values = [("tag", tag), ("target", &size), ("chars", &chars), ("persona", &paragraph)];
-            format!("{}{again}{}", fill(text, &values), FORM.trim_end())
+            format!("{}{again}{}", fill_template(text, &values), FORM.trim_end())
         };
-        let needed = wanted.needed();
+        let needed = wanted.needed_facts();
         match wanted.prompt {
             None if needed.is_empty() => Self { system: rules(RULES), user: format!("{summary}\n\n{messages}") },
             None => {
-                let needed = fenced("needed", tag, &needed.join("\n"));
+                let needed = fence_text("needed", tag, &needed.join("\n"));
                 let user = format!("{summary}\n\n{messages}\n\n{needed}");
                 Self { system: rules(&format!("{RULES}{NEEDED}")), user }
             }
             Some(own) => Self {
                 system: rules(OWN),
-                user: fill(own, &[("persona", persona), ("existing_summary", &summary), ("messages", &messages)]),
+                user: fill_template(
+                    own,
+                    &[("persona", persona), ("existing_summary", &summary), ("messages", &messages)],
+                ),
             },
         }
     }
 }
 
-fn fenced(name: &str, tag: &str, text: &str) -> String {
+fn fence_text(name: &str, tag: &str, text: &str) -> String {
     format!("<{name}-{tag}>\n{text}\n</{name}-{tag}>")
 }
 
-fn said(messages: &[Said], tag: &str) -> String {
+fn format_messages(messages: &[MessageToSummarize], tag: &str) -> String {
     let messages = messages.iter().filter(|said| !said.text.trim().is_empty());
     let lines = messages.map(|said| format!("[{tag} {}]\n{}", said.speaker, said.text.trim_end()));
     lines.collect::<Vec<_>>().join("\n\n")
 }
 
 /// Replaces each name in braces in `template` by its value. Braces around anything else stay.
-fn fill(template: &str, values: &[(&str, &str)]) -> String {
+fn fill_template(template: &str, values: &[(&str, &str)]) -> String {
     let mut filled = String::with_capacity(template.len());
     let mut rest = template;
     while let Some((before, behind)) = rest.split_once('{') {
@@ -86,9 +89,9 @@ mod tests {
     use crate::Request;
     use ctxc_transcript::text::Tokens;
 
-    fn messages() -> Vec<Said> {
+    fn messages() -> Vec<MessageToSummarize> {
         [("user", "Fix {messages} in {persona}."), ("assistant", "Done.\n"), ("tool", " ")]
-            .map(|(speaker, text)| Said { speaker: speaker.to_owned(), text: text.to_owned() })
+            .map(|(speaker, text)| MessageToSummarize { speaker: speaker.to_owned(), text: text.to_owned() })
             .to_vec()
     }
 
@@ -96,7 +99,7 @@ mod tests {
     fn prompt(existing: &str, persona: &str, prompt: Option<&str>) -> Prompt {
         let (existing, messages) = (existing.into(), messages().into());
         let limit = Tokens(100);
-        let wanted = Summarize { existing, messages, limit, persona, prompt, ..Summarize::default() };
+        let wanted = SummarizeRequest { existing, messages, limit, persona, prompt, ..SummarizeRequest::default() };
         Prompt::of(&Request::Summarize(wanted), None)
     }
 

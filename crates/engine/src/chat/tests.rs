@@ -10,8 +10,8 @@ use wiremock::matchers::{header, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use super::prompt::{Prompt, max_tokens};
-use crate::chat::{Chat, ChatSettings, Models};
-use crate::{Attempt, Engine, EngineError, Fault, Origin, Reply, Request, Shorten, Usage};
+use crate::chat::{ChatEngine, ChatSettings, ModelsBySize};
+use crate::{Attempt, Engine, EngineError, Fault, Origin, Reply, Request, ShortenRequest, Usage};
 use ctxc_transcript::text::Tokens;
 
 mod summary;
@@ -29,11 +29,11 @@ fn at_noon() -> Timestamp {
     "2026-11-06T12:00:00Z".parse().unwrap()
 }
 
-fn chat(base_url: &str) -> Chat {
-    Chat::new(ChatSettings {
+fn chat(base_url: &str) -> ChatEngine {
+    ChatEngine::new(ChatSettings {
         endpoint: base_url.parse().unwrap(),
         key: Some(KEY.parse().unwrap()),
-        models: Models { small: "ann/small".to_owned(), large: "ann/large".to_owned() },
+        models: ModelsBySize { small: "ann/small".to_owned(), large: "ann/large".to_owned() },
         now: at_noon,
     })
 }
@@ -41,7 +41,7 @@ fn chat(base_url: &str) -> Chat {
 const FIRST: Attempt = Attempt::nth(1);
 
 fn of_origin(text: &str, target: u64, origin: Origin) -> Request<'_> {
-    Request::Shorten(Shorten { text: text.into(), target: Tokens(target), origin })
+    Request::Shorten(ShortenRequest { text: text.into(), target: Tokens(target), origin })
 }
 
 fn ask(text: &str, target: u64) -> Request<'_> {
@@ -61,7 +61,7 @@ fn body(content: &str) -> Value {
 async fn answering(response: ResponseTemplate) -> (MockServer, Result<Reply, EngineError>) {
     let server = MockServer::start().await;
     Mock::given(method("POST")).and(path("/v1/chat/completions")).respond_with(response).mount(&server).await;
-    let result = chat(&format!("{}/v1", server.uri())).reply(&ask(PROSE, 20), FIRST).await;
+    let result = chat(&format!("{}/v1", server.uri())).reply_to(&ask(PROSE, 20), FIRST).await;
     (server, result)
 }
 
@@ -77,7 +77,7 @@ async fn r_09_the_transcript_is_fenced_as_data() {
     Mock::given(method("POST")).respond_with(ResponseTemplate::new(200).set_body_json(body("{}"))).mount(&server).await;
     let chat = chat(&server.uri());
     for ask in [ask(PROSE, 30), ask(PROSE, 12)] {
-        let _ = chat.reply(&ask, FIRST).await;
+        let _ = chat.reply_to(&ask, FIRST).await;
     }
     let requests = sent(&server).await;
     assert_snapshot!(serde_json::to_string_pretty(&requests[0]).unwrap().replace("\\n", "\n"), @r#"
@@ -191,7 +191,7 @@ fn r_09_max_tokens_follow_from_the_target() {
 #[test]
 fn tc_09_r_06_long_texts_go_to_the_large_model() {
     let chat = chat("http://127.0.0.1:9/v1");
-    let model = |n_chars: usize| chat.inquiry(&ask(&"x".repeat(n_chars), 100), FIRST).unwrap().model;
+    let model = |n_chars: usize| chat.preview_call(&ask(&"x".repeat(n_chars), 100), FIRST).unwrap().model;
     assert_eq!([4000, 4001].map(model), ["ann/small", "ann/large"]);
 }
 
@@ -203,7 +203,7 @@ async fn r_06_the_key_goes_into_its_header_and_nowhere_else() {
     let response = ResponseTemplate::new(200).set_body_json(body(r#"{"text": "Stale cache."}"#));
     Mock::given(authorized).respond_with(response).mount(&server).await;
     let chat = chat(&server.uri());
-    let reply = chat.reply(&ask(PROSE, 20), FIRST).await.unwrap();
+    let reply = chat.reply_to(&ask(PROSE, 20), FIRST).await.unwrap();
     let usage = Usage { input: Tokens(300), output: Tokens(20), cost: None };
     assert_eq!(reply, Reply { text: "Stale cache.".to_owned(), usage: Some(usage) });
     assert!(!format!("{chat:?}").contains("planted"));
@@ -307,7 +307,7 @@ async fn a_parameter_that_is_refused_is_left_out_from_then_on() {
     Mock::given(method("POST")).respond_with(refuse).mount(&server).await;
     let chat = chat(&server.uri());
     for _ in 0..2 {
-        assert_eq!(chat.reply(&ask(PROSE, 20), FIRST).await.unwrap().text, "Stale cache.");
+        assert_eq!(chat.reply_to(&ask(PROSE, 20), FIRST).await.unwrap().text, "Stale cache.");
     }
     assert_eq!(sent(&server).await.len(), 6);
 }
@@ -319,7 +319,7 @@ async fn r_05_a_dropped_call_closes_its_connection() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
     let chat = chat(&base_url);
-    let call = async { tokio::time::timeout(Duration::from_millis(300), chat.reply(&ask(PROSE, 20), FIRST)).await };
+    let call = async { tokio::time::timeout(Duration::from_millis(300), chat.reply_to(&ask(PROSE, 20), FIRST)).await };
     let serve = async {
         let (mut stream, _) = listener.accept().await.unwrap();
         let mut seen = Vec::new();
@@ -338,7 +338,7 @@ async fn a_server_that_is_not_there_is_said_so() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
     drop(listener);
-    let error = chat(&base_url).reply(&ask(PROSE, 20), FIRST).await.unwrap_err();
+    let error = chat(&base_url).reply_to(&ask(PROSE, 20), FIRST).await.unwrap_err();
     assert_eq!(error.fault, Fault::Trouble);
     assert_eq!(error.remedy, Some(crate::Remedy::Address));
     assert!(error.message.starts_with("the server cannot be reached ("), "{error}");

@@ -3,16 +3,16 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::dialect::{Dialect, Form};
+use super::dialect::{Dialect, ResponseFormat};
 use super::prompt::Prompt;
 use crate::http::Endpoint;
 use crate::http::body::{ErrorBody, UsageBody};
 
 /// The body of a request.
 #[derive(Debug, Serialize)]
-pub(super) struct Body<'a> {
+pub(super) struct ChatRequest<'a> {
     model: &'a str,
-    messages: [Message<'a>; 2],
+    messages: [ChatMessage<'a>; 2],
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,15 +26,15 @@ pub(super) struct Body<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Message<'a> {
+struct ChatMessage<'a> {
     role: &'static str,
     content: &'a str,
 }
 
 /// The `response_format` for an object with the string `text` and nothing else.
-fn response_format(form: Form) -> Option<Value> {
+fn response_format_json(form: ResponseFormat) -> Option<Value> {
     match form {
-        Form::Schema => {
+        ResponseFormat::Schema => {
             let schema = json!({
                 "type": "object",
                 "properties": {"text": {"type": "string"}},
@@ -44,12 +44,12 @@ fn response_format(form: Form) -> Option<Value> {
             let named = json!({"name": "shortened", "strict": true, "schema": schema});
             Some(json!({"type": "json_schema", "json_schema": named}))
         }
-        Form::Object => Some(json!({"type": "json_object"})),
-        Form::Asked => None,
+        ResponseFormat::Object => Some(json!({"type": "json_object"})),
+        ResponseFormat::Asked => None,
     }
 }
 
-impl<'a> Body<'a> {
+impl<'a> ChatRequest<'a> {
     /// The request for the `attempt`-th reply to `prompt`.
     pub(super) fn new(
         model: &'a str,
@@ -63,14 +63,14 @@ impl<'a> Body<'a> {
         Self {
             model,
             messages: [
-                Message { role: "system", content: &prompt.system },
-                Message { role: "user", content: &prompt.user },
+                ChatMessage { role: "system", content: &prompt.system },
+                ChatMessage { role: "user", content: &prompt.user },
             ],
             max_tokens: limit(!dialect.completion_limit),
             max_completion_tokens: limit(dialect.completion_limit),
             // At temperature 0 a repeated request would get the same useless reply again.
             temperature: dialect.temperature.then_some(if attempt <= 1 { 0.0 } else { 0.5 }),
-            response_format: response_format(dialect.form),
+            response_format: response_format_json(dialect.form),
             // Only OpenRouter reports the cost of a call.
             usage: endpoint.is_openrouter().then(|| json!({"include": true})),
         }
@@ -79,7 +79,7 @@ impl<'a> Body<'a> {
 
 /// The parts of a response that are read. Any of them may be missing.
 #[derive(Debug, Deserialize)]
-pub(super) struct Response {
+pub(super) struct ChatResponse {
     pub(super) error: Option<ErrorBody>,
     pub(super) choices: Option<Vec<ReplyChoice>>,
     pub(super) usage: Option<UsageBody>,

@@ -7,12 +7,12 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::http::body::{ErrorBody, UsageBody};
-use crate::http::client::Http;
-use crate::http::refusal::excerpt;
-use crate::http::{Endpoint, Key};
-use crate::run::event::Step;
+use crate::http::client::HttpClient;
+use crate::http::refusal::excerpt_message;
+use crate::http::{ApiKey, Endpoint};
+use crate::run::event::WindowEvent;
 use crate::run::retry::MOST_PATIENCE;
-use crate::run::window::{Item, RunLimits, window};
+use crate::run::window::{RunLimits, WindowItem, run_window};
 use crate::run::{RunOptions, Timeouts};
 use crate::{EngineError, Fault, Usage};
 use ctxc_store::Vector;
@@ -35,7 +35,7 @@ pub struct EmbeddingServer {
     /// The server.
     pub endpoint: Endpoint,
     /// The API key, if the server needs one.
-    pub key: Option<Key>,
+    pub key: Option<ApiKey>,
     /// The embedding model.
     pub model: String,
     /// The clock, to interpret a `Retry-After` that holds a date.
@@ -54,7 +54,7 @@ pub struct EmbedError {
 
 /// The vectors that a server returned.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Embedded {
+pub struct Embeddings {
     /// One vector per text, in the order of the texts; `None` for a vector without a direction.
     pub vectors: Vec<Option<Vector>>,
     /// The usage, if the server reports it.
@@ -63,7 +63,7 @@ pub struct Embedded {
 
 /// A client for an embedding server. No connection is opened before the first request.
 pub struct Embedder {
-    http: Http,
+    http: HttpClient,
     model: String,
     waiting: Waiting,
 }
@@ -76,13 +76,13 @@ struct EmbedRequest<'a> {
 
 #[derive(Deserialize)]
 struct EmbedResponse {
-    data: Option<Vec<Datum>>,
+    data: Option<Vec<EmbeddingItem>>,
     usage: Option<UsageBody>,
     error: Option<ErrorBody>,
 }
 
 #[derive(Deserialize)]
-struct Datum {
+struct EmbeddingItem {
     index: Option<usize>,
     embedding: Vec<f32>,
 }
@@ -96,12 +96,12 @@ impl Embedder {
         let EmbeddingServer { endpoint, key, model, now } = server;
         let waiting =
             Waiting::new().map_err(|error| EmbedError { host: endpoint.host(), detail: error.to_string() })?;
-        Ok(Self { http: Http::new(endpoint, key, now), model, waiting })
+        Ok(Self { http: HttpClient::new(endpoint, key, now), model, waiting })
     }
 
     /// The name of the embedding model.
     #[must_use]
-    pub fn model(&self) -> &str {
+    pub fn model_name(&self) -> &str {
         &self.model
     }
 
@@ -109,16 +109,16 @@ impl Embedder {
     ///
     /// # Errors
     /// If the server does not answer, refuses, or returns no vectors for some of the texts.
-    pub fn embed(&self, texts: &[String]) -> Result<Embedded, EmbedError> {
+    pub fn embed_texts(&self, texts: &[String]) -> Result<Embeddings, EmbedError> {
         let mut result = Err(EngineError::new(Fault::Permanent, "there was no reply"));
-        self.waiting.wait(window(
+        self.waiting.wait(run_window(
             &mut RunLimits::new(&TERMS),
-            &[Item::default()],
+            &[WindowItem::default()],
             &TERMS,
-            |_, _| self.ask(texts),
-            |embedded: &Embedded| embedded.usage,
+            |_, _| self.request_vectors(texts),
+            |embedded: &Embeddings| embedded.usage,
             |step| {
-                if let Step::Done(_, done, _) = step {
+                if let WindowEvent::Done(_, done, _) = step {
                     result = done;
                 }
                 ControlFlow::Continue(())
@@ -127,28 +127,29 @@ impl Embedder {
         result.map_err(|error| EmbedError { host: self.http.endpoint.host(), detail: error.message })
     }
 
-    async fn ask(&self, texts: &[String]) -> Result<Embedded, EngineError> {
+    async fn request_vectors(&self, texts: &[String]) -> Result<Embeddings, EngineError> {
         let body = EmbedRequest { model: &self.model, input: texts };
-        let reply = self.http.post("embeddings", &body, MOST_BYTES).await.map_err(impatient)?;
-        read(&reply, texts.len()).map_err(|detail| self.http.hidden(EngineError::new(Fault::Permanent, detail)))
+        let reply = self.http.post_json("embeddings", &body, MOST_BYTES).await.map_err(cap_wait)?;
+        parse_vectors(&reply, texts.len())
+            .map_err(|detail| self.http.mask_key(EngineError::new(Fault::Permanent, detail)))
     }
 }
 
 /// `error` with its wait limited to [`LONGEST_WAIT`], since a user is waiting; a wait that ends the run stays.
-fn impatient(error: EngineError) -> EngineError {
+fn cap_wait(error: EngineError) -> EngineError {
     let wait = error.retry_after.map(|wait| if wait > MOST_PATIENCE { wait } else { wait.min(LONGEST_WAIT) });
     EngineError { retry_after: wait, ..error }
 }
 
 /// Parses the vectors of a response, in the order of the texts.
-fn read(body: &[u8], n_texts: usize) -> Result<Embedded, String> {
+fn parse_vectors(body: &[u8], n_texts: usize) -> Result<Embeddings, String> {
     let response: EmbedResponse =
-        serde_json::from_slice(body).map_err(|_| format!("the reply holds no vectors: {}", shown(body)))?;
+        serde_json::from_slice(body).map_err(|_| format!("the reply holds no vectors: {}", excerpt_body(body)))?;
     if let Some(error) = response.error {
-        return Err(format!("the server failed on the way: {}", excerpt(&error.message)));
+        return Err(format!("the server failed on the way: {}", excerpt_message(&error.message)));
     }
     let mut vectors: Vec<Option<Vec<f32>>> = vec![None; n_texts];
-    for (place, Datum { index, embedding }) in response.data.unwrap_or_default().into_iter().enumerate() {
+    for (place, EmbeddingItem { index, embedding }) in response.data.unwrap_or_default().into_iter().enumerate() {
         if let Some(vector) = vectors.get_mut(index.unwrap_or(place)) {
             *vector = Some(embedding);
         }
@@ -158,12 +159,12 @@ fn read(body: &[u8], n_texts: usize) -> Result<Embedded, String> {
         return Err(format!("the server gave {n_given} vectors for {n_texts} texts"));
     }
     let usage = response.usage.map(|usage| usage.0);
-    Ok(Embedded { vectors: vectors.into_iter().map(|numbers| Vector::new(numbers?)).collect(), usage })
+    Ok(Embeddings { vectors: vectors.into_iter().map(|numbers| Vector::new(numbers?)).collect(), usage })
 }
 
 /// The beginning of a body, for an error message.
-fn shown(body: &[u8]) -> String {
-    let text = excerpt(&String::from_utf8_lossy(body));
+fn excerpt_body(body: &[u8]) -> String {
+    let text = excerpt_message(&String::from_utf8_lossy(body));
     if text.is_empty() { "nothing".to_owned() } else { text }
 }
 
@@ -177,7 +178,7 @@ mod tests {
     fn a_05_a_reply_is_read_in_the_order_of_its_texts() {
         let reply = br#"{"data": [{"index": 1, "embedding": [0, 2]}, {"index": 0, "embedding": [3, 0]}],
             "usage": {"prompt_tokens": 7, "total_tokens": 7}}"#;
-        let embedded = read(reply, 2).unwrap();
+        let embedded = parse_vectors(reply, 2).unwrap();
         let numbers: Vec<_> = embedded.vectors.iter().map(|it| it.as_ref().unwrap().numbers().to_vec()).collect();
         assert_eq!(numbers, [[1.0, 0.0], [0.0, 1.0]]);
         assert_eq!(embedded.usage.unwrap().input, Tokens(7));
@@ -189,7 +190,7 @@ mod tests {
         for (wanted, waits) in [(3, 3), (60, 10), (600, 10), (601, 601)] {
             let error = EngineError::new(Fault::Limited, "slow down");
             let error = EngineError { retry_after: Some(Duration::from_secs(wanted)), ..error };
-            assert_eq!(impatient(error).retry_after, Some(Duration::from_secs(waits)));
+            assert_eq!(cap_wait(error).retry_after, Some(Duration::from_secs(waits)));
         }
     }
 
@@ -204,9 +205,9 @@ mod tests {
             (br#"{"data": [{"embedding": [1.0], "index": 7}, {"embedding": [1.0], "index": 1}]}"#, "1 vectors for 2"),
         ];
         for (body, part) in cases {
-            let error = read(body, 2).unwrap_err();
+            let error = parse_vectors(body, 2).unwrap_err();
             assert!(error.contains(part), "{error}");
         }
-        assert_eq!(read(br#"{"data": [{"embedding": [0.0]}]}"#, 1).unwrap().vectors, [None]);
+        assert_eq!(parse_vectors(br#"{"data": [{"embedding": [0.0]}]}"#, 1).unwrap().vectors, [None]);
     }
 }

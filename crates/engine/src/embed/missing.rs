@@ -16,7 +16,7 @@ const LONGEST: usize = 6000;
 
 /// The totals of [`embed_missing`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sent {
+pub struct EmbedTotals {
     /// The number of entries that were sent and saved.
     pub entries: u64,
     /// The tokens of the texts: as the server counted them if it reports that, else estimated.
@@ -25,7 +25,7 @@ pub struct Sent {
 
 /// A failure to add vectors.
 #[derive(Debug, thiserror::Error)]
-pub enum MissingError {
+pub enum EmbedMissingError {
     /// The server returned none.
     #[error(transparent)]
     Server(#[from] EmbedError),
@@ -36,7 +36,7 @@ pub enum MissingError {
 
 /// The part of a text that is sent: its beginning, without the secrets that `redactor` finds.
 #[must_use]
-pub fn sendable(text: &str, redactor: Option<&mut Redactor>) -> String {
+pub fn prepare_text(text: &str, redactor: Option<&mut Redactor>) -> String {
     // Redaction comes before the cut: a secret that is cut off might not be recognized.
     let text = redactor.map_or_else(|| text.to_owned(), |redactor| redactor.redact(text).text);
     text.chars().take(LONGEST).collect()
@@ -52,15 +52,15 @@ pub fn embed_missing(
     embedder: &Embedder,
     entries: &[(DocumentId, String)],
     progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
-) -> Result<Sent, MissingError> {
-    let mut sent = Sent::default();
+) -> Result<EmbedTotals, EmbedMissingError> {
+    let mut sent = EmbedTotals::default();
     for portion in entries.chunks(AT_A_TIME) {
         let texts: Vec<String> = portion.iter().map(|(_, text)| text.clone()).collect();
-        let reply = embedder.embed(&texts)?;
+        let reply = embedder.embed_texts(&texts)?;
         let estimate = || texts.iter().map(|text| chars4(text)).sum();
         sent.tokens += reply.usage.map_or_else(estimate, |usage| usage.input);
         let vectors: Vec<(DocumentId, Option<Vector>)> = portion.iter().map(|(id, _)| *id).zip(reply.vectors).collect();
-        archive.put(Entry::Vectors(embedder.model(), &vectors))?;
+        archive.put(Entry::Vectors(embedder.model_name(), &vectors))?;
         archive.commit()?;
         sent.entries += portion.len() as u64;
         if progress(sent.entries).is_break() {
@@ -75,17 +75,17 @@ pub fn embed_missing(
 /// # Errors
 /// If the server fails.
 pub fn embed_query(embedder: &Embedder, text: String) -> Result<Option<Vector>, EmbedError> {
-    Ok(embedder.embed(&[text])?.vectors.pop().flatten())
+    Ok(embedder.embed_texts(&[text])?.vectors.pop().flatten())
 }
 
 /// The texts of `entries` as they are sent, redacted and shortened, each with its id.
 #[must_use]
-pub fn prepared(entries: Vec<Hit>, mut redactor: Option<&mut Redactor>) -> Vec<(DocumentId, String)> {
+pub fn prepare_entries(entries: Vec<Hit>, mut redactor: Option<&mut Redactor>) -> Vec<(DocumentId, String)> {
     // A secret found in one entry is replaced in all of them.
     if let Some(redactor) = &mut redactor {
         for entry in &entries {
-            redactor.learn(&entry.document.text);
+            redactor.learn_secrets(&entry.document.text);
         }
     }
-    entries.into_iter().map(|entry| (entry.id, sendable(&entry.document.text, redactor.as_deref_mut()))).collect()
+    entries.into_iter().map(|entry| (entry.id, prepare_text(&entry.document.text, redactor.as_deref_mut()))).collect()
 }

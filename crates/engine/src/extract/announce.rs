@@ -1,6 +1,6 @@
 //! Announcements: what somebody is about to do, and which the next lines tell by themselves (K-03).
 
-use crate::language::{Word, fold_hash, vocabulary, words};
+use crate::language::{Word, fold_hash, split_words, word_meanings};
 
 /// Openings of announcements in English, German, French, Spanish and Chinese.
 const STARTS: [&str; 44] = [
@@ -26,7 +26,7 @@ const JAPANESE: ([&str; 7], [&str; 4]) = (
 const LEADS: [&str; 8] = ["Now, ", "OK, ", "Okay, ", "Great, ", "Good, ", "Perfect, ", "So ", "And "];
 
 /// Whether the sentence only announces what is done next. One that gives a reason or a condition says more.
-pub(super) fn announces(sentence: &str) -> bool {
+pub(super) fn is_announcement(sentence: &str) -> bool {
     let bare = LEADS.iter().find_map(|lead| sentence.strip_prefix(lead)).unwrap_or(sentence);
     let end = bare.trim_end_matches(['。', '！', '.', ':', '：', '!', '…']);
     let in_japanese = || {
@@ -60,16 +60,16 @@ const GENERIC: &str = "relevant related code file files issue issues problem pro
 
 /// Whether the sentence only says that its writer has understood or found something: "Now I understand the problem.",
 /// "I found the relevant code."
-pub(super) fn nods(sentence: &str) -> bool {
+pub(super) fn is_acknowledgement(sentence: &str) -> bool {
     let is_short = || sentence.len() <= LONGEST_REMARK;
     let is_plain = || is_short() && !sentence.contains([':', '`', ',', '/']);
     let is_generic = |word: Word<'_>| {
-        let is_stop = || vocabulary().get(&fold_hash(word.text)).is_some_and(|entry| entry.is_stop);
+        let is_stop = || word_meanings().get(&fold_hash(word.text)).is_some_and(|entry| entry.is_stop);
         is_stop() || GENERIC.split_whitespace().any(|generic| generic.eq_ignore_ascii_case(word.text))
     };
     let found = FOUND.iter().find_map(|start| sentence.strip_prefix(start)).filter(|_| is_short());
     UNDERSTOOD.iter().any(|start| sentence.starts_with(start)) && is_plain() && !gives_a_reason(sentence)
-        || found.is_some_and(|what| words(what).all(is_generic))
+        || found.is_some_and(|what| split_words(what).all(is_generic))
 }
 
 fn gives_a_reason(sentence: &str) -> bool {
@@ -99,7 +99,7 @@ mod tests {
             "Je vais vérifier le fichier.",
             "Voy a revisar los tests.",
         ] {
-            assert!(announces(text), "{text}");
+            assert!(is_announcement(text), "{text}");
         }
         for text in [
             "The file is gone.",
@@ -108,12 +108,21 @@ mod tests {
             "まず設定が壊れている。",
             "Ich denke, das ist falsch.",
         ] {
-            assert!(!announces(text), "{text}");
+            assert!(!is_announcement(text), "{text}");
         }
-        assert!(announces("調査結果をまとめます。") && !announces("この関数は結果をまとめます。"));
-        assert!(nods("Now I understand the problem.") && nods("I see the issue."));
-        assert!(nods("I found the relevant code.") && nods("Here's a summary of the changes:"));
-        assert!(!nods("I found the stale cache.") && !nods("Found 3 problems.") && !nods("No issues found."));
-        assert!(!nods("Now I see: the cache is stale.") && !nods("I see the error in `src/a.rs`."));
+        assert!(is_announcement("調査結果をまとめます。") && !is_announcement("この関数は結果をまとめます。"));
+        assert!(is_acknowledgement("Now I understand the problem.") && is_acknowledgement("I see the issue."));
+        assert!(
+            is_acknowledgement("I found the relevant code.") && is_acknowledgement("Here's a summary of the changes:")
+        );
+        assert!(
+            !is_acknowledgement("I found the stale cache.")
+                && !is_acknowledgement("Found 3 problems.")
+                && !is_acknowledgement("No issues found.")
+        );
+        assert!(
+            !is_acknowledgement("Now I see: the cache is stale.")
+                && !is_acknowledgement("I see the error in `src/a.rs`.")
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! Which piece a piece cannot be read without, beside what it stands under: a question and its answer, a sentence that has
 //! its subject in the one before (K-03).
 
-use super::announce::announces;
-use crate::language::{Join, Piece, PieceKind};
+use super::announce::is_announcement;
+use crate::language::{Piece, PieceJoin, PieceKind};
 
 /// The longest answer that says nothing without its question, in bytes.
 const SHORT_ANSWER: usize = 40;
@@ -16,7 +16,7 @@ const BACKWARD: [&str; 29] = [
 const BACKWARD_WIDE: [&str; 8] = ["それ", "これ", "その", "この", "しかし", "ただし", "这", "但"];
 
 /// The piece that each piece cannot be read without, by index.
-pub(super) fn bonds(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
+pub(super) fn find_bonds(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
     let bond = |idx: usize| {
         let piece = pieces.get(idx)?;
         let neighbour = |other: usize| pieces.get(other).filter(|other| is_prose(other)).map(|_| other);
@@ -24,8 +24,8 @@ pub(super) fn bonds(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
         if !is_prose(piece) {
             return None;
         }
-        let is_bound = piece.join == Join::Sentence && points_back(piece.text);
-        if let Some(turn) = neighbour(idx + 1).filter(|turn| pieces.get(*turn).is_some_and(turns)) {
+        let is_bound = piece.join == PieceJoin::Sentence && points_back(piece.text);
+        if let Some(turn) = neighbour(idx + 1).filter(|turn| pieces.get(*turn).is_some_and(revises_previous)) {
             return Some(turn);
         }
         if is_question(piece.text) && !is_bound {
@@ -33,14 +33,16 @@ pub(super) fn bonds(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
             let answer = neighbour(idx + 1)?;
             return pieces
                 .get(answer)
-                .filter(|next| next.join == Join::Sentence && !is_question(next.text) && !goes_on(next.text))
+                .filter(|next| {
+                    next.join == PieceJoin::Sentence && !is_question(next.text) && !offers_alternative(next.text)
+                })
                 .map(|_| answer);
         }
         let asked = before().filter(|before| pieces.get(*before).is_some_and(|before| is_question(before.text)));
         if piece.text.len() <= SHORT_ANSWER && (asked.is_some() && piece.kind == PieceKind::Sentence) {
             return asked;
         }
-        before().filter(|before| is_bound && !pieces.get(*before).is_some_and(|before| announces(before.text)))
+        before().filter(|before| is_bound && !pieces.get(*before).is_some_and(|before| is_announcement(before.text)))
     };
     (0..pieces.len()).map(bond).collect()
 }
@@ -52,19 +54,19 @@ const TURNS: [&str; 12] = [
 ];
 
 /// Whether the piece gives another meaning to the one before, with which it stands.
-pub(super) fn turns(piece: &Piece<'_>) -> bool {
+pub(super) fn revises_previous(piece: &Piece<'_>) -> bool {
     is_prose(piece) && TURNS.iter().any(|start| piece.text.starts_with(start))
 }
 
 /// Whether a sentence after a question offers something else, and is no answer.
-fn goes_on(text: &str) -> bool {
+fn offers_alternative(text: &str) -> bool {
     ["I can ", "I could ", "Or ", "Alternatively", "Otherwise", "Let me know"]
         .iter()
         .any(|start| text.starts_with(start))
 }
 
 fn is_prose(piece: &Piece<'_>) -> bool {
-    matches!(piece.kind, PieceKind::Sentence | PieceKind::Item) && piece.join != Join::Fragment
+    matches!(piece.kind, PieceKind::Sentence | PieceKind::Item) && piece.join != PieceJoin::Fragment
 }
 
 /// Whether the piece ends in a question mark, whatever marks or pictures stand behind it.
@@ -84,16 +86,16 @@ fn points_back(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::language::segment;
+    use crate::language::split_into_pieces;
 
     // K-03
     #[test]
     fn k_03_questions_answers_and_sentences_without_a_subject_are_bound() {
         let text = "Shall we drop Node 16? Yes, with 3.0. It is gone by then.\n1. Keep the flag? yes if possible\nThe parser is slow.";
-        let pieces = segment(text);
+        let pieces = split_into_pieces(text);
         let bound: Vec<(&str, &str)> = pieces
             .iter()
-            .zip(bonds(&pieces))
+            .zip(find_bonds(&pieces))
             .filter_map(|(piece, bond)| Some((piece.text, pieces[bond?].text)))
             .collect();
         assert_eq!(

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use super::bonds::is_question;
 use crate::language::{
-    Classes, HashedMap, Piece, PieceKind, Shape, fold_hash, gives_verdict, lays_down, quoted, reports_error, tokens,
-    vocabulary, words,
+    Classes, HashedMap, Piece, PieceKind, WordShape, fold_hash, for_each_token, gives_verdict, marks_rule,
+    quoted_facts, reports_error, split_words, word_meanings,
 };
 use crate::needs::Needs;
 
 /// The features of one piece.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Carries {
+pub(super) struct PieceFeatures {
     /// The start of its features in [`Features::ids`].
     from: u32,
     /// Their end.
@@ -35,19 +35,19 @@ pub(super) struct Features {
     /// The weight of each feature.
     pub weights: Vec<f32>,
     /// The features of each piece, by its index.
-    pub pieces: Vec<Carries>,
+    pub pieces: Vec<PieceFeatures>,
     numbers: HashedMap<u32>,
 }
 
 impl Features {
     /// The features of the piece at `idx`.
-    pub(super) fn of(&self, idx: usize) -> &[u32] {
+    pub(super) fn ids_of(&self, idx: usize) -> &[u32] {
         self.pieces.get(idx).and_then(|piece| self.ids.get(piece.from as usize..piece.to as usize)).unwrap_or_default()
     }
 
     /// The weight of all that the piece carries.
     pub(super) fn weight_of(&self, idx: usize) -> f32 {
-        self.of(idx).iter().filter_map(|id| self.weights.get(*id as usize)).sum()
+        self.ids_of(idx).iter().filter_map(|id| self.weights.get(*id as usize)).sum()
     }
 
     /// The feature that a token stands for, if it stands for one.
@@ -57,7 +57,7 @@ impl Features {
 }
 
 /// The UTF-16 code units of `text`.
-pub(super) fn units(text: &str) -> usize {
+pub(super) fn utf16_len(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() }
 }
 
@@ -68,49 +68,50 @@ pub(super) fn ratio(dividend: usize, divisor: usize) -> f32 {
 }
 
 /// Reads all pieces. A fact is worth more the likelier it is to be needed, as far as `needs` knows.
-pub(super) fn read(pieces: &[Piece<'_>], weights: Weights, needs: Option<&Needs>) -> Features {
+pub(super) fn read_features(pieces: &[Piece<'_>], weights: FeatureWeights, needs: Option<&Needs>) -> Features {
     let mut features = Features::default();
-    let mut seen: Vec<(Shape, u32)> = Vec::new();
+    let mut seen: Vec<(WordShape, u32)> = Vec::new();
     // The first item under "Recommendation" is the one that is recommended.
     let mut of_heading = Classes::NONE;
     for piece in pieces {
         let from = features.ids.len();
-        let mut carries = Carries { units: units(piece.text), ..Carries::default() };
+        let mut carries = PieceFeatures { units: utf16_len(piece.text), ..PieceFeatures::default() };
         let mut before = "";
-        for word in words(piece.text) {
+        for word in split_words(piece.text) {
             carries.is_whole |= sets_condition(word.text) && (before.is_empty() || word.at <= FIRST);
-            if lays_down(before, word.text) {
+            if marks_rule(before, word.text) {
                 carries.classes = carries.classes | Classes::RULE;
             }
             before = word.text;
-            tokens(word, |token| {
+            for_each_token(word, |token| {
                 let hash = fold_hash(token);
-                let entry = vocabulary().get(&hash).copied().unwrap_or_default();
+                let entry = word_meanings().get(&hash).copied().unwrap_or_default();
                 carries.classes = carries.classes | entry.classes;
                 carries.is_fluff |= entry.is_fluff;
                 carries.is_whole |= entry.denies;
-                let mut weight = if entry.is_stop || entry.is_fluff { 0.0 } else { weights.of(token, word.shape) };
+                let mut weight =
+                    if entry.is_stop || entry.is_fluff { 0.0 } else { weights.weight_of_token(token, word.shape) };
                 if weight > 0.0
-                    && word.shape == Shape::Plain
+                    && word.shape == WordShape::Plain
                     && word.at > FIRST
                     && word.text.starts_with(char::is_uppercase)
                 {
                     weight = weight.max(weights.name);
                 }
                 if weight >= FACT {
-                    weight += needs.map_or(0.0, |needs| weights.needed * needs.chance(word.text, word.shape));
+                    weight += needs.map_or(0.0, |needs| weights.needed * needs.chance_of(word.text, word.shape));
                 }
                 if weight > 0.0 {
                     carries.n_facts += u32::from(weight >= FACT);
-                    features.add(hash, weight, word.shape, &mut seen);
+                    features.add_feature(hash, weight, word.shape, &mut seen);
                 }
             });
         }
-        for fact in quoted(piece.text) {
-            features.add(!fold_hash(fact.text), weights.quoted, Shape::Plain, &mut seen);
+        for fact in quoted_facts(piece.text) {
+            features.add_feature(!fold_hash(fact.text), weights.quoted, WordShape::Plain, &mut seen);
         }
         if reports_error(piece.text) || is_diagnostic(piece.text) {
-            features.add(!fold_hash(piece.text), weights.error_line, Shape::Plain, &mut seen);
+            features.add_feature(!fold_hash(piece.text), weights.error_line, WordShape::Plain, &mut seen);
             carries.classes = carries.classes | Classes::ERROR;
             carries.is_whole = true;
         }
@@ -137,18 +138,18 @@ pub(super) fn read(pieces: &[Piece<'_>], weights: Weights, needs: Option<&Needs>
             *weight *= 1.0 + 0.35 * f32::from(u16::try_from(*count.min(&9) - 1).unwrap_or_default()).sqrt();
         }
     }
-    even_out(&mut features.weights, &seen, weights.evenness);
+    even_out_kinds(&mut features.weights, &seen, weights.evenness);
     features
 }
 
 /// Makes the facts of a kind that a text has few of worth more, and those of one that it is full of worth less: the one
 /// address among twenty names would be missed most.
-fn even_out(weights: &mut [f32], seen: &[(Shape, u32)], evenness: f32) {
-    let mut n_of_kind: BTreeMap<Shape, f32> = BTreeMap::new();
+fn even_out_kinds(weights: &mut [f32], seen: &[(WordShape, u32)], evenness: f32) {
+    let mut n_of_kind: BTreeMap<WordShape, f32> = BTreeMap::new();
     for ((kind, _), _) in seen.iter().zip(&*weights).filter(|(_, weight)| **weight >= FACT) {
         *n_of_kind.entry(*kind).or_default() += 1.0;
     }
-    n_of_kind.remove(&Shape::Plain);
+    n_of_kind.remove(&WordShape::Plain);
     let n_kinds = n_of_kind.values().fold(0.0, |n, _| n + 1.0);
     let mean = n_of_kind.values().sum::<f32>() / n_kinds;
     for (weight, (kind, _)) in weights.iter_mut().zip(seen).filter(|(weight, _)| **weight >= FACT) {
@@ -160,7 +161,7 @@ fn even_out(weights: &mut [f32], seen: &[(Shape, u32)], evenness: f32) {
 
 impl Features {
     /// Adds a feature to the piece that is read; `seen` has the kind of each, and how often it came.
-    fn add(&mut self, hash: u64, weight: f32, kind: Shape, seen: &mut Vec<(Shape, u32)>) {
+    fn add_feature(&mut self, hash: u64, weight: f32, kind: WordShape, seen: &mut Vec<(WordShape, u32)>) {
         let next = u32::try_from(self.weights.len()).unwrap_or(u32::MAX);
         let id = *self.numbers.entry(hash).or_insert(next);
         if id == next {
@@ -185,7 +186,7 @@ pub(super) const FIRST: usize = 3;
 
 /// The weights of new tokens by kind: facts far above words.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Weights {
+pub(super) struct FeatureWeights {
     path: f32,
     /// At first, and for each byte.
     identifier: (f32, f32),
@@ -213,7 +214,7 @@ pub(super) struct Weights {
 /// See [`Weights::evenness`].
 const EVENNESS: f32 = 0.6;
 
-impl Weights {
+impl FeatureWeights {
     /// For one text, of which little is left: as measured in `docs/extract.md`.
     pub(super) const TEXT: Self = Self {
         path: 8.5,
@@ -249,22 +250,22 @@ impl Weights {
 
     /// The weight of a new token. Long facts weigh more than short ones, for they are rarer and take more
     /// room; of Japanese, the characters more than the endings.
-    fn of(&self, token: &str, shape: Shape) -> f32 {
+    fn weight_of_token(&self, token: &str, shape: WordShape) -> f32 {
         let len = f32::from(u16::try_from(token.len().min(60)).unwrap_or_default());
         match shape {
-            Shape::Path => self.path + 0.12 * len,
-            Shape::Url => self.url + 0.2 * len.min(40.0),
-            Shape::Version => self.version,
-            Shape::Hash => self.hash + 0.12 * len,
-            Shape::Identifier => {
+            WordShape::Path => self.path + 0.12 * len,
+            WordShape::Url => self.url + 0.2 * len.min(40.0),
+            WordShape::Version => self.version,
+            WordShape::Hash => self.hash + 0.12 * len,
+            WordShape::Identifier => {
                 let is_code = token.split_once('-').is_some_and(|(_, rest)| rest.bytes().any(|b| b.is_ascii_digit()));
                 let (first, each) = if is_code { self.code } else { self.identifier };
                 first + each * len
             }
-            Shape::Number => self.number,
-            Shape::Ideographs if token.chars().all(|c| ('\u{3040}'..='\u{309f}').contains(&c)) => 0.1,
-            Shape::Ideographs => 0.6,
-            Shape::Plain => match token.len() {
+            WordShape::Number => self.number,
+            WordShape::Ideographs if token.chars().all(|c| ('\u{3040}'..='\u{309f}').contains(&c)) => 0.1,
+            WordShape::Ideographs => 0.6,
+            WordShape::Plain => match token.len() {
                 0..=2 => 0.1,
                 3..=4 => 0.6 * self.plain,
                 5..=6 => 0.9 * self.plain,
@@ -283,7 +284,7 @@ pub(super) fn sets_condition(word: &str) -> bool {
 
 /// Whether the line starts with a place in a file, as compilers and linters write it: `src/main.rs:12:3`.
 fn is_diagnostic(line: &str) -> bool {
-    let Some(first) = words(line).next().filter(|word| word.shape == Shape::Path) else { return false };
+    let Some(first) = split_words(line).next().filter(|word| word.shape == WordShape::Path) else { return false };
     let rest = line.get(first.at + first.text.len()..).unwrap_or_default();
     first.at < 4 && rest.strip_prefix(':').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::features::units;
+use super::features::utf16_len;
 use super::render::MARK;
 use ctxc_transcript::text::Tokens;
 
@@ -21,10 +21,10 @@ const SHORTENED: Tokens = Tokens(32);
 const MOST: usize = 8_000_000;
 
 /// A text in at most so many tokens.
-type Shorten = fn(&str, Tokens) -> String;
+type ShortenFn = fn(&str, Tokens) -> String;
 
 /// One value that holds no others.
-struct Leaf {
+struct RankedLeaf {
     rank: usize,
     /// The number of the object or list that holds it.
     holder: usize,
@@ -34,18 +34,18 @@ struct Leaf {
 
 /// `text` as JSON of about `budget` UTF-16 units, its long strings brought down by `shorten`; `None` where it is none, or
 /// nothing of it fits.
-pub(super) fn shrink(text: &str, budget: usize, shorten: Shorten) -> Option<String> {
+pub(super) fn shrink_json(text: &str, budget: usize, shorten: ShortenFn) -> Option<String> {
     let trimmed = text.trim();
     let is_json = trimmed.len() <= MOST && trimmed.starts_with(['{', '[']) && trimmed.ends_with(['}', ']']);
     let value: Value = is_json.then(|| serde_json::from_str(trimmed).ok())??;
     let mut leaves = Vec::new();
-    list(&value, "", &mut 0, 0, &mut leaves);
+    list_leaves(&value, "", &mut 0, 0, &mut leaves);
     let mut allowed = budget;
     for _ in 0..8 {
-        let chosen = choose(&leaves, allowed);
+        let chosen = choose_leaves(&leaves, allowed);
         let mut out = String::new();
-        write(&value, &mut chosen.iter().copied(), shorten, &mut out);
-        if units(&out) <= budget + 2 {
+        write_chosen(&value, &mut chosen.iter().copied(), shorten, &mut out);
+        if utf16_len(&out) <= budget + 2 {
             return Some(out).filter(|out| out.len() > 2);
         }
         allowed = allowed * 4 / 5;
@@ -54,18 +54,18 @@ pub(super) fn shrink(text: &str, budget: usize, shorten: Shorten) -> Option<Stri
 }
 
 /// Lists the leaves below `value` in their order.
-fn list(value: &Value, key: &str, n_holders: &mut usize, holder: usize, leaves: &mut Vec<Leaf>) {
+fn list_leaves(value: &Value, key: &str, n_holders: &mut usize, holder: usize, leaves: &mut Vec<RankedLeaf>) {
     match value {
         Value::Object(fields) => {
             *n_holders += 1;
             let here = *n_holders;
-            fields.iter().for_each(|(key, value)| list(value, key, n_holders, here, leaves));
+            fields.iter().for_each(|(key, value)| list_leaves(value, key, n_holders, here, leaves));
         }
         Value::Array(elements) => {
             *n_holders += 1;
             let here = *n_holders;
             for value in elements {
-                list(value, key, n_holders, here, leaves);
+                list_leaves(value, key, n_holders, here, leaves);
             }
         }
         Value::String(_) | Value::Number(_) | Value::Bool(_) | Value::Null => {
@@ -73,14 +73,14 @@ fn list(value: &Value, key: &str, n_holders: &mut usize, holder: usize, leaves: 
             let lower = key.to_ascii_lowercase();
             let rank = FIRST.iter().position(|parts| parts.iter().any(|part| lower.contains(part)));
             let rank = if is_empty { FIRST.len() + 1 } else { rank.unwrap_or(FIRST.len()) };
-            let size = value.as_str().map_or(5, units).min(LONG);
-            leaves.push(Leaf { rank, holder, cost: size + key.len() + 7 });
+            let size = value.as_str().map_or(5, utf16_len).min(LONG);
+            leaves.push(RankedLeaf { rank, holder, cost: size + key.len() + 7 });
         }
     }
 }
 
 /// Which leaves are kept: the first ranks first, and where a rank does not fit, those of holders at even steps.
-fn choose(leaves: &[Leaf], budget: usize) -> Vec<bool> {
+fn choose_leaves(leaves: &[RankedLeaf], budget: usize) -> Vec<bool> {
     let mut chosen = vec![false; leaves.len()];
     let mut left = budget;
     for rank in 0..=FIRST.len() {
@@ -106,7 +106,7 @@ fn choose(leaves: &[Leaf], budget: usize) -> Vec<bool> {
 }
 
 /// Writes what is `chosen` of the leaves below `value`. Returns whether there was anything.
-fn write(value: &Value, chosen: &mut impl Iterator<Item = bool>, shorten: Shorten, out: &mut String) -> bool {
+fn write_chosen(value: &Value, chosen: &mut impl Iterator<Item = bool>, shorten: ShortenFn, out: &mut String) -> bool {
     let start = out.len();
     match value {
         Value::Object(fields) => {
@@ -116,7 +116,7 @@ fn write(value: &Value, chosen: &mut impl Iterator<Item = bool>, shorten: Shorte
                 out.push_str(if out.ends_with('{') { "" } else { "," });
                 out.push_str(&Value::from(key.as_str()).to_string());
                 out.push(':');
-                if !write(value, chosen, shorten, out) {
+                if !write_chosen(value, chosen, shorten, out) {
                     out.truncate(before);
                 }
             }
@@ -128,7 +128,7 @@ fn write(value: &Value, chosen: &mut impl Iterator<Item = bool>, shorten: Shorte
             for value in elements {
                 let before = out.len();
                 out.push_str(if out.ends_with('[') { "" } else { "," });
-                if !write(value, chosen, shorten, out) {
+                if !write_chosen(value, chosen, shorten, out) {
                     out.truncate(before);
                     has_gap = true;
                 }
@@ -144,7 +144,7 @@ fn write(value: &Value, chosen: &mut impl Iterator<Item = bool>, shorten: Shorte
             if chosen.next() != Some(true) {
                 return false;
             }
-            match value.as_str().filter(|text| units(text) > LONG) {
+            match value.as_str().filter(|text| utf16_len(text) > LONG) {
                 Some(long) => out.push_str(&Value::from(shorten(long, SHORTENED)).to_string()),
                 None => out.push_str(&value.to_string()),
             }
@@ -157,7 +157,7 @@ fn write(value: &Value, chosen: &mut impl Iterator<Item = bool>, shorten: Shorte
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extract::within;
+    use crate::extract::extract_within;
 
     // K-03
     #[test]
@@ -171,14 +171,14 @@ mod tests {
             r#"{{"took":12,"error":"quota exceeded","items":[{}]}}"#,
             (0..30).map(element).collect::<Vec<_>>().join(", ")
         );
-        let kept = shrink(&text, 600, within).unwrap();
+        let kept = shrink_json(&text, 600, extract_within).unwrap();
         let value: Value = serde_json::from_str(&kept).unwrap();
         assert_eq!(value["error"], "quota exceeded");
         let items = value["items"].as_array().unwrap();
         assert!(items.len() > 5 && items.last().unwrap() == MARK, "{kept}");
         assert!(items[..items.len() - 1].iter().all(|item| item["id"].is_u64() && item["avatar"].is_null()), "{kept}");
         assert!(items[items.len() - 2]["id"].as_u64().unwrap() > 15, "all parts count: {kept}");
-        assert_eq!(shrink("{not json}", 100, within), None);
-        assert_eq!(shrink("[1, 2, 3", 100, within), None);
+        assert_eq!(shrink_json("{not json}", 100, extract_within), None);
+        assert_eq!(shrink_json("[1, 2, 3", 100, extract_within), None);
     }
 }

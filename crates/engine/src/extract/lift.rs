@@ -1,14 +1,14 @@
 //! The part of the worth of a piece that depends on its kind and place alone.
 
-use super::announce::{announces, nods};
+use super::announce::{is_acknowledgement, is_announcement};
 use super::bonds::is_question;
-use super::features::{Carries, ratio};
-use super::reading::Reading;
-use crate::language::{Join, Piece, PieceKind};
+use super::features::{PieceFeatures, ratio};
+use super::reading::TextReading;
+use crate::language::{Piece, PieceJoin, PieceKind};
 
 /// The adjustment of the value of a piece by its kind and place: `value * factor + bonus`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Lift {
+pub(super) struct ValueAdjustment {
     /// The factor on what is new in the piece.
     pub factor: f32,
     /// Added once.
@@ -19,8 +19,8 @@ pub(super) struct Lift {
 const REACH: usize = 10;
 /// The weight below which a piece says nothing: that of a single plain word.
 pub(super) const LEAST_WEIGHT: f32 = 1.0;
-const OPENING: Lift = Lift { factor: 1.5, bonus: 4.0 };
-const CLOSING: Lift = Lift { factor: 1.3, bonus: 2.0 };
+const OPENING: ValueAdjustment = ValueAdjustment { factor: 1.5, bonus: 4.0 };
+const CLOSING: ValueAdjustment = ValueAdjustment { factor: 1.3, bonus: 2.0 };
 
 /// The factor on an item that is but a link.
 const LINK: f32 = 0.8;
@@ -28,13 +28,16 @@ const LINK: f32 = 0.8;
 pub(super) const ANNOUNCEMENT: f32 = 0.12;
 
 /// The lift of each piece, and which ones open and close the text, where there are such.
-pub(super) fn lifts(reading: &Reading<'_>) -> (Vec<Lift>, Vec<usize>) {
-    let mut lifts: Vec<Lift> = reading
+pub(super) fn adjustments_and_ends(reading: &TextReading<'_>) -> (Vec<ValueAdjustment>, Vec<usize>) {
+    let mut lifts: Vec<ValueAdjustment> = reading
         .pieces
         .iter()
         .zip(&reading.features.pieces)
         .enumerate()
-        .map(|(idx, (piece, carries))| Lift { factor: factor(piece, carries, reading.introduces(idx)), bonus: 0.0 })
+        .map(|(idx, (piece, carries))| ValueAdjustment {
+            factor: kind_factor(piece, carries, reading.is_introduction(idx)),
+            bonus: 0.0,
+        })
         .collect();
     // The opening holds the request, the closing the conclusion or the question.
     let says_something = |idx: &usize| {
@@ -42,8 +45,8 @@ pub(super) fn lifts(reading: &Reading<'_>) -> (Vec<Lift>, Vec<usize>) {
     };
     let n_pieces = lifts.len();
     let opening = (0..n_pieces).take(REACH).find(says_something);
-    let question =
-        closing_question(reading).filter(|idx| says_something(idx) || !reading.options.asked_at(*idx).is_empty());
+    let question = closing_question(reading)
+        .filter(|idx| says_something(idx) || !reading.options.options_asked_at(*idx).is_empty());
     let closing = question.or_else(|| (0..n_pieces).rev().take(REACH).find(says_something));
     for (place, lift) in [(opening, OPENING), (closing, CLOSING)] {
         if let Some((idx, slot)) = place.and_then(|idx| lifts.get_mut(idx).map(|slot| (idx, slot))) {
@@ -58,13 +61,13 @@ pub(super) fn lifts(reading: &Reading<'_>) -> (Vec<Lift>, Vec<usize>) {
 }
 
 /// The question in the last paragraph, which the next message answers.
-fn closing_question(reading: &Reading<'_>) -> Option<usize> {
-    let last = reading.pieces.iter().rposition(|piece| piece.join == Join::Line)?;
+fn closing_question(reading: &TextReading<'_>) -> Option<usize> {
+    let last = reading.pieces.iter().rposition(|piece| piece.join == PieceJoin::Line)?;
     let is_asked = |piece: &Piece<'_>| piece.kind == PieceKind::Sentence && is_question(piece.text);
     (last..reading.pieces.len()).take(REACH).rev().find(|idx| reading.pieces.get(*idx).is_some_and(is_asked))
 }
 
-pub(super) fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> f32 {
+pub(super) fn kind_factor(piece: &Piece<'_>, carries: &PieceFeatures, introduces: bool) -> f32 {
     let kind = match piece.kind {
         PieceKind::Sentence | PieceKind::Item => 1.0,
         PieceKind::Row | PieceKind::Log => 1.1,
@@ -74,7 +77,7 @@ pub(super) fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> 
     };
     let is_question = is_question(piece.text);
     let mut factor: f32 = kind;
-    if piece.join == Join::Line {
+    if piece.join == PieceJoin::Line {
         factor *= 1.1;
     }
     if is_question && kind >= 1.0 {
@@ -101,7 +104,7 @@ pub(super) fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> 
     if is_tag(piece.text) || is_line_number(piece.text) || is_noise(piece.text) {
         factor *= 0.1;
     }
-    if announces(piece.text) || nods(piece.text) {
+    if is_announcement(piece.text) || is_acknowledgement(piece.text) {
         // However it stands, it is one.
         factor = factor.min(1.0) * ANNOUNCEMENT;
     }
@@ -109,7 +112,7 @@ pub(super) fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> 
 }
 
 /// "Perfect!", "Great question.", but not "Why is it happy here and fails there?"
-pub(super) fn is_courtesy(carries: &Carries) -> bool {
+pub(super) fn is_courtesy(carries: &PieceFeatures) -> bool {
     carries.is_fluff && carries.n_facts == 0 && carries.units < 60 && carries.classes.is_empty()
 }
 

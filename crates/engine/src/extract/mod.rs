@@ -26,6 +26,6 @@ mod tidy;
 mod window;
 mod worth;
 
-pub use engine::Extract;
-pub(super) use shrink::{gist, within};
-pub(super) use summaries::summarize;
+pub use engine::ExtractEngine;
+pub(super) use shrink::{extract_gist, extract_within};
+pub(super) use summaries::summarize_messages;

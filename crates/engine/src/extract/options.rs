@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::bonds::is_question;
-use crate::language::{Join, Piece, PieceKind};
+use crate::language::{Piece, PieceJoin, PieceKind};
 
 /// The groups of a text.
 #[derive(Default)]
-pub(super) struct Options {
+pub(super) struct PieceGroups {
     /// The pieces of each group, in order.
     groups: Vec<Vec<usize>>,
     /// The group that each piece, or the label above it, belongs to.
@@ -35,7 +35,7 @@ const NAMED_WITHIN: usize = 60;
 /// The pieces after the last option within which a closing question is about them.
 const ASKED_WITHIN: usize = 8;
 
-impl Options {
+impl PieceGroups {
     /// Finds the groups in `pieces`.
     pub(super) fn of(pieces: &[Piece<'_>], parents: &[Option<usize>], children: &[Vec<usize>]) -> Self {
         let mut options = Self {
@@ -51,7 +51,7 @@ impl Options {
         let mut is_below = options.labels.clone();
         for (idx, parent) in parents.iter().enumerate() {
             let of_parent = parent.filter(|parent| is_below.get(*parent).is_some_and(|is_below| *is_below));
-            let of_parent = of_parent.and_then(|parent| options.group(parent));
+            let of_parent = of_parent.and_then(|parent| options.group_idx(parent));
             if let (Some(slot @ None), Some(below)) = (options.group_of.get_mut(idx), is_below.get_mut(idx)) {
                 (*slot, *below) = (of_parent, of_parent.is_some());
             }
@@ -65,22 +65,22 @@ impl Options {
     }
 
     /// Whether the piece is a line of a hunk that is too long to stay whole.
-    pub(super) fn is_torn(&self, idx: usize) -> bool {
+    pub(super) fn is_in_long_hunk(&self, idx: usize) -> bool {
         self.torn.get(idx).is_some_and(|is_torn| *is_torn)
     }
 
     /// The pieces that stay if the piece does.
-    pub(super) fn with(&self, idx: usize) -> &[usize] {
-        self.group(idx).and_then(|group| self.groups.get(group)).map(Vec::as_slice).unwrap_or_default()
+    pub(super) fn pieces_kept_with(&self, idx: usize) -> &[usize] {
+        self.group_idx(idx).and_then(|group| self.groups.get(group)).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The labels that the piece names.
-    pub(super) fn named_by(&self, idx: usize) -> &[usize] {
+    pub(super) fn labels_named_by(&self, idx: usize) -> &[usize] {
         self.named.get(&idx).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The question and the options that the closing question at `idx` is about.
-    pub(super) fn asked_at(&self, idx: usize) -> &[usize] {
+    pub(super) fn options_asked_at(&self, idx: usize) -> &[usize] {
         let last = self.groups.iter().rev().find(|group| group.last().is_some_and(|last| *last < idx));
         let is_near = |group: &&Vec<usize>| group.last().is_some_and(|last| idx - last <= ASKED_WITHIN);
         last.filter(is_near)
@@ -89,11 +89,11 @@ impl Options {
             .unwrap_or_default()
     }
 
-    fn group(&self, idx: usize) -> Option<usize> {
+    fn group_idx(&self, idx: usize) -> Option<usize> {
         self.group_of.get(idx).copied().flatten()
     }
 
-    fn add(&mut self, group: Vec<usize>) {
+    fn add_group(&mut self, group: Vec<usize>) {
         for idx in &group {
             if let Some(slot) = self.group_of.get_mut(*idx) {
                 *slot = Some(self.groups.len());
@@ -104,25 +104,25 @@ impl Options {
 
     /// Finds options by their labels, and the pieces that name one.
     fn find_menus(&mut self, pieces: &[Piece<'_>]) {
-        let mut menu: Vec<(Label<'_>, usize)> = Vec::new();
+        let mut menu: Vec<(OptionLabel<'_>, usize)> = Vec::new();
         for (idx, piece) in pieces.iter().enumerate() {
-            let Some(label) = Label::of(piece) else {
-                self.find_named(idx, piece, &menu);
+            let Some(label) = OptionLabel::of(piece) else {
+                self.find_named_options(idx, piece, &menu);
                 continue;
             };
             let goes_on = menu.last().is_some_and(|(last, _)| last.series == label.series && last.nth + 1 == label.nth);
             if !goes_on {
-                self.close(pieces, &menu);
+                self.close_menu(pieces, &menu);
                 menu.clear();
             }
             if goes_on || label.nth == 0 {
                 menu.push((label, idx));
             }
         }
-        self.close(pieces, &menu);
+        self.close_menu(pieces, &menu);
     }
 
-    fn find_named(&mut self, idx: usize, piece: &Piece<'_>, menu: &[(Label<'_>, usize)]) {
+    fn find_named_options(&mut self, idx: usize, piece: &Piece<'_>, menu: &[(OptionLabel<'_>, usize)]) {
         let is_near = menu.last().is_some_and(|(_, last)| idx - last <= NAMED_WITHIN);
         if menu.len() < 2 || !is_near || !matches!(piece.kind, PieceKind::Sentence | PieceKind::Item) {
             return;
@@ -135,7 +135,7 @@ impl Options {
         }
     }
 
-    fn close(&mut self, pieces: &[Piece<'_>], menu: &[(Label<'_>, usize)]) {
+    fn close_menu(&mut self, pieces: &[Piece<'_>], menu: &[(OptionLabel<'_>, usize)]) {
         let [(label, first), _, ..] = menu else { return };
         for (_, idx) in menu {
             if let Some(slot) = self.labels.get_mut(*idx) {
@@ -146,9 +146,9 @@ impl Options {
             return;
         }
         let before = pieces.get(first.saturating_sub(QUESTION_WITHIN)..*first).unwrap_or_default();
-        let asks = |piece: &Piece<'_>| is_question(piece.text) || piece.introduces();
+        let asks = |piece: &Piece<'_>| is_question(piece.text) || piece.is_introduction();
         let question = before.iter().rposition(asks).map(|at| first.saturating_sub(QUESTION_WITHIN) + at);
-        self.add(question.into_iter().chain(menu.iter().map(|(_, idx)| *idx)).collect());
+        self.add_group(question.into_iter().chain(menu.iter().map(|(_, idx)| *idx)).collect());
     }
 
     /// Finds lists that a question introduces: "Do you want to:".
@@ -157,12 +157,12 @@ impl Options {
             let items = || {
                 of.iter().copied().filter(|child| pieces.get(*child).is_some_and(|piece| piece.kind == PieceKind::Item))
             };
-            if piece.introduces()
-                && offers(piece.text)
+            if piece.is_introduction()
+                && asks_for_choice(piece.text)
                 && (2..=MOST_OPTIONS).contains(&items().count())
-                && self.group(idx).is_none()
+                && self.group_idx(idx).is_none()
             {
-                self.add(std::iter::once(idx).chain(items()).collect());
+                self.add_group(std::iter::once(idx).chain(items()).collect());
             }
         }
     }
@@ -171,7 +171,7 @@ impl Options {
     fn find_hunks(&mut self, pieces: &[Piece<'_>]) {
         let sign = |idx: usize| {
             let piece =
-                pieces.get(idx).filter(|piece| piece.join == Join::Line && piece.kind != PieceKind::Ornament)?;
+                pieces.get(idx).filter(|piece| piece.join == PieceJoin::Line && piece.kind != PieceKind::Ornament)?;
             piece.text.bytes().next().filter(|byte| matches!(byte, b'+' | b'-'))
         };
         let is_code = |idx: usize| {
@@ -191,7 +191,7 @@ impl Options {
                 continue;
             }
             if lines.len() <= MOST_LINES {
-                self.add(lines.collect());
+                self.add_group(lines.collect());
             } else {
                 self.torn.get_mut(lines).into_iter().flatten().for_each(|slot| *slot = true);
             }
@@ -200,7 +200,7 @@ impl Options {
 }
 
 /// Whether the line asks which of the items under it is wanted.
-fn offers(line: &str) -> bool {
+fn asks_for_choice(line: &str) -> bool {
     let last = line.rsplit(['.', '?', '!', '\n']).next().unwrap_or(line).trim_start_matches([' ', '*']);
     ["Do you want", "Would you", "Should ", "Shall ", "Which ", "Do you prefer"]
         .iter()
@@ -208,15 +208,15 @@ fn offers(line: &str) -> bool {
 }
 
 /// The label of an option: its series and its place there.
-struct Label<'t> {
+struct OptionLabel<'t> {
     /// The word before the number or letter, or nothing.
     series: &'t str,
     nth: usize,
 }
 
-impl<'t> Label<'t> {
+impl<'t> OptionLabel<'t> {
     fn of(piece: &Piece<'t>) -> Option<Self> {
-        if piece.join != Join::Line || matches!(piece.kind, PieceKind::Code | PieceKind::Row | PieceKind::Log) {
+        if piece.join != PieceJoin::Line || matches!(piece.kind, PieceKind::Code | PieceKind::Row | PieceKind::Log) {
             return None;
         }
         let bare = piece.text.trim_start_matches(['#', '*', '-', ' ', '(']);
@@ -255,59 +255,61 @@ impl<'t> Label<'t> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::reading::Reading;
+    use super::super::reading::TextReading;
 
-    fn texts<'t>(reading: &Reading<'t>, of: &[usize]) -> Vec<&'t str> {
+    fn texts<'t>(reading: &TextReading<'t>, of: &[usize]) -> Vec<&'t str> {
         of.iter().map(|idx| reading.pieces[*idx].text).collect()
     }
 
     // K-10
     #[test]
     fn k_10_options_stay_with_their_question_and_a_choice_with_what_it_names() {
-        let reading = Reading::of(
+        let reading = TextReading::of(
             "Two ways lead there:\n\n## Option A: Keep the cache\nIt is slow.\n\n## Option B: Drop it\nA mutex guards the map.\n\n\
              ## My view\n**Option B** is simpler.\nBoth work.\n\nDo you want to:\n- ship it\n- wait for a review\n\nShall I begin?",
         );
         let at = |text: &str| reading.pieces.iter().position(|piece| piece.text == text).expect("the piece is there");
         let menu = ["Two ways lead there:", "## Option A: Keep the cache", "## Option B: Drop it"];
         for idx in [menu[0], menu[2], "A mutex guards the map."].map(at) {
-            assert_eq!(texts(&reading, reading.options.with(idx)), menu);
+            assert_eq!(texts(&reading, reading.options.pieces_kept_with(idx)), menu);
         }
-        assert_eq!(texts(&reading, reading.options.named_by(at("**Option B** is simpler."))), menu[2..]);
-        assert!(reading.options.named_by(at("Both work.")).is_empty());
+        assert_eq!(texts(&reading, reading.options.labels_named_by(at("**Option B** is simpler."))), menu[2..]);
+        assert!(reading.options.labels_named_by(at("Both work.")).is_empty());
         let list = ["Do you want to:", "- ship it", "- wait for a review"];
-        assert_eq!(texts(&reading, reading.options.with(at(list[1]))), list);
+        assert_eq!(texts(&reading, reading.options.pieces_kept_with(at(list[1]))), list);
     }
 
     // K-10
     #[test]
     fn k_10_a_closing_question_is_about_the_lettered_options_before_it() {
-        let reading = Reading::of(
+        let reading = TextReading::of(
             "For a start, shall I:\n\n**A)** write a test\n**B)** fix it\n\nI'd do (A) first.\n\nWhat do you say?",
         );
         let last = reading.pieces.len() - 1;
         let menu = ["For a start, shall I:", "**A)** write a test", "**B)** fix it"];
-        assert_eq!(texts(&reading, reading.options.asked_at(last)), menu);
-        assert_eq!(texts(&reading, reading.options.named_by(last - 1)), menu[1..2]);
-        assert!(Reading::of("A) one\n\nB is no option. What now?").options.asked_at(2).is_empty());
+        assert_eq!(texts(&reading, reading.options.options_asked_at(last)), menu);
+        assert_eq!(texts(&reading, reading.options.labels_named_by(last - 1)), menu[1..2]);
+        assert!(TextReading::of("A) one\n\nB is no option. What now?").options.options_asked_at(2).is_empty());
     }
 
     // K-10
     #[test]
     fn k_10_of_phases_each_says_something_alone() {
-        let reading = Reading::of("### Phase 1: read\nRead it.\n### Phase 2: write\nWrite it.");
-        assert!(reading.options.is_label(0) && reading.options.with(1).is_empty());
+        let reading = TextReading::of("### Phase 1: read\nRead it.\n### Phase 2: write\nWrite it.");
+        assert!(reading.options.is_label(0) && reading.options.pieces_kept_with(1).is_empty());
     }
 
     // K-10
     #[test]
     fn k_10_a_short_hunk_is_one_and_a_long_one_is_torn() {
-        let reading = Reading::of("Apply:\n\n-    let x = old();\n+    let x = new();\n     use(x);\n");
-        assert_eq!(reading.options.with(1).len(), 3);
+        let reading = TextReading::of("Apply:\n\n-    let x = old();\n+    let x = new();\n     use(x);\n");
+        assert_eq!(reading.options.pieces_kept_with(1).len(), 3);
         let long = (0..9).map(|n| format!("-    a{n}();\n+    b{n}();\n")).collect::<Vec<_>>().concat();
-        let reading = Reading::of(&long);
-        assert!((0..18).all(|idx| reading.options.is_torn(idx) && reading.options.with(idx).is_empty()));
-        let list = Reading::of("- fast\n- slow\n");
-        assert!(!list.options.is_torn(0) && list.options.with(0).is_empty());
+        let reading = TextReading::of(&long);
+        assert!(
+            (0..18).all(|idx| reading.options.is_in_long_hunk(idx) && reading.options.pieces_kept_with(idx).is_empty())
+        );
+        let list = TextReading::of("- fast\n- slow\n");
+        assert!(!list.options.is_in_long_hunk(0) && list.options.pieces_kept_with(0).is_empty());
     }
 }

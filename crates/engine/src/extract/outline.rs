@@ -1,28 +1,30 @@
 //! Under what each piece stands: heading, list introduction, enclosing item, table head, code fence.
 
-use crate::language::{Join, Piece, PieceKind};
+use crate::language::{Piece, PieceJoin, PieceKind};
 
 /// The piece that each piece stands under, by index. A parent always comes before its children.
-pub(super) fn parents(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
-    let titles = titles(pieces);
-    let mut open = Open::default();
+pub(super) fn find_parents(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
+    let titles = find_titles(pieces);
+    let mut open = OutlineState::default();
     let is_title = |idx: usize| titles.get(idx).is_some_and(|is_title| *is_title);
-    pieces.iter().enumerate().map(|(idx, piece)| open.place(idx, piece, is_title(idx))).collect()
+    pieces.iter().enumerate().map(|(idx, piece)| open.place_piece(idx, piece, is_title(idx))).collect()
 }
 
 /// The level of a heading, 1 for the highest; that of a bold line is below all others.
-pub(super) fn rank(piece: &Piece<'_>) -> Option<usize> {
+pub(super) fn heading_level(piece: &Piece<'_>) -> Option<usize> {
     let n_marks = piece.text.bytes().take_while(|byte| *byte == b'#').count();
     (piece.kind == PieceKind::Heading).then_some(if n_marks == 0 { usize::MAX } else { n_marks })
 }
 
 /// Whether each piece is the title of a numbered point: an item whose text follows in lines that are not indented, up to the item
 /// with the next number.
-pub(super) fn titles(pieces: &[Piece<'_>]) -> Vec<bool> {
+pub(super) fn find_titles(pieces: &[Piece<'_>]) -> Vec<bool> {
     let mut titles = vec![false; pieces.len()];
     let mut last: Option<(usize, usize)> = None;
     let mut has_text = false;
-    for (idx, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.join == Join::Line && piece.indent == 0) {
+    for (idx, piece) in
+        pieces.iter().enumerate().filter(|(_, piece)| piece.join == PieceJoin::Line && piece.indent == 0)
+    {
         match piece.kind {
             PieceKind::Heading => last = None,
             PieceKind::Item => {
@@ -44,7 +46,7 @@ pub(super) fn titles(pieces: &[Piece<'_>]) -> Vec<bool> {
 }
 
 /// Whether the text under the line is not real, or not so: an example, a simulation, a hypothesis.
-pub(super) fn is_unreal(line: &str) -> bool {
+pub(super) fn is_hypothetical(line: &str) -> bool {
     let bare = line.trim_start_matches(['#', '*', ' ', '-', '>', '(']);
     let starts = UNREAL.iter().any(|word| {
         let start = bare.get(..word.len()).filter(|start| start.eq_ignore_ascii_case(word));
@@ -62,7 +64,7 @@ const UNREAL: [&str; 12] = [
 const UNREAL_WIDE: [&str; 5] = ["例", "仮に", "もしも", "假设", "比如"];
 
 /// The pieces that stand right under each piece.
-pub(super) fn children(parents: &[Option<usize>]) -> Vec<Vec<usize>> {
+pub(super) fn list_children(parents: &[Option<usize>]) -> Vec<Vec<usize>> {
     let mut children = vec![Vec::new(); parents.len()];
     for (idx, parent) in parents.iter().enumerate() {
         if let Some(list) = parent.and_then(|parent| children.get_mut(parent)) {
@@ -74,11 +76,11 @@ pub(super) fn children(parents: &[Option<usize>]) -> Vec<Vec<usize>> {
 
 /// The line that each setting of YAML in code belongs to by its indentation: the nearest before it in its block that
 /// is indented less. A statement stands for itself. What follows the number of a listed line counts as the line.
-pub(super) fn enclosing(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
+pub(super) fn find_enclosing_lines(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
     let mut open: Vec<(usize, usize)> = Vec::new();
     let mut heading = None;
     let place = |(idx, piece): (usize, &Piece<'_>)| {
-        if piece.join != Join::Line {
+        if piece.join != PieceJoin::Line {
             return None;
         }
         if !matches!(piece.kind, PieceKind::Code | PieceKind::Ornament) {
@@ -86,7 +88,7 @@ pub(super) fn enclosing(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
             heading = None;
             return None;
         }
-        let (indent, line) = code(piece);
+        let (indent, line) = indent_and_code(piece);
         open.retain(|(_, outer)| *outer < indent);
         let parent = open.last().map(|(line, _)| *line);
         if piece.kind == PieceKind::Code {
@@ -102,7 +104,7 @@ pub(super) fn enclosing(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
 }
 
 /// The columns that a line of code is indented by and the line, without the number that a listing puts before it.
-fn code<'t>(piece: &Piece<'t>) -> (usize, &'t str) {
+fn indent_and_code<'t>(piece: &Piece<'t>) -> (usize, &'t str) {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match piece.text.split_once('→').filter(|(number, _)| is_number(number.trim_start())) {
         Some((_, line)) => {
@@ -129,7 +131,7 @@ fn is_setting(line: &str) -> bool {
 }
 
 /// The index of the line that closes each fence, at the index of the line that opens it.
-pub(super) fn closers(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
+pub(super) fn find_fence_closers(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
     let mut closers = vec![None; pieces.len()];
     let mut fence = None;
     for (idx, piece) in pieces.iter().enumerate() {
@@ -147,7 +149,7 @@ pub(super) fn closers(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
 }
 
 #[derive(Default)]
-struct Open {
+struct OutlineState {
     heading: Option<usize>,
     /// The heading that numbered points are under, whose titles are headings themselves.
     section: Option<usize>,
@@ -165,9 +167,9 @@ struct Open {
     line: Option<usize>,
 }
 
-impl Open {
-    fn place(&mut self, idx: usize, piece: &Piece<'_>, is_title: bool) -> Option<usize> {
-        if piece.join != Join::Line {
+impl OutlineState {
+    fn place_piece(&mut self, idx: usize, piece: &Piece<'_>, is_title: bool) -> Option<usize> {
+        if piece.join != PieceJoin::Line {
             return self.place_within(idx, piece);
         }
         if !matches!(piece.kind, PieceKind::Row | PieceKind::Ornament) {
@@ -176,9 +178,9 @@ impl Open {
         self.line = None;
         match piece.kind {
             PieceKind::Heading => {
-                let level = rank(piece).unwrap_or(usize::MAX);
+                let level = heading_level(piece).unwrap_or(usize::MAX);
                 let outer = self.unreal.filter(|(_, outer)| *outer < level);
-                let unreal = outer.or_else(|| is_unreal(piece.text).then_some((idx, level)));
+                let unreal = outer.or_else(|| is_hypothetical(piece.text).then_some((idx, level)));
                 let is_bold = piece.text.starts_with("**");
                 *self = Self { heading: Some(idx), section: Some(idx), is_bold, unreal, ..Self::default() };
                 outer.map(|(outer, _)| outer)
@@ -190,14 +192,14 @@ impl Open {
             }
             PieceKind::Item => {
                 self.items.retain(|(_, indent)| *indent < piece.indent);
-                let parent = self.nearest(self.items.last().map(|(item, _)| *item));
+                let parent = self.nearest_parent(self.items.last().map(|(item, _)| *item));
                 self.items.push((idx, piece.indent));
                 self.line = Some(idx);
                 parent
             }
             PieceKind::FenceOpen => {
                 self.fence = Some(idx);
-                self.nearest(self.items.last().filter(|_| piece.indent > 0).map(|(item, _)| *item))
+                self.nearest_parent(self.items.last().filter(|_| piece.indent > 0).map(|(item, _)| *item))
             }
             PieceKind::FenceClose => {
                 self.intro = None;
@@ -223,10 +225,10 @@ impl Open {
                     // It brings a bold title of its own, so what stood under the last one has ended.
                     self.heading = None;
                 }
-                if is_unreal(piece.text) {
+                if is_hypothetical(piece.text) {
                     self.line = Some(idx);
                 }
-                self.introduce(idx, piece);
+                self.set_intro(idx, piece);
                 let parent = item.or(self.heading);
                 if item.is_none() && piece.text.starts_with("**") && piece.text.ends_with("?**") {
                     (self.heading, self.is_bold) = (Some(idx), true);
@@ -237,34 +239,34 @@ impl Open {
     }
 
     /// The nearest of an enclosing item, the introduction and the heading.
-    fn nearest(&self, item: Option<usize>) -> Option<usize> {
+    fn nearest_parent(&self, item: Option<usize>) -> Option<usize> {
         item.max(self.intro).max(self.heading)
     }
 
     fn place_within(&mut self, idx: usize, piece: &Piece<'_>) -> Option<usize> {
         if piece.kind == PieceKind::Sentence && self.line.is_none() {
-            self.introduce(idx, piece);
+            self.set_intro(idx, piece);
         }
         self.line.or(self.fence).or(self.heading)
     }
 
-    fn introduce(&mut self, idx: usize, piece: &Piece<'_>) {
-        self.intro = piece.introduces().then_some(idx);
+    fn set_intro(&mut self, idx: usize, piece: &Piece<'_>) {
+        self.intro = piece.is_introduction().then_some(idx);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::language::segment;
+    use crate::language::split_into_pieces;
 
     #[test]
     fn every_piece_knows_what_it_stands_under() {
         let text = "# Plan\nDo this:\n- one. And more.\n  - inner\n- two:\n  ```\n  code\n  ```\nAfterwards.\n| a | b |\n|---|---|\n| 1 | 2 |";
-        let pieces = segment(text);
+        let pieces = split_into_pieces(text);
         let under: Vec<(&str, &str)> = pieces
             .iter()
-            .zip(parents(&pieces))
+            .zip(find_parents(&pieces))
             .map(|(piece, parent)| (piece.text.trim(), parent.map_or("", |parent| pieces[parent].text.trim())))
             .collect();
         assert_eq!(
@@ -292,10 +294,10 @@ mod tests {
         let text = "```yaml\non:\n  push:\nsteps:\n  - uses: setup-go\n    with:\n      go-version: 1.24\n```\n\n\
                     12→\tfor n in list {\n13→\t\tkey: value,\n14→  run:\n15→    name: x\nkey: value\n\n\
                     1→## Out of scope\n2→- caching\n3→  1. disk\n4→Prose.";
-        let pieces = segment(text);
+        let pieces = split_into_pieces(text);
         let under: Vec<(&str, &str)> = pieces
             .iter()
-            .zip(enclosing(&pieces))
+            .zip(find_enclosing_lines(&pieces))
             .filter_map(|(piece, line)| Some((piece.text.trim(), pieces[line?].text.trim())))
             .collect();
         assert_eq!(

@@ -1,13 +1,13 @@
 //! A text parted into pieces, with all that the choice needs to know of them.
 
-use super::features::{Features, Weights};
-use super::options::Options;
-use super::outline::is_unreal;
+use super::features::{FeatureWeights, Features};
+use super::options::PieceGroups;
+use super::outline::is_hypothetical;
 use super::{bonds, features, outline, repeats};
-use crate::language::{Classes, Piece, PieceKind, segment};
+use crate::language::{Classes, Piece, PieceKind, split_into_pieces};
 
 /// A text read and ready to choose from. All lists have one slot for each piece.
-pub(super) struct Reading<'t> {
+pub(super) struct TextReading<'t> {
     /// The pieces in order.
     pub pieces: Vec<Piece<'t>>,
     /// The features of the pieces.
@@ -17,7 +17,7 @@ pub(super) struct Reading<'t> {
     /// The piece without which each piece cannot be understood.
     pub bonds: Vec<Option<usize>>,
     /// The options that are offered, and other pieces that stay together.
-    pub options: Options,
+    pub options: PieceGroups,
     /// The line that each setting of YAML, and each item of a listed file, belongs to.
     pub enclosing: Vec<Option<usize>>,
     /// Whether nothing under each piece can be read without it: the title of a numbered point, the label of an option, the frame of
@@ -33,31 +33,31 @@ pub(super) struct Reading<'t> {
     pub end: usize,
 }
 
-impl<'t> Reading<'t> {
+impl<'t> TextReading<'t> {
     /// Reads `text`.
     pub(super) fn of(text: &'t str) -> Self {
-        let pieces = segment(text);
-        let parents = outline::parents(&pieces);
-        let children = outline::children(&parents);
-        let options = Options::of(&pieces, &parents, &children);
-        let titles = outline::titles(&pieces);
+        let pieces = split_into_pieces(text);
+        let parents = outline::find_parents(&pieces);
+        let children = outline::list_children(&parents);
+        let options = PieceGroups::of(&pieces, &parents, &children);
+        let titles = outline::find_titles(&pieces);
         let has_children = |idx: usize| children.get(idx).is_some_and(|of: &Vec<usize>| !of.is_empty());
         let leads = |(idx, (piece, is_title)): (usize, (&Piece<'_>, bool))| {
             // A numbered point may have a bold title on the line of its text.
             let is_bold = || piece.kind == PieceKind::Item && piece.text.contains(". **");
-            is_title || is_bold() || options.is_label(idx) || has_children(idx) && is_unreal(piece.text)
+            is_title || is_bold() || options.is_label(idx) || has_children(idx) && is_hypothetical(piece.text)
         };
         let leads = pieces.iter().zip(titles).enumerate().map(leads).collect();
         Self {
-            features: features::read(&pieces, Weights::TEXT, None),
+            features: features::read_features(&pieces, FeatureWeights::TEXT, None),
             leads,
             children,
             parents,
             options,
-            bonds: bonds::bonds(&pieces),
-            enclosing: outline::enclosing(&pieces),
-            closers: outline::closers(&pieces),
-            counts: repeats::counts(&pieces),
+            bonds: bonds::find_bonds(&pieces),
+            enclosing: outline::find_enclosing_lines(&pieces),
+            closers: outline::find_fence_closers(&pieces),
+            counts: repeats::count_repeats(&pieces),
             end: pieces.last().map_or(0, Piece::end),
             pieces,
         }
@@ -65,13 +65,16 @@ impl<'t> Reading<'t> {
 
     /// Whether the piece is a heading, or a line with a colon at its end, that others stand under.
     /// A verdict, an option and the frame of whole sections say something alone.
-    pub(super) fn introduces(&self, idx: usize) -> bool {
+    pub(super) fn is_introduction(&self, idx: usize) -> bool {
         let children = self.children.get(idx).map(Vec::as_slice).unwrap_or_default();
         let is_heading = |idx: usize| self.pieces.get(idx).is_some_and(|piece| piece.kind == PieceKind::Heading);
-        let is_frame = || is_heading(idx) || self.pieces.get(idx).is_some_and(Piece::introduces);
+        let is_frame = || is_heading(idx) || self.pieces.get(idx).is_some_and(Piece::is_introduction);
         let is_verdict = || self.features.pieces.get(idx).is_some_and(|carries| carries.classes.has(Classes::VERDICT));
-        let says_something =
-            || is_verdict() || !self.options.with(idx).is_empty() || children.iter().any(|child| is_heading(*child));
+        let says_something = || {
+            is_verdict()
+                || !self.options.pieces_kept_with(idx).is_empty()
+                || children.iter().any(|child| is_heading(*child))
+        };
         !children.is_empty() && is_frame() && !says_something()
     }
 }

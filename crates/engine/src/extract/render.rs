@@ -2,18 +2,18 @@
 
 use std::fmt::Write;
 
-use super::outline::rank;
-use super::reading::Reading;
+use super::outline::heading_level;
+use super::reading::TextReading;
 use super::select::KeptPiece;
-use crate::language::{Join, Piece, PieceKind};
+use crate::language::{Piece, PieceJoin, PieceKind};
 
 /// The mark that stands for what was left out.
 pub(super) const MARK: &str = "[...]";
 
 /// The text of `choices`, which are sorted by index. At most `n_marks` gaps are marked, the largest ones;
 /// a cut inside a piece always is.
-pub(super) fn render(text: &str, reading: &Reading<'_>, choices: &[KeptPiece], n_marks: usize) -> String {
-    let marked = marked_gaps(reading, choices, n_marks);
+pub(super) fn render(text: &str, reading: &TextReading<'_>, choices: &[KeptPiece], n_marks: usize) -> String {
+    let marked = find_marked_gaps(reading, choices, n_marks);
     let mut out = String::new();
     for (n, choice) in choices.iter().enumerate() {
         let Some(piece) = reading.pieces.get(choice.idx) else { continue };
@@ -24,11 +24,11 @@ pub(super) fn render(text: &str, reading: &Reading<'_>, choices: &[KeptPiece], n
         };
         if before.is_none() && marked.binary_search(&choice.idx).is_ok() && !cut_front {
             out.push_str(MARK);
-            out.push(if piece.join == Join::Fragment { ' ' } else { '\n' });
+            out.push(if piece.join == PieceJoin::Fragment { ' ' } else { '\n' });
         } else if let Some(before) = before {
             let gap = text.get(before.end()..piece.at).unwrap_or_default();
             let has_mark = marked.binary_search(&choice.idx).is_ok() && !out.ends_with(MARK) && !cut_front;
-            separate(&mut out, gap, piece.kind, has_mark);
+            push_separator(&mut out, gap, piece.kind, has_mark);
         }
         if cut_front && !out.ends_with(MARK) {
             if !out.is_empty() && !out.ends_with(char::is_whitespace) {
@@ -56,7 +56,7 @@ pub(super) fn render(text: &str, reading: &Reading<'_>, choices: &[KeptPiece], n
     out
 }
 
-fn separate(out: &mut String, gap: &str, kind: PieceKind, has_mark: bool) {
+fn push_separator(out: &mut String, gap: &str, kind: PieceKind, has_mark: bool) {
     let n_lines = gap.bytes().filter(|byte| *byte == b'\n').count();
     if n_lines > 0 {
         out.push_str(match (has_mark, kind) {
@@ -72,29 +72,30 @@ fn separate(out: &mut String, gap: &str, kind: PieceKind, has_mark: bool) {
 }
 
 /// Whether the piece is one that others seem to belong to, if they follow it.
-fn is_frame(reading: &Reading<'_>, idx: usize) -> bool {
-    let is_kind = |piece: &Piece<'_>| matches!(piece.kind, PieceKind::Heading | PieceKind::Item) || piece.introduces();
+fn is_frame(reading: &TextReading<'_>, idx: usize) -> bool {
+    let is_kind =
+        |piece: &Piece<'_>| matches!(piece.kind, PieceKind::Heading | PieceKind::Item) || piece.is_introduction();
     reading.pieces.get(idx).is_some_and(is_kind)
 }
 
 /// Whether a piece that `idx` belongs under is among those left out from `start` on.
-fn lost_its_frame(reading: &Reading<'_>, start: usize, idx: usize) -> bool {
+fn lost_its_frame(reading: &TextReading<'_>, start: usize, idx: usize) -> bool {
     let parent = |idx: usize| reading.parents.get(idx).copied().flatten();
     let above = std::iter::successors(parent(idx), |idx| parent(*idx));
     let has_lost = above.take_while(|parent| *parent >= start).any(|parent| is_frame(reading, parent));
     // A heading seems to be of the higher one that was kept last.
-    let rank = |idx: usize| reading.pieces.get(idx).and_then(rank);
+    let rank = |idx: usize| reading.pieces.get(idx).and_then(heading_level);
     has_lost || rank(idx).is_some_and(|own| (start..idx).any(|other| rank(other).is_some_and(|other| other < own)))
 }
 
 /// Whether the piece before `start` is a heading, and the next one that is kept a frame itself: "The Verdict", and then "Sources:".
-fn is_far_below(reading: &Reading<'_>, start: usize, idx: usize) -> bool {
+fn is_far_below(reading: &TextReading<'_>, start: usize, idx: usize) -> bool {
     let before = start.checked_sub(1).and_then(|before| reading.pieces.get(before));
-    before.is_some_and(|before| before.kind == PieceKind::Heading) && reading.introduces(idx)
+    before.is_some_and(|before| before.kind == PieceKind::Heading) && reading.is_introduction(idx)
 }
 
 /// The indexes of the pieces before which a gap is marked; that behind the last piece stands for the end of the text.
-fn marked_gaps(reading: &Reading<'_>, choices: &[KeptPiece], n_marks: usize) -> Vec<usize> {
+fn find_marked_gaps(reading: &TextReading<'_>, choices: &[KeptPiece], n_marks: usize) -> Vec<usize> {
     let n_pieces = reading.pieces.len();
     let starts = std::iter::once(0).chain(choices.iter().map(|choice| choice.idx + 1));
     let ends = choices.iter().map(|choice| choice.idx).chain([n_pieces]);
@@ -107,7 +108,8 @@ fn marked_gaps(reading: &Reading<'_>, choices: &[KeptPiece], n_marks: usize) -> 
                 omitted.iter().zip(counts).filter(|(_, count)| **count > 0).map(|(piece, _)| piece.units).sum();
             // Parts of one line that do not touch need their mark, or they read as one; so does what would seem to be of another
             // heading or item than its own.
-            let is_inside = || start > 0 && reading.pieces.get(end).is_some_and(|after| after.join == Join::Fragment);
+            let is_inside =
+                || start > 0 && reading.pieces.get(end).is_some_and(|after| after.join == PieceJoin::Fragment);
             let is_strange = || lost_its_frame(reading, start, end) || is_far_below(reading, start, end);
             let is_last_of_more = || end == n_pieces && (start..end).any(|idx| reading.leads.get(idx) == Some(&true));
             (size > 0)

@@ -1,12 +1,12 @@
 //! Repeated and nearly equal lines, folded to the first of them with a count.
 
-use crate::language::{HashedMap, Join, Piece, PieceKind, fold_hash};
+use crate::language::{HashedMap, Piece, PieceJoin, PieceKind, fold_hash};
 
 /// For each piece: how often it comes, 0 for all but the first of its kind.
-pub(super) fn counts(pieces: &[Piece<'_>]) -> Vec<u32> {
+pub(super) fn count_repeats(pieces: &[Piece<'_>]) -> Vec<u32> {
     let mut counts = vec![1_u32; pieces.len()];
     let mut firsts: HashedMap<(usize, u32)> = HashedMap::default();
-    let keys: Vec<Option<u64>> = pieces.iter().map(key).collect();
+    let keys: Vec<Option<u64>> = pieces.iter().map(repeat_key).collect();
     for (idx, key) in keys.iter().enumerate() {
         if let Some(key) = key {
             firsts.entry(*key).or_insert((idx, 0)).1 += 1;
@@ -22,13 +22,13 @@ pub(super) fn counts(pieces: &[Piece<'_>]) -> Vec<u32> {
 }
 
 /// A key that a piece shares with its repetitions; `None` for code, in which a line may repeat for good reason.
-fn key(piece: &Piece<'_>) -> Option<u64> {
+fn repeat_key(piece: &Piece<'_>) -> Option<u64> {
     let text = piece.text.trim();
-    if piece.join == Join::Fragment || text.len() < 16 {
+    if piece.join == PieceJoin::Fragment || text.len() < 16 {
         return None;
     }
     match piece.kind {
-        PieceKind::Log => Some(template(text)),
+        PieceKind::Log => Some(hash_template(text)),
         PieceKind::Sentence | PieceKind::Item | PieceKind::Row => Some(fold_hash(text)),
         PieceKind::Code if reads_as_output(text) => Some(fold_hash(text)),
         _ => None,
@@ -42,7 +42,7 @@ fn reads_as_output(text: &str) -> bool {
 }
 
 /// A hash of a log line in which all numbers and hexadecimal runs are alike.
-fn template(line: &str) -> u64 {
+fn hash_template(line: &str) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let mut mix = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     let mut in_number = false;
@@ -64,27 +64,29 @@ fn template(line: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::language::segment;
+    use crate::language::split_into_pieces;
 
     // E-03
     #[test]
     fn near_equal_log_lines_count_as_one() {
         let text = "[12:00:01] polling worker 1\n[12:00:02] polling worker 2\n[12:00:03] polling worker 3\n[12:00:04] all done";
-        assert_eq!(counts(&segment(text)), [3, 0, 0, 1]);
+        assert_eq!(count_repeats(&split_into_pieces(text)), [3, 0, 0, 1]);
     }
 
     // E-03
     #[test]
     fn lines_without_an_end_mark_that_repeat_count_as_one() {
         let line = "the same line again and again, as nothing ends it\n";
-        assert_eq!(counts(&segment(&line.repeat(5))), [5, 0, 0, 0, 0]);
+        assert_eq!(count_repeats(&split_into_pieces(&line.repeat(5))), [5, 0, 0, 0, 0]);
     }
 
     // E-03
     #[test]
     fn a_repeated_sentence_counts_and_repeated_code_does_not() {
         assert_eq!(
-            counts(&segment("It failed again.\nIt failed again.\n```\nreturn nil, err;\nreturn nil, err;\n```")),
+            count_repeats(&split_into_pieces(
+                "It failed again.\nIt failed again.\n```\nreturn nil, err;\nreturn nil, err;\n```"
+            )),
             [2, 0, 1, 1, 1, 1]
         );
     }

@@ -13,10 +13,10 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use super::bonds::is_question;
-use super::features::{Carries, ratio};
+use super::features::{PieceFeatures, ratio};
 use super::lift::{LEAST_WEIGHT, is_courtesy};
-use super::reading::Reading;
-use super::worth::{CLASS_SHARE, MARK_UNITS, Worth};
+use super::reading::TextReading;
+use super::worth::{CLASS_SHARE, MARK_UNITS, WorthTracker};
 use crate::language::{Classes, PieceKind};
 
 /// A piece that is kept, whole or in part.
@@ -38,28 +38,28 @@ const LEAST_PART: usize = 48;
 const CLOSE_ENOUGH: f32 = 0.92;
 
 /// The pieces to keep within `budget` UTF-16 units, in the order in which they were chosen.
-pub(super) fn select(reading: &Reading<'_>, budget: usize) -> Vec<KeptPiece> {
+pub(super) fn select_pieces(reading: &TextReading<'_>, budget: usize) -> Vec<KeptPiece> {
     let n_pieces = reading.pieces.len();
-    let mut state = State {
-        worth: Worth::new(reading, budget),
+    let mut state = PieceSelection {
+        worth: WorthTracker::new(reading, budget),
         barred: vec![false; n_pieces],
         is_last_call: false,
         is_diff: false,
         choices: Vec::new(),
     };
-    let told = (0..n_pieces).filter(|idx| state.may_lead(*idx)).map(|idx| state.worth.cost(idx));
+    let told = (0..n_pieces).filter(|idx| state.may_be_chosen(*idx)).map(|idx| state.worth.cost_of(idx));
     state.is_diff = told.sum::<usize>() * 2 < budget;
     let n_sections = n_pieces.div_ceil(SECTION).max(1);
     let sections = (0..n_sections).map(|n| n * n_pieces / n_sections..(n + 1) * n_pieces / n_sections);
-    let limits = limits(&state, sections.clone());
+    let limits = section_limits(&state, sections.clone());
     for (section, limit) in sections.zip(limits) {
-        state.take_from(section, limit);
+        state.take_from_section(section, limit);
     }
-    state.fill();
+    state.fill_remaining();
     state.is_last_call = true;
     if state.has_room() {
-        state.run(&(0..n_pieces), budget);
-        state.fill();
+        state.take_best(&(0..n_pieces), budget);
+        state.fill_remaining();
     }
     state.choices
 }
@@ -70,7 +70,7 @@ pub(super) type Ranked = (u32, Reverse<usize>);
 
 /// Takes the best out of `heap`, whose keys may be out of date: `rank` gives the one of now, and none for what is not to be
 /// had any more.
-pub(super) fn best(heap: &mut BinaryHeap<Ranked>, rank: impl Fn(usize) -> Option<Ranked>) -> Option<usize> {
+pub(super) fn pop_best(heap: &mut BinaryHeap<Ranked>, rank: impl Fn(usize) -> Option<Ranked>) -> Option<usize> {
     while let Some((bits, Reverse(idx))) = heap.pop() {
         let Some(now) = rank(idx) else { continue };
         let next = heap.peek().map_or(0.0, |(bits, _)| f32::from_bits(*bits));
@@ -82,8 +82,8 @@ pub(super) fn best(heap: &mut BinaryHeap<Ranked>, rank: impl Fn(usize) -> Option
     None
 }
 
-struct State<'r, 't> {
-    worth: Worth<'r, 't>,
+struct PieceSelection<'r, 't> {
+    worth: WorthTracker<'r, 't>,
     /// Pieces that were given back and are not to be taken again for their own sake.
     barred: Vec<bool>,
     /// Whether announcements may be taken: they come last of all.
@@ -94,12 +94,14 @@ struct State<'r, 't> {
 }
 
 /// The units that may be used up to the end of each section: half by its size, half by the worth of its pieces.
-fn limits(state: &State<'_, '_>, sections: impl Iterator<Item = Range<usize>>) -> Vec<usize> {
+fn section_limits(state: &PieceSelection<'_, '_>, sections: impl Iterator<Item = Range<usize>>) -> Vec<usize> {
     let worth = &state.worth;
     let masses: Vec<(f32, f32)> = sections
         .map(|section| {
-            let open = section.filter(|idx| state.may_lead(*idx));
-            open.fold((0.0, 0.0), |(size, mass), idx| (size + ratio(worth.cost(idx), 1), mass + worth.value(idx)))
+            let open = section.filter(|idx| state.may_be_chosen(*idx));
+            open.fold((0.0, 0.0), |(size, mass), idx| {
+                (size + ratio(worth.cost_of(idx), 1), mass + worth.new_weight(idx))
+            })
         })
         .collect();
     let (size, mass) = masses.iter().fold((1.0, 1.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
@@ -108,7 +110,7 @@ fn limits(state: &State<'_, '_>, sections: impl Iterator<Item = Range<usize>>) -
         .iter()
         .map(|part| {
             share += f32::midpoint(part.0 / size, part.1 / mass);
-            part_of(worth.budget, share)
+            share_of_budget(worth.budget, share)
         })
         .collect();
     if let Some(last) = limits.last_mut() {
@@ -118,58 +120,59 @@ fn limits(state: &State<'_, '_>, sections: impl Iterator<Item = Range<usize>>) -
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the share lies between 0 and 1")]
-fn part_of(budget: usize, share: f32) -> usize {
+fn share_of_budget(budget: usize, share: f32) -> usize {
     (ratio(budget, 1) * share) as usize
 }
 
-impl State<'_, '_> {
-    fn reading(&self) -> &Reading<'_> {
+impl PieceSelection<'_, '_> {
+    fn reading(&self) -> &TextReading<'_> {
         self.worth.reading
     }
 
     /// Whether the piece may be chosen for its own sake.
-    fn may_lead(&self, idx: usize) -> bool {
+    fn may_be_chosen(&self, idx: usize) -> bool {
         let reading = self.worth.reading;
         let is_frame =
             matches!(reading.pieces[idx].kind, PieceKind::Ornament | PieceKind::FenceOpen | PieceKind::FenceClose);
         let says_nothing = is_courtesy(&reading.features.pieces[idx]) || reading.features.weight_of(idx) < LEAST_WEIGHT;
         let is_repeat = reading.counts[idx] == 0;
-        let is_torn = reading.options.is_torn(idx) && (!self.is_diff || reading.pieces[idx].text.starts_with('-'));
+        let is_torn =
+            reading.options.is_in_long_hunk(idx) && (!self.is_diff || reading.pieces[idx].text.starts_with('-'));
         let is_only = reading.pieces.len() == 1;
         let says_nothing = says_nothing || !self.is_last_call && self.worth.is_announcement(idx);
         !is_frame && !is_repeat && !is_torn && !self.barred[idx] && (is_only || !says_nothing)
     }
 
     /// Takes the best pieces of a section as long as no more than `limit` units are used in all.
-    fn take_from(&mut self, section: Range<usize>, limit: usize) {
+    fn take_from_section(&mut self, section: Range<usize>, limit: usize) {
         let may_be_cut = |idx: usize| {
-            let Carries { units, is_whole, .. } = self.reading().features.pieces[idx];
-            self.may_lead(idx) && (units < self.worth.budget || !is_whole)
+            let PieceFeatures { units, is_whole, .. } = self.reading().features.pieces[idx];
+            self.may_be_chosen(idx) && (units < self.worth.budget || !is_whole)
         };
         let has_other = section.clone().any(may_be_cut);
         for idx in section.clone() {
             // A piece that is larger than the whole budget stands for its best part, unless that says something else.
-            let Carries { units, is_whole, .. } = self.reading().features.pieces[idx];
+            let PieceFeatures { units, is_whole, .. } = self.reading().features.pieces[idx];
             if units >= self.worth.budget && is_whole && has_other {
                 self.barred[idx] = true;
-            } else if units >= self.worth.budget && self.may_lead(idx) {
-                self.worth.cut(idx, self.worth.budget.saturating_sub(MARK_UNITS * 2).max(4));
+            } else if units >= self.worth.budget && self.may_be_chosen(idx) {
+                self.worth.cut_piece(idx, self.worth.budget.saturating_sub(MARK_UNITS * 2).max(4));
             }
         }
         let first_choice = self.choices.len();
-        self.take_what_has_a_share(&section, limit);
-        self.run(&section, limit);
+        self.take_class_shares(&section, limit);
+        self.take_best(&section, limit);
         // Twice is enough: what the second round takes for its own sake seldom is a lone heading again.
         for _ in 0..2 {
             if self.drop_lone_introductions(first_choice) {
-                self.run(&section, limit);
+                self.take_best(&section, limit);
             }
         }
     }
 
     /// Takes the verdict, the opening, the closing and the best piece of each other class, if its share can pay for it, before all
     /// are weighed against each other.
-    fn take_what_has_a_share(&mut self, section: &Range<usize>, limit: usize) {
+    fn take_class_shares(&mut self, section: &Range<usize>, limit: usize) {
         let budget = limit.saturating_sub(self.worth.used);
         if budget < LEAST_SHARED {
             return;
@@ -178,14 +181,14 @@ impl State<'_, '_> {
         for (class, share) in Classes::ALL.into_iter().zip(CLASS_SHARE) {
             let recent = self.choices.get(first_choice..).unwrap_or_default();
             // One long error line may take more than the share, but never all.
-            let affordable = part_of(budget, share * 1.7);
-            let is_there = recent.iter().any(|choice| self.worth.speaks_for(choice.idx, class));
+            let affordable = share_of_budget(budget, share * 1.7);
+            let is_there = recent.iter().any(|choice| self.worth.represents_class(choice.idx, class));
             let best = section
                 .clone()
                 .filter(|idx| !is_there && !self.worth.taken[*idx])
-                .filter(|idx| self.worth.speaks_for(*idx, class) && self.may_lead(*idx))
-                .filter(|idx| self.worth.full_cost(*idx) <= affordable)
-                .map(|idx| self.ranked(idx))
+                .filter(|idx| self.worth.represents_class(*idx, class) && self.may_be_chosen(*idx))
+                .filter(|idx| self.worth.cost_with_companions(*idx) <= affordable)
+                .map(|idx| self.rank_piece(idx))
                 .max();
             if let Some((_, Reverse(idx))) = best {
                 self.take_with_companions(idx);
@@ -202,17 +205,18 @@ impl State<'_, '_> {
         for idx in self.worth.ends.clone().into_iter().filter(|idx| section.contains(idx)) {
             let options = &self.reading().options;
             let is_question = is_question(self.reading().pieces[idx].text);
-            let asks = is_question && !options.asked_at(idx).is_empty();
-            if self.worth.taken[idx] || !(asks || self.may_lead(idx)) {
+            let asks = is_question && !options.options_asked_at(idx).is_empty();
+            if self.worth.taken[idx] || !(asks || self.may_be_chosen(idx)) {
                 continue;
             }
-            let is_of_options = asks || !options.named_by(idx).is_empty() || !options.with(idx).is_empty();
+            let is_of_options =
+                asks || !options.labels_named_by(idx).is_empty() || !options.pieces_kept_with(idx).is_empty();
             let most = match is_question {
                 _ if is_of_options => budget * 5 / 8,
                 true => budget / 3,
                 false => budget / 5,
             };
-            if self.worth.full_cost(idx) <= most {
+            if self.worth.cost_with_companions(idx) <= most {
                 self.take_with_companions(idx);
                 self.take_options_of(idx, limit);
             }
@@ -222,52 +226,53 @@ impl State<'_, '_> {
     /// Takes the options that the closing question is about, if they take no more than four fifths of what is left.
     fn take_options_of(&mut self, question: usize, limit: usize) {
         let open = |idx: &usize| !self.worth.taken[*idx];
-        let options: Vec<usize> = self.reading().options.asked_at(question).iter().copied().filter(open).collect();
-        let cost: usize = options.iter().map(|idx| self.worth.cost(*idx)).sum();
+        let options: Vec<usize> =
+            self.reading().options.options_asked_at(question).iter().copied().filter(open).collect();
+        let cost: usize = options.iter().map(|idx| self.worth.cost_of(*idx)).sum();
         if is_question(self.reading().pieces[question].text) && cost * 5 <= limit.saturating_sub(self.worth.used) * 4 {
             for idx in options {
-                self.take(idx);
+                self.take_piece(idx);
             }
         }
     }
 
     /// Takes the piece and those that have to come along, and gives the latter.
     fn take_with_companions(&mut self, idx: usize) -> Vec<usize> {
-        let companions: Vec<usize> = self.worth.companions(idx).collect();
-        companions.iter().rev().for_each(|companion| self.take(*companion));
-        self.take(idx);
+        let companions: Vec<usize> = self.worth.open_companions(idx).collect();
+        companions.iter().rev().for_each(|companion| self.take_piece(*companion));
+        self.take_piece(idx);
         companions
     }
 
-    fn run(&mut self, section: &Range<usize>, limit: usize) {
-        let open = section.clone().filter(|idx| !self.worth.taken[*idx] && self.may_lead(*idx));
-        let mut heap: BinaryHeap<Ranked> = open.map(|idx| self.ranked(idx)).collect();
-        while let Some(idx) = best(&mut heap, |idx| (!self.worth.taken[idx]).then(|| self.ranked(idx))) {
-            if self.worth.used + self.worth.full_cost(idx) <= limit {
+    fn take_best(&mut self, section: &Range<usize>, limit: usize) {
+        let open = section.clone().filter(|idx| !self.worth.taken[*idx] && self.may_be_chosen(*idx));
+        let mut heap: BinaryHeap<Ranked> = open.map(|idx| self.rank_piece(idx)).collect();
+        while let Some(idx) = pop_best(&mut heap, |idx| (!self.worth.taken[idx]).then(|| self.rank_piece(idx))) {
+            if self.worth.used + self.worth.cost_with_companions(idx) <= limit {
                 for parent in self.take_with_companions(idx) {
                     // Pieces under one that is taken cost less from now on.
-                    heap.extend(self.siblings(parent, section).map(|child| self.ranked(child)));
+                    heap.extend(self.open_children(parent, section).map(|child| self.rank_piece(child)));
                 }
             }
         }
     }
 
     /// The density of the piece.
-    fn ranked(&self, idx: usize) -> Ranked {
-        (self.worth.density(idx).max(0.0).to_bits(), Reverse(idx))
+    fn rank_piece(&self, idx: usize) -> Ranked {
+        (self.worth.value_per_unit(idx).max(0.0).to_bits(), Reverse(idx))
     }
 
     /// The pieces of the section that stand under `parent` and are still to be had.
-    fn siblings(&self, parent: usize, section: &Range<usize>) -> impl Iterator<Item = usize> {
+    fn open_children(&self, parent: usize, section: &Range<usize>) -> impl Iterator<Item = usize> {
         let children = &self.worth.reading.children[parent];
         let from = children.partition_point(|child| *child < section.start);
         let to = children.partition_point(|child| *child < section.end);
         let within = children.get(from..to).unwrap_or_default().iter().copied();
-        within.filter(|child| !self.worth.taken[*child] && self.may_lead(*child))
+        within.filter(|child| !self.worth.taken[*child] && self.may_be_chosen(*child))
     }
 
-    fn take(&mut self, idx: usize) {
-        self.worth.take(idx);
+    fn take_piece(&mut self, idx: usize) {
+        self.worth.take_piece(idx);
         self.choices.push(KeptPiece { idx, part: self.worth.parts[idx] });
         if let Some(closer) = self.reading().closers[idx] {
             // Its cost was counted with the line that opens the fence.
@@ -282,7 +287,7 @@ impl State<'_, '_> {
         let reading = self.worth.reading;
         let recent = self.choices.get(first_choice..).unwrap_or_default().iter().map(|choice| choice.idx);
         let lone: Vec<usize> = recent
-            .filter(|idx| reading.introduces(*idx))
+            .filter(|idx| reading.is_introduction(*idx))
             .filter(|idx| !reading.children[*idx].iter().any(|child| self.worth.taken[*child]))
             .collect();
         for idx in &lone {
@@ -300,24 +305,24 @@ impl State<'_, '_> {
     }
 
     /// Uses what is left of the budget for the best part of a piece that did not fit.
-    fn fill(&mut self) {
+    fn fill_remaining(&mut self) {
         let left = self.worth.budget.saturating_sub(self.worth.used);
         if left < LEAST_PART || !self.has_room() {
             return;
         }
         let limit = left - MARK_UNITS - 1;
         let best = (0..self.reading().pieces.len())
-            .filter(|idx| !self.worth.taken[*idx] && self.may_lead(*idx) && !self.reading().introduces(*idx))
+            .filter(|idx| !self.worth.taken[*idx] && self.may_be_chosen(*idx) && !self.reading().is_introduction(*idx))
             .filter(|idx| self.reading().features.pieces[*idx].units > limit)
             .filter(|idx| {
-                !self.reading().features.pieces[*idx].is_whole && self.worth.companions(*idx).next().is_none()
+                !self.reading().features.pieces[*idx].is_whole && self.worth.open_companions(*idx).next().is_none()
             })
-            .map(|idx| self.ranked(idx))
+            .map(|idx| self.rank_piece(idx))
             .max();
         if let Some((_, Reverse(idx))) = best
-            && self.worth.cut(idx, limit)
+            && self.worth.cut_piece(idx, limit)
         {
-            self.take(idx);
+            self.take_piece(idx);
         }
     }
 }

@@ -1,13 +1,13 @@
 //! A text in fewer tokens: read, choose, put together, check the size.
 
-use super::features::Carries;
+use super::features::PieceFeatures;
 use super::json;
-use super::reading::Reading;
+use super::reading::TextReading;
 use super::render::{MARK, render};
-use super::select::{KeptPiece, select};
-use super::tidy::tidy;
+use super::select::{KeptPiece, select_pieces};
+use super::tidy::tidy_choices;
 use super::window;
-use super::worth::{MARK_UNITS, Worth};
+use super::worth::{MARK_UNITS, WorthTracker};
 use crate::language::Classes;
 
 use ctxc_transcript::text::{Tokens, chars4};
@@ -21,10 +21,10 @@ const MANY: usize = 2000;
 
 /// `text` in at most `limit` tokens, whatever it takes: [`extract`] comes within 15 % of its target, and this is a limit.
 /// Blank where not even a word fits.
-pub(in super::super) fn within(text: &str, limit: Tokens) -> String {
+pub(in super::super) fn extract_within(text: &str, limit: Tokens) -> String {
     let mut target = limit;
     while target.0 > 2 {
-        let kept = extract(text, target);
+        let kept = extract_to_target(text, target);
         let kept = kept.trim();
         if chars4(kept) <= limit {
             return kept.to_owned();
@@ -35,24 +35,24 @@ pub(in super::super) fn within(text: &str, limit: Tokens) -> String {
 }
 
 /// The verdict of `text`, or else its opening, in at most `limit` tokens. Blank where not even a word fits.
-pub(in super::super) fn gist(text: &str, limit: Tokens) -> String {
-    let reading = Reading::of(text);
+pub(in super::super) fn extract_gist(text: &str, limit: Tokens) -> String {
+    let reading = TextReading::of(text);
     let budget = usize::try_from(limit.0).unwrap_or(usize::MAX).saturating_mul(4);
-    let mut worth = Worth::new(&reading, budget);
-    let is_verdict = |carries: &Carries| carries.classes.has(Classes::VERDICT);
+    let mut worth = WorthTracker::new(&reading, budget);
+    let is_verdict = |carries: &PieceFeatures| carries.classes.has(Classes::VERDICT);
     let verdict = reading.features.pieces.iter().position(is_verdict);
-    let Some(idx) = verdict.or(worth.ends.first().copied()) else { return within(text, limit) };
-    if worth.cost(idx) > budget {
-        worth.cut(idx, budget.saturating_sub(MARK_UNITS * 2));
+    let Some(idx) = verdict.or(worth.ends.first().copied()) else { return extract_within(text, limit) };
+    if worth.cost_of(idx) > budget {
+        worth.cut_piece(idx, budget.saturating_sub(MARK_UNITS * 2));
     }
     let choice = KeptPiece { idx, part: worth.parts.get(idx).copied().flatten() };
     Some(render(text, &reading, &[choice], 0))
         .filter(|gist| chars4(gist) <= limit)
-        .unwrap_or_else(|| within(text, limit))
+        .unwrap_or_else(|| extract_within(text, limit))
 }
 
 /// `text` in about `target` tokens.
-pub(super) fn extract(text: &str, target: Tokens) -> String {
+pub(super) fn extract_to_target(text: &str, target: Tokens) -> String {
     let size = chars4(text);
     if size <= target {
         return text.to_owned();
@@ -60,16 +60,16 @@ pub(super) fn extract(text: &str, target: Tokens) -> String {
     // Marks make a text longer of which nearly all is kept.
     let most = Tokens(target.0 * MOST_PERCENT / 100).min(size);
     let budget = usize::try_from(target.0.max(1)).unwrap_or(usize::MAX).saturating_mul(4);
-    if let Some(json) = json::shrink(text, budget, within) {
+    if let Some(json) = json::shrink_json(text, budget, extract_within) {
         return json;
     }
-    let reading = Reading::of(text);
+    let reading = TextReading::of(text);
     // A budget a little above the target often holds a whole piece more, where the target itself would leave a
     // tenth and more of itself unused.
     let tries = [100, 107, 114].map(|percent| budget * percent / 100);
     let mut best: Option<((bool, u64), String)> = None;
     for allowed in tries {
-        let out = fit(text, &reading, allowed, target, most);
+        let out = choose_and_render(text, &reading, allowed, target, most);
         let size = chars4(&out).0;
         let off = size.abs_diff(target.0);
         // A result that is too long by rounding is worse than any that is not.
@@ -81,18 +81,18 @@ pub(super) fn extract(text: &str, target: Tokens) -> String {
             break;
         }
     }
-    best.map_or_else(|| head(text, budget), |(_, out)| out)
+    best.map_or_else(|| cut_head(text, budget), |(_, out)| out)
 }
 
 /// Chooses within `allowed` units, and takes back what turns out more than `most` once marks are in.
-fn fit(text: &str, reading: &Reading<'_>, allowed: usize, target: Tokens, most: Tokens) -> String {
+fn choose_and_render(text: &str, reading: &TextReading<'_>, allowed: usize, target: Tokens, most: Tokens) -> String {
     // One mark at least: whoever reads on shall know that this is not all.
     let n_marks = (allowed / 320).max(1);
     // Room for marks is reserved, so that they do not push the text over its target. One alone may.
     let aside = if allowed < 200 { 0 } else { n_marks * (MARK.len() + 1) };
-    let mut choices = select(reading, allowed - aside);
+    let mut choices = select_pieces(reading, allowed - aside);
     while !choices.is_empty() {
-        let out = render(text, reading, &tidy(reading, &choices), n_marks);
+        let out = render(text, reading, &tidy_choices(reading, &choices), n_marks);
         let size = chars4(&out).0;
         if size <= most.0 && !out.trim().is_empty() {
             return out;
@@ -101,18 +101,18 @@ fn fit(text: &str, reading: &Reading<'_>, allowed: usize, target: Tokens, most: 
         let n_over = usize::try_from(n_over).unwrap_or(1).max(1);
         choices.truncate(choices.len().saturating_sub(n_over));
     }
-    head(text, allowed.min(usize::try_from(target.0).unwrap_or(usize::MAX).saturating_mul(4)))
+    cut_head(text, allowed.min(usize::try_from(target.0).unwrap_or(usize::MAX).saturating_mul(4)))
 }
 
 /// The start of a text of which no piece could be kept, such as one of punctuation alone.
-fn head(text: &str, budget: usize) -> String {
+fn cut_head(text: &str, budget: usize) -> String {
     let trimmed = text.trim();
     let limit = budget.saturating_sub(MARK.len() + 1).max(1);
     let from = trimmed.char_indices().nth(limit + 1).map_or(trimmed.len(), |(at, _)| at);
     let start = trimmed.get(..from).unwrap_or_default();
     // The best part is looked for among all pairs of places.
-    let best = if limit <= LONG_HEAD { window::best(start, limit, |_| None) } else { None };
-    let (from, to) = best.unwrap_or_else(|| (0, window::head(start, limit)));
+    let best = if limit <= LONG_HEAD { window::best_window(start, limit, |_| None) } else { None };
+    let (from, to) = best.unwrap_or_else(|| (0, window::prefix_len(start, limit)));
     let kept = start.get(from..to).unwrap_or_default();
     match (budget < 40, from) {
         (true, _) => kept.to_owned(),

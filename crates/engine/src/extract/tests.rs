@@ -2,13 +2,13 @@
 
 use futures::FutureExt;
 
-use crate::{Attempt, Engine, Extract, Origin, Request, Shorten};
+use crate::{Attempt, Engine, ExtractEngine, Origin, Request, ShortenRequest};
 use ctxc_transcript::text::{Tokens, chars4};
 
 mod random;
 
 fn shrink(text: &str, target: u64) -> String {
-    Extract.shrink(text, Tokens(target))
+    ExtractEngine.shrink_text(text, Tokens(target))
 }
 
 fn percent(text: &str, percent: u64) -> String {
@@ -47,7 +47,7 @@ fn the_same_text_gives_the_same_reply() {
     for target in [15, 30, 60, 120] {
         assert_eq!(shrink(REPORT, target), shrink(REPORT, target));
     }
-    assert_eq!(Extract.name(), "extract");
+    assert_eq!(ExtractEngine.name(), "extract");
 }
 
 // E-02
@@ -426,8 +426,8 @@ fn k_03_hints_of_programs_and_times_say_nothing() {
 }
 
 fn asked(text: &str, target: u64, origin: Origin) -> String {
-    let request = Request::Shorten(Shorten { text: text.into(), target: Tokens(target), origin });
-    Extract.reply(&request, Attempt::nth(1)).now_or_never().unwrap().unwrap().text
+    let request = Request::Shorten(ShortenRequest { text: text.into(), target: Tokens(target), origin });
+    ExtractEngine.reply_to(&request, Attempt::nth(1)).now_or_never().unwrap().unwrap().text
 }
 
 // K-03

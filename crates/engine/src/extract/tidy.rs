@@ -1,12 +1,12 @@
 //! A last look at the choice: no heading or introduction that nothing is kept under, no fence left open.
 
-use super::outline::rank;
-use super::reading::Reading;
+use super::outline::heading_level;
+use super::reading::TextReading;
 use super::select::KeptPiece;
 use crate::language::PieceKind;
 
 /// `choices` in the order of the text, without frames that hold nothing, and with the closing line of every fence.
-pub(super) fn tidy(reading: &Reading<'_>, choices: &[KeptPiece]) -> Vec<KeptPiece> {
+pub(super) fn tidy_choices(reading: &TextReading<'_>, choices: &[KeptPiece]) -> Vec<KeptPiece> {
     let mut kept: Vec<KeptPiece> = choices.to_vec();
     kept.sort_unstable_by_key(|choice| choice.idx);
     kept.dedup_by_key(|choice| choice.idx);
@@ -29,12 +29,12 @@ pub(super) fn tidy(reading: &Reading<'_>, choices: &[KeptPiece]) -> Vec<KeptPiec
 }
 
 /// Whether the piece only frames others, and none of them is in `kept`.
-fn is_empty_frame(reading: &Reading<'_>, kept: &[KeptPiece], idx: usize, next: Option<usize>) -> bool {
+fn is_empty_frame(reading: &TextReading<'_>, kept: &[KeptPiece], idx: usize, next: Option<usize>) -> bool {
     let kind = reading.pieces.get(idx).map(|piece| piece.kind);
     if kind == Some(PieceKind::Heading) && reading.children.get(idx).is_none_or(Vec::is_empty) {
-        return !reading.options.with(idx).contains(&idx) && ends_before(reading, idx, next);
+        return !reading.options.pieces_kept_with(idx).contains(&idx) && ends_before(reading, idx, next);
     }
-    if !(kind == Some(PieceKind::FenceOpen) || reading.introduces(idx)) {
+    if !(kind == Some(PieceKind::FenceOpen) || reading.is_introduction(idx)) {
         return false;
     }
     let children = reading.children.get(idx).map(Vec::as_slice).unwrap_or_default();
@@ -44,8 +44,8 @@ fn is_empty_frame(reading: &Reading<'_>, kept: &[KeptPiece], idx: usize, next: O
 }
 
 /// Whether the section of the heading ends before the piece at `next`: with a heading that is no lower.
-fn ends_before(reading: &Reading<'_>, heading: usize, next: Option<usize>) -> bool {
-    let rank = |idx: usize| reading.pieces.get(idx).and_then(rank);
+fn ends_before(reading: &TextReading<'_>, heading: usize, next: Option<usize>) -> bool {
+    let rank = |idx: usize| reading.pieces.get(idx).and_then(heading_level);
     let section = heading + 1..next.map_or(heading + 1, |next| next + 1);
     next.is_none() || section.into_iter().any(|idx| rank(idx).is_some_and(|other| Some(other) <= rank(heading)))
 }

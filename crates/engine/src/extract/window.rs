@@ -2,15 +2,19 @@
 
 use std::ops::Range;
 
-use super::features::{FIRST, sets_condition, units};
-use crate::language::{Shape, Word, tokens, words};
+use super::features::{FIRST, sets_condition, utf16_len};
+use crate::language::{Word, WordShape, for_each_token, split_words};
 use ctxc_transcript::text::is_ideograph;
 
 /// The best part of `piece` of at most `limit` UTF-16 units, as a byte range: whole words in a row, by clauses
 /// where it can be. `None` when not even one word fits. `weigh` gives the feature that a token stands for and what it is still worth.
-pub(super) fn best(piece: &str, limit: usize, weigh: impl Fn(&str) -> Option<(u32, f32)>) -> Option<(usize, usize)> {
-    let chunks = chunks(piece, limit, weigh);
-    let depends = words(piece).take(2).any(|word| word.at <= FIRST && sets_condition(word.text));
+pub(super) fn best_window(
+    piece: &str,
+    limit: usize,
+    weigh: impl Fn(&str) -> Option<(u32, f32)>,
+) -> Option<(usize, usize)> {
+    let chunks = split_chunks(piece, limit, weigh);
+    let depends = split_words(piece).take(2).any(|word| word.at <= FIRST && sets_condition(word.text));
     let mut found: Option<(f32, usize, usize)> = None;
     for (first_idx, first) in chunks.iter().enumerate() {
         let mut value = 0.0;
@@ -65,7 +69,7 @@ struct Nesting {
 }
 
 impl Nesting {
-    fn add(&mut self, c: char) {
+    fn read_char(&mut self, c: char) {
         match c {
             '`' => self.in_span = !self.in_span,
             _ if self.in_span => {}
@@ -109,7 +113,7 @@ struct Chunk {
     is_before_condition: bool,
 }
 
-fn chunks(piece: &str, limit: usize, weigh: impl Fn(&str) -> Option<(u32, f32)>) -> Vec<Chunk> {
+fn split_chunks(piece: &str, limit: usize, weigh: impl Fn(&str) -> Option<(u32, f32)>) -> Vec<Chunk> {
     let mut chunks: Vec<Chunk> = Vec::new();
     let mut units_at = 0;
     let mut before: Option<char> = None;
@@ -121,7 +125,7 @@ fn chunks(piece: &str, limit: usize, weigh: impl Fn(&str) -> Option<(u32, f32)>)
         let is_within_path = || before == Some('/') && paths.iter().any(|path| path.contains(&at));
         let starts = !c.is_whitespace()
             && !level.in_span
-            && before.is_none_or(|last| is_within_path() || parts(last, c, chunks.last(), units_at));
+            && before.is_none_or(|last| is_within_path() || is_word_start(last, c, chunks.last(), units_at));
         if starts {
             let opening = match before {
                 None => 1.35,
@@ -141,7 +145,7 @@ fn chunks(piece: &str, limit: usize, weigh: impl Fn(&str) -> Option<(u32, f32)>)
                 is_before_condition: false,
             });
         }
-        level.add(c);
+        level.read_char(c);
         level.in_span &= c != '\n';
         units_at += c.len_utf16();
         before = Some(c);
@@ -169,13 +173,13 @@ fn long_paths(piece: &str, limit: usize) -> Vec<Range<usize>> {
     if piece.len() <= most {
         return Vec::new();
     }
-    let is_long = |word: &Word<'_>| word.shape == Shape::Path && word.text.len() > most;
-    words(piece).filter(is_long).map(|word| word.at..word.at + word.text.len()).collect()
+    let is_long = |word: &Word<'_>| word.shape == WordShape::Path && word.text.len() > most;
+    split_words(piece).filter(is_long).map(|word| word.at..word.at + word.text.len()).collect()
 }
 
 /// Whether a word may start at `c` after `last`. No spaces part the words of CJK: kana endings stay with what
 /// they end, a katakana word stays whole, and a long run of Chinese characters is parted somewhere.
-fn parts(last: char, c: char, chunk: Option<&Chunk>, units_at: usize) -> bool {
+fn is_word_start(last: char, c: char, chunk: Option<&Chunk>, units_at: usize) -> bool {
     let is_hiragana = |c: char| ('\u{3040}'..='\u{309f}').contains(&c);
     let is_katakana = |c: char| ('\u{30a0}'..='\u{30ff}').contains(&c);
     if last.is_whitespace() {
@@ -201,10 +205,10 @@ fn parts(last: char, c: char, chunk: Option<&Chunk>, units_at: usize) -> bool {
 fn add_weights(piece: &str, chunks: &mut [Chunk], weigh: impl Fn(&str) -> Option<(u32, f32)>) {
     let mut idx = 0;
     let mut seen = Vec::new();
-    for word in words(piece) {
+    for word in split_words(piece) {
         let mut at = word.at;
         let condition = sets_condition(word.text);
-        tokens(word, |token| {
+        for_each_token(word, |token| {
             let end = at + token.len();
             at += token.chars().next().map_or(0, char::len_utf8);
             while chunks.get(idx).is_some_and(|chunk| chunk.to < end) {
@@ -224,12 +228,12 @@ fn add_weights(piece: &str, chunks: &mut [Chunk], weigh: impl Fn(&str) -> Option
 }
 
 /// The bytes at the start of `text` that fit into `limit` UTF-16 units without parting a character.
-pub(super) fn head(text: &str, limit: usize) -> usize {
+pub(super) fn prefix_len(text: &str, limit: usize) -> usize {
     use unicode_segmentation::UnicodeSegmentation;
     let mut left = limit;
     let mut end = 0;
     for (at, cluster) in text.grapheme_indices(true) {
-        let n_units = units(cluster);
+        let n_units = utf16_len(cluster);
         if n_units > left && end > 0 {
             break;
         }

@@ -9,11 +9,11 @@
 #![expect(clippy::indexing_slicing, reason = "indices are those of the pieces that the reading counted")]
 
 use super::bonds::is_question;
-use super::features::{ratio, units};
-use super::lift::{ANNOUNCEMENT, LEAST_WEIGHT, Lift, lifts};
-use super::reading::Reading;
+use super::features::{ratio, utf16_len};
+use super::lift::{ANNOUNCEMENT, LEAST_WEIGHT, ValueAdjustment, adjustments_and_ends};
+use super::reading::TextReading;
 use super::window;
-use crate::language::{Classes, PieceKind, Shape, tokens, words};
+use crate::language::{Classes, PieceKind, WordShape, for_each_token, split_words};
 
 /// The UTF-16 units that an omission mark takes inside a line, with its space.
 pub(super) const MARK_UNITS: usize = 6;
@@ -35,8 +35,8 @@ const LEAST_LONG_LABELS: usize = 640;
 const CUT: f32 = 0.6;
 
 /// The pieces taken so far, and what that makes of the others.
-pub(super) struct Worth<'r, 't> {
-    pub reading: &'r Reading<'t>,
+pub(super) struct WorthTracker<'r, 't> {
+    pub reading: &'r TextReading<'t>,
     /// UTF-16 units for the whole text.
     pub budget: usize,
     /// The cost of every piece beside its units: keeps slivers from winning by their shortness, all the more where
@@ -50,7 +50,7 @@ pub(super) struct Worth<'r, 't> {
     pub parts: Vec<Option<(usize, usize)>>,
     /// The weight of each feature, 0 once it is told.
     left: Vec<f32>,
-    lifts: Vec<Lift>,
+    lifts: Vec<ValueAdjustment>,
     /// The opening and the closing of the text.
     pub ends: Vec<usize>,
     costs: Vec<u32>,
@@ -61,10 +61,10 @@ pub(super) struct Worth<'r, 't> {
     zone_share: f32,
 }
 
-impl<'r, 't> Worth<'r, 't> {
-    pub(super) fn new(reading: &'r Reading<'t>, budget: usize) -> Self {
+impl<'r, 't> WorthTracker<'r, 't> {
+    pub(super) fn new(reading: &'r TextReading<'t>, budget: usize) -> Self {
         let n_zones = (budget / 240).clamp(1, 64);
-        let (lifts, ends) = lifts(reading);
+        let (lifts, ends) = adjustments_and_ends(reading);
         Self {
             reading,
             budget,
@@ -72,12 +72,12 @@ impl<'r, 't> Worth<'r, 't> {
             used: 0,
             taken: vec![false; reading.pieces.len()],
             parts: (0..reading.pieces.len())
-                .map(|idx| title(reading, idx).filter(|_| budget < LEAST_LONG_LABELS))
+                .map(|idx| label_title(reading, idx).filter(|_| budget < LEAST_LONG_LABELS))
                 .collect(),
             left: reading.features.weights.clone(),
             lifts,
             ends,
-            costs: costs(reading),
+            costs: piece_costs(reading),
             class_used: [0.0; 6],
             class_open: [1.0; 6],
             zone_used: vec![0.0; n_zones],
@@ -86,20 +86,20 @@ impl<'r, 't> Worth<'r, 't> {
     }
 
     /// The gain of the piece for each unit that it costs, with the pieces above it that have to come along.
-    pub(super) fn density(&self, idx: usize) -> f32 {
-        let mut cost = self.cost(idx) + self.overhead;
-        let class = self.class(idx);
-        let mut value = self.value(idx) + self.lifts[idx].bonus + class.bonus;
-        for companion in self.companions(idx) {
-            cost += self.cost(companion);
-            value += self.value(companion) * 0.5;
+    pub(super) fn value_per_unit(&self, idx: usize) -> f32 {
+        let mut cost = self.cost_of(idx) + self.overhead;
+        let class = self.class_adjustment(idx);
+        let mut value = self.new_weight(idx) + self.lifts[idx].bonus + class.bonus;
+        for companion in self.open_companions(idx) {
+            cost += self.cost_of(companion);
+            value += self.new_weight(companion) * 0.5;
         }
-        value * self.lift(idx) * class.factor / ratio(cost, 1)
+        value * self.kind_and_zone_factor(idx) * class.factor / ratio(cost, 1)
     }
 
     /// The weight of what is new in the piece.
-    pub(super) fn value(&self, idx: usize) -> f32 {
-        let new: f32 = self.reading.features.of(idx).iter().filter_map(|id| self.left.get(*id as usize)).sum();
+    pub(super) fn new_weight(&self, idx: usize) -> f32 {
+        let new: f32 = self.reading.features.ids_of(idx).iter().filter_map(|id| self.left.get(*id as usize)).sum();
         let worth = new + PLAIN_UNIT * ratio(self.reading.features.pieces[idx].units, 1);
         match self.parts[idx] {
             None => worth,
@@ -108,13 +108,13 @@ impl<'r, 't> Worth<'r, 't> {
     }
 
     /// The lift of kind, place and zone.
-    fn lift(&self, idx: usize) -> f32 {
-        let zone = 1.0 / (1.0 + self.zone_used[self.zone(idx)] / self.zone_share);
+    fn kind_and_zone_factor(&self, idx: usize) -> f32 {
+        let zone = 1.0 / (1.0 + self.zone_used[self.zone_of(idx)] / self.zone_share);
         self.lifts[idx].factor * (0.2 + zone)
     }
 
     /// Whether the piece is of the class, and of a kind and length that can say so for itself.
-    pub(super) fn speaks_for(&self, idx: usize, class: Classes) -> bool {
+    pub(super) fn represents_class(&self, idx: usize, class: Classes) -> bool {
         // "Should I go on?" lays down nothing.
         let asks = || class == Classes::RULE && is_question(self.reading.pieces[idx].text);
         self.reading.features.pieces[idx].classes.has(class) && self.lifts[idx].factor >= 0.5 && !asks()
@@ -126,12 +126,12 @@ impl<'r, 't> Worth<'r, 't> {
     }
 
     /// The lift of the best of the classes of the piece, as far as their shares are not used up.
-    fn class(&self, idx: usize) -> Lift {
-        let mut best = Lift { factor: 1.0, bonus: 0.0 };
+    fn class_adjustment(&self, idx: usize) -> ValueAdjustment {
+        let mut best = ValueAdjustment { factor: 1.0, bonus: 0.0 };
         if self.reading.features.pieces[idx].classes.is_empty() {
             return best;
         }
-        for (n, _) in Classes::ALL.iter().enumerate().filter(|(_, class)| self.speaks_for(idx, **class)) {
+        for (n, _) in Classes::ALL.iter().enumerate().filter(|(_, class)| self.represents_class(idx, **class)) {
             let open = self.class_open[n];
             best.factor = best.factor.max(1.0 + CLASS_LIFT[n] * open);
             best.bonus = best.bonus.max(CLASS_WORTH[n] * open);
@@ -140,20 +140,20 @@ impl<'r, 't> Worth<'r, 't> {
     }
 
     /// The zone of the text that the piece lies in; always one of the zones, since a piece starts before the end.
-    fn zone(&self, idx: usize) -> usize {
+    fn zone_of(&self, idx: usize) -> usize {
         self.reading.pieces[idx].at * self.zone_used.len() / self.reading.end.max(1)
     }
 
     /// The pieces that are not taken yet and have to come along: what the piece cannot be read without, and those above
     /// it, nearest first.
-    pub(super) fn companions(&self, idx: usize) -> impl Iterator<Item = usize> + '_ {
-        let Reading { bonds, options, .. } = self.reading;
-        let with = options.with(idx);
-        let named = options.named_by(idx);
+    pub(super) fn open_companions(&self, idx: usize) -> impl Iterator<Item = usize> + '_ {
+        let TextReading { bonds, options, .. } = self.reading;
+        let with = options.pieces_kept_with(idx);
+        let named = options.labels_named_by(idx);
         let bound = std::iter::successors(bonds[idx], |bond| bonds[*bond].filter(|next| next < bond)).take(3);
         let bound = bound.filter(move |bond| *bond != idx && !self.taken[*bond]);
-        let above = self.ancestors(idx).filter(move |parent| bonds[idx] != Some(*parent));
-        let near = bound.chain(above).chain(self.enclosing(idx));
+        let above = self.open_ancestors(idx).filter(move |parent| bonds[idx] != Some(*parent));
+        let near = bound.chain(above).chain(self.enclosing_lines(idx));
         let near = near.filter(move |other| !with.contains(other) && !named.contains(other));
         let together = named.iter().chain(with).copied().filter(move |other| *other != idx && !self.taken[*other]);
         near.chain(together)
@@ -161,14 +161,16 @@ impl<'r, 't> Worth<'r, 't> {
 
     /// The lines that a setting of YAML or an item of a listed file belongs to and that come along, nearest first. A small budget
     /// cannot pay for them.
-    fn enclosing(&self, idx: usize) -> impl Iterator<Item = usize> + '_ {
+    fn enclosing_lines(&self, idx: usize) -> impl Iterator<Item = usize> + '_ {
         let enclosing = &self.reading.enclosing;
         let above = std::iter::successors(enclosing[idx], |line| enclosing[*line]).take(ENCLOSING);
-        above.filter(|line| !self.taken[*line] && self.budget >= LEAST_ENCLOSED && self.cost(*line) * 4 <= self.budget)
+        above.filter(|line| {
+            !self.taken[*line] && self.budget >= LEAST_ENCLOSED && self.cost_of(*line) * 4 <= self.budget
+        })
     }
 
     /// The pieces above this one that are not taken yet and have to come along, nearest first.
-    fn ancestors(&self, idx: usize) -> impl Iterator<Item = usize> + '_ {
+    fn open_ancestors(&self, idx: usize) -> impl Iterator<Item = usize> + '_ {
         let parents = &self.reading.parents;
         // The closing and a verdict speak for the whole text, not for the heading that happens to come last.
         let is_closing = self.ends.get(1) == Some(&idx) && self.reading.pieces[idx].kind == PieceKind::Sentence;
@@ -186,27 +188,29 @@ impl<'r, 't> Worth<'r, 't> {
             PieceKind::FenceOpen => self.budget >= 200,
             PieceKind::Row => true,
             _ if self.reading.leads[parent] => true,
-            PieceKind::Sentence | PieceKind::Item if piece.introduces() => true,
-            _ => self.budget >= 160 && self.cost(parent) * 4 <= self.budget,
+            PieceKind::Sentence | PieceKind::Item if piece.is_introduction() => true,
+            _ => self.budget >= 160 && self.cost_of(parent) * 4 <= self.budget,
         }
     }
 
     /// The UTF-16 units that the piece takes in the result.
-    pub(super) fn cost(&self, idx: usize) -> usize {
+    pub(super) fn cost_of(&self, idx: usize) -> usize {
         match self.parts[idx] {
-            Some((from, to)) => units(self.reading.pieces[idx].text.get(from..to).unwrap_or_default()) + MARK_UNITS + 1,
+            Some((from, to)) => {
+                utf16_len(self.reading.pieces[idx].text.get(from..to).unwrap_or_default()) + MARK_UNITS + 1
+            }
             None => self.costs[idx] as usize,
         }
     }
 
     /// The cost with all pieces that have to come along.
-    pub(super) fn full_cost(&self, idx: usize) -> usize {
-        self.cost(idx) + self.companions(idx).map(|companion| self.cost(companion)).sum::<usize>()
+    pub(super) fn cost_with_companions(&self, idx: usize) -> usize {
+        self.cost_of(idx) + self.open_companions(idx).map(|companion| self.cost_of(companion)).sum::<usize>()
     }
 
     /// Lets the best part of the piece of at most `limit` units stand for it, if one says more than a plain word. Says
     /// whether there is one.
-    pub(super) fn cut(&mut self, idx: usize, limit: usize) -> bool {
+    pub(super) fn cut_piece(&mut self, idx: usize, limit: usize) -> bool {
         let text = self.reading.pieces[idx].text;
         let weigh = |token: &str| {
             let id = self.reading.features.find(token)?;
@@ -214,24 +218,24 @@ impl<'r, 't> Worth<'r, 't> {
         };
         let says_something = |part: &str| {
             let mut weight = 0.0;
-            for word in words(part) {
+            for word in split_words(part) {
                 // The name that is left of a path is no feature of its own.
-                let unknown = if word.shape == Shape::Path { LEAST_WEIGHT } else { 0.0 };
-                tokens(word, |token| weight += weigh(token).map_or(unknown, |(_, weight)| weight));
+                let unknown = if word.shape == WordShape::Path { LEAST_WEIGHT } else { 0.0 };
+                for_each_token(word, |token| weight += weigh(token).map_or(unknown, |(_, weight)| weight));
             }
             weight >= LEAST_WEIGHT
         };
-        let part = window::best(text, limit, weigh);
+        let part = window::best_window(text, limit, weigh);
         self.parts[idx] = part.filter(|(from, to)| text.get(*from..*to).is_some_and(says_something));
         self.parts[idx].is_some()
     }
 
     /// Takes the piece: what it carries is told now.
-    pub(super) fn take(&mut self, idx: usize) {
-        let cost = self.cost(idx);
+    pub(super) fn take_piece(&mut self, idx: usize) {
+        let cost = self.cost_of(idx);
         self.used += cost;
         self.taken[idx] = true;
-        for id in self.reading.features.of(idx) {
+        for id in self.reading.features.ids_of(idx) {
             if let Some(weight) = self.left.get_mut(*id as usize) {
                 *weight = 0.0;
             }
@@ -242,28 +246,28 @@ impl<'r, 't> Worth<'r, 't> {
             let share = CLASS_SHARE[n] * ratio(self.budget, 1);
             self.class_open[n] = (1.0 - self.class_used[n] / share).max(0.0);
         }
-        let zone = self.zone(idx);
+        let zone = self.zone_of(idx);
         self.zone_used[zone] += ratio(cost, 1);
     }
 
     /// Gives the piece back. What it carried stays told: this serves headings that carry next to nothing.
     pub(super) fn give_back(&mut self, idx: usize) {
-        self.used -= self.cost(idx);
+        self.used -= self.cost_of(idx);
         self.taken[idx] = false;
     }
 }
 
 /// The bold title of the label of an option, with what is before it, where more follows: "**A) Keep it**".
-fn title(reading: &Reading<'_>, idx: usize) -> Option<(usize, usize)> {
+fn label_title(reading: &TextReading<'_>, idx: usize) -> Option<(usize, usize)> {
     let text = reading.pieces[idx].text;
-    let is_option = reading.options.with(idx).contains(&idx);
+    let is_option = reading.options.pieces_kept_with(idx).contains(&idx);
     let from = text.find("**").filter(|from| is_option && *from < 8)?;
     let to = from + 4 + text.get(from + 2..)?.find("**")?;
     (to + MARK_UNITS * 3 < text.len()).then_some((0, to))
 }
 
 /// The units of each piece with its line end; of a line that opens a fence, those of the closing line too.
-fn costs(reading: &Reading<'_>) -> Vec<u32> {
+fn piece_costs(reading: &TextReading<'_>) -> Vec<u32> {
     let units = |idx: usize| reading.features.pieces[idx].units;
     let cost = |idx: usize| {
         let closer = reading.closers[idx].map_or(0, |closer| units(closer) + 1);

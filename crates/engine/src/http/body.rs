@@ -52,7 +52,7 @@ impl From<serde_json::Value> for UsageBody {
 
 /// The parts of an error response that are read.
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Failure {
+pub(crate) struct FailureBody {
     pub(crate) error: Option<ErrorBody>,
     pub(crate) usage: Option<UsageBody>,
 }

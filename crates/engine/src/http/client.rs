@@ -9,9 +9,9 @@ use reqwest::{Client, redirect};
 use serde::Serialize;
 
 use super::endpoint::Endpoint;
-use super::key::Key;
-use super::refusal::{self, refusal_in};
-use super::retry_after::retry_after;
+use super::key::ApiKey;
+use super::refusal::{self, parse_refusal};
+use super::retry_after::parse_retry_after;
 use crate::{EngineError, Fault};
 
 /// The timeout for opening a connection.
@@ -19,17 +19,17 @@ const CONNECT: Duration = Duration::from_secs(10);
 
 /// An OpenAI-compatible server. No connection is opened before the first request.
 #[derive(Debug)]
-pub(crate) struct Http {
+pub(crate) struct HttpClient {
     pub(crate) endpoint: Endpoint,
-    key: Option<Key>,
+    key: Option<ApiKey>,
     /// The clock, to interpret a `Retry-After` that holds a date.
     now: fn() -> Timestamp,
     /// Created at the first request, since it reads the certificates of the system.
     client: OnceLock<Client>,
 }
 
-impl Http {
-    pub(crate) const fn new(endpoint: Endpoint, key: Option<Key>, now: fn() -> Timestamp) -> Self {
+impl HttpClient {
+    pub(crate) const fn new(endpoint: Endpoint, key: Option<ApiKey>, now: fn() -> Timestamp) -> Self {
         Self { endpoint, key, now, client: OnceLock::new() }
     }
 
@@ -37,57 +37,57 @@ impl Http {
     ///
     /// # Errors
     /// If the server cannot be reached, refuses, or sends more than `most_bytes`. No message contains the key.
-    pub(crate) async fn post(
+    pub(crate) async fn post_json(
         &self,
         path: &str,
         body: &impl Serialize,
         most_bytes: usize,
     ) -> Result<Vec<u8>, EngineError> {
         let body = serde_json::to_vec(body).map_err(|error| EngineError::new(Fault::Permanent, error.to_string()))?;
-        self.send(path, body, most_bytes).await.map_err(|error| self.hidden(error))
+        self.send(path, body, most_bytes).await.map_err(|error| self.mask_key(error))
     }
 
     async fn send(&self, path: &str, body: Vec<u8>, most_bytes: usize) -> Result<Vec<u8>, EngineError> {
-        let request = self.client()?.post(self.endpoint.at(path)).body(body);
-        let mut response = request.send().await.map_err(refusal::of_network)?;
+        let request = self.get_client()?.post(self.endpoint.join_path(path)).body(body);
+        let mut response = request.send().await.map_err(refusal::network_error)?;
         let status = response.status();
         let header = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-        let wait = header.and_then(|value| retry_after(value, (self.now)()));
+        let wait = header.and_then(|value| parse_retry_after(value, (self.now)()));
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(refusal::of_network)? {
+        while let Some(chunk) = response.chunk().await.map_err(refusal::network_error)? {
             body.extend_from_slice(&chunk);
             if body.len() > most_bytes {
                 return Err(EngineError::new(Fault::Permanent, "the reply does not end"));
             }
         }
-        if status.is_success() { Ok(body) } else { Err(refusal_in(status, wait, &body)) }
+        if status.is_success() { Ok(body) } else { Err(parse_refusal(status, wait, &body)) }
     }
 
-    fn client(&self) -> Result<&Client, EngineError> {
+    fn get_client(&self) -> Result<&Client, EngineError> {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
-        let client = build(&self.endpoint, self.key.as_ref()).map_err(|error| {
+        let client = build_client(&self.endpoint, self.key.as_ref()).map_err(|error| {
             EngineError::new(Fault::Fatal, format!("no client can be made: {}", error.without_url()))
         })?;
         Ok(self.client.get_or_init(|| client))
     }
 
     /// The error with the key masked, since a server may repeat it.
-    pub(crate) fn hidden(&self, error: EngineError) -> EngineError {
+    pub(crate) fn mask_key(&self, error: EngineError) -> EngineError {
         match &self.key {
-            Some(key) => EngineError { message: key.hide(&error.message), ..error },
+            Some(key) => EngineError { message: key.mask_in(&error.message), ..error },
             None => error,
         }
     }
 }
 
-fn build(endpoint: &Endpoint, key: Option<&Key>) -> reqwest::Result<Client> {
+fn build_client(endpoint: &Endpoint, key: Option<&ApiKey>) -> reqwest::Result<Client> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
     headers.insert(HeaderName::from_static("x-title"), HeaderValue::from_static("ctxc"));
-    if let Some(value) = key.and_then(Key::header) {
+    if let Some(value) = key.and_then(ApiKey::authorization_header) {
         headers.insert(AUTHORIZATION, value);
     }
     // The caller sets the timeout of the whole call.

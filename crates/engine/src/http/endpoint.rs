@@ -25,7 +25,7 @@ impl Endpoint {
     pub const DEFAULT: &'static str = "https://openrouter.ai/api/v1";
 
     /// The URL of `path` below this one.
-    pub(super) fn at(&self, path: &str) -> Url {
+    pub(super) fn join_path(&self, path: &str) -> Url {
         let mut url = self.0.clone();
         let base = self.0.path().trim_end_matches('/');
         url.set_path(&format!("{base}/{path}"));
@@ -107,7 +107,7 @@ mod tests {
             ("http://127.0.0.1:8080", "http://127.0.0.1:8080/chat/completions"),
         ];
         for (typed, url) in cases {
-            assert_eq!(typed.parse::<Endpoint>().unwrap().at("chat/completions").as_str(), url);
+            assert_eq!(typed.parse::<Endpoint>().unwrap().join_path("chat/completions").as_str(), url);
         }
         for typed in ["", "openrouter.ai", "ftp://host/v1", "https://host/v1?key=x", "localhost:11434"] {
             assert!(matches!(typed.parse::<Endpoint>(), Err(NotAnEndpoint::Form(_))), "{typed}");

@@ -7,14 +7,14 @@ use reqwest::header::HeaderValue;
 
 /// An API key. `Debug` and `Display` print `[key]`.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Key(String);
+pub struct ApiKey(String);
 
 /// The error for a key that cannot be sent in a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the API key is empty or has invalid characters")]
 pub struct NotAKey;
 
-impl FromStr for Key {
+impl FromStr for ApiKey {
     type Err = NotAKey;
 
     fn from_str(text: &str) -> Result<Self, NotAKey> {
@@ -24,28 +24,28 @@ impl FromStr for Key {
     }
 }
 
-impl Key {
+impl ApiKey {
     /// The value of the `Authorization` header; never `None`, since parsing admits only printable ASCII.
-    pub(super) fn header(&self) -> Option<HeaderValue> {
+    pub(super) fn authorization_header(&self) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(&format!("Bearer {}", self.0)).ok()?;
         value.set_sensitive(true);
         Some(value)
     }
 
     /// `text` with the key masked, since a server may repeat it in an error message.
-    pub(super) fn hide(&self, text: &str) -> String {
+    pub(super) fn mask_in(&self, text: &str) -> String {
         // Very short keys are dummies for local servers; masking them would garble messages.
         if self.0.len() < 6 { text.to_owned() } else { text.replace(&self.0, "[key]") }
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[key]")
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[key]")
     }
@@ -58,13 +58,14 @@ mod tests {
     //
     #[test]
     fn r_14_a_key_shows_nothing_of_itself() {
-        let key: Key = " sk-or-v1-planted\n".parse().unwrap();
-        let header = key.header().unwrap();
+        let key: ApiKey = " sk-or-v1-planted\n".parse().unwrap();
+        let header = key.authorization_header().unwrap();
         assert_eq!(header.to_str().unwrap(), "Bearer sk-or-v1-planted");
-        let shown = format!("{key} {key:?} {:#?} {header:?} {}", Some(&key), key.hide("wrong key sk-or-v1-planted!"));
+        let shown =
+            format!("{key} {key:?} {:#?} {header:?} {}", Some(&key), key.mask_in("wrong key sk-or-v1-planted!"));
         assert_eq!(shown, "[key] [key] Some(\n    [key],\n) Sensitive wrong key [key]!");
         for text in ["", " ", "two words", "line\nend", "schlüssel"] {
-            assert_eq!(text.parse::<Key>(), Err(NotAKey), "{text:?}");
+            assert_eq!(text.parse::<ApiKey>(), Err(NotAKey), "{text:?}");
         }
     }
 }

@@ -9,4 +9,4 @@ pub(crate) mod refusal;
 mod retry_after;
 
 pub use endpoint::{Endpoint, NotAnEndpoint};
-pub use key::{Key, NotAKey};
+pub use key::{ApiKey, NotAKey};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 
-use super::body::Failure;
+use super::body::FailureBody;
 use crate::{EngineError, Fault, Remedy};
 use ctxc_transcript::text::on_one_line;
 
@@ -12,8 +12,8 @@ use ctxc_transcript::text::on_one_line;
 const MOST_CHARS: usize = 300;
 
 /// The error for an unsuccessful status. `message` is the server's own, `wait` the time of its `Retry-After`.
-pub(crate) fn of_status(status: StatusCode, message: &str, wait: Option<Duration>) -> EngineError {
-    let said = if message.is_empty() { String::new() } else { format!(": {}", excerpt(message)) };
+pub(crate) fn error_of_status(status: StatusCode, message: &str, wait: Option<Duration>) -> EngineError {
+    let said = if message.is_empty() { String::new() } else { format!(": {}", excerpt_message(message)) };
     let is_bad_form = BAD_FORM.iter().any(|words| message.contains(words));
     let (fault, words, remedy) = match status.as_u16() {
         // Redirects are not followed, so that the transcript is sent only to the server that the user chose.
@@ -43,21 +43,21 @@ pub(crate) fn of_status(status: StatusCode, message: &str, wait: Option<Duration
 const BAD_FORM: [&str; 2] = ["does not match the expected", "Failed to parse input at pos"];
 
 /// The error for a response that is a web page, such as a login or maintenance page; it may be temporary.
-pub(crate) fn of_web_page() -> EngineError {
+pub(crate) fn web_page_error() -> EngineError {
     let error = EngineError::new(Fault::Trouble, "the server answers with a web page");
     EngineError { remedy: Some(Remedy::Address), ..error }
 }
 
 /// The error for an unsuccessful response with this body.
-pub(crate) fn refusal_in(status: StatusCode, wait: Option<Duration>, body: &[u8]) -> EngineError {
-    let failure: Failure = serde_json::from_slice(body).unwrap_or_default();
+pub(crate) fn parse_refusal(status: StatusCode, wait: Option<Duration>, body: &[u8]) -> EngineError {
+    let failure: FailureBody = serde_json::from_slice(body).unwrap_or_default();
     let text = String::from_utf8_lossy(body);
     let message = match &failure.error {
         Some(error) => error.message.as_str(),
         None if is_web_page(body) => "",
         None => text.as_ref(),
     };
-    EngineError { usage: failure.usage.map(|usage| usage.0), ..of_status(status, message, wait) }
+    EngineError { usage: failure.usage.map(|usage| usage.0), ..error_of_status(status, message, wait) }
 }
 
 /// Whether a body looks like HTML.
@@ -66,7 +66,7 @@ pub(crate) fn is_web_page(body: &[u8]) -> bool {
 }
 
 /// The error for a call without a response. Its message lists the causes, and nothing of the request.
-pub(crate) fn of_network(error: reqwest::Error) -> EngineError {
+pub(crate) fn network_error(error: reqwest::Error) -> EngineError {
     // The URL may be confidential, and the user knows it anyway.
     let error = error.without_url();
     let mut causes = Vec::new();
@@ -85,11 +85,11 @@ pub(crate) fn of_network(error: reqwest::Error) -> EngineError {
     } else {
         (Fault::Broken, "the connection broke", None)
     };
-    EngineError { remedy, ..EngineError::new(fault, format!("{words} ({})", excerpt(&text))) }
+    EngineError { remedy, ..EngineError::new(fault, format!("{words} ({})", excerpt_message(&text))) }
 }
 
 /// The beginning of a server's message, on one line.
-pub(crate) fn excerpt(text: &str) -> String {
+pub(crate) fn excerpt_message(text: &str) -> String {
     let words = on_one_line(text);
     match words.char_indices().nth(MOST_CHARS) {
         Some((at, _)) => format!("{} ...", words.get(..at).unwrap_or_default()),
@@ -104,7 +104,7 @@ mod tests {
     //
     #[test]
     fn r_03_what_is_asked_again_and_what_ends_the_run() {
-        let fault = |status: u16, wait| of_status(StatusCode::from_u16(status).unwrap(), "", wait).fault;
+        let fault = |status: u16, wait| error_of_status(StatusCode::from_u16(status).unwrap(), "", wait).fault;
         for status in [408, 425, 500, 502, 503, 504, 529] {
             assert_eq!(fault(status, None), Fault::Trouble, "{status}");
         }
@@ -121,16 +121,16 @@ mod tests {
     #[test]
     fn r_03_a_reply_that_the_server_cannot_read_is_a_bad_one() {
         let message = "The model produced output that does not match the expected peg-native format";
-        let error = of_status(StatusCode::INTERNAL_SERVER_ERROR, message, None);
+        let error = error_of_status(StatusCode::INTERNAL_SERVER_ERROR, message, None);
         assert_eq!((error.fault, error.remedy), (Fault::BadReply, None));
         assert!(error.to_string().starts_with("the reply was cut off at its limit, or has not the form"), "{error}");
-        assert_eq!(of_status(StatusCode::BAD_REQUEST, message, None).fault, Fault::Permanent);
+        assert_eq!(error_of_status(StatusCode::BAD_REQUEST, message, None).fault, Fault::Permanent);
     }
 
     #[test]
     fn what_a_server_says_is_cut_and_put_on_one_line() {
-        let error = of_status(StatusCode::BAD_REQUEST, "no\n such   model", None);
+        let error = error_of_status(StatusCode::BAD_REQUEST, "no\n such   model", None);
         assert_eq!(error.to_string(), "the server refuses the request (400): no such model");
-        assert_eq!(excerpt(&"é".repeat(400)).chars().count(), MOST_CHARS + 4);
+        assert_eq!(excerpt_message(&"é".repeat(400)).chars().count(), MOST_CHARS + 4);
     }
 }

@@ -7,7 +7,7 @@ use jiff::fmt::rfc2822::DateTimeParser;
 
 /// The wait that the header's `value` requests at `now`: a number of seconds, or the time until a date, zero for a past one.
 /// `None` if it is neither.
-pub(super) fn retry_after(value: &str, now: Timestamp) -> Option<Duration> {
+pub(super) fn parse_retry_after(value: &str, now: Timestamp) -> Option<Duration> {
     let value = value.trim();
     // Some servers send a fraction.
     if let Ok(seconds) = value.parse::<f64>() {
@@ -38,7 +38,7 @@ mod tests {
             ("1e400", None),
         ];
         for (value, seconds) in cases {
-            assert_eq!(retry_after(value, now), seconds.map(Duration::from_secs_f64), "{value:?}");
+            assert_eq!(parse_retry_after(value, now), seconds.map(Duration::from_secs_f64), "{value:?}");
         }
     }
 }

@@ -10,9 +10,9 @@ use std::sync::{LazyLock, OnceLock};
 
 use regex::Regex;
 
-use super::Shape;
-use super::words::{Word, fold_hash, words};
-use crate::pattern::pattern;
+use super::WordShape;
+use super::words::{Word, fold_hash, split_words};
+use crate::pattern::compile_pattern;
 
 /// A set of classes; a sentence may be of several, or of none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,7 +84,7 @@ const FLUFF: &str = "great perfect excellent awesome absolutely thanks thank sor
 
 /// The meaning of a word, apart from its shape.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Entry {
+pub struct WordMeaning {
     /// The classes that the word indicates.
     pub classes: Classes,
     /// Whether the word carries no information by itself.
@@ -97,9 +97,9 @@ pub struct Entry {
 
 /// A hasher for keys that are hashes already.
 #[derive(Default)]
-pub struct Hashed(u64);
+pub struct PrehashedHasher(u64);
 
-impl Hasher for Hashed {
+impl Hasher for PrehashedHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -112,14 +112,14 @@ impl Hasher for Hashed {
 }
 
 /// A map whose keys are hashes. It is for lookups only, since the order of its entries is arbitrary.
-pub type HashedMap<V> = HashMap<u64, V, BuildHasherDefault<Hashed>>;
+pub type HashedMap<V> = HashMap<u64, V, BuildHasherDefault<PrehashedHasher>>;
 
 /// All words with a known meaning, by [`fold_hash`].
 #[must_use]
-pub fn vocabulary() -> &'static HashedMap<Entry> {
-    static VOCABULARY: OnceLock<HashedMap<Entry>> = OnceLock::new();
+pub fn word_meanings() -> &'static HashedMap<WordMeaning> {
+    static VOCABULARY: OnceLock<HashedMap<WordMeaning>> = OnceLock::new();
     VOCABULARY.get_or_init(|| {
-        let mut map = HashedMap::<Entry>::default();
+        let mut map = HashedMap::<WordMeaning>::default();
         let classes = [
             (ERROR, Classes::ERROR),
             (DECISION, Classes::DECISION),
@@ -133,7 +133,7 @@ pub fn vocabulary() -> &'static HashedMap<Entry> {
                 entry.classes = entry.classes | class;
             }
         }
-        let mut each = |list: &str, mark: fn(&mut Entry)| {
+        let mut each = |list: &str, mark: fn(&mut WordMeaning)| {
             list.split_whitespace().for_each(|word| mark(map.entry(fold_hash(word)).or_default()));
         };
         each(STOP, |entry| entry.is_stop = true);
@@ -145,20 +145,20 @@ pub fn vocabulary() -> &'static HashedMap<Entry> {
 
 /// Whether `word` marks a rule: `NOT` or `ONLY` in capitals, or "not" after a verb such as "do" or "must".
 #[must_use]
-pub fn lays_down(before: &str, word: &str) -> bool {
+pub fn marks_rule(before: &str, word: &str) -> bool {
     let is_verb = || ["do", "must", "may", "should", "shall"].iter().any(|verb| before.eq_ignore_ascii_case(verb));
     matches!(word, "NOT" | "ONLY") || (word == "not" && is_verb())
 }
 
 /// The classes of a sentence or line.
 #[must_use]
-pub fn classes(piece: &str) -> Classes {
+pub fn classify_sentence(piece: &str) -> Classes {
     let mut before = "";
-    words(piece).fold(Classes::NONE, |found, word| {
-        let mut found = if lays_down(before, word.text) { found | Classes::RULE } else { found };
+    split_words(piece).fold(Classes::NONE, |found, word| {
+        let mut found = if marks_rule(before, word.text) { found | Classes::RULE } else { found };
         before = word.text;
-        tokens(word, |token| {
-            found = found | vocabulary().get(&fold_hash(token)).map_or(Classes::NONE, |entry| entry.classes);
+        for_each_token(word, |token| {
+            found = found | word_meanings().get(&fold_hash(token)).map_or(Classes::NONE, |entry| entry.classes);
         });
         found
     })
@@ -168,7 +168,7 @@ pub fn classes(piece: &str) -> Classes {
 #[must_use]
 pub fn gives_verdict(sentence: &str) -> bool {
     static VERDICTS: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(concat!(
+        compile_pattern(concat!(
             r"(?:[Rr]eady|READY|[Ss]afe|[Gg]ood) (?:to|for) (?:merge|ship|review|production|go\b)|LGTM|[Ll]ooks good|",
             r"[Rr]equest(?:ed|s|ing)? [Cc]hanges\b|[Cc]hanges [Rr]equested|[Nn]o blocking|[Bb]locks? (?:the )?merge|",
             r"[Dd]o(?: not|n't) merge|[Mm]y (?:instinct|recommendation|verdict|pick|vote|preference|suggestion)\b|",
@@ -182,16 +182,16 @@ pub fn gives_verdict(sentence: &str) -> bool {
 }
 
 /// The tokens of a word: the word itself, or the pairs of its characters if it consists of ideographs.
-pub(crate) fn tokens<'t>(word: Word<'t>, mut each: impl FnMut(&'t str)) {
-    if word.shape == Shape::Ideographs {
-        pairs(word.text).for_each(each);
+pub(crate) fn for_each_token<'t>(word: Word<'t>, mut each: impl FnMut(&'t str)) {
+    if word.shape == WordShape::Ideographs {
+        character_pairs(word.text).for_each(each);
     } else {
         each(word.text);
     }
 }
 
 /// All pairs of adjacent characters in a run of ideographs; a single character by itself.
-pub fn pairs(run: &str) -> impl Iterator<Item = &str> {
+pub fn character_pairs(run: &str) -> impl Iterator<Item = &str> {
     let ends = run.char_indices().skip(2).map(|(at, _)| at).chain(std::iter::once(run.len()));
     run.char_indices().zip(ends).enumerate().filter_map(move |(n, ((start, c), end))| {
         let is_tail = n > 0 && start + c.len_utf8() == run.len();
@@ -204,7 +204,7 @@ pub fn pairs(run: &str) -> impl Iterator<Item = &str> {
 pub fn reports_error(line: &str) -> bool {
     // Literals alone: the regex searches for all of them at once.
     static MARKS: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(
+        compile_pattern(
             "[Ee]rror: |[Ee]rror:$|ERROR|FAILED|FAIL[ :]|panicked at|Traceback|Exception|fatal:|FATAL|error\\[|\
              failed:|Failed to|failed with|[Ee]xit code [1-9]|npm ERR!|panic: |command not found|❌|✗|✖|✘|^\\s*× ",
         )
@@ -236,9 +236,9 @@ mod tests {
             ("原因が判明した", Classes::FINDING),
         ];
         for (text, class) in cases {
-            assert!(classes(text).has(class), "{text}: {:?}", classes(text));
+            assert!(classify_sentence(text).has(class), "{text}: {:?}", classify_sentence(text));
         }
-        assert!(classes("The sky is blue.").is_empty());
+        assert!(classify_sentence("The sky is blue.").is_empty());
     }
 
     // K-11
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn pairs_overlap() {
-        assert_eq!(pairs("日本語").collect::<Vec<_>>(), ["日本", "本語"]);
-        assert_eq!(pairs("日").collect::<Vec<_>>(), ["日"]);
+        assert_eq!(character_pairs("日本語").collect::<Vec<_>>(), ["日本", "本語"]);
+        assert_eq!(character_pairs("日").collect::<Vec<_>>(), ["日"]);
     }
 }

@@ -10,7 +10,7 @@ const TAGS: [&str; 3] = ["system-reminder", "usage", "local-command-caveat"];
 pub fn without_envelopes(text: &str) -> Cow<'_, str> {
     let mut kept = String::new();
     let mut rest = text;
-    while let Some((start, end)) = next(rest) {
+    while let Some((start, end)) = next_note(rest) {
         kept.push_str(rest.get(..start).unwrap_or_default());
         rest = rest.get(end..).unwrap_or_default();
     }
@@ -22,7 +22,7 @@ pub fn without_envelopes(text: &str) -> Cow<'_, str> {
 }
 
 /// The start and end of the next note, in bytes.
-fn next(text: &str) -> Option<(usize, usize)> {
+fn next_note(text: &str) -> Option<(usize, usize)> {
     let starts_line = |at: usize| {
         text.get(..at).is_some_and(|head| head.trim_end_matches([' ', '\t']).ends_with('\n') || head.trim().is_empty())
     };

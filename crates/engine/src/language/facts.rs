@@ -5,10 +5,10 @@ use std::collections::HashSet;
 
 use super::class::reports_error;
 use super::piece::PieceKind;
-use super::segment::segment;
-use super::shape::Shape;
+use super::segment::split_into_pieces;
+use super::shape::WordShape;
 use super::word_index::WordIndex;
-use super::words::words;
+use super::words::split_words;
 
 /// The kind of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,15 +61,15 @@ impl FactKind {
 
     /// The kind that the shape of a word indicates; `None` for ordinary words.
     #[must_use]
-    pub const fn of(shape: Shape) -> Option<Self> {
+    pub const fn of(shape: WordShape) -> Option<Self> {
         match shape {
-            Shape::Plain | Shape::Ideographs => None,
-            Shape::Path => Some(Self::Path),
-            Shape::Url => Some(Self::Url),
-            Shape::Identifier => Some(Self::Identifier),
-            Shape::Number => Some(Self::Number),
-            Shape::Version => Some(Self::Version),
-            Shape::Hash => Some(Self::Hash),
+            WordShape::Plain | WordShape::Ideographs => None,
+            WordShape::Path => Some(Self::Path),
+            WordShape::Url => Some(Self::Url),
+            WordShape::Identifier => Some(Self::Identifier),
+            WordShape::Number => Some(Self::Number),
+            WordShape::Version => Some(Self::Version),
+            WordShape::Hash => Some(Self::Hash),
         }
     }
 }
@@ -85,33 +85,33 @@ pub struct Fact<'t> {
 
 /// The different facts of `text`: those of single words in order, then error lines, then quoted strings.
 #[must_use]
-pub fn facts(text: &str) -> Vec<Fact<'_>> {
-    let errors = segment(text)
+pub fn find_facts(text: &str) -> Vec<Fact<'_>> {
+    let errors = split_into_pieces(text)
         .into_iter()
         .filter(|piece| !matches!(piece.kind, PieceKind::Heading | PieceKind::FenceOpen) && reports_error(piece.text))
         .map(|piece| Fact { kind: FactKind::ErrorLine, text: piece.text.trim() });
-    let quoted = text.lines().flat_map(quoted);
+    let quoted = text.lines().flat_map(quoted_facts);
     let mut seen = HashSet::new();
-    named(text).chain(errors).chain(quoted).filter(|fact| seen.insert(*fact)).collect()
+    facts_of_words(text).chain(errors).chain(quoted).filter(|fact| seen.insert(*fact)).collect()
 }
 
 /// The facts of `text` that are single words, in order.
-pub(super) fn named(text: &str) -> impl Iterator<Item = Fact<'_>> {
-    words(text).filter_map(|word| Some(Fact { kind: FactKind::of(word.shape)?, text: word.text }))
+pub(super) fn facts_of_words(text: &str) -> impl Iterator<Item = Fact<'_>> {
+    split_words(text).filter_map(|word| Some(Fact { kind: FactKind::of(word.shape)?, text: word.text }))
 }
 
 /// An index of the facts of a text, for lookups.
 #[derive(Debug)]
-pub struct Carried<'t> {
+pub struct FactIndex<'t> {
     pub(super) index: WordIndex<'t>,
     words: HashSet<&'t str>,
 }
 
-impl<'t> Carried<'t> {
+impl<'t> FactIndex<'t> {
     /// Reads `text`.
     #[must_use]
-    pub fn by(text: &'t str) -> Self {
-        Self { index: WordIndex::of(text), words: named(text).map(|fact| fact.text).collect() }
+    pub fn of(text: &'t str) -> Self {
+        Self { index: WordIndex::of(text), words: facts_of_words(text).map(|fact| fact.text).collect() }
     }
 
     /// Whether the text contains `fact`: as a word, or anywhere for lines, strings, paths and addresses.
@@ -128,7 +128,7 @@ impl<'t> Carried<'t> {
 }
 
 /// The strings of more than one word in quotes or back-quotes on a line, without the quotes.
-pub fn quoted(line: &str) -> impl Iterator<Item = Fact<'_>> {
+pub fn quoted_facts(line: &str) -> impl Iterator<Item = Fact<'_>> {
     let mut rest = line;
     std::iter::from_fn(move || {
         loop {
@@ -162,7 +162,7 @@ mod tests {
     // G-03
     #[test]
     fn facts_are_listed_once_each() {
-        let found: Vec<_> = facts(TEXT).into_iter().map(|fact| (fact.kind, fact.text)).collect();
+        let found: Vec<_> = find_facts(TEXT).into_iter().map(|fact| (fact.kind, fact.text)).collect();
         assert_eq!(
             found,
             [
@@ -181,8 +181,9 @@ mod tests {
     // G-03
     #[test]
     fn facts_are_looked_for_in_another_text() {
-        let carried = Carried::by("In src/lib.rs, 112 tests: the long way");
-        let kept: Vec<_> = facts(TEXT).into_iter().filter(|fact| carried.has(fact)).map(|fact| fact.text).collect();
+        let carried = FactIndex::of("In src/lib.rs, 112 tests: the long way");
+        let kept: Vec<_> =
+            find_facts(TEXT).into_iter().filter(|fact| carried.has(fact)).map(|fact| fact.text).collect();
         assert_eq!(kept, ["src/lib.rs", "the long way"]);
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use super::facts::{Carried, Fact, FactKind, facts, named};
+use super::facts::{Fact, FactIndex, FactKind, facts_of_words, find_facts};
 use super::word_index::WordIndex;
 
 /// The facts of a text that a shorter one keeps, loses or invents.
@@ -38,7 +38,7 @@ impl<'t> FactsKept<'t> {
         let mut kept = Self::default();
         let (bare_original, bare_result) = (without_commas(original), without_commas(result));
         let (in_original, in_result) = (FactSource::of(original, &bare_original), FactSource::of(result, &bare_result));
-        for fact in facts(original) {
+        for fact in find_facts(original) {
             let is_kept = in_result.has(&fact);
             kept.counts.add(fact.kind, FactCount { kept: is_kept.into(), total: 1 });
             if !is_kept {
@@ -46,7 +46,7 @@ impl<'t> FactsKept<'t> {
             }
         }
         let mut seen = HashSet::new();
-        let named = named(result);
+        let named = facts_of_words(result);
         kept.invented = named.filter(|fact| seen.insert(*fact) && !in_original.has(fact)).collect();
         kept
     }
@@ -60,40 +60,40 @@ impl FactCounts {
 
     /// The sum of all kinds.
     #[must_use]
-    pub fn all(&self) -> FactCount {
-        self.0.iter().fold(FactCount::default(), |sum, count| sum.with(*count))
+    pub fn total_count(&self) -> FactCount {
+        self.0.iter().fold(FactCount::default(), |sum, count| sum.sum_with(*count))
     }
 
     /// Adds the counts of another text.
     pub fn merge(&mut self, other: &Self) {
         for (sum, count) in self.0.iter_mut().zip(other.0) {
-            *sum = sum.with(count);
+            *sum = sum.sum_with(count);
         }
     }
 
     fn add(&mut self, kind: FactKind, count: FactCount) {
         for (sum, _) in self.0.iter_mut().zip(FactKind::ALL).filter(|(_, of)| *of == kind) {
-            *sum = sum.with(count);
+            *sum = sum.sum_with(count);
         }
     }
 }
 
 impl FactCount {
-    const fn with(self, other: Self) -> Self {
+    const fn sum_with(self, other: Self) -> Self {
         Self { kept: self.kept + other.kept, total: self.total + other.total }
     }
 }
 
 /// A text in which facts are looked up.
 struct FactSource<'t> {
-    carried: Carried<'t>,
+    carried: FactIndex<'t>,
     /// The text without commas, as numbers are looked for too.
     bare: WordIndex<'t>,
 }
 
 impl<'t> FactSource<'t> {
     fn of(text: &'t str, bare: &'t str) -> Self {
-        Self { carried: Carried::by(text), bare: WordIndex::of(bare) }
+        Self { carried: FactIndex::of(text), bare: WordIndex::of(bare) }
     }
 
     /// Whether the text contains `fact`, or another form of it: `1024` for `1,024 tokens`, `parse` for `parse()`, `src/a.rs` for
@@ -177,7 +177,7 @@ mod tests {
                 "impl Store",
             ]
         );
-        assert_eq!(kept.counts.all(), FactCount { kept: 4, total: 11 });
+        assert_eq!(kept.counts.total_count(), FactCount { kept: 4, total: 11 });
         assert!(kept.invented.is_empty(), "{:?}", kept.invented);
     }
 
@@ -185,11 +185,11 @@ mod tests {
     #[test]
     fn a_text_keeps_its_own_facts_and_invents_none() {
         let kept = FactsKept::of(TEXT, TEXT);
-        assert!(kept.lost.is_empty() && kept.invented.is_empty() && kept.counts.all().kept > 8);
-        assert_eq!(FactsKept::of("no facts here", "none").counts.all(), FactCount::default());
+        assert!(kept.lost.is_empty() && kept.invented.is_empty() && kept.counts.total_count().kept > 8);
+        assert_eq!(FactsKept::of("no facts here", "none").counts.total_count(), FactCount::default());
         let mut sum = kept.counts;
         sum.merge(&kept.counts);
-        assert_eq!(sum.all().total, 2 * kept.counts.all().total);
+        assert_eq!(sum.total_count().total, 2 * kept.counts.total_count().total);
     }
 
     // G-04

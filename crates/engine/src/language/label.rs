@@ -8,7 +8,7 @@ const OPEN: [&str; 2] = ["TODO", "FIXME"];
 
 /// The label in capitals at the start of `text`, except those of open tasks, and the rest of the text.
 #[must_use]
-pub fn label(text: &str) -> Option<(&str, &str)> {
+pub fn split_label(text: &str) -> Option<(&str, &str)> {
     let (label, rest) = text.split_once(": ")?;
     let is_label = (2..=24).contains(&label.len())
         && label.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b' ')
@@ -20,13 +20,13 @@ pub fn label(text: &str) -> Option<(&str, &str)> {
 #[must_use]
 pub fn without_label(text: &str) -> &str {
     let is_kind = |word: &str| KINDS.split(' ').any(|kind| kind == word);
-    label(text).filter(|(label, _)| label.split(' ').all(is_kind)).map_or(text, |(_, rest)| rest.trim_start())
+    split_label(text).filter(|(label, _)| label.split(' ').all(is_kind)).map_or(text, |(_, rest)| rest.trim_start())
 }
 
 /// Whether the label marks the statement as the goal of the work.
 #[must_use]
-pub fn is_goal(text: &str) -> bool {
-    label(text).is_some_and(|(label, _)| label.split(' ').any(|word| matches!(word, "GOAL" | "TASK")))
+pub fn has_goal_label(text: &str) -> bool {
+    split_label(text).is_some_and(|(label, _)| label.split(' ').any(|word| matches!(word, "GOAL" | "TASK")))
 }
 
 #[cfg(test)]
@@ -45,6 +45,8 @@ mod tests {
         ] {
             assert_eq!(without_label(text), without);
         }
-        assert!(is_goal("GOAL: Ship it.") && !is_goal("NOTE: Ship it.") && label("FIXME: a").is_none());
+        assert!(
+            has_goal_label("GOAL: Ship it.") && !has_goal_label("NOTE: Ship it.") && split_label("FIXME: a").is_none()
+        );
     }
 }

@@ -4,7 +4,7 @@ use super::piece::PieceKind;
 
 /// The appearance of a line.
 #[derive(Clone, Copy)]
-pub(super) enum Looks {
+pub(super) enum LineKind {
     Blank,
     Fence,
     Item,
@@ -19,38 +19,38 @@ const CODE_STARTS: [&str; 21] = [
 
 /// Classifies a line with `body` after `indent` columns. Callers pass 0 columns after prose, since an indented line continues
 /// it there, but is code elsewhere.
-pub(super) fn look(body: &str, indent: usize) -> Looks {
-    let Some(first) = body.chars().next() else { return Looks::Blank };
+pub(super) fn classify_line(body: &str, indent: usize) -> LineKind {
+    let Some(first) = body.chars().next() else { return LineKind::Blank };
     if body.starts_with("```") || body.starts_with("~~~") {
-        return Looks::Fence;
+        return LineKind::Fence;
     }
     if !body.bytes().take(400).any(|byte| byte.is_ascii_alphanumeric() || byte >= 128) {
-        return Looks::Line(PieceKind::Ornament);
+        return LineKind::Line(PieceKind::Ornament);
     }
-    if let Some(code) = numbered(body) {
+    if let Some(code) = strip_line_number(body) {
         let has_word = code.contains(char::is_alphanumeric);
-        return Looks::Line(if has_word { PieceKind::Code } else { PieceKind::Ornament });
+        return LineKind::Line(if has_word { PieceKind::Code } else { PieceKind::Ornament });
     }
     if first == '|' {
-        return Looks::Line(PieceKind::Row);
+        return LineKind::Line(PieceKind::Row);
     }
     if is_heading(body) {
-        return Looks::Line(PieceKind::Heading);
+        return LineKind::Line(PieceKind::Heading);
     }
     if is_log(body) {
-        return Looks::Line(PieceKind::Log);
+        return LineKind::Line(PieceKind::Log);
     }
-    if marker(body) > 0 {
-        return Looks::Item;
+    if marker_len(body) > 0 {
+        return LineKind::Item;
     }
     if is_code(body) || (indent >= 4 && first.is_ascii() && !reads_as_prose(body)) {
-        return Looks::Line(PieceKind::Code);
+        return LineKind::Line(PieceKind::Code);
     }
-    Looks::Prose
+    LineKind::Prose
 }
 
 /// The length of a list marker with its space, in bytes, or 0.
-fn marker(body: &str) -> usize {
+fn marker_len(body: &str) -> usize {
     let digits = body.bytes().take_while(u8::is_ascii_digit).count();
     let bytes = body.as_bytes();
     match (digits, bytes.get(digits), bytes.get(digits + 1)) {
@@ -102,7 +102,7 @@ fn is_code(body: &str) -> bool {
 }
 
 /// The text after the line number in a line of a listed file, such as `12→code`.
-fn numbered(body: &str) -> Option<&str> {
+fn strip_line_number(body: &str) -> Option<&str> {
     let digits = body.bytes().take(7).take_while(u8::is_ascii_digit).count();
     body.get(digits..).filter(|_| digits > 0)?.strip_prefix('→')
 }
@@ -141,16 +141,16 @@ mod tests {
             ("これは文です。", "prose"),
         ];
         for (line, expected) in cases {
-            let found = match look(line, 0) {
-                Looks::Blank => "blank",
-                Looks::Fence => "fence",
-                Looks::Item => "item",
-                Looks::Prose => "prose",
-                Looks::Line(PieceKind::Heading) => "heading",
-                Looks::Line(PieceKind::Log) => "log",
-                Looks::Line(PieceKind::Code) => "code",
-                Looks::Line(PieceKind::Row) => "row",
-                Looks::Line(_) => "ornament",
+            let found = match classify_line(line, 0) {
+                LineKind::Blank => "blank",
+                LineKind::Fence => "fence",
+                LineKind::Item => "item",
+                LineKind::Prose => "prose",
+                LineKind::Line(PieceKind::Heading) => "heading",
+                LineKind::Line(PieceKind::Log) => "log",
+                LineKind::Line(PieceKind::Code) => "code",
+                LineKind::Line(PieceKind::Row) => "row",
+                LineKind::Line(_) => "ornament",
             };
             assert_eq!(found, expected, "{line}");
         }

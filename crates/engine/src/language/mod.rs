@@ -14,15 +14,17 @@ mod statement;
 mod word_index;
 mod words;
 
-pub(crate) use class::tokens;
-pub use class::{Classes, HashedMap, classes, gives_verdict, lays_down, pairs, reports_error, vocabulary};
+pub(crate) use class::for_each_token;
+pub use class::{
+    Classes, HashedMap, character_pairs, classify_sentence, gives_verdict, marks_rule, reports_error, word_meanings,
+};
 pub use envelope::without_envelopes;
-pub use facts::{Carried, Fact, FactKind, facts, quoted};
+pub use facts::{Fact, FactIndex, FactKind, find_facts, quoted_facts};
 pub use facts_kept::{FactCount, FactCounts, FactsKept};
-pub use label::{is_goal, label, without_label};
-pub use piece::{Join, Piece, PieceKind};
-pub use segment::segment;
-pub(crate) use sentence::floor;
-pub use shape::Shape;
-pub use statement::{Statement, is_of_moment, replaced, reviewed_file};
-pub use words::{Word, fold_hash, words};
+pub use label::{has_goal_label, split_label, without_label};
+pub use piece::{Piece, PieceJoin, PieceKind};
+pub use segment::split_into_pieces;
+pub(crate) use sentence::floor_char_boundary;
+pub use shape::WordShape;
+pub use statement::{Statement, find_replaced, is_momentary, reviewed_file};
+pub use words::{Word, fold_hash, split_words};

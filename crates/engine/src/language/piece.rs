@@ -25,7 +25,7 @@ pub enum PieceKind {
 
 /// The relation of a piece to the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Join {
+pub enum PieceJoin {
     /// It starts a line.
     Line,
     /// It is the next sentence of the same paragraph.
@@ -44,7 +44,7 @@ pub struct Piece<'t> {
     /// The kind of the piece.
     pub kind: PieceKind,
     /// Its relation to the previous piece.
-    pub join: Join,
+    pub join: PieceJoin,
     /// The indentation of its line, in columns.
     pub indent: usize,
 }
@@ -52,7 +52,7 @@ pub struct Piece<'t> {
 impl Piece<'_> {
     /// Whether it ends in a colon and thus introduces what follows.
     #[must_use]
-    pub fn introduces(&self) -> bool {
+    pub fn is_introduction(&self) -> bool {
         self.text.trim_end_matches('*').ends_with([':', '：'])
     }
 

@@ -3,60 +3,65 @@
 //! Pieces are slices of the text, in order and without overlap, separated only by white space. The kind of a line is
 //! recognized by appearance alone: Markdown marks, indentation, time stamps.
 
-use super::looks::{Looks, look, reads_as_prose};
-use super::piece::{Join, Piece, PieceKind};
-use super::sentence::{fragments, sentences};
+use super::looks::{LineKind, classify_line, reads_as_prose};
+use super::piece::{Piece, PieceJoin, PieceKind};
+use super::sentence::{split_fragments, split_sentences};
 
 /// The pieces of `text`. A text with more than white space has at least one.
 #[must_use]
-pub fn segment(text: &str) -> Vec<Piece<'_>> {
+pub fn split_into_pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::with_capacity(text.len() / 60 + 1);
     let mut fence: Option<&str> = None;
-    let mut prose: Option<Prose> = None;
+    let mut prose: Option<OpenParagraph> = None;
     let mut at = 0;
     for full_line in text.split_inclusive('\n') {
         let start = at;
         at += full_line.len();
         let line = full_line.trim_end();
         let body = line.trim_start();
-        let here =
-            Line { whole: line, body, start, body_at: start + (line.len() - body.len()), indent: indent(line, body) };
+        let here = TextLine {
+            whole: line,
+            body,
+            start,
+            body_at: start + (line.len() - body.len()),
+            indent: indent_columns(line, body),
+        };
         if let Some(mark) = fence {
             let closes = body.starts_with(mark) && body.trim_end_matches(['`', '~']).is_empty();
             if closes {
                 fence = None;
             }
-            here.push(&mut pieces, if closes { PieceKind::FenceClose } else { PieceKind::Code });
+            here.push_pieces(&mut pieces, if closes { PieceKind::FenceClose } else { PieceKind::Code });
             continue;
         }
-        let looks = look(body, if prose.is_some() { 0 } else { here.indent });
-        if let (Some(open), Looks::Prose) = (prose.as_mut(), looks)
-            && open.goes_on_in(text, body)
+        let looks = classify_line(body, if prose.is_some() { 0 } else { here.indent });
+        if let (Some(open), LineKind::Prose) = (prose.as_mut(), looks)
+            && open.continues_in(text, body)
         {
             open.end = here.body_at + body.len();
             continue;
         }
         if let Some(done) = prose.take() {
-            done.push(text, &mut pieces);
+            done.push_sentences(text, &mut pieces);
         }
         match looks {
-            Looks::Blank => {}
-            Looks::Fence => {
+            LineKind::Blank => {}
+            LineKind::Fence => {
                 fence = body.get(..3);
-                here.push(&mut pieces, PieceKind::FenceOpen);
+                here.push_pieces(&mut pieces, PieceKind::FenceOpen);
             }
-            Looks::Item => prose = Some(here.opens(start, PieceKind::Item)),
-            Looks::Prose => prose = Some(here.opens(here.body_at, PieceKind::Sentence)),
-            Looks::Line(kind) => here.push(&mut pieces, kind),
+            LineKind::Item => prose = Some(here.start_prose(start, PieceKind::Item)),
+            LineKind::Prose => prose = Some(here.start_prose(here.body_at, PieceKind::Sentence)),
+            LineKind::Line(kind) => here.push_pieces(&mut pieces, kind),
         }
     }
     if let Some(done) = prose {
-        done.push(text, &mut pieces);
+        done.push_sentences(text, &mut pieces);
     }
     pieces
 }
 
-struct Line<'t> {
+struct TextLine<'t> {
     /// The line without its end.
     whole: &'t str,
     /// The line without its indentation.
@@ -66,14 +71,14 @@ struct Line<'t> {
     indent: usize,
 }
 
-impl<'t> Line<'t> {
+impl<'t> TextLine<'t> {
     /// The line as the beginning of prose.
-    const fn opens(&self, start: usize, kind: PieceKind) -> Prose {
-        Prose { start, end: self.body_at + self.body.len(), kind, indent: self.indent }
+    const fn start_prose(&self, start: usize, kind: PieceKind) -> OpenParagraph {
+        OpenParagraph { start, end: self.body_at + self.body.len(), kind, indent: self.indent }
     }
 
     /// Pushes the line as one piece, or as fragments if it is overlong. Indentation is part of the piece.
-    fn push(&self, pieces: &mut Vec<Piece<'t>>, kind: PieceKind) {
+    fn push_pieces(&self, pieces: &mut Vec<Piece<'t>>, kind: PieceKind) {
         if self.body.is_empty() {
             return;
         }
@@ -82,24 +87,24 @@ impl<'t> Line<'t> {
         } else {
             kind
         };
-        for (n, (offset, part)) in fragments(self.whole).enumerate() {
-            let join = if n == 0 { Join::Line } else { Join::Fragment };
+        for (n, (offset, part)) in split_fragments(self.whole).enumerate() {
+            let join = if n == 0 { PieceJoin::Line } else { PieceJoin::Fragment };
             pieces.push(Piece { text: part, at: self.start + offset, kind, join, indent: self.indent });
         }
     }
 }
 
 /// A paragraph under construction.
-struct Prose {
+struct OpenParagraph {
     start: usize,
     end: usize,
     kind: PieceKind,
     indent: usize,
 }
 
-impl Prose {
+impl OpenParagraph {
     /// Whether `body` continues a sentence that was wrapped at the end of the previous line. A line that repeats that one does not.
-    fn goes_on_in(&self, text: &str, body: &str) -> bool {
+    fn continues_in(&self, text: &str, body: &str) -> bool {
         let so_far = text.get(self.start..self.end).unwrap_or_default();
         let tail_from = so_far.len().saturating_sub(200);
         let last_line_len = memchr::memrchr(b'\n', so_far.as_bytes()).map_or(so_far.len(), |at| so_far.len() - at);
@@ -116,15 +121,15 @@ impl Prose {
             && so_far.len() < 4000
     }
 
-    fn push<'t>(&self, text: &'t str, pieces: &mut Vec<Piece<'t>>) {
+    fn push_sentences<'t>(&self, text: &'t str, pieces: &mut Vec<Piece<'t>>) {
         let whole = text.get(self.start..self.end).unwrap_or_default();
-        for (n, (offset, sentence)) in sentences(whole).enumerate() {
+        for (n, (offset, sentence)) in split_sentences(whole).enumerate() {
             let kind = if n == 0 { self.kind } else { PieceKind::Sentence };
-            for (part_idx, (part_at, part)) in fragments(sentence).enumerate() {
+            for (part_idx, (part_at, part)) in split_fragments(sentence).enumerate() {
                 let join = match (n, part_idx) {
-                    (0, 0) => Join::Line,
-                    (_, 0) => Join::Sentence,
-                    _ => Join::Fragment,
+                    (0, 0) => PieceJoin::Line,
+                    (_, 0) => PieceJoin::Sentence,
+                    _ => PieceJoin::Fragment,
                 };
                 pieces.push(Piece { text: part, at: self.start + offset + part_at, kind, join, indent: self.indent });
             }
@@ -132,7 +137,7 @@ impl Prose {
     }
 }
 
-fn indent(line: &str, body: &str) -> usize {
+fn indent_columns(line: &str, body: &str) -> usize {
     let n_blanks = line.len() - body.len();
     line.bytes().take(n_blanks).map(|byte| if byte == b'\t' { 4 } else { 1 }).sum()
 }

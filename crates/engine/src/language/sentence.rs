@@ -7,13 +7,13 @@ const FRAGMENT: usize = 200;
 
 /// The sentences of a paragraph with their offsets, without the white space between them. Recognizes the end marks of Latin
 /// and CJK scripts; a stop in a number, a code span or a common abbreviation ends no sentence.
-pub(super) fn sentences(paragraph: &str) -> impl Iterator<Item = (usize, &str)> {
-    parts(paragraph, sentence_end)
+pub(super) fn split_sentences(paragraph: &str) -> impl Iterator<Item = (usize, &str)> {
+    split_by_len(paragraph, sentence_end)
 }
 
 /// Splits `text` into parts with their offsets; `len` returns the length of the first part of the rest. White space between
 /// parts belongs to none.
-fn parts(text: &str, len: fn(&str) -> usize) -> impl Iterator<Item = (usize, &str)> {
+fn split_by_len(text: &str, len: fn(&str) -> usize) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let rest = text.get(at..)?;
@@ -36,7 +36,7 @@ fn sentence_end(text: &str) -> usize {
         match byte {
             b'`' => in_span = !in_span,
             b'.' | b'!' | b'?' if !in_span => {
-                if let Some(end) = latin_end(text, at).filter(|end| !is_torn(text, *end)) {
+                if let Some(end) = latin_sentence_end(text, at).filter(|end| !splits_bracket(text, *end)) {
                     return end;
                 }
             }
@@ -61,9 +61,11 @@ fn sentence_end(text: &str) -> usize {
 const REACH: usize = 240;
 
 /// Whether a bracket or a bold mark is open at `end` and closed soon after, so that the stop is within a remark.
-fn is_torn(text: &str, end: usize) -> bool {
-    let from = floor(text, end.saturating_sub(2 * REACH));
-    let (Some(head), Some(tail)) = (text.get(from..end), text.get(end..floor(text, end + REACH))) else { return false };
+fn splits_bracket(text: &str, end: usize) -> bool {
+    let from = floor_char_boundary(text, end.saturating_sub(2 * REACH));
+    let (Some(head), Some(tail)) = (text.get(from..end), text.get(end..floor_char_boundary(text, end + REACH))) else {
+        return false;
+    };
     let is_open = |(open, close): (char, char)| {
         let level = head
             .chars()
@@ -77,7 +79,7 @@ fn is_torn(text: &str, end: usize) -> bool {
 }
 
 /// The end of the sentence that the stop at `at` ends, or `None` if it ends none.
-fn latin_end(text: &str, at: usize) -> Option<usize> {
+fn latin_sentence_end(text: &str, at: usize) -> Option<usize> {
     let rest = text.get(at..)?;
     let marks = rest.trim_start_matches(['.', '!', '?']);
     let tail = marks.trim_start_matches(['"', '\'', ')', ']', '*', '_', '”', '’', '»']);
@@ -95,7 +97,7 @@ fn latin_end(text: &str, at: usize) -> Option<usize> {
         return Some(text.len());
     }
     let head = text.get(..at).unwrap_or_default();
-    let window = head.get(floor(head, head.len().saturating_sub(12))..).unwrap_or_default();
+    let window = head.get(floor_char_boundary(head, head.len().saturating_sub(12))..).unwrap_or_default();
     let word = window.rsplit([' ', '\n', '(']).next().unwrap_or_default();
     let is_abbreviation =
         ["e.g", "i.e", "vs", "cf", "Mr", "Dr", "St", "approx", "No", "etc", "resp", "incl"].contains(&word);
@@ -113,13 +115,13 @@ fn latin_end(text: &str, at: usize) -> Option<usize> {
 
 /// Splits `piece` at clauses, else at spaces, else between characters, so that no part is overlong. Each part has its offset;
 /// white space between parts belongs to none.
-pub(super) fn fragments(piece: &str) -> impl Iterator<Item = (usize, &str)> {
-    parts(piece, |rest| if rest.len() <= LONGEST { rest.len() } else { parting(rest) })
+pub(super) fn split_fragments(piece: &str) -> impl Iterator<Item = (usize, &str)> {
+    split_by_len(piece, |rest| if rest.len() <= LONGEST { rest.len() } else { fragment_end(rest) })
 }
 
-fn parting(rest: &str) -> usize {
-    let window = rest.get(..floor(rest, FRAGMENT + 60)).unwrap_or_default();
-    let from = floor(window, FRAGMENT / 2);
+fn fragment_end(rest: &str) -> usize {
+    let window = rest.get(..floor_char_boundary(rest, FRAGMENT + 60)).unwrap_or_default();
+    let from = floor_char_boundary(window, FRAGMENT / 2);
     let tail = window.get(from..).unwrap_or_default();
     let clause = tail
         .rmatch_indices([',', ';', ':', '、', '，', '；'])
@@ -131,11 +133,11 @@ fn parting(rest: &str) -> usize {
         .or_else(space)
         .or_else(mark)
         .filter(|at| *at > 0)
-        .unwrap_or_else(|| whole_characters(rest, FRAGMENT))
+        .unwrap_or_else(|| grapheme_boundary(rest, FRAGMENT))
 }
 
 /// The last character boundary of `text` at or before `at`.
-pub(crate) fn floor(text: &str, at: usize) -> usize {
+pub(crate) fn floor_char_boundary(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
         at -= 1;
@@ -144,10 +146,10 @@ pub(crate) fn floor(text: &str, at: usize) -> usize {
 }
 
 /// A boundary near `at` that splits no grapheme cluster, such as an emoji with its modifiers.
-fn whole_characters(text: &str, at: usize) -> usize {
+fn grapheme_boundary(text: &str, at: usize) -> usize {
     use unicode_segmentation::UnicodeSegmentation;
-    let from = floor(text, at);
-    let window = text.get(..floor(text, from + 120)).unwrap_or_default();
+    let from = floor_char_boundary(text, at);
+    let window = text.get(..floor_char_boundary(text, from + 120)).unwrap_or_default();
     window
         .grapheme_indices(true)
         .map(|(start, _)| start)
@@ -180,7 +182,7 @@ mod tests {
             ("**Stop here. Go there.** Next", &["**Stop here. Go there.**", "Next"]),
         ];
         for (text, expected) in cases {
-            let found: Vec<_> = sentences(text).map(|(_, sentence)| sentence).collect();
+            let found: Vec<_> = split_sentences(text).map(|(_, sentence)| sentence).collect();
             assert_eq!(&found, expected, "{text}");
         }
     }
@@ -189,7 +191,7 @@ mod tests {
     fn fragments_are_short_and_lose_no_character() {
         for text in ["word ".repeat(300), "日本語".repeat(500), "x".repeat(5000), "👩‍👩‍👧".repeat(100), "a,".repeat(1000)]
         {
-            let parts: Vec<_> = fragments(&text).collect();
+            let parts: Vec<_> = split_fragments(&text).collect();
             assert!(parts.iter().all(|(_, part)| part.len() <= LONGEST), "{text:.9}");
             let joined: String = parts.iter().map(|(_, part)| *part).collect();
             assert_eq!(joined.replace(' ', ""), text.replace(' ', ""));

@@ -2,7 +2,7 @@
 
 /// The kind of a word, recognized by its characters alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Shape {
+pub enum WordShape {
     /// An ordinary word.
     Plain,
     /// A run of Chinese, Japanese or Korean characters.
@@ -38,32 +38,32 @@ const UNITS: &[&str] = &[
 
 /// The shape of `word`, which is trimmed of punctuation.
 #[must_use]
-pub(super) fn of(word: &str) -> Shape {
+pub(super) fn shape_of(word: &str) -> WordShape {
     let bytes = word.as_bytes();
     if bytes.iter().all(u8::is_ascii_lowercase) {
         // Lower-case letters from a to f may be a hash, but are far more often a word.
-        return Shape::Plain;
+        return WordShape::Plain;
     }
     let has_digit = bytes.iter().any(u8::is_ascii_digit);
     if has_digit {
         if is_version(word) {
-            return Shape::Version;
+            return WordShape::Version;
         }
         if is_hash(bytes) {
-            return Shape::Hash;
+            return WordShape::Hash;
         }
-        if let Some(shape) = number(word) {
+        if let Some(shape) = number_shape(word) {
             return shape;
         }
     }
     if is_path(word, bytes) {
-        return Shape::Path;
+        return WordShape::Path;
     }
-    if is_identifier(bytes) || has_digit && is_code(word) { Shape::Identifier } else { Shape::Plain }
+    if is_identifier(bytes) || has_digit && is_code(word) { WordShape::Identifier } else { WordShape::Plain }
 }
 
 /// The number of bytes to trim as punctuation from the first `n_led` bytes of `run`, which are all joiners.
-pub(super) fn prefix(run: &str, n_led: usize) -> usize {
+pub(super) fn punctuation_len(run: &str, n_led: usize) -> usize {
     let led = run.get(..n_led).unwrap_or_default();
     let kept = if led.contains('/') {
         led.len() - led.trim_end_matches(['/', '.', '~']).len()
@@ -102,9 +102,9 @@ fn is_hash(bytes: &[u8]) -> bool {
 }
 
 /// `Number` for a number, `Plain` for a single digit, which is too common to be a fact, `Identifier` for `#12`, else `None`.
-fn number(word: &str) -> Option<Shape> {
+fn number_shape(word: &str) -> Option<WordShape> {
     if word.strip_prefix('#').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit())) {
-        return Some(Shape::Identifier);
+        return Some(WordShape::Identifier);
     }
     let core = word.trim_start_matches(['$', '~', '+', '-']);
     if !core.starts_with(|c: char| c.is_ascii_digit()) {
@@ -118,7 +118,7 @@ fn number(word: &str) -> Option<Shape> {
     if !(figures_only || iso_time) || unit.len() > 6 || unit.contains('.') {
         return None;
     }
-    Some(if core.len() == 1 && core.len() == word.len() { Shape::Plain } else { Shape::Number })
+    Some(if core.len() == 1 && core.len() == word.len() { WordShape::Plain } else { WordShape::Number })
 }
 
 fn is_path(word: &str, bytes: &[u8]) -> bool {
@@ -175,8 +175,8 @@ mod tests {
     #[test]
     fn what_only_looks_like_a_fact_is_none() {
         for word in ["and/or", "e.g", "3", "TCP/IP", "well-known", "API", "deadbeef", "don't"] {
-            assert_eq!(of(word), Shape::Plain, "{word}");
+            assert_eq!(shape_of(word), WordShape::Plain, "{word}");
         }
-        assert_eq!(of("Node.js"), Shape::Identifier);
+        assert_eq!(shape_of("Node.js"), WordShape::Identifier);
     }
 }

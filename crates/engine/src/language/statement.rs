@@ -1,21 +1,21 @@
 //! Finds statements that a later statement about the same subject replaces (K-05).
 
-use super::class::{HashedMap, pairs, vocabulary};
+use super::class::{HashedMap, character_pairs, word_meanings};
 use super::label::without_label;
-use super::shape::Shape;
-use super::words::{Word, fold_hash, words};
+use super::shape::WordShape;
+use super::words::{Word, fold_hash, split_words};
 
 /// The subject words and the values of a statement.
 #[derive(Clone, Debug, Default)]
 pub struct Statement {
     /// Hashes of all its meaningful words with their kinds, sorted.
-    tokens: Vec<(u64, Token)>,
+    tokens: Vec<(u64, TokenRole)>,
     denies: bool,
 }
 
 /// The role of a word in a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Token {
+enum TokenRole {
     Word,
     /// A word with a capital: a name, or the first of a sentence.
     Name,
@@ -37,18 +37,18 @@ impl Statement {
     #[must_use]
     pub fn of(text: &str) -> Self {
         let mut statement = Self::default();
-        for word in words(without_label(text)) {
-            let kind = kind_of(word);
-            if word.shape == Shape::Ideographs {
-                statement.tokens.extend(pairs(word.text).map(|pair| (fold_hash(pair), Token::Word)));
+        for word in split_words(without_label(text)) {
+            let kind = role_of(word);
+            if word.shape == WordShape::Ideographs {
+                statement.tokens.extend(character_pairs(word.text).map(|pair| (fold_hash(pair), TokenRole::Word)));
                 continue;
             }
-            let entry = vocabulary().get(&fold_hash(word.text)).copied().unwrap_or_default();
+            let entry = word_meanings().get(&fold_hash(word.text)).copied().unwrap_or_default();
             statement.denies |= entry.denies;
-            let says_nothing = entry.is_stop || entry.is_fluff || entry.denies && kind != Token::Number;
+            let says_nothing = entry.is_stop || entry.is_fluff || entry.denies && kind != TokenRole::Number;
             let is_word = !says_nothing && word.text.len() > 1;
             if is_word {
-                statement.tokens.push((fold_hash(singular(word)), kind));
+                statement.tokens.push((fold_hash(strip_plural(word)), kind));
             }
         }
         statement.tokens.sort_unstable();
@@ -68,25 +68,26 @@ impl Statement {
         if n_common < 2 && n_common < old.len() {
             return false;
         }
-        let has = |tokens: &[(u64, Token)], hash| tokens.binary_search_by_key(&hash, |token| token.0).is_ok();
-        let only_old: Vec<&(u64, Token)> = old.iter().filter(|token| !has(new, token.0)).collect();
-        let only_new: Vec<&(u64, Token)> = new.iter().filter(|token| !has(old, token.0)).collect();
+        let has = |tokens: &[(u64, TokenRole)], hash| tokens.binary_search_by_key(&hash, |token| token.0).is_ok();
+        let only_old: Vec<&(u64, TokenRole)> = old.iter().filter(|token| !has(new, token.0)).collect();
+        let only_new: Vec<&(u64, TokenRole)> = new.iter().filter(|token| !has(old, token.0)).collect();
         if only_old.is_empty() {
             return if self.denies == newer.denies { old.len() >= 3 } else { new.len() <= 2 * old.len() + 4 };
         }
         let changed =
-            |of: Token| only_old.iter().any(|token| token.1 == of) && only_new.iter().any(|token| token.1 == of);
-        if ![Token::Number, Token::Code, Token::Place, Token::Name].into_iter().any(changed) {
+            |of: TokenRole| only_old.iter().any(|token| token.1 == of) && only_new.iter().any(|token| token.1 == of);
+        if ![TokenRole::Number, TokenRole::Code, TokenRole::Place, TokenRole::Name].into_iter().any(changed) {
             return false;
         }
         // A value without a new one in its place would be lost.
-        let values = |only: &[&(u64, Token)]| only.iter().filter(|token| token.1 >= Token::Number).count();
+        let values = |only: &[&(u64, TokenRole)]| only.iter().filter(|token| token.1 >= TokenRole::Number).count();
         if values(&only_old) > values(&only_new) {
             return false;
         }
         // Words that differ in value only are not part of the common subject.
-        let subject =
-            |all: usize, only: &[&(u64, Token)]| all - only.iter().filter(|token| token.1 != Token::Word).count();
+        let subject = |all: usize, only: &[&(u64, TokenRole)]| {
+            all - only.iter().filter(|token| token.1 != TokenRole::Word).count()
+        };
         let (of_old, of_new) = (subject(old.len(), &only_old), subject(new.len(), &only_new));
         let (fewer, more) = (of_old.min(of_new), of_old.max(of_new));
         n_common >= 2 && n_common * 100 >= fewer * ALIKE && n_common * 100 >= more * ALIKE_BACK
@@ -94,7 +95,7 @@ impl Statement {
 }
 
 /// The number of hashes in both lists, which must be sorted by hash.
-fn n_common(old: &[(u64, Token)], new: &[(u64, Token)]) -> usize {
+fn n_common(old: &[(u64, TokenRole)], new: &[(u64, TokenRole)]) -> usize {
     let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
     let mut n_common = 0;
     while let (Some((a, _)), Some((b, _))) = (old.peek(), new.peek()) {
@@ -111,27 +112,27 @@ fn n_common(old: &[(u64, Token)], new: &[(u64, Token)]) -> usize {
 }
 
 /// The word without a plural "s", so that "times" equals "time".
-fn singular(word: Word<'_>) -> &str {
-    let is_plural = word.shape == Shape::Plain && word.text.len() > 3 && !word.text.ends_with("ss");
+fn strip_plural(word: Word<'_>) -> &str {
+    let is_plural = word.shape == WordShape::Plain && word.text.len() > 3 && !word.text.ends_with("ss");
     word.text.strip_suffix('s').filter(|_| is_plural).unwrap_or(word.text)
 }
 
-fn kind_of(word: Word<'_>) -> Token {
+fn role_of(word: Word<'_>) -> TokenRole {
     let has_digit = word.text.bytes().any(|byte| byte.is_ascii_digit());
     let has_capital = word.text.starts_with(|c: char| c.is_uppercase());
     match word.shape {
-        Shape::Number => Token::Number,
-        Shape::Version | Shape::Hash => Token::Code,
-        Shape::Identifier | Shape::Plain if has_digit && !word.text.contains(['_', ':']) => Token::Code,
-        Shape::Path | Shape::Url | Shape::Identifier => Token::Place,
-        Shape::Plain if has_capital => Token::Name,
-        Shape::Plain | Shape::Ideographs => Token::Word,
+        WordShape::Number => TokenRole::Number,
+        WordShape::Version | WordShape::Hash => TokenRole::Code,
+        WordShape::Identifier | WordShape::Plain if has_digit && !word.text.contains(['_', ':']) => TokenRole::Code,
+        WordShape::Path | WordShape::Url | WordShape::Identifier => TokenRole::Place,
+        WordShape::Plain if has_capital => TokenRole::Name,
+        WordShape::Plain | WordShape::Ideographs => TokenRole::Word,
     }
 }
 
 /// For each of `statements`, oldest first, whether a later one replaces it.
 #[must_use]
-pub fn replaced(statements: &[Statement]) -> Vec<bool> {
+pub fn find_replaced(statements: &[Statement]) -> Vec<bool> {
     let mut by_word: HashedMap<Vec<usize>> = HashedMap::default();
     let mut replaced = vec![false; statements.len()];
     // The newest statement that an older one was compared with.
@@ -170,7 +171,7 @@ const NEXT: [&str; 9] =
 
 /// Whether the statement holds only for the moment at which it was made: what comes next, a list with open boxes.
 #[must_use]
-pub fn is_of_moment(text: &str) -> bool {
+pub fn is_momentary(text: &str) -> bool {
     let lower = text.to_lowercase();
     lower.contains("[ ]") || NEXT.iter().any(|phrase| lower.contains(phrase))
 }

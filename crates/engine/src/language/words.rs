@@ -4,7 +4,7 @@
 //! letters and digits with the joiners of a path, an identifier or a number; Chinese, Japanese and Korean characters form
 //! runs of their own, since spaces do not separate their words.
 
-use super::shape::{self, Shape};
+use super::shape::{self, WordShape};
 use ctxc_transcript::text::is_ideograph;
 
 /// One word of a text.
@@ -15,12 +15,12 @@ pub struct Word<'t> {
     /// The byte at which it starts.
     pub at: usize,
     /// The kind of the word by its shape.
-    pub shape: Shape,
+    pub shape: WordShape,
 }
 
 /// The words of `text` in order, separated only by spaces and punctuation.
-pub fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
-    Words { text, pos: 0 }
+pub fn split_words(text: &str) -> impl Iterator<Item = Word<'_>> {
+    WordIter { text, pos: 0 }
 }
 
 /// A hash of `word` that ignores the case of ASCII letters and is the same on all machines.
@@ -32,14 +32,14 @@ pub fn fold_hash(word: &str) -> u64 {
     hash ^ (hash >> 32)
 }
 
-struct Words<'t> {
+struct WordIter<'t> {
     text: &'t str,
     pos: usize,
 }
 
 /// The role of a byte in a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum ByteRole {
     /// Never part of a word.
     Gap,
     Letter,
@@ -51,14 +51,14 @@ enum Class {
     Wide,
 }
 
-fn class_at(bytes: &[u8], at: usize) -> Class {
+fn role_at(bytes: &[u8], at: usize) -> ByteRole {
     match bytes.get(at) {
-        Some(b'a'..=b'z' | b'A'..=b'Z') => Class::Letter,
-        Some(b'0'..=b'9') => Class::Digit,
-        Some(b'/' | b'.' | b'~' | b'$' | b'@' | b'#' | b'_' | b'-' | b'\\' | b'+') => Class::Joiner,
-        Some(b':' | b'\'' | b',' | b'%') => Class::Inner,
-        Some(128..=255) => Class::Wide,
-        _ => Class::Gap,
+        Some(b'a'..=b'z' | b'A'..=b'Z') => ByteRole::Letter,
+        Some(b'0'..=b'9') => ByteRole::Digit,
+        Some(b'/' | b'.' | b'~' | b'$' | b'@' | b'#' | b'_' | b'-' | b'\\' | b'+') => ByteRole::Joiner,
+        Some(b':' | b'\'' | b',' | b'%') => ByteRole::Inner,
+        Some(128..=255) => ByteRole::Wide,
+        _ => ByteRole::Gap,
     }
 }
 
@@ -66,29 +66,29 @@ fn char_at(text: &str, at: usize) -> Option<char> {
     text.get(at..).and_then(|rest| rest.chars().next())
 }
 
-impl<'t> Iterator for Words<'t> {
+impl<'t> Iterator for WordIter<'t> {
     type Item = Word<'t>;
 
     fn next(&mut self) -> Option<Word<'t>> {
         let bytes = self.text.as_bytes();
         while self.pos < bytes.len() {
-            match class_at(bytes, self.pos) {
-                Class::Gap | Class::Inner => self.pos += 1,
-                Class::Wide => {
+            match role_at(bytes, self.pos) {
+                ByteRole::Gap | ByteRole::Inner => self.pos += 1,
+                ByteRole::Wide => {
                     let c = char_at(self.text, self.pos)?;
                     if is_ideograph(c) {
-                        return Some(self.ideographs());
+                        return Some(self.take_ideographs());
                     }
                     if c.is_alphanumeric() {
-                        if let Some(word) = self.word() {
+                        if let Some(word) = self.take_word() {
                             return Some(word);
                         }
                     } else {
                         self.pos += c.len_utf8();
                     }
                 }
-                Class::Letter | Class::Digit | Class::Joiner => {
-                    if let Some(word) = self.word() {
+                ByteRole::Letter | ByteRole::Digit | ByteRole::Joiner => {
+                    if let Some(word) = self.take_word() {
                         return Some(word);
                     }
                 }
@@ -98,57 +98,57 @@ impl<'t> Iterator for Words<'t> {
     }
 }
 
-impl<'t> Words<'t> {
-    fn ideographs(&mut self) -> Word<'t> {
+impl<'t> WordIter<'t> {
+    fn take_ideographs(&mut self) -> Word<'t> {
         let at = self.pos;
         let rest = self.text.get(at..).unwrap_or_default();
         let len = rest.find(|c| !is_ideograph(c)).unwrap_or(rest.len());
         self.pos = at + len;
-        Word { text: rest.get(..len).unwrap_or_default(), at, shape: Shape::Ideographs }
+        Word { text: rest.get(..len).unwrap_or_default(), at, shape: WordShape::Ideographs }
     }
 
     /// The run that starts here, or `None` if it consists of joiners only. Moves past it in both cases.
-    fn word(&mut self) -> Option<Word<'t>> {
+    fn take_word(&mut self) -> Option<Word<'t>> {
         let bytes = self.text.as_bytes();
         let start = self.pos;
         let mut end = start;
         let mut has_word = false;
         loop {
-            match class_at(bytes, end) {
-                Class::Letter | Class::Digit => {
+            match role_at(bytes, end) {
+                ByteRole::Letter | ByteRole::Digit => {
                     has_word = true;
                     end += 1;
                 }
-                Class::Joiner => end += 1,
-                Class::Inner if has_word => {
+                ByteRole::Joiner => end += 1,
+                ByteRole::Inner if has_word => {
                     if bytes.get(end..).is_some_and(|rest| rest.starts_with(b"://")) {
-                        return Some(self.url(start));
+                        return Some(self.take_url(start));
                     }
-                    if !goes_on(bytes, end) {
+                    if !joins_word(bytes, end) {
                         // A percent sign ends a number and belongs to it.
-                        end += usize::from(bytes.get(end) == Some(&b'%') && class_at(bytes, end - 1) == Class::Digit);
+                        end += usize::from(bytes.get(end) == Some(&b'%') && role_at(bytes, end - 1) == ByteRole::Digit);
                         break;
                     }
                     end += if bytes.get(end + 1) == Some(&b':') { 2 } else { 1 };
                 }
-                Class::Wide => match char_at(self.text, end) {
+                ByteRole::Wide => match char_at(self.text, end) {
                     Some(c) if c.is_alphanumeric() && !is_ideograph(c) => {
                         has_word = true;
                         end += c.len_utf8();
                     }
                     _ => break,
                 },
-                Class::Inner | Class::Gap => break,
+                ByteRole::Inner | ByteRole::Gap => break,
             }
         }
         self.pos = end.max(start + 1);
         if !has_word {
             return None;
         }
-        self.shaped(start, end)
+        self.trim_and_shape(start, end)
     }
 
-    fn url(&mut self, start: usize) -> Word<'t> {
+    fn take_url(&mut self, start: usize) -> Word<'t> {
         let rest = self.text.get(start..).unwrap_or_default();
         let stops = |c: char| {
             c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>' | ')' | ']' | '|') || is_ideograph(c)
@@ -156,30 +156,30 @@ impl<'t> Words<'t> {
         let len = rest.find(|c| stops(c) || ('\u{3000}'..='\u{303f}').contains(&c)).unwrap_or(rest.len());
         let text = rest.get(..len).unwrap_or_default().trim_end_matches(['.', ',', ':', ';', '*', '!', '?']);
         self.pos = start + len;
-        Word { text, at: start, shape: Shape::Url }
+        Word { text, at: start, shape: WordShape::Url }
     }
 
-    fn shaped(&mut self, start: usize, end: usize) -> Option<Word<'t>> {
+    fn trim_and_shape(&mut self, start: usize, end: usize) -> Option<Word<'t>> {
         let run = self.text.get(start..end)?;
         let led = run.trim_start_matches(['.', '+', '-', '#', '$', '~', '@', '\\', '_', '/']);
-        let at = start + shape::prefix(run, run.len() - led.len());
+        let at = start + shape::punctuation_len(run, run.len() - led.len());
         let text = self.text.get(at..end)?.trim_end_matches(['.', '-', '+', '#', '@', '$', '~', '\\']);
-        let mut word = Word { text, at, shape: shape::of(text) };
+        let mut word = Word { text, at, shape: shape::shape_of(text) };
         let bytes = self.text.as_bytes();
         let after = at + text.len();
-        if word.shape == Shape::Number {
+        if word.shape == WordShape::Number {
             if is_list_number(bytes, at, after) {
-                word.shape = Shape::Plain;
+                word.shape = WordShape::Plain;
             } else if let Some(len) = shape::unit_after(self.text.get(after..).unwrap_or_default()) {
                 word.text = self.text.get(at..after + len)?;
                 self.pos = after + len;
             }
-        } else if word.shape == Shape::Plain && text.len() > 2 {
+        } else if word.shape == WordShape::Plain && text.len() > 2 {
             if bytes.get(after..).is_some_and(|rest| rest.starts_with(b"()")) {
-                word = Word { text: self.text.get(at..after + 2)?, at, shape: Shape::Identifier };
+                word = Word { text: self.text.get(at..after + 2)?, at, shape: WordShape::Identifier };
                 self.pos = after + 2;
             } else if at > 0 && bytes.get(at - 1) == Some(&b'`') && bytes.get(after) == Some(&b'`') {
-                word.shape = Shape::Identifier;
+                word.shape = WordShape::Identifier;
             }
         }
         Some(word)
@@ -187,17 +187,17 @@ impl<'t> Words<'t> {
 }
 
 /// Whether the byte at `at` (`:`, `'`, `,` or `%`) joins two parts of one word.
-fn goes_on(bytes: &[u8], at: usize) -> bool {
-    let before = at.checked_sub(1).map_or(Class::Gap, |before| class_at(bytes, before));
-    let after = class_at(bytes, at + 1);
+fn joins_word(bytes: &[u8], at: usize) -> bool {
+    let before = at.checked_sub(1).map_or(ByteRole::Gap, |before| role_at(bytes, before));
+    let after = role_at(bytes, at + 1);
     match bytes.get(at) {
-        Some(b':') if bytes.get(at + 1) == Some(&b':') => class_at(bytes, at + 2) == Class::Letter,
-        Some(b':') => (before == Class::Digit && after == Class::Digit) || bytes.get(at + 1) == Some(&b'\\'),
+        Some(b':') if bytes.get(at + 1) == Some(&b':') => role_at(bytes, at + 2) == ByteRole::Letter,
+        Some(b':') => (before == ByteRole::Digit && after == ByteRole::Digit) || bytes.get(at + 1) == Some(&b'\\'),
         Some(b',') => {
-            let thousands = (1..=3).all(|n| class_at(bytes, at + n) == Class::Digit);
-            before == Class::Digit && thousands && class_at(bytes, at + 4) != Class::Digit
+            let thousands = (1..=3).all(|n| role_at(bytes, at + n) == ByteRole::Digit);
+            before == ByteRole::Digit && thousands && role_at(bytes, at + 4) != ByteRole::Digit
         }
-        Some(b'\'') => before == Class::Letter && after == Class::Letter,
+        Some(b'\'') => before == ByteRole::Letter && after == ByteRole::Letter,
         _ => false,
     }
 }
@@ -216,42 +216,54 @@ fn is_list_number(bytes: &[u8], at: usize, after: usize) -> bool {
 mod tests {
     use super::*;
 
-    fn shapes(text: &str) -> Vec<(&str, Shape)> {
-        words(text).map(|word| (word.text, word.shape)).filter(|(_, shape)| *shape != Shape::Plain).collect()
+    fn shapes(text: &str) -> Vec<(&str, WordShape)> {
+        split_words(text).map(|word| (word.text, word.shape)).filter(|(_, shape)| *shape != WordShape::Plain).collect()
     }
 
     // G-03
     #[test]
     fn a_word_shows_its_kind() {
-        let cases: &[(&str, &[(&str, Shape)])] = &[
-            ("see src/main.rs:12, then", &[("src/main.rs", Shape::Path), ("12", Shape::Number)]),
-            ("(/etc/hosts) and/or ~/.config", &[("/etc/hosts", Shape::Path), ("~/.config", Shape::Path)]),
-            ("at https://a.b/c?d=e&f=1.", &[("https://a.b/c?d=e&f=1", Shape::Url)]),
+        let cases: &[(&str, &[(&str, WordShape)])] = &[
+            ("see src/main.rs:12, then", &[("src/main.rs", WordShape::Path), ("12", WordShape::Number)]),
+            ("(/etc/hosts) and/or ~/.config", &[("/etc/hosts", WordShape::Path), ("~/.config", WordShape::Path)]),
+            ("at https://a.b/c?d=e&f=1.", &[("https://a.b/c?d=e&f=1", WordShape::Url)]),
             (
                 "call parse_all or FooBar or run()",
-                &[("parse_all", Shape::Identifier), ("FooBar", Shape::Identifier), ("run()", Shape::Identifier)],
+                &[
+                    ("parse_all", WordShape::Identifier),
+                    ("FooBar", WordShape::Identifier),
+                    ("run()", WordShape::Identifier),
+                ],
             ),
             (
                 "took 12 ms, 35%, 3.5x and 1,024 tokens",
                 &[
-                    ("12 ms", Shape::Number),
-                    ("35%", Shape::Number),
-                    ("3.5x", Shape::Number),
-                    ("1,024 tokens", Shape::Number),
+                    ("12 ms", WordShape::Number),
+                    ("35%", WordShape::Number),
+                    ("3.5x", WordShape::Number),
+                    ("1,024 tokens", WordShape::Number),
                 ],
             ),
-            ("v0.1.0 and 1.89.0", &[("v0.1.0", Shape::Version), ("1.89.0", Shape::Version)]),
-            ("commit ebc91a2 now", &[("ebc91a2", Shape::Hash)]),
+            ("v0.1.0 and 1.89.0", &[("v0.1.0", WordShape::Version), ("1.89.0", WordShape::Version)]),
+            ("commit ebc91a2 now", &[("ebc91a2", WordShape::Hash)]),
             (
                 "std::fs::read with --all and `main`",
-                &[("std::fs::read", Shape::Identifier), ("--all", Shape::Identifier), ("main", Shape::Identifier)],
+                &[
+                    ("std::fs::read", WordShape::Identifier),
+                    ("--all", WordShape::Identifier),
+                    ("main", WordShape::Identifier),
+                ],
             ),
             ("1. one\n12. two\n 13→three", &[]),
             (
                 "設定はconfig.tomlにある",
-                &[("設定は", Shape::Ideographs), ("config.toml", Shape::Path), ("にある", Shape::Ideographs)],
+                &[
+                    ("設定は", WordShape::Ideographs),
+                    ("config.toml", WordShape::Path),
+                    ("にある", WordShape::Ideographs),
+                ],
             ),
-            ("C:\\Users\\me\\a.txt", &[("C:\\Users\\me\\a.txt", Shape::Path)]),
+            ("C:\\Users\\me\\a.txt", &[("C:\\Users\\me\\a.txt", WordShape::Path)]),
         ];
         for (text, expected) in cases {
             assert_eq!(&shapes(text), expected, "{text}");
@@ -261,10 +273,10 @@ mod tests {
     #[test]
     fn words_are_slices_at_their_place() {
         let text = "It's naïve — «don't» 😀 日本語 x::y, a.b.";
-        for word in words(text) {
+        for word in split_words(text) {
             assert_eq!(text.get(word.at..word.at + word.text.len()), Some(word.text));
         }
-        let plain: Vec<_> = words(text).map(|word| word.text).collect();
+        let plain: Vec<_> = split_words(text).map(|word| word.text).collect();
         assert_eq!(plain, ["It's", "naïve", "don't", "日本語", "x::y", "a.b"]);
     }
 }

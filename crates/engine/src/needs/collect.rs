@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::source::Source;
-use super::uses::Uses;
-use crate::language::{Shape, Word, words};
+use super::source::TextSource;
+use super::uses::FactUses;
+use crate::language::{Word, WordShape, split_words};
 
 /// A line that may be shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub struct Needs {
     /// The files and commands that lines are from.
     pub(super) titles: Vec<String>,
     pub(super) lines: Vec<NeededLine>,
-    pub(super) uses: HashMap<String, Uses>,
+    pub(super) uses: HashMap<String, FactUses>,
 }
 
 /// The longest line, in bytes; longer ones are cut into several.
@@ -61,27 +61,27 @@ impl Needs {
 
     /// Reads `text`, which is a part of the current message. Its lines are shown under `title`; those without one are counted and
     /// never shown.
-    pub fn read(&mut self, source: Source, title: Option<&str>, text: &str) {
+    pub fn read(&mut self, source: TextSource, title: Option<&str>, text: &str) {
         let at = self.n_messages;
         self.n_chars += text.chars().count() as u64;
-        for piece in text.lines().flat_map(cut) {
-            let names = names_in(piece);
+        for piece in text.lines().flat_map(split_long_line) {
+            let names = fact_names_in(piece);
             if names.is_empty() {
                 continue;
             }
             let n_facts = u32::try_from(names.len()).unwrap_or(u32::MAX);
             for name in names {
                 if !self.uses.contains_key(name) {
-                    self.uses.insert(name.to_owned(), Uses::default());
+                    self.uses.insert(name.to_owned(), FactUses::default());
                 }
                 if let Some(uses) = self.uses.get_mut(name) {
-                    uses.count(at, source, n_facts);
+                    uses.count_line(at, source, n_facts);
                 }
             }
             // A line of numbers alone says of nothing what they are.
             let says_it = || piece.contains(char::is_alphabetic) && !is_signature(piece) && !is_tag(piece);
             if let Some(title) = title.filter(|_| says_it()) {
-                let title = self.title(title);
+                let title = self.title_idx(title);
                 self.lines.push(NeededLine { title, at, text: piece.to_owned() });
                 if self.lines.len().is_multiple_of(CHECKED) {
                     self.keep_within_bounds();
@@ -95,7 +95,7 @@ impl Needs {
 
     /// Keeps lines of `most` bytes that are most likely to be needed, and the uses of their facts.
     pub fn finish(&mut self, most: usize) {
-        self.trim(most);
+        self.trim_lines(most);
         self.drop_unused();
         // A long session has many chunks, each of which would keep the room of all that was read for it.
         self.lines.shrink_to_fit();
@@ -104,11 +104,11 @@ impl Needs {
 
     fn keep_within_bounds(&mut self) {
         if self.lines.iter().map(|line| line.text.len()).sum::<usize>() > MOST_HELD {
-            self.trim(HELD);
+            self.trim_lines(HELD);
         }
         if self.uses.len() > MOST_USES {
             // So that few of the facts are left, and it is long until the next time.
-            self.trim(HELD);
+            self.trim_lines(HELD);
             self.drop_unused();
         }
     }
@@ -124,14 +124,14 @@ impl Needs {
             });
         }
         self.titles = titles;
-        let names: HashSet<&str> = names(&self.titles, &self.lines).into_iter().collect();
+        let names: HashSet<&str> = distinct_facts(&self.titles, &self.lines).into_iter().collect();
         self.uses.retain(|name, _| names.contains(name.as_str()));
     }
 
     /// Adds what was read of `later` messages.
     pub fn merge(&mut self, later: Self) {
         let offset = self.n_messages;
-        let titles: Vec<u32> = later.titles.iter().map(|title| self.title(title)).collect();
+        let titles: Vec<u32> = later.titles.iter().map(|title| self.title_idx(title)).collect();
         let lines = later.lines.into_iter().filter_map(|line| {
             Some(NeededLine { title: *titles.get(line.title as usize)?, at: line.at + offset, text: line.text })
         });
@@ -156,7 +156,7 @@ impl Needs {
         self.lines.iter().map(|line| line.text.len() as u64).sum()
     }
 
-    fn title(&mut self, title: &str) -> u32 {
+    fn title_idx(&mut self, title: &str) -> u32 {
         let first = self.titles.len().saturating_sub(RECENT_TITLES);
         let recent = self.titles.get(first..).unwrap_or_default();
         let at = recent.iter().rposition(|known| known == title).map_or(self.titles.len(), |at| first + at);
@@ -186,13 +186,13 @@ struct Stored {
     titles: Vec<String>,
     lines: Vec<NeededLine>,
     /// The uses of the facts in the order in which titles, then lines, have them first.
-    uses: Vec<Uses>,
+    uses: Vec<FactUses>,
 }
 
 impl From<Needs> for Stored {
     fn from(mut needs: Needs) -> Self {
         needs.drop_unused();
-        let names = names(&needs.titles, &needs.lines);
+        let names = distinct_facts(&needs.titles, &needs.lines);
         let uses = names.iter().map(|name| needs.uses.get(*name).copied().unwrap_or_default()).collect();
         let Needs { n_messages, n_chars, titles, lines, .. } = needs;
         Self { n_messages, n_chars, titles, lines, uses }
@@ -202,43 +202,48 @@ impl From<Needs> for Stored {
 impl From<Stored> for Needs {
     fn from(stored: Stored) -> Self {
         let Stored { n_messages, n_chars, titles, lines, uses } = stored;
-        let names = names(&titles, &lines);
+        let names = distinct_facts(&titles, &lines);
         // After a text was masked they do not belong to each other any more.
         let uses = if names.len() == uses.len() { uses } else { Vec::new() };
         let uses =
-            names.into_iter().map(str::to_owned).zip(uses).filter(|(_, uses)| *uses != Uses::default()).collect();
+            names.into_iter().map(str::to_owned).zip(uses).filter(|(_, uses)| *uses != FactUses::default()).collect();
         Self { n_messages, n_chars, titles, lines, uses }
     }
 }
 
 /// The facts of titles and lines, each once.
-fn names<'n>(titles: &'n [String], lines: &'n [NeededLine]) -> Vec<&'n str> {
+fn distinct_facts<'n>(titles: &'n [String], lines: &'n [NeededLine]) -> Vec<&'n str> {
     let mut seen = HashSet::new();
     let texts = titles.iter().chain(lines.iter().map(|line| &line.text));
-    texts.flat_map(|text| facts(text)).map(|word| word.text).filter(|name| seen.insert(*name)).collect()
+    texts.flat_map(|text| fact_words(text)).map(|word| word.text).filter(|name| seen.insert(*name)).collect()
 }
 
 /// The facts of `piece`, each once.
-pub(super) fn names_in(piece: &str) -> Vec<&str> {
-    let mut names: Vec<&str> = facts(piece).map(|word| word.text).collect();
+pub(super) fn fact_names_in(piece: &str) -> Vec<&str> {
+    let mut names: Vec<&str> = fact_words(piece).map(|word| word.text).collect();
     names.sort_unstable();
     names.dedup();
     names
 }
 
 /// The words of `text` that are facts.
-pub(super) fn facts(text: &str) -> impl Iterator<Item = Word<'_>> {
+pub(super) fn fact_words(text: &str) -> impl Iterator<Item = Word<'_>> {
     let is_fact = |word: &Word<'_>| match word.shape {
-        Shape::Ideographs => false,
+        WordShape::Ideographs => false,
         // `feature/login` names something too.
-        Shape::Plain => word.text.contains('/'),
-        Shape::Path | Shape::Url | Shape::Identifier | Shape::Number | Shape::Version | Shape::Hash => true,
+        WordShape::Plain => word.text.contains('/'),
+        WordShape::Path
+        | WordShape::Url
+        | WordShape::Identifier
+        | WordShape::Number
+        | WordShape::Version
+        | WordShape::Hash => true,
     };
-    words(text).filter(move |word| is_fact(word) && NAME.contains(&word.text.len()))
+    split_words(text).filter(move |word| is_fact(word) && NAME.contains(&word.text.len()))
 }
 
 /// A line in pieces of at most [`LINE`] bytes, without the spaces around them.
-pub(super) fn cut(line: &str) -> impl Iterator<Item = &str> {
+pub(super) fn split_long_line(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line.trim();
     std::iter::from_fn(move || {
         let end = if rest.len() <= LINE {

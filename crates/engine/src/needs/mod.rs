@@ -15,6 +15,6 @@ mod weights;
 mod tests;
 
 pub use collect::Needs;
-pub use news::News;
-pub use source::Source;
-pub use uses::{FEATURES, Uses};
+pub use news::ConversationFacts;
+pub use source::TextSource;
+pub use uses::{FEATURES, FactUses};

@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::collect::{cut, facts, names_in};
+use super::collect::{fact_names_in, fact_words, split_long_line};
 use super::pick::{OVERHEAD, worth_of};
-use super::source::Source;
-use super::uses::Uses;
-use super::weights::chance;
+use super::source::TextSource;
+use super::uses::FactUses;
+use super::weights::chance_from_features;
 
 /// The least chance for each character that keeps a line. It is the same for all texts: one with nothing that is needed keeps
 /// nothing, and the lines that are kept of one do not depend on which others are removed.
@@ -16,39 +16,39 @@ const MOST_FACTS: usize = 1 << 17;
 
 /// The facts of a conversation of which some texts are removed.
 #[derive(Debug, Default)]
-pub struct News {
+pub struct ConversationFacts {
     n_messages: u32,
-    facts: HashMap<String, NewsFact>,
+    facts: HashMap<String, ConversationFact>,
 }
 
 #[derive(Debug, Default)]
-struct NewsFact {
-    uses: Uses,
+struct ConversationFact {
+    uses: FactUses,
     /// Whether a text that is not removed has it.
     is_shown: bool,
 }
 
-impl News {
+impl ConversationFacts {
     /// Reads a text of the current message that is removed.
-    pub fn read(&mut self, source: Source, text: &str) {
-        self.count(source, text, false);
+    pub fn read_removed(&mut self, source: TextSource, text: &str) {
+        self.count_facts(source, text, false);
     }
 
     /// Reads a text of the current message that stays.
-    pub fn read_kept(&mut self, source: Source, text: &str) {
-        self.count(source, text, true);
+    pub fn read_kept(&mut self, source: TextSource, text: &str) {
+        self.count_facts(source, text, true);
     }
 
-    fn count(&mut self, source: Source, text: &str, is_shown: bool) {
-        for piece in text.lines().flat_map(cut) {
-            let names = names_in(piece);
+    fn count_facts(&mut self, source: TextSource, text: &str, is_shown: bool) {
+        for piece in text.lines().flat_map(split_long_line) {
+            let names = fact_names_in(piece);
             let n_facts = u32::try_from(names.len()).unwrap_or(u32::MAX);
             for name in names {
                 if !self.facts.contains_key(name) {
-                    self.facts.insert(name.to_owned(), NewsFact::default());
+                    self.facts.insert(name.to_owned(), ConversationFact::default());
                 }
                 if let Some(fact) = self.facts.get_mut(name) {
-                    fact.uses.count(self.n_messages, source, n_facts);
+                    fact.uses.count_line(self.n_messages, source, n_facts);
                     fact.is_shown |= is_shown;
                 }
             }
@@ -60,10 +60,10 @@ impl News {
 
     /// Drops the half of the facts that was not named for longest.
     fn drop_oldest(&mut self) {
-        let mut last: Vec<u32> = self.facts.values().map(|fact| fact.uses.last()).collect();
+        let mut last: Vec<u32> = self.facts.values().map(|fact| fact.uses.last_message()).collect();
         let middle = last.len() / 2;
         let (_, &mut oldest, _) = last.select_nth_unstable(middle);
-        self.facts.retain(|_, fact| fact.uses.last() > oldest);
+        self.facts.retain(|_, fact| fact.uses.last_message() > oldest);
     }
 
     /// Ends a message: what is read next is from the one after.
@@ -74,22 +74,22 @@ impl News {
     /// The pieces of `lines`, a text of message `at`, that the agent is likely to need: their facts are in no text that stays, and
     /// in no message after it. In their order, and together of at most `room` characters.
     #[must_use]
-    pub fn lines<'t>(&self, lines: &[&'t str], at: u32, room: usize) -> Vec<&'t str> {
-        struct NewsPiece<'t> {
+    pub fn pick_lines<'t>(&self, lines: &[&'t str], at: u32, room: usize) -> Vec<&'t str> {
+        struct CandidatePiece<'t> {
             text: &'t str,
             n_chars: usize,
             facts: Vec<(&'t str, f32)>,
         }
-        let pieces = lines.iter().flat_map(|line| cut(line)).filter_map(|text| {
-            let facts = self.new_facts(text, at);
-            (!facts.is_empty()).then(|| NewsPiece { text, n_chars: text.chars().count() + 1, facts })
+        let pieces = lines.iter().flat_map(|line| split_long_line(line)).filter_map(|text| {
+            let facts = self.lost_facts(text, at);
+            (!facts.is_empty()).then(|| CandidatePiece { text, n_chars: text.chars().count() + 1, facts })
         });
-        let mut pieces: Vec<NewsPiece<'_>> = pieces.collect();
+        let mut pieces: Vec<CandidatePiece<'_>> = pieces.collect();
         let mut shown: HashSet<&str> = HashSet::new();
         let (mut picked, mut used) = (Vec::new(), 0);
         loop {
             let mut best: Option<(f32, usize)> = None;
-            for (idx, NewsPiece { n_chars, facts, .. }) in pieces.iter_mut().enumerate() {
+            for (idx, CandidatePiece { n_chars, facts, .. }) in pieces.iter_mut().enumerate() {
                 facts.retain(|(name, _)| !shown.contains(name));
                 let worth = worth_of(facts.iter().map(|(_, chance)| chance).sum(), *n_chars + OVERHEAD);
                 if worth >= LEAST_WORTH && used + *n_chars <= room && best.is_none_or(|(most, _)| worth > most) {
@@ -106,12 +106,17 @@ impl News {
     }
 
     /// The facts of `piece` that no text that stays has, and that message `at` is the last to name; each with its chance.
-    fn new_facts<'t>(&self, piece: &'t str, at: u32) -> Vec<(&'t str, f32)> {
+    fn lost_facts<'t>(&self, piece: &'t str, at: u32) -> Vec<(&'t str, f32)> {
         let mut found: Vec<(&str, f32)> = Vec::new();
-        for word in facts(piece) {
-            let fact = self.facts.get(word.text).filter(|fact| !fact.is_shown && fact.uses.last() == at);
-            if let Some(NewsFact { uses, .. }) = fact.filter(|_| found.iter().all(|(name, _)| *name != word.text)) {
-                found.push((word.text, chance(uses.features(word.text, word.shape, self.n_messages))));
+        for word in fact_words(piece) {
+            let fact = self.facts.get(word.text).filter(|fact| !fact.is_shown && fact.uses.last_message() == at);
+            if let Some(ConversationFact { uses, .. }) =
+                fact.filter(|_| found.iter().all(|(name, _)| *name != word.text))
+            {
+                found.push((
+                    word.text,
+                    chance_from_features(uses.feature_values(word.text, word.shape, self.n_messages)),
+                ));
             }
         }
         found

@@ -3,10 +3,10 @@
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::fmt::Write as _;
 
-use super::collect::{NeededLine, Needs, facts};
-use super::uses::{FEATURES, Uses};
-use super::weights::chance;
-use crate::language::Shape;
+use super::collect::{NeededLine, Needs, fact_words};
+use super::uses::{FEATURES, FactUses};
+use super::weights::chance_from_features;
+use crate::language::WordShape;
 
 /// A line costs so many characters beside its own: a short one is not worth more for being short.
 pub(super) const OVERHEAD: usize = 8;
@@ -22,7 +22,7 @@ pub(super) fn worth_of(chances: f32, n_chars: usize) -> f32 {
 }
 
 /// The lines of a conversation while some of them are picked.
-struct Picking<'n> {
+struct LineSelection<'n> {
     needs: &'n Needs,
     /// The chance of each fact, by its number; zero once it is shown.
     chances: Vec<f32>,
@@ -34,25 +34,26 @@ struct Picking<'n> {
 
 impl Needs {
     /// The facts of the conversation with their features, by name.
-    pub fn features(&self) -> impl Iterator<Item = (&str, [f32; FEATURES.len()])> {
-        let shape = |name: &str| facts(name).next().map_or(Shape::Identifier, |word| word.shape);
-        self.uses.iter().map(move |(name, uses): (&String, &Uses)| {
-            (name.as_str(), uses.features(name, shape(name), self.n_messages))
+    pub fn facts_with_features(&self) -> impl Iterator<Item = (&str, [f32; FEATURES.len()])> {
+        let shape = |name: &str| fact_words(name).next().map_or(WordShape::Identifier, |word| word.shape);
+        self.uses.iter().map(move |(name, uses): (&String, &FactUses)| {
+            (name.as_str(), uses.feature_values(name, shape(name), self.n_messages))
         })
     }
 
     /// The chance that the agent writes the fact again; 0 for one that is not known.
-    pub(crate) fn chance(&self, name: &str, shape: Shape) -> f32 {
-        self.uses.get(name).map_or(0.0, |uses| chance(uses.features(name, shape, self.n_messages)))
+    pub(crate) fn chance_of(&self, name: &str, shape: WordShape) -> f32 {
+        self.uses.get(name).map_or(0.0, |uses| chance_from_features(uses.feature_values(name, shape, self.n_messages)))
     }
 
     /// The facts in `texts` that the agent is likely to write again, the likeliest first, in at most `room` bytes on lines of
     /// their own.
     #[must_use]
-    pub fn likely<'t>(&self, texts: impl Iterator<Item = &'t str>, room: usize) -> Vec<&'t str> {
+    pub fn likely_facts<'t>(&self, texts: impl Iterator<Item = &'t str>, room: usize) -> Vec<&'t str> {
         let mut seen: HashSet<&str> = HashSet::new();
-        let words = texts.flat_map(facts).filter(|word| seen.insert(word.text));
-        let mut likely: Vec<(f32, &str)> = words.map(|word| (self.chance(word.text, word.shape), word.text)).collect();
+        let words = texts.flat_map(fact_words).filter(|word| seen.insert(word.text));
+        let mut likely: Vec<(f32, &str)> =
+            words.map(|word| (self.chance_of(word.text, word.shape), word.text)).collect();
         likely.retain(|(chance, _)| *chance >= LIKELY);
         likely.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         let mut used = 0;
@@ -64,8 +65,8 @@ impl Needs {
     }
 
     /// Keeps the best lines of at most `room` characters.
-    pub(super) fn trim(&mut self, room: usize) {
-        let picked: HashSet<usize> = self.pick(room, &HashSet::new()).into_iter().collect();
+    pub(super) fn trim_lines(&mut self, room: usize) {
+        let picked: HashSet<usize> = self.pick_lines(room, &HashSet::new()).into_iter().collect();
         let mut place = 0..;
         self.lines.retain(|_| place.next().is_some_and(|at| picked.contains(&at)));
     }
@@ -74,8 +75,8 @@ impl Needs {
     /// with the newest line last. Facts of `shown` need no line.
     #[must_use]
     pub fn render(&self, shown: &str, room: usize) -> String {
-        let shown: HashSet<&str> = facts(shown).map(|word| word.text).collect();
-        let mut picked = self.pick(room, &shown);
+        let shown: HashSet<&str> = fact_words(shown).map(|word| word.text).collect();
+        let mut picked = self.pick_lines(room, &shown);
         picked.sort_unstable();
         let mut by_title: HashMap<u32, Vec<&NeededLine>> = HashMap::new();
         let mut titles: Vec<u32> = Vec::new();
@@ -84,7 +85,7 @@ impl Needs {
                 titles.push(line.title);
                 Vec::new()
             });
-            if !self.is_title(line) {
+            if !self.is_in_title(line) {
                 by_title.entry(line.title).or_default().push(line);
             }
         }
@@ -106,45 +107,45 @@ impl Needs {
     }
 
     /// Whether the title of the line says it.
-    fn is_title(&self, line: &NeededLine) -> bool {
+    fn is_in_title(&self, line: &NeededLine) -> bool {
         self.titles.get(line.title as usize).is_some_and(|title| title.contains(&line.text))
     }
 
     /// The places of the lines that add the most chances for their characters, in at most `room` characters.
-    fn pick(&self, room: usize, shown: &HashSet<&str>) -> Vec<usize> {
-        let mut picking = Picking::new(self, shown);
+    fn pick_lines(&self, room: usize, shown: &HashSet<&str>) -> Vec<usize> {
+        let mut picking = LineSelection::new(self, shown);
         // Of equal lines the newest.
         let mut seen: HashSet<(u32, &str)> = HashSet::new();
         let newest = self.lines.iter().enumerate().rev().filter(|(_, line)| seen.insert((line.title, &*line.text)));
-        let mut heap: BinaryHeap<(u32, usize)> = newest.filter_map(|(at, _)| picking.ranked(at)).collect();
+        let mut heap: BinaryHeap<(u32, usize)> = newest.filter_map(|(at, _)| picking.rank_line(at)).collect();
         let (mut picked, mut used) = (Vec::new(), 0);
         while let Some((value, at)) = heap.pop() {
-            let Some(ranked) = picking.ranked(at) else { continue };
+            let Some(ranked) = picking.rank_line(at) else { continue };
             if ranked.0 < value && heap.peek().is_some_and(|next| *next > ranked) {
                 heap.push(ranked);
                 continue;
             }
-            let cost = picking.cost(at);
+            let cost = picking.cost_of(at);
             if used + cost > room {
                 continue;
             }
             used += cost;
-            picking.take(at);
+            picking.take_line(at);
             picked.push(at);
         }
         picked
     }
 }
 
-impl<'n> Picking<'n> {
+impl<'n> LineSelection<'n> {
     fn new(needs: &'n Needs, shown: &HashSet<&str>) -> Self {
         let mut numbers: HashMap<&str, u32> = HashMap::new();
         let mut chances = Vec::new();
         let mut numbered = |text: &'n str| {
-            let facts = facts(text).map(|word| {
+            let facts = fact_words(text).map(|word| {
                 *numbers.entry(word.text).or_insert_with(|| {
                     let is_shown = shown.contains(word.text);
-                    chances.push(if is_shown { 0.0 } else { needs.chance(word.text, word.shape) });
+                    chances.push(if is_shown { 0.0 } else { needs.chance_of(word.text, word.shape) });
                     u32::try_from(chances.len() - 1).unwrap_or(u32::MAX)
                 })
             });
@@ -164,23 +165,23 @@ impl<'n> Picking<'n> {
     }
 
     /// The characters that the line costs, with its title where no line has it yet.
-    fn cost(&self, at: usize) -> usize {
+    fn cost_of(&self, at: usize) -> usize {
         let Some(line) = self.needs.lines.get(at) else { return usize::MAX };
-        let own = if self.needs.is_title(line) { 0 } else { line.text.chars().count() + 1 + FRAME };
+        let own = if self.needs.is_in_title(line) { 0 } else { line.text.chars().count() + 1 + FRAME };
         own + self.new_title(line).map_or(0, |title| title.chars().count() + FRAME)
     }
 
     /// The chances that the line adds for each character, as bits that order them, with its place; `None` where it adds none.
-    fn ranked(&self, at: usize) -> Option<(u32, usize)> {
+    fn rank_line(&self, at: usize) -> Option<(u32, usize)> {
         let (line, facts) = (self.needs.lines.get(at)?, self.of_lines.get(at)?);
         let of_title = self.new_title(line).and_then(|_| self.of_titles.get(line.title as usize));
         let of_title = of_title.into_iter().flatten().filter(|fact| facts.binary_search(fact).is_err());
         let added: f32 = facts.iter().chain(of_title).filter_map(|fact| self.chances.get(*fact as usize)).sum();
-        let worth = worth_of(added, self.cost(at) + OVERHEAD);
+        let worth = worth_of(added, self.cost_of(at) + OVERHEAD);
         (worth > 0.0).then(|| (worth.to_bits(), at))
     }
 
-    fn take(&mut self, at: usize) {
+    fn take_line(&mut self, at: usize) {
         let Some(line) = self.needs.lines.get(at) else { return };
         self.has_title.insert(line.title);
         let facts = [self.of_lines.get(at), self.of_titles.get(line.title as usize)];

@@ -2,7 +2,7 @@
 
 /// The place that a text has in a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum TextSource {
     /// A prompt of a person.
     Prompt,
     /// An answer of the model.
@@ -19,7 +19,7 @@ pub enum Source {
     Instructions,
 }
 
-impl Source {
+impl TextSource {
     /// All of them, in the order of their numbers.
     pub const ALL: [Self; 7] =
         [Self::Prompt, Self::Answer, Self::Edit, Self::Command, Self::Input, Self::Result, Self::Instructions];

@@ -1,11 +1,11 @@
 use super::*;
 
 /// The lines that a conversation of these messages shows in `room` characters.
-fn shown(messages: &[(Source, Option<&str>, &str)], room: usize) -> String {
+fn shown(messages: &[(TextSource, Option<&str>, &str)], room: usize) -> String {
     of(messages).render("", room)
 }
 
-fn of(messages: &[(Source, Option<&str>, &str)]) -> Needs {
+fn of(messages: &[(TextSource, Option<&str>, &str)]) -> Needs {
     let mut needs = Needs::default();
     for (source, title, text) in messages {
         needs.read(*source, *title, text);
@@ -14,17 +14,17 @@ fn of(messages: &[(Source, Option<&str>, &str)]) -> Needs {
     needs
 }
 
-const READ: (Source, Option<&str>) = (Source::Result, Some("/p/src/parser.rs"));
+const READ: (TextSource, Option<&str>) = (TextSource::Result, Some("/p/src/parser.rs"));
 
 // K-10
 #[test]
 fn k_10_lines_are_shown_under_the_file_or_command_that_they_are_from() {
     let messages = [
-        (Source::Prompt, None, "Fix the parser of user_settings."),
-        (Source::Command, Some("Bash cargo test parse_settings"), "cargo test parse_settings"),
+        (TextSource::Prompt, None, "Fix the parser of user_settings."),
+        (TextSource::Command, Some("Bash cargo test parse_settings"), "cargo test parse_settings"),
         (READ.0, READ.1, "  12→fn parse_settings() {\n  13→}\n  14→let other = 1;"),
-        (Source::Edit, Some("/p/src/parser.rs"), "/p/src/parser.rs\nfn parse_settings(strict_mode: bool) {"),
-        (Source::Result, Some("Bash cargo test parse_settings"), "test tests::strict_mode_is_read ... FAILED"),
+        (TextSource::Edit, Some("/p/src/parser.rs"), "/p/src/parser.rs\nfn parse_settings(strict_mode: bool) {"),
+        (TextSource::Result, Some("Bash cargo test parse_settings"), "test tests::strict_mode_is_read ... FAILED"),
     ];
     insta::assert_snapshot!(shown(&messages, 1000), @r"
     /p/src/parser.rs:
@@ -39,7 +39,7 @@ fn k_10_lines_are_shown_under_the_file_or_command_that_they_are_from() {
 fn k_10_the_room_is_kept_and_facts_that_are_shown_need_no_line() {
     let lines: Vec<String> = (0..400).map(|n| format!("let value_{n} = compute_{n}(input_{});", n / 2)).collect();
     let text = lines.join("\n");
-    let needs = of(&[(Source::Edit, Some("/p/a.rs"), &text)]);
+    let needs = of(&[(TextSource::Edit, Some("/p/a.rs"), &text)]);
     for room in [0, 10, 100, 1000, 5000] {
         let shown = needs.render("", room);
         assert!(shown.chars().count() <= room, "{room}: {shown}");
@@ -54,9 +54,9 @@ fn k_10_what_the_model_wrote_itself_goes_before_what_it_only_saw() {
     let seen: Vec<String> = (0..100).map(|n| format!("entry seen_only_{n}")).collect();
     let seen = seen.join("\n");
     let messages = [
-        (Source::Result, Some("Bash ls"), seen.as_str()),
-        (Source::Edit, Some("/p/a.rs"), "call written_by_model_itself"),
-        (Source::Result, Some("/p/a.rs"), "call written_by_model_itself"),
+        (TextSource::Result, Some("Bash ls"), seen.as_str()),
+        (TextSource::Edit, Some("/p/a.rs"), "call written_by_model_itself"),
+        (TextSource::Result, Some("/p/a.rs"), "call written_by_model_itself"),
     ];
     assert!(shown(&messages, 80).contains("written_by_model_itself"), "{}", shown(&messages, 80));
 }
@@ -66,12 +66,12 @@ fn k_10_what_the_model_wrote_itself_goes_before_what_it_only_saw() {
 fn k_10_memory_is_bounded_and_what_was_read_first_is_not_forgotten() {
     let mut needs = Needs::default();
     for _ in 0..20 {
-        needs.read(Source::Edit, Some("/p/first.rs"), "fn the_first_function()");
+        needs.read(TextSource::Edit, Some("/p/first.rs"), "fn the_first_function()");
         needs.next_message();
     }
     for n in 0..2000 {
         let text: Vec<String> = (0..100).map(|line| format!("result line_{n}_{line} is there")).collect();
-        needs.read(Source::Result, Some("Bash run"), &text.join("\n"));
+        needs.read(TextSource::Result, Some("Bash run"), &text.join("\n"));
         needs.next_message();
     }
     needs.finish(12_000);
@@ -87,10 +87,10 @@ fn k_10_memory_is_bounded_and_what_was_read_first_is_not_forgotten() {
 #[test]
 fn k_10_parts_that_are_merged_are_the_whole() {
     let messages = [
-        (Source::Edit, Some("/p/a.rs"), "fn one_fact() and other_fact"),
-        (Source::Result, Some("/p/a.rs"), "fn one_fact()"),
-        (Source::Answer, None, "one_fact is done"),
-        (Source::Edit, Some("/p/b.rs"), "fn two_facts(other_fact)"),
+        (TextSource::Edit, Some("/p/a.rs"), "fn one_fact() and other_fact"),
+        (TextSource::Result, Some("/p/a.rs"), "fn one_fact()"),
+        (TextSource::Answer, None, "one_fact is done"),
+        (TextSource::Edit, Some("/p/b.rs"), "fn two_facts(other_fact)"),
     ];
     for at in 0..=messages.len() {
         let mut merged = of(&messages[..at]);
@@ -104,13 +104,13 @@ fn texts_without_a_fact_have_no_lines() {
     let same = "the same line again and again\n".repeat(10_000);
     for text in ["", "\n\n", "只有中文，没有别的。", "日本語だけの文です。", same.as_str(), "plain words only"]
     {
-        assert_eq!(shown(&[(Source::Result, Some("Bash run"), text)], 1000), "", "{text:.40}");
+        assert_eq!(shown(&[(TextSource::Result, Some("Bash run"), text)], 1000), "", "{text:.40}");
     }
     let minified = "function a(){return b.c.d(e_f,1234567)}".repeat(5_000);
     let base64 = "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo".repeat(5_000);
     let numbers = (0..100_000).map(|n| n.to_string()).collect::<Vec<_>>().join(" ");
     for text in [minified, base64, numbers] {
-        assert!(shown(&[(Source::Result, Some("Bash run"), &text)], 1000).chars().count() <= 1000);
+        assert!(shown(&[(TextSource::Result, Some("Bash run"), &text)], 1000).chars().count() <= 1000);
     }
 }
 
@@ -118,30 +118,30 @@ fn texts_without_a_fact_have_no_lines() {
 #[test]
 fn k_10_of_a_text_that_goes_the_lines_stay_that_nothing_else_says() {
     let gone = "see src/kept.rs\nsee src/later.rs\nsee src/only_here.rs and src/only_here.rs\nno fact at all";
-    let mut news = News::default();
-    news.read_kept(Source::Prompt, "look at src/kept.rs");
+    let mut news = ConversationFacts::default();
+    news.read_kept(TextSource::Prompt, "look at src/kept.rs");
     news.next_message();
-    news.read(Source::Result, gone);
+    news.read_removed(TextSource::Result, gone);
     news.next_message();
-    news.read(Source::Result, "src/later.rs is there");
+    news.read_removed(TextSource::Result, "src/later.rs is there");
     news.next_message();
     let lines: Vec<&str> = gone.lines().collect();
-    assert_eq!(news.lines(&lines, 1, 1000), ["see src/only_here.rs and src/only_here.rs"]);
-    assert_eq!(news.lines(&lines, 1, 20), [""; 0]);
-    assert_eq!(news.lines(&["src/later.rs is there"], 2, 1000), ["src/later.rs is there"]);
+    assert_eq!(news.pick_lines(&lines, 1, 1000), ["see src/only_here.rs and src/only_here.rs"]);
+    assert_eq!(news.pick_lines(&lines, 1, 20), [""; 0]);
+    assert_eq!(news.pick_lines(&["src/later.rs is there"], 2, 1000), ["src/later.rs is there"]);
 }
 
 // K-10
 #[test]
 fn k_10_of_very_many_facts_the_newest_are_held() {
-    let mut news = News::default();
+    let mut news = ConversationFacts::default();
     for message in 0..400 {
         let lines: Vec<String> = (0..1000).map(|n| format!("src/part_{message}/file_{n}.rs")).collect();
-        news.read(Source::Result, &lines.join("\n"));
+        news.read_removed(TextSource::Result, &lines.join("\n"));
         news.next_message();
     }
-    assert_eq!(news.lines(&["src/part_399/file_7.rs"], 399, 1000), ["src/part_399/file_7.rs"]);
-    assert_eq!(news.lines(&["src/part_0/file_7.rs"], 0, 1000), [""; 0]);
+    assert_eq!(news.pick_lines(&["src/part_399/file_7.rs"], 399, 1000), ["src/part_399/file_7.rs"]);
+    assert_eq!(news.pick_lines(&["src/part_0/file_7.rs"], 0, 1000), [""; 0]);
 }
 
 // K-10
@@ -149,9 +149,9 @@ fn k_10_of_very_many_facts_the_newest_are_held() {
 fn k_10_of_very_many_numbers_few_are_held() {
     let mut needs = Needs::default();
     let numbers: Vec<String> = (100_000..500_000).map(|n| n.to_string()).collect();
-    needs.read(Source::Edit, Some("/p/a.rs"), "fn the_first_function()");
+    needs.read(TextSource::Edit, Some("/p/a.rs"), "fn the_first_function()");
     needs.next_message();
-    needs.read(Source::Result, Some("Bash seq"), &numbers.join(" "));
+    needs.read(TextSource::Result, Some("Bash seq"), &numbers.join(" "));
     assert!(needs.uses.len() <= 1 << 17, "{}", needs.uses.len());
     assert!(needs.render("", 100).contains("the_first_function"));
 }
@@ -159,6 +159,6 @@ fn k_10_of_very_many_numbers_few_are_held() {
 // K-10
 #[test]
 fn k_10_counts_that_were_stored_with_fewer_sources_are_read() {
-    let uses: Uses = serde_json::from_str("[1,2,2,9,0,1,0,0,0,1]").unwrap();
+    let uses: FactUses = serde_json::from_str("[1,2,2,9,0,1,0,0,0,1]").unwrap();
     assert_eq!(serde_json::to_string(&uses).unwrap(), "[1,2,2,9,0,1,0,0,0,1,0]");
 }

@@ -2,30 +2,30 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::source::Source;
-use crate::language::Shape;
+use super::source::TextSource;
+use crate::language::WordShape;
 
 /// The occurrences of a fact in a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<u32>", into = "Vec<u32>")]
-pub struct Uses {
+pub struct FactUses {
     /// The first and the last message, counted from 0.
     first: u32,
     last: u32,
     n_messages: u32,
     /// The number of lines, by [`Source`].
-    lines: [u32; Source::ALL.len()],
+    lines: [u32; TextSource::ALL.len()],
     /// The facts in all these lines, the fact itself included.
     n_beside: u32,
 }
 
-impl From<Uses> for Vec<u32> {
-    fn from(Uses { first, last, n_messages, lines, n_beside }: Uses) -> Self {
+impl From<FactUses> for Vec<u32> {
+    fn from(FactUses { first, last, n_messages, lines, n_beside }: FactUses) -> Self {
         [first, last, n_messages, n_beside].into_iter().chain(lines).collect()
     }
 }
 
-impl From<Vec<u32>> for Uses {
+impl From<Vec<u32>> for FactUses {
     fn from(counts: Vec<u32>) -> Self {
         // Counts that were stored before there was a source end earlier.
         let mut counts = counts.into_iter();
@@ -35,9 +35,9 @@ impl From<Vec<u32>> for Uses {
     }
 }
 
-impl Uses {
+impl FactUses {
     /// Counts a line of message `at` with `n_facts` facts.
-    pub(super) fn count(&mut self, at: u32, source: Source, n_facts: u32) {
+    pub(super) fn count_line(&mut self, at: u32, source: TextSource, n_facts: u32) {
         if self.n_messages == 0 {
             self.first = at;
         }
@@ -65,51 +65,51 @@ impl Uses {
     }
 
     /// The last message that names the fact.
-    pub(super) const fn last(&self) -> u32 {
+    pub(super) const fn last_message(&self) -> u32 {
         self.last
     }
 
-    fn of(&self, sources: &[Source]) -> u32 {
+    fn n_lines_in(&self, sources: &[TextSource]) -> u32 {
         sources.iter().filter_map(|source| self.lines.get(*source as usize)).sum()
     }
 
     /// The features of a fact of this `shape` and `len` bytes in a conversation of `n_messages`, in the order of
     /// [`FEATURES`]. Logarithms are to the base 2, of the count and one.
     #[must_use]
-    pub fn features(&self, name: &str, shape: Shape, n_messages: u32) -> [f32; FEATURES.len()] {
-        let own = [Source::Answer, Source::Edit, Source::Command, Source::Input];
-        let calls = [Source::Edit, Source::Command, Source::Input];
-        let n_lines = self.of(&Source::ALL);
+    pub fn feature_values(&self, name: &str, shape: WordShape, n_messages: u32) -> [f32; FEATURES.len()] {
+        let own = [TextSource::Answer, TextSource::Edit, TextSource::Command, TextSource::Input];
+        let calls = [TextSource::Edit, TextSource::Command, TextSource::Input];
+        let n_lines = self.n_lines_in(&TextSource::ALL);
         let is = |holds: bool| if holds { 1.0 } else { 0.0 };
         let n_after = n_messages.saturating_sub(self.last + 1);
-        let own = self.of(&own);
+        let own = self.n_lines_in(&own);
         [
-            is(shape == Shape::Path && name.contains('/')),
-            is(shape == Shape::Path && !name.contains('/')),
-            is(shape == Shape::Url),
-            is(shape == Shape::Number),
-            is(shape == Shape::Version),
-            is(shape == Shape::Hash),
+            is(shape == WordShape::Path && name.contains('/')),
+            is(shape == WordShape::Path && !name.contains('/')),
+            is(shape == WordShape::Url),
+            is(shape == WordShape::Number),
+            is(shape == WordShape::Version),
+            is(shape == WordShape::Hash),
             is(name.starts_with('-')),
-            log2(n_lines),
-            log2(self.n_messages),
-            share(n_after, n_messages),
-            log2(n_after),
-            share(self.last - self.first, n_messages),
-            log2(self.of(&[Source::Prompt])),
-            log2(self.of(&[Source::Answer])),
-            log2(self.of(&calls)),
-            log2(self.of(&[Source::Edit])),
-            log2(self.of(&[Source::Command])),
-            log2(self.of(&[Source::Result])),
-            is(self.of(&[Source::Instructions]) > 0),
+            log2_plus_one(n_lines),
+            log2_plus_one(self.n_messages),
+            share_of(n_after, n_messages),
+            log2_plus_one(n_after),
+            share_of(self.last - self.first, n_messages),
+            log2_plus_one(self.n_lines_in(&[TextSource::Prompt])),
+            log2_plus_one(self.n_lines_in(&[TextSource::Answer])),
+            log2_plus_one(self.n_lines_in(&calls)),
+            log2_plus_one(self.n_lines_in(&[TextSource::Edit])),
+            log2_plus_one(self.n_lines_in(&[TextSource::Command])),
+            log2_plus_one(self.n_lines_in(&[TextSource::Result])),
+            is(self.n_lines_in(&[TextSource::Instructions]) > 0),
             is(own > 0),
-            is(self.of(&[Source::Prompt]) > 0),
-            is(self.of(&[Source::Edit]) > 0),
-            is(own > 0 && self.of(&[Source::Result]) > 0),
-            log2(self.n_beside / n_lines.max(1)),
-            share(u32::try_from(name.len()).unwrap_or(u32::MAX), 40),
-            log2(n_messages),
+            is(self.n_lines_in(&[TextSource::Prompt]) > 0),
+            is(self.n_lines_in(&[TextSource::Edit]) > 0),
+            is(own > 0 && self.n_lines_in(&[TextSource::Result]) > 0),
+            log2_plus_one(self.n_beside / n_lines.max(1)),
+            share_of(u32::try_from(name.len()).unwrap_or(u32::MAX), 40),
+            log2_plus_one(n_messages),
         ]
     }
 }
@@ -123,13 +123,13 @@ pub const FEATURES: [&str; 26] = [
 
 /// `log2(n + 1)`, between powers of two by a straight line, so that all machines agree on it.
 #[expect(clippy::cast_precision_loss, reason = "the lower bits of a count do not matter")]
-fn log2(n: u32) -> f32 {
+fn log2_plus_one(n: u32) -> f32 {
     let n = n.saturating_add(1);
     let whole = n.ilog2();
     whole as f32 + (n as f32 / (1u32 << whole) as f32 - 1.0)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "the lower bits of a count do not matter")]
-fn share(part: u32, whole: u32) -> f32 {
+fn share_of(part: u32, whole: u32) -> f32 {
     part as f32 / whole.max(1) as f32
 }

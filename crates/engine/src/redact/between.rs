@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::known::Known;
-use super::scan::Scan;
+use super::known::RuleTable;
+use super::scan::TextCursor;
 
 /// The form of the characters between a name and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Between {
+pub(super) enum ValueSeparator {
     /// `=` with nothing around it, as in a shell and in files of variables.
     Tight,
     /// `=` and its kin with blanks around it.
@@ -27,117 +27,122 @@ pub(super) enum Between {
 }
 
 /// Moves to where the value begins, and says what lies between.
-pub(super) fn between(known: &Known, scan: &mut Scan<'_>, text: &str, name: &Range<usize>) -> Option<Between> {
-    if scan.eat("'s ") {
-        return Some(Between::Prose);
+pub(super) fn read_separator(
+    known: &RuleTable,
+    scan: &mut TextCursor<'_>,
+    text: &str,
+    name: &Range<usize>,
+) -> Option<ValueSeparator> {
+    if scan.eat_word("'s ") {
+        return Some(ValueSeparator::Prose);
     }
     let is_quoted = matches!(scan.peek(), b'"' | b'\'' | b'\\' | b'`');
-    scan.skip(b"\\\"'`]*?!", 10);
-    let mut n_blanks = scan.blanks();
+    scan.skip_bytes(b"\\\"'`]*?!", 10);
+    let mut n_blanks = scan.skip_blanks();
     // `Password ..... x`
     if scan.rest().starts_with("...") {
-        scan.skip(b". ", 80);
-        return Some(Between::Prose);
+        scan.skip_bytes(b". ", 80);
+        return Some(ValueSeparator::Prose);
     }
     // `API key (live)`
     if n_blanks > 0
         && scan.peek() == b'('
-        && let Some(n) = scan.line().find(')').filter(|n| *n < 24)
+        && let Some(n) = scan.rest_of_line().find(')').filter(|n| *n < 24)
     {
         scan.at += n + 1;
-        n_blanks = scan.blanks();
+        n_blanks = scan.skip_blanks();
     }
     let found = match scan.peek() {
         // A cell of a table, or the text of an element that is named so.
-        b'|' if n_blanks > 0 && scan.eat("| ") => Between::Prose,
-        b'>' if is_quoted && scan.eat(">") => Between::Prose,
-        b'=' | b':' | b'!' | b'|' | b'?' => operator(scan, n_blanks)?,
+        b'|' if n_blanks > 0 && scan.eat_word("| ") => ValueSeparator::Prose,
+        b'>' if is_quoted && scan.eat_word(">") => ValueSeparator::Prose,
+        b'=' | b':' | b'!' | b'|' | b'?' => read_operator(scan, n_blanks)?,
         // `getenv("X_TOKEN", "...")`, and no list of words.
         b',' if is_quoted && text.get(..name.start)?.trim_end_matches(['"', '\'', '\\', '`']).ends_with('(') => {
             scan.at += 1;
-            Between::Call
+            ValueSeparator::Call
         }
         b'(' if n_blanks == 0 && !is_quoted => {
             scan.at += 1;
-            Between::Call
+            ValueSeparator::Call
         }
         b'>' if text.get(..name.start)?.ends_with('<') => {
             scan.at += 1;
-            Between::Markup
+            ValueSeparator::Markup
         }
-        b'<' if scan.eat("<<<") => Between::Blank,
-        b'<' if scan.rest().starts_with("</") => next_element(scan)?,
-        _ if n_blanks > 0 && !is_quoted => blank(known, scan, text, name)?,
-        b',' if is_quoted && names_its_value(scan.rest()) => Between::Call,
-        _ if is_quoted && scan.rest().starts_with("value") => Between::Call,
-        b'\n' if scan.rest().trim_start().starts_with("value:") => Between::Call,
+        b'<' if scan.eat_word("<<<") => ValueSeparator::Blank,
+        b'<' if scan.rest().starts_with("</") => skip_to_next_element(scan)?,
+        _ if n_blanks > 0 && !is_quoted => classify_blank(known, scan, text, name)?,
+        b',' if is_quoted && is_value_next(scan.rest()) => ValueSeparator::Call,
+        _ if is_quoted && scan.rest().starts_with("value") => ValueSeparator::Call,
+        b'\n' if scan.rest().trim_start().starts_with("value:") => ValueSeparator::Call,
         _ => return None,
     };
     // A list of names and values: `"name": "X_TOKEN", "value": "..."`, and the same in YAML and XML.
     let mut ahead = *scan;
-    if found == Between::Call {
-        ahead.skip(b", \t\n\r\\\"'", 40);
-        let is_value = ["value", "Value"].into_iter().any(|word| ahead.eat(word));
-        ahead.skip(b"\\\"' ", 8);
-        if is_value && (ahead.eat("=") || ahead.eat(":")) {
+    if found == ValueSeparator::Call {
+        ahead.skip_bytes(b", \t\n\r\\\"'", 40);
+        let is_value = ["value", "Value"].into_iter().any(|word| ahead.eat_word(word));
+        ahead.skip_bytes(b"\\\"' ", 8);
+        if is_value && (ahead.eat_word("=") || ahead.eat_word(":")) {
             *scan = ahead;
-            scan.blanks();
-            return Some(Between::Spaced);
+            scan.skip_blanks();
+            return Some(ValueSeparator::Spaced);
         }
     }
-    let n_behind = scan.blanks();
-    if scan.peek() == b'\n' && matches!(found, Between::Spaced | Between::Tight | Between::Call) {
+    let n_behind = scan.skip_blanks();
+    if scan.peek() == b'\n' && matches!(found, ValueSeparator::Spaced | ValueSeparator::Tight | ValueSeparator::Call) {
         // A string may stand in the next line.
         let mut ahead = *scan;
-        ahead.skip(b" \t\r\n", 80);
-        if ahead.quote().is_some() {
-            scan.skip(b" \t\r\n", 80);
+        ahead.skip_bytes(b" \t\r\n", 80);
+        if ahead.open_quote().is_some() {
+            scan.skip_bytes(b" \t\r\n", 80);
         }
     }
-    Some(if found == Between::Tight && n_behind > 0 { Between::Spaced } else { found })
+    Some(if found == ValueSeparator::Tight && n_behind > 0 { ValueSeparator::Spaced } else { found })
 }
 
 /// Moves behind the end of an element to the text of the next one.
-fn next_element(scan: &mut Scan<'_>) -> Option<Between> {
+fn skip_to_next_element(scan: &mut TextCursor<'_>) -> Option<ValueSeparator> {
     let mut n_tags = 0;
     while scan.peek() == b'<' && n_tags < 6 {
-        scan.at += scan.line().find('>').filter(|n| *n < 60)? + 1;
+        scan.at += scan.rest_of_line().find('>').filter(|n| *n < 60)? + 1;
         n_tags += 1;
-        scan.skip(b" \t\r\n", 40);
+        scan.skip_bytes(b" \t\r\n", 40);
     }
-    (n_tags > 1).then_some(Between::Prose)
+    (n_tags > 1).then_some(ValueSeparator::Prose)
 }
 
 /// Whether the value of a list of names and values follows: `, "value": "..."`.
-fn names_its_value(rest: &str) -> bool {
+fn is_value_next(rest: &str) -> bool {
     rest.trim_start_matches([',', ' ', '\t', '\n', '\r', '"', '\'', '\\']).starts_with("value")
 }
 
-fn operator(scan: &mut Scan<'_>, n_blanks: usize) -> Option<Between> {
+fn read_operator(scan: &mut TextCursor<'_>, n_blanks: usize) -> Option<ValueSeparator> {
     let is_spaced = n_blanks > 0;
     let words = ["===", "!==", "==", "!=", "=>", ":=", "||=", "||", "??=", "??", "?=", "=~"];
-    if words.into_iter().any(|word| scan.eat(word)) {
-        return Some(Between::Spaced);
+    if words.into_iter().any(|word| scan.eat_word(word)) {
+        return Some(ValueSeparator::Spaced);
     }
-    if scan.eat("=") {
-        return Some(if is_spaced { Between::Spaced } else { Between::Tight });
+    if scan.eat_word("=") {
+        return Some(if is_spaced { ValueSeparator::Spaced } else { ValueSeparator::Tight });
     }
     // With two colons the value is base64, in LDIF.
-    if scan.eat(":: ") {
-        return Some(Between::Colon);
+    if scan.eat_word(":: ") {
+        return Some(ValueSeparator::Colon);
     }
-    if scan.rest().starts_with("::") || !scan.eat(":") {
+    if scan.rest().starts_with("::") || !scan.eat_word(":") {
         return None;
     }
-    typed(scan);
+    skip_type(scan);
     // `**Password:** x`
-    scan.skip(b"*", 2);
-    Some(Between::Colon)
+    scan.skip_bytes(b"*", 2);
+    Some(ValueSeparator::Colon)
 }
 
 /// Moves behind a type and its equals sign: `password: str = "..."`.
-fn typed(scan: &mut Scan<'_>) {
-    let line = scan.line();
+fn skip_type(scan: &mut TextCursor<'_>) {
+    let line = scan.rest_of_line();
     let Some(at) = line.find('=').filter(|at| *at < 60) else { return };
     let is_type = |c: char| c.is_ascii_alphanumeric() || " _<>&'[]|?.:".contains(c);
     let before = line.get(..at).unwrap_or_default();
@@ -148,13 +153,18 @@ fn typed(scan: &mut Scan<'_>) {
 }
 
 /// The meaning of a blank after a name.
-fn blank(known: &Known, scan: &mut Scan<'_>, text: &str, name: &Range<usize>) -> Option<Between> {
+fn classify_blank(
+    known: &RuleTable,
+    scan: &mut TextCursor<'_>,
+    text: &str,
+    name: &Range<usize>,
+) -> Option<ValueSeparator> {
     let before = text.get(..name.start)?;
     let word = text.get(name.clone())?;
     if before.ends_with('-') {
-        return Some(Between::Blank);
+        return Some(ValueSeparator::Blank);
     }
-    let lead = Scan::new(text, name.start).line_before();
+    let lead = TextCursor::new(text, name.start).line_before();
     let first = lead.split_whitespace().next().unwrap_or_default();
     let is_netrc = word == "password" && lead.contains("login ");
     let is_line = matches!(word, "requirepass" | "masterauth") && lead.trim().is_empty();
@@ -162,32 +172,32 @@ fn blank(known: &Known, scan: &mut Scan<'_>, text: &str, name: &Range<usize>) ->
         matches!(first, "ENV" | "setx" | "set" | "ARG") && word.len() > 3 && lead.split_whitespace().count() <= 3;
     let is_set = lead.contains("config set ") || lead.contains("configure set ") || lead.contains("CONFIG SET ");
     if is_netrc || is_line || is_variable || is_set {
-        return Some(Between::Blank);
+        return Some(ValueSeparator::Blank);
     }
     if matches!(scan.peek(), b'\'' | b'"') && (word == "PASSWORD" || word == "SECRET") {
-        return Some(Between::Blank);
+        return Some(ValueSeparator::Blank);
     }
     // `SET PASSWORD FOR 'ann' = '...'`
     if scan.rest().starts_with("FOR ") || scan.rest().starts_with("for ") {
-        let line = scan.line();
+        let line = scan.rest_of_line();
         let at = line.find('=').filter(|at| *at < 80);
         if let Some(at) = at.filter(|at| line.get(at + 1..).is_some_and(|it| it.trim_start().starts_with(['"', '\''])))
         {
             scan.at += at + 1;
-            return Some(Between::Spaced);
+            return Some(ValueSeparator::Spaced);
         }
     }
     if !may_have_value(scan.rest()) {
         return None;
     }
-    if is_said(known, scan) || matches!(scan.peek(), b'`' | b'"' | b'\'') {
-        return Some(Between::Prose);
+    if skip_to_copula(known, scan) || matches!(scan.peek(), b'`' | b'"' | b'\'') {
+        return Some(ValueSeparator::Prose);
     }
     // `password 0 ...`, in the configuration of routers
     let is_kind = scan.peek().is_ascii_digit() && scan.rest().as_bytes().get(1) == Some(&b' ');
     scan.at += if is_kind { 2 } else { 0 };
     let mut word = scan.rest().bytes().take(64).take_while(|byte| !byte.is_ascii_whitespace());
-    word.any(|byte| byte.is_ascii_digit()).then_some(Between::Word)
+    word.any(|byte| byte.is_ascii_digit()).then_some(ValueSeparator::Word)
 }
 
 /// Whether a sentence that goes on with `rest` may hold a secret soon: no value without a name right before it has no digit.
@@ -199,15 +209,15 @@ fn may_have_value(rest: &str) -> bool {
 }
 
 /// Moves behind the words up to the one that says that a value follows: `for the staging box is`.
-fn is_said(known: &Known, scan: &mut Scan<'_>) -> bool {
+fn skip_to_copula(known: &RuleTable, scan: &mut TextCursor<'_>) -> bool {
     let mut n = 0;
-    for (nth, word) in scan.line().split(' ').take(8).enumerate() {
+    for (nth, word) in scan.rest_of_line().split(' ').take(8).enumerate() {
         n += word.len() + 1;
         let plain = word.trim_end_matches(':');
         // Later in a sentence it is no value that `to` is followed by.
         if known.names.copulas.contains(plain) && (nth == 0 || plain != "to") {
             scan.at += n;
-            scan.blanks();
+            scan.skip_blanks();
             return true;
         }
         if !plain.chars().all(|c| c.is_alphabetic() || matches!(c, '-' | '\'' | '(' | ')')) || n > 80 {

@@ -2,63 +2,65 @@
 
 use std::ops::Range;
 
-use super::known::{Finding, Known};
-use super::scan::Scan;
-use super::usage::{Argument, CommandUsage};
+use super::known::{Finding, RuleTable};
+use super::scan::TextCursor;
+use super::usage::{ArgumentForm, CommandUsage};
 
 /// A longer command is not read to its end.
 const REACH: usize = 2000;
 const FAMILY: &str = "password";
 
 /// The secrets among the arguments of the command whose name is at `at`.
-pub(super) fn find(known: &Known, text: &str, at: usize, usage: &CommandUsage) -> Vec<Finding> {
+pub(super) fn find_in_command(known: &RuleTable, text: &str, at: usize, usage: &CommandUsage) -> Vec<Finding> {
     let (before, rest) = text.split_at_checked(at).unwrap_or_default();
     if before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-') || !rest.starts_with(&usage.name) {
         return Vec::new();
     }
-    let mut scan = Scan::new(text, at + usage.name.len());
+    let mut scan = TextCursor::new(text, at + usage.name.len());
     let mut found = Vec::new();
     let mut subcommands = usage.subcommands.iter().peekable();
     let mut positional = Vec::new();
     let mut pending = None;
-    while let Some(range) = argument(&mut scan, at + REACH) {
+    while let Some(range) = next_argument(&mut scan, at + REACH) {
         let Some(word) = text.get(range.clone()) else { break };
         let mut options = usage.options.iter();
         if let Some((option, kind)) = pending.take() {
-            found.extend(value(known, option, kind, text, range));
+            found.extend(secret_in_value(known, option, kind, text, range));
         } else if subcommands.peek().is_some() {
             subcommands.next_if(|subcommand| *subcommand == word);
-        } else if let Some((option, kind)) = options.find(|(it, kind)| it == word && *kind != Argument::Attached) {
+        } else if let Some((option, kind)) = options.find(|(it, kind)| it == word && *kind != ArgumentForm::Attached) {
             pending = Some((option.as_str(), *kind));
-        } else if let Some((option, kind, n)) = usage.options.iter().find_map(|(it, kind)| attached(it, *kind, word)) {
-            found.extend(value(known, option, kind, text, range.start + n..range.end));
+        } else if let Some((option, kind, n)) =
+            usage.options.iter().find_map(|(it, kind)| match_option(it, *kind, word))
+        {
+            found.extend(secret_in_value(known, option, kind, text, range.start + n..range.end));
         } else if !word.starts_with('-') && (!word.starts_with('/') || word.rfind('/') > Some(0)) {
             positional.push(range);
         }
     }
     let last = positional.last().filter(|_| usage.n_positional.is_some_and(|n| positional.len() >= n));
     found.extend(last.and_then(|range| {
-        let secret = unquoted(text, range)?;
+        let secret = strip_quotes(text, range)?;
         known.looks_like_password(text.get(secret.clone())?).then_some(Finding { range: secret, family: FAMILY })
     }));
     found
 }
 
 /// The option that `word` begins with, and the length of what precedes its value.
-fn attached<'o>(option: &'o str, kind: Argument, word: &str) -> Option<(&'o str, Argument, usize)> {
+fn match_option<'o>(option: &'o str, kind: ArgumentForm, word: &str) -> Option<(&'o str, ArgumentForm, usize)> {
     let rest = word.strip_prefix(option).filter(|rest| !rest.is_empty())?;
     let n_sign = usize::from(option.starts_with("--") && rest.starts_with('='));
     let is_short = option.len() == 2 && !word.starts_with("--");
     let counts = match kind {
-        Argument::Attached => true,
-        Argument::Apart => n_sign == 1,
-        Argument::Pair => n_sign == 1 || is_short,
+        ArgumentForm::Attached => true,
+        ArgumentForm::Apart => n_sign == 1,
+        ArgumentForm::Pair => n_sign == 1 || is_short,
     };
     counts.then_some((option, kind, option.len() + n_sign))
 }
 
 /// `range` without the quotes around it.
-fn unquoted(text: &str, range: &Range<usize>) -> Option<Range<usize>> {
+fn strip_quotes(text: &str, range: &Range<usize>) -> Option<Range<usize>> {
     let quotes = ['\'', '"', '\\'];
     let trimmed = text.get(range.clone())?.trim_start_matches(quotes);
     let start = range.end - trimmed.len();
@@ -66,9 +68,15 @@ fn unquoted(text: &str, range: &Range<usize>) -> Option<Range<usize>> {
 }
 
 /// The secret in the value of `option`.
-fn value(known: &Known, option: &str, kind: Argument, text: &str, range: Range<usize>) -> Option<Finding> {
-    let mut secret = unquoted(text, &range)?;
-    if kind == Argument::Pair {
+fn secret_in_value(
+    known: &RuleTable,
+    option: &str,
+    kind: ArgumentForm,
+    text: &str,
+    range: Range<usize>,
+) -> Option<Finding> {
+    let mut secret = strip_quotes(text, &range)?;
+    if kind == ArgumentForm::Pair {
         secret.start += text.get(secret.clone())?.find([':', '%', ','])? + 1;
     }
     let value = text.get(secret.clone())?;
@@ -78,10 +86,10 @@ fn value(known: &Known, option: &str, kind: Argument, text: &str, range: Range<u
 }
 
 /// The next argument of a command, with its quotes; nothing where the command ends.
-fn argument(scan: &mut Scan<'_>, end: usize) -> Option<Range<usize>> {
+fn next_argument(scan: &mut TextCursor<'_>, end: usize) -> Option<Range<usize>> {
     loop {
-        scan.blanks();
-        if !(scan.eat("\\\n") || scan.eat("\\\r\n")) {
+        scan.skip_blanks();
+        if !(scan.eat_word("\\\n") || scan.eat_word("\\\r\n")) {
             break;
         }
     }
@@ -91,8 +99,8 @@ fn argument(scan: &mut Scan<'_>, end: usize) -> Option<Range<usize>> {
     }
     while !matches!(scan.peek(), b' ' | b'\t' | b'\n' | b'\r' | b'|' | b';' | b'`' | 0) {
         let mut ahead = *scan;
-        match ahead.quote().filter(|_| scan.peek() != b'`') {
-            Some(quote) => match ahead.string(quote) {
+        match ahead.open_quote().filter(|_| scan.peek() != b'`') {
+            Some(quote) => match ahead.string_len(quote) {
                 Some((n, n_end)) => scan.at = ahead.at + n + n_end,
                 // A quote that belongs to what the command stands in.
                 None => break,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::known::{Finding, Known};
+use super::known::{Finding, RuleTable};
 use super::screen::{is_long_hex, reads_like_words};
 
 /// A shorter word holds nothing that could be told from chance.
@@ -16,7 +16,11 @@ const fn is_of_word(byte: u8) -> bool {
 }
 
 /// The long words of `text` that hold a secret; `family` says what a decoded text holds.
-pub(super) fn find(known: &Known, text: &str, family: impl Fn(&str) -> Option<&'static str>) -> Vec<Finding> {
+pub(super) fn find_encoded(
+    known: &RuleTable,
+    text: &str,
+    family: impl Fn(&str) -> Option<&'static str>,
+) -> Vec<Finding> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut at = SHORTEST - 1;
@@ -31,9 +35,9 @@ pub(super) fn find(known: &Known, text: &str, family: impl Fn(&str) -> Option<&'
         let n_rest = rest.iter().position(|byte| !is_of_word(*byte)).unwrap_or(rest.len());
         let (start, end) = (at - n_before, at + n_rest);
         if end - start >= SHORTEST && end - start <= LONGEST {
-            found.extend(discord(text, start..end));
-            found.extend(minted(known, text, start..end));
-            found.extend(decoded(text, start..end, &family));
+            found.extend(discord_token(text, start..end));
+            found.extend(unknown_token(known, text, start..end));
+            found.extend(secret_in_decoded(text, start..end, &family));
         }
         at = end + SHORTEST;
     }
@@ -41,7 +45,7 @@ pub(super) fn find(known: &Known, text: &str, family: impl Fn(&str) -> Option<&'
 }
 
 /// A Discord bot token: the id of the bot in base64, when it was made, and a signature.
-fn discord(text: &str, word: Range<usize>) -> Option<Finding> {
+fn discord_token(text: &str, word: Range<usize>) -> Option<Finding> {
     let rest = text.get(word.end..)?;
     let first = text.get(word.clone())?;
     let is_id = (23..=28).contains(&first.len()) && first.starts_with(['M', 'N', 'O']);
@@ -57,7 +61,7 @@ fn discord(text: &str, word: Range<usize>) -> Option<Finding> {
 }
 
 /// A token of a provider that is not known: words that say whose it is and what for, and chance.
-fn minted(known: &Known, text: &str, word: Range<usize>) -> Option<Finding> {
+fn unknown_token(known: &RuleTable, text: &str, word: Range<usize>) -> Option<Finding> {
     let whole = text.get(word.clone()).filter(|whole| whole.len() <= 256)?;
     // Most words are no longer looked at: parts of code and paths.
     let n_lead = memchr::memrchr2(b'_', b'-', whole.as_bytes()).filter(|n| *n <= 24 && whole.len() - n > 20)?;
@@ -82,22 +86,22 @@ fn minted(known: &Known, text: &str, word: Range<usize>) -> Option<Finding> {
 }
 
 /// `word`, where it is a text in base64 or hexadecimal digits that holds a secret.
-fn decoded(text: &str, word: Range<usize>, family: impl Fn(&str) -> Option<&'static str>) -> Option<Finding> {
+fn secret_in_decoded(text: &str, word: Range<usize>, family: impl Fn(&str) -> Option<&'static str>) -> Option<Finding> {
     let whole = text.get(word.clone())?;
     let is_hex = whole.len().is_multiple_of(2) && is_long_hex(whole);
     let (n_bits, is_text) =
         (if is_hex { 4 } else { 6 }, |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t'));
     // Most words are no text from their first bytes on.
-    if !decode(whole.as_bytes(), n_bits).all(|byte| is_text(&byte)) {
+    if !decode_digits(whole.as_bytes(), n_bits).all(|byte| is_text(&byte)) {
         return None;
     }
-    let decoded = String::from_utf8(decode(whole.as_bytes(), n_bits).collect()).ok()?;
+    let decoded = String::from_utf8(decode_digits(whole.as_bytes(), n_bits).collect()).ok()?;
     Some(Finding { range: word, family: family(&decoded)? })
 }
 
 /// The bytes that `text` stands for with `n_bits` a digit: hexadecimal, or base64 of either alphabet. The last bits are left out
 /// where they make no byte.
-fn decode(text: &[u8], n_bits: u32) -> impl Iterator<Item = u8> {
+fn decode_digits(text: &[u8], n_bits: u32) -> impl Iterator<Item = u8> {
     let (mut bits, mut n_held) = (0_u32, 0);
     text.iter().filter_map(move |byte| {
         let value = match byte {

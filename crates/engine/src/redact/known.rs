@@ -7,7 +7,7 @@ use std::sync::{LazyLock, OnceLock};
 use regex::Regex;
 use serde::Deserialize;
 
-use super::name::Names;
+use super::name::NameVocabulary;
 use super::usage::CommandUsage;
 
 /// A secret that was found.
@@ -22,14 +22,14 @@ pub struct Finding {
 /// The whole file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Known {
+pub(super) struct RuleTable {
     /// Words that stand for secrets.
     pub(super) stopwords: HashSet<String>,
     /// Words of sentences about them.
     pub(super) sentence_words: HashSet<String>,
     /// Commands by their usage.
     pub(super) commands: Vec<CommandUsage>,
-    pub(super) names: Names,
+    pub(super) names: NameVocabulary,
     pub(super) shape: Vec<SecretShape>,
     pub(super) form: Vec<PrefixForm>,
 }
@@ -48,7 +48,7 @@ pub(super) struct SecretShape {
     #[serde(default)]
     pub(super) after: String,
     #[serde(default)]
-    pub(super) screen: Screen,
+    pub(super) screen: SecretPart,
     /// Both patterns, compiled when first used.
     #[serde(skip)]
     pub(super) patterns: OnceLock<[Regex; 2]>,
@@ -57,7 +57,7 @@ pub(super) struct SecretShape {
 /// Which part of the group `s` of a shape is the secret.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Screen {
+pub(super) enum SecretPart {
     /// The whole group, or without one the whole match.
     #[default]
     Any,
@@ -82,7 +82,7 @@ pub(super) struct PrefixForm {
     #[cfg_attr(not(test), expect(dead_code, reason = "for a test"))]
     pub(super) test: String,
     #[serde(default)]
-    pub(super) has: Vec<Kind>,
+    pub(super) has: Vec<CharKind>,
     #[serde(default)]
     pub(super) screened: bool,
 }
@@ -90,14 +90,14 @@ pub(super) struct PrefixForm {
 /// A kind of character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Kind {
+pub(super) enum CharKind {
     Digit,
     Letter,
     Lower,
     Upper,
 }
 
-impl Kind {
+impl CharKind {
     pub(super) fn has(self, c: char) -> bool {
         match self {
             Self::Digit => c.is_ascii_digit(),
@@ -109,12 +109,12 @@ impl Kind {
 }
 
 /// The rules that are part of the program.
-pub(super) fn known() -> &'static Known {
+pub(super) fn rule_table() -> &'static RuleTable {
     #[expect(
         clippy::expect_used,
         reason = "part of the program, and read by a test; without rules nothing may be sent"
     )]
-    static KNOWN: LazyLock<Known> =
+    static KNOWN: LazyLock<RuleTable> =
         LazyLock::new(|| toml::from_str(include_str!("../redact.toml")).expect("redact.toml holds rules"));
     &KNOWN
 }

@@ -1,6 +1,6 @@
 //! Recognizes a value by its looks: code, a name, a path, an id.
 
-use super::screen::{parts, reads_like_words};
+use super::screen::{letter_runs, reads_like_words};
 
 /// Whether `value` is one word of letters and digits.
 pub(super) fn has_digits_and_letters(value: &str) -> bool {
@@ -18,7 +18,7 @@ pub(super) fn has_capital_first(value: &str) -> bool {
 
 /// Whether `value` is letters of one word, or chance.
 pub(super) fn is_one_word(value: &str) -> bool {
-    value.chars().all(char::is_alphanumeric) && parts(value).count() == 1
+    value.chars().all(char::is_alphanumeric) && letter_runs(value).count() == 1
 }
 
 /// Whether `value` has the form of a name in code.

@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::known::{Finding, Known};
-use super::name::Weight;
+use super::known::{Finding, RuleTable};
+use super::name::NameCertainty;
 use super::screen::{is_long_hex, is_mnemonic};
-use crate::language::floor;
-use crate::pattern::pattern;
+use crate::language::floor_char_boundary;
+use crate::pattern::compile_pattern;
 
 /// The names of a long line say nothing of the next one.
 const LONGEST_TITLE: usize = 200;
@@ -16,7 +16,7 @@ const LONGEST_TITLE: usize = 200;
 const LONGEST: usize = 256;
 
 /// The secrets of `text` that have a line of their own.
-pub(super) fn find(known: &Known, text: &str) -> Vec<Finding> {
+pub(super) fn find_on_lines(known: &RuleTable, text: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     // The start of a numbered list of words, and how many there are.
     let mut list: Option<(usize, usize)> = None;
@@ -45,7 +45,7 @@ pub(super) fn find(known: &Known, text: &str) -> Vec<Finding> {
             && !is_code();
         if may_be_words || may_be_listed || is_one {
             let line = text.get(start..end).unwrap_or_default();
-            let content = bare(line);
+            let content = strip_line_marks(line);
             let from = start + line.find(content).unwrap_or_default();
             let range = from..from + content.len();
             let is_word = content.len() <= 8 && content.bytes().all(|byte| byte.is_ascii_lowercase());
@@ -69,7 +69,7 @@ pub(super) fn find(known: &Known, text: &str) -> Vec<Finding> {
 }
 
 /// `line` without quotes, commas, and what marks it as quoted, listed or numbered; nothing where nothing is left.
-fn bare(line: &str) -> &str {
+fn strip_line_marks(line: &str) -> &str {
     let line = line.trim_start_matches([' ', '\t', '>', '|', '"', '\'', '`']);
     let n_digits = line.bytes().take(6).take_while(u8::is_ascii_digit).count();
     let behind = line.get(n_digits..).unwrap_or_default();
@@ -80,19 +80,19 @@ fn bare(line: &str) -> &str {
 
 /// The two lines above `start` that are not blank, the nearest first.
 fn lines_above(text: &str, start: usize) -> [&str; 2] {
-    let near = text.get(floor(text, start.saturating_sub(4 * LONGEST))..start).unwrap_or_default();
-    let mut lines = near.rsplit('\n').map(bare).filter(|line| !line.is_empty());
+    let near = text.get(floor_char_boundary(text, start.saturating_sub(4 * LONGEST))..start).unwrap_or_default();
+    let mut lines = near.rsplit('\n').map(strip_line_marks).filter(|line| !line.is_empty());
     [lines.next().unwrap_or_default(), lines.next().unwrap_or_default()]
 }
 
 /// Whether the lines above `start` say that `word`, which looks like it, is a secret.
-fn is_announced(known: &Known, word: &str, text: &str, start: usize) -> bool {
+fn is_announced(known: &RuleTable, word: &str, text: &str, start: usize) -> bool {
     static LOGIN: LazyLock<[Regex; 2]> = LazyLock::new(|| {
         [
             r"^(?i:user(?:name)?|login|account|benutzer|usuario|utilisateur)\b.{0,60}$|^[a-z][a-z0-9._-]{1,31}$",
             r"^(?i:host|server|machine|ip|url|site|ssh|user(?:name)?)\b.{0,80}$|^[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+(?::\d+)?$",
         ]
-        .map(pattern)
+        .map(compile_pattern)
     });
     let (is_password, is_hex) = (known.looks_like_password(word), is_long_hex(word));
     let is_token = known.looks_like_token(word);
@@ -110,14 +110,14 @@ fn is_announced(known: &Known, word: &str, text: &str, start: usize) -> bool {
     let ends = |name: &str| title.trim_end_matches([':', '*', '}', '\'', '"', ')', ' ', '\\', '(']).ends_with(name);
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
     let words: Vec<&str> = title.split(|c: char| !is_of_name(c)).filter(|word| !word.is_empty()).collect();
-    let owned = words.windows(2).filter_map(|pair| known.names.meaning(&pair.join(" ")));
-    let mut all = words.iter().filter_map(|name| Some((*name, known.names.meaning(name.trim_matches(['.', '-']))?)));
-    let by_name = |(name, meaning): (&str, super::name::Meaning)| match meaning.weight {
-        Weight::Any => is_password || is_token || is_hex && ends(name),
-        Weight::Chance | Weight::Header => is_token || is_hex && title.len() <= 40 && ends(name),
-        Weight::Cookies => false,
+    let owned = words.windows(2).filter_map(|pair| known.names.meaning_of(&pair.join(" ")));
+    let mut all = words.iter().filter_map(|name| Some((*name, known.names.meaning_of(name.trim_matches(['.', '-']))?)));
+    let by_name = |(name, meaning): (&str, super::name::NameMeaning)| match meaning.weight {
+        NameCertainty::Any => is_password || is_token || is_hex && ends(name),
+        NameCertainty::Chance | NameCertainty::Header => is_token || is_hex && title.len() <= 40 && ends(name),
+        NameCertainty::Cookies => false,
     };
     all.any(by_name)
-        || owned.filter(|meaning| meaning.weight == Weight::Any).any(|_| is_token || is_hex)
+        || owned.filter(|meaning| meaning.weight == NameCertainty::Any).any(|_| is_token || is_hex)
         || known.names.printers.iter().any(|command| title.contains(command.as_str()))
 }

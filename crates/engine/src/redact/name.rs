@@ -8,10 +8,10 @@ use serde::Deserialize;
 /// The meaning of a name for its value.
 #[expect(clippy::struct_excessive_bools, reason = "each says something of its own about a name")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Meaning {
+pub(super) struct NameMeaning {
     /// The kind of secret, for people.
     pub(super) family: &'static str,
-    pub(super) weight: Weight,
+    pub(super) weight: NameCertainty,
     /// Whether it is written as the variables of an environment are.
     pub(super) is_shouted: bool,
     /// Whether it is the name of what sets one: `setPassword`.
@@ -24,7 +24,7 @@ pub(super) struct Meaning {
 
 /// The certainty that a name gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Weight {
+pub(super) enum NameCertainty {
     /// Any value is a secret.
     Any,
     /// A value that looks like chance is one.
@@ -38,7 +38,7 @@ pub(super) enum Weight {
 /// Parts of names that say what they hold.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Names {
+pub(super) struct NameVocabulary {
     strong: HashSet<String>,
     weak: HashSet<String>,
     endings: Vec<String>,
@@ -56,9 +56,9 @@ pub(super) struct Names {
 /// No name is longer.
 const LONGEST: usize = 96;
 
-impl Names {
+impl NameVocabulary {
     /// Stems of which each name contains at least one.
-    pub(super) fn stems(&self) -> Vec<&str> {
+    pub(super) fn shortest_stems(&self) -> Vec<&str> {
         let own = self.strong.iter().chain(&self.weak).chain(&self.endings).map(String::as_str);
         let all: Vec<&str> = own.chain(["authorization"]).collect();
         // One that holds another is found by it.
@@ -66,7 +66,7 @@ impl Names {
     }
 
     /// The meaning of `name`; `None` if it is not about a secret.
-    pub(super) fn meaning(&self, name: &str) -> Option<Meaning> {
+    pub(super) fn meaning_of(&self, name: &str) -> Option<NameMeaning> {
         // One of our placeholders is no name.
         if name.strip_prefix("SECRET-").is_some_and(|number| number.chars().all(|c| c.is_ascii_digit())) {
             return None;
@@ -74,10 +74,10 @@ impl Names {
         let lower = name.to_ascii_lowercase();
         let parts = name_parts(name, &lower);
         let is_shouted = !name.bytes().any(|byte| byte.is_ascii_lowercase());
-        let (at, kind) = parts.iter().enumerate().rev().find_map(|(at, part)| Some((at, self.kind(part)?)))?;
+        let (at, kind) = parts.iter().enumerate().rev().find_map(|(at, part)| Some((at, self.strength_of(part)?)))?;
         let sets = parts.contains(&"set");
         let is_token = parts.get(at) == Some(&"token");
-        let of = |family, weight| Some(Meaning { family, weight, is_shouted, sets, is_token, is_owned: false });
+        let of = |family, weight| Some(NameMeaning { family, weight, is_shouted, sets, is_token, is_owned: false });
         let (before, behind) = (parts.get(..at)?, parts.get(at + 1..)?);
         if behind.iter().any(|part| self.about.contains(*part)) {
             return None;
@@ -95,10 +95,10 @@ impl Names {
             _ => "key or token",
         };
         if part == "authorization" {
-            return if behind.is_empty() { of(family, Weight::Header) } else { None };
+            return if behind.is_empty() { of(family, NameCertainty::Header) } else { None };
         }
         if matches!(part, "cookie" | "cookies") && (before.is_empty() || before == ["set"]) && behind.is_empty() {
-            return of(family, Weight::Cookies);
+            return of(family, NameCertainty::Cookies);
         }
         let is_harmless = before.iter().any(|part| self.harmless.contains(*part));
         // Something unknown follows: the name may be about a secret and not hold it.
@@ -108,27 +108,27 @@ impl Names {
             "key" => before.last().is_some_and(|owner| self.key_owners.contains(*owner)) || is_shouted && at > 0,
             _ => at > 0,
         };
-        if kind == Strength::Weak && is_harmless {
+        if kind == NameStrength::Weak && is_harmless {
             return None;
         }
         of(
             family,
             match kind {
-                _ if goes_on || is_plural => Weight::Chance,
-                Strength::Strong => Weight::Any,
-                Strength::Weak if owned || is_shouted => Weight::Any,
-                Strength::Weak => Weight::Chance,
+                _ if goes_on || is_plural => NameCertainty::Chance,
+                NameStrength::Strong => NameCertainty::Any,
+                NameStrength::Weak if owned || is_shouted => NameCertainty::Any,
+                NameStrength::Weak => NameCertainty::Chance,
             },
         )
     }
 
-    fn kind(&self, part: &str) -> Option<Strength> {
+    fn strength_of(&self, part: &str) -> Option<NameStrength> {
         let last = part.as_bytes().last();
         let ends = |ending: &String| ending.as_bytes().last() == last && part.ends_with(ending.as_str());
         if self.strong.contains(part) || self.endings.iter().any(ends) {
-            Some(Strength::Strong)
+            Some(NameStrength::Strong)
         } else if self.weak.contains(part) || part == "authorization" {
-            Some(Strength::Weak)
+            Some(NameStrength::Weak)
         } else {
             None
         }
@@ -136,7 +136,7 @@ impl Names {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Strength {
+enum NameStrength {
     Strong,
     Weak,
 }
@@ -194,7 +194,7 @@ fn name_parts<'l>(name: &str, lower: &'l str) -> Vec<&'l str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::known::known;
+    use super::super::known::rule_table;
     use super::*;
 
     //
@@ -206,16 +206,16 @@ mod tests {
             "SESSION_COOKIE", "token_value_prod_token",
         ];
         for name in any {
-            assert_eq!(known().names.meaning(name).map(|it| it.weight), Some(Weight::Any), "{name}");
+            assert_eq!(rule_table().names.meaning_of(name).map(|it| it.weight), Some(NameCertainty::Any), "{name}");
         }
         for name in ["token", "key", "user_key", "secrets"] {
-            assert_eq!(known().names.meaning(name).map(|it| it.weight), Some(Weight::Chance), "{name}");
+            assert_eq!(rule_table().names.meaning_of(name).map(|it| it.weight), Some(NameCertainty::Chance), "{name}");
         }
         for name in [
             "token_count", "tokenizer", "author", "passed", "compass", "keyboard", "password_file", "max_tokens_limit",
             "pwned", "CACHE_KEY", "primary_key", "next_token",
         ] {
-            assert_eq!(known().names.meaning(name), None, "{name}");
+            assert_eq!(rule_table().names.meaning_of(name), None, "{name}");
         }
     }
 }

@@ -12,7 +12,7 @@ use regex::Regex;
 use super::known::Finding;
 use super::rules;
 use super::screen::reads_like_words;
-use crate::pattern::pattern;
+use crate::pattern::compile_pattern;
 
 /// The family of text that looks like a placeholder.
 const LOOKALIKE: &str = "text in the form of a placeholder";
@@ -42,7 +42,7 @@ pub struct Placeholder {
 
 /// A text without its secrets.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Redacted {
+pub struct RedactedText {
     /// The text with placeholders.
     pub text: String,
     /// The secret of each of its placeholders.
@@ -51,7 +51,7 @@ pub struct Redacted {
 
 /// A reply that has its secrets again.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Restored {
+pub struct RestoredReply {
     /// The reply.
     pub text: String,
     /// The placeholders that were given and did not come back.
@@ -65,18 +65,18 @@ pub struct ForeignPlaceholder(pub String);
 
 impl Redactor {
     /// Learns the secrets of `text`, so that they are replaced in every text, also where no rule would find them.
-    pub fn learn(&mut self, text: &str) {
-        self.note(text, &rules::find_secrets(text));
+    pub fn learn_secrets(&mut self, text: &str) {
+        self.note_secrets(text, &rules::find_secrets(text));
     }
 
     /// `text` with a placeholder for each secret: those that rules find in it, and those that were learnt.
     #[must_use]
-    pub fn redact(&mut self, text: &str) -> Redacted {
+    pub fn redact(&mut self, text: &str) -> RedactedText {
         let findings = rules::find_secrets(text);
-        self.note(text, &findings);
-        let mut redacted = Redacted { text: String::with_capacity(text.len()), secrets: BTreeMap::new() };
+        self.note_secrets(text, &findings);
+        let mut redacted = RedactedText { text: String::with_capacity(text.len()), secrets: BTreeMap::new() };
         let mut end = 0;
-        for Finding { range, family } in self.all_of(text, findings) {
+        for Finding { range, family } in self.all_findings(text, findings) {
             let (Some(before), Some(secret)) = (text.get(end..range.start), text.get(range.clone())) else { continue };
             let number = self.numbers.len() + 1;
             let placeholder = *self.numbers.entry(secret.to_owned()).or_insert(Placeholder { number, family });
@@ -95,7 +95,7 @@ impl Redactor {
         self.numbers.values().filter(|placeholder| placeholder.family != LOOKALIKE).count()
     }
 
-    fn note(&mut self, text: &str, findings: &[Finding]) {
+    fn note_secrets(&mut self, text: &str, findings: &[Finding]) {
         for Finding { range, family } in findings {
             let Some(secret) = text.get(range.clone()).filter(|secret| is_distinctive(secret)) else { continue };
             if !self.wide.contains_key(secret) {
@@ -106,8 +106,8 @@ impl Redactor {
     }
 
     /// The ranges of `text` to replace, in order and without overlap.
-    fn all_of(&mut self, text: &str, mut found: Vec<Finding>) -> Vec<Finding> {
-        found.extend(lookalikes(text).map(|range| Finding { range, family: LOOKALIKE }));
+    fn all_findings(&mut self, text: &str, mut found: Vec<Finding>) -> Vec<Finding> {
+        found.extend(find_lookalikes(text).map(|range| Finding { range, family: LOOKALIKE }));
         if self.finder.is_none() && !self.wide.is_empty() {
             self.finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(self.wide.keys()).ok();
         }
@@ -118,7 +118,7 @@ impl Redactor {
             }
         } else {
             // More secrets than one finder holds are looked for one by one: none of them may leave.
-            found.extend(one_by_one(&self.wide, text));
+            found.extend(find_each(&self.wide, text));
         }
         found.sort_by_key(|finding| (finding.range.start, Reverse(finding.range.end)));
         let mut apart: Vec<Finding> = Vec::new();
@@ -135,9 +135,9 @@ impl Redactor {
     }
 }
 
-impl Redacted {
+impl RedactedText {
     /// Takes the placeholders of `other` for given too, as where both leave in one request.
-    pub fn give(&mut self, other: &Self) {
+    pub fn add_given(&mut self, other: &Self) {
         self.secrets.extend(other.secrets.iter().map(|(placeholder, secret)| (*placeholder, secret.clone())));
     }
 
@@ -150,8 +150,8 @@ impl Redacted {
     ///
     /// # Errors
     /// When the reply has a placeholder that this text has not, or one that is not written as it was given.
-    pub fn restore(&self, reply: &str) -> Result<Restored, ForeignPlaceholder> {
-        let mut restored = Restored { text: String::with_capacity(reply.len()), lost: Vec::new() };
+    pub fn restore_secrets(&self, reply: &str) -> Result<RestoredReply, ForeignPlaceholder> {
+        let mut restored = RestoredReply { text: String::with_capacity(reply.len()), lost: Vec::new() };
         let given: HashMap<String, (Placeholder, &str)> = self
             .secrets
             .iter()
@@ -159,7 +159,7 @@ impl Redacted {
             .collect();
         let mut back = HashSet::new();
         let mut end = 0;
-        for range in placeholders(reply) {
+        for range in find_placeholders(reply) {
             let (Some(before), Some(name)) = (reply.get(end..range.start), reply.get(range.clone())) else { continue };
             let (placeholder, secret) = given.get(name).ok_or_else(|| ForeignPlaceholder(name.to_owned()))?;
             restored.text.push_str(before);
@@ -187,15 +187,15 @@ impl fmt::Debug for Redactor {
     }
 }
 
-impl fmt::Debug for Redacted {
+impl fmt::Debug for RedactedText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Redacted").field("text", &self.text).finish_non_exhaustive()
+        f.debug_struct("RedactedText").field("text", &self.text).finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for Restored {
+impl fmt::Debug for RestoredReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Restored").field("lost", &self.lost).finish_non_exhaustive()
+        f.debug_struct("RestoredReply").field("lost", &self.lost).finish_non_exhaustive()
     }
 }
 
@@ -207,7 +207,7 @@ pub fn is_distinctive(secret: &str) -> bool {
 }
 
 /// The places of the secrets of `wide` in `text`.
-pub(super) fn one_by_one(wide: &BTreeMap<String, &'static str>, text: &str) -> Vec<Finding> {
+pub(super) fn find_each(wide: &BTreeMap<String, &'static str>, text: &str) -> Vec<Finding> {
     let of_one = |(secret, family): (&String, &&'static str)| {
         let hits = text.match_indices(secret).map(|(at, _)| Finding { range: at..at + secret.len(), family });
         hits.collect::<Vec<_>>()
@@ -216,13 +216,14 @@ pub(super) fn one_by_one(wide: &BTreeMap<String, &'static str>, text: &str) -> V
 }
 
 /// Text that could be taken for a placeholder: in brackets in any case, without them in capitals.
-fn lookalikes(text: &str) -> impl Iterator<Item = Range<usize>> {
-    static LOOKALIKES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[(?i:secret)-[0-9]+\]|SECRET-[0-9]+"));
+fn find_lookalikes(text: &str) -> impl Iterator<Item = Range<usize>> {
+    static LOOKALIKES: LazyLock<Regex> = LazyLock::new(|| compile_pattern(r"\[(?i:secret)-[0-9]+\]|SECRET-[0-9]+"));
     LOOKALIKES.find_iter(text).map(|found| found.range())
 }
 
 /// The placeholders of a reply, with those that lost a bracket or their case.
-fn placeholders(reply: &str) -> impl Iterator<Item = Range<usize>> {
-    static PLACEHOLDERS: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[(?i:secret)-[0-9]+\]|\[?SECRET-[0-9]+\]?"));
+fn find_placeholders(reply: &str) -> impl Iterator<Item = Range<usize>> {
+    static PLACEHOLDERS: LazyLock<Regex> =
+        LazyLock::new(|| compile_pattern(r"\[(?i:secret)-[0-9]+\]|\[?SECRET-[0-9]+\]?"));
     PLACEHOLDERS.find_iter(reply).map(|found| found.range())
 }

@@ -6,26 +6,26 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-use super::known::{Finding, Known, PrefixForm, SecretShape, known};
+use super::known::{Finding, PrefixForm, RuleTable, SecretShape, rule_table};
 use super::name::name_at;
 use super::usage::CommandUsage;
 use super::{command, encoded, lines, shape, split, url, value, view};
-use crate::pattern::pattern;
+use crate::pattern::compile_pattern;
 
 /// The length of the blocks that are searched for other than ASCII, in bytes.
 const BLOCK: usize = 256;
 
 /// The rules with the finders of their anchors.
 #[derive(Debug)]
-struct Rules {
-    known: &'static Known,
+struct RuleSearch {
+    known: &'static RuleTable,
     /// Find what may lead to a secret: anchors in ASCII, which make a smaller table without the others, and these.
-    finders: [Finder; 2],
+    finders: [AnchorFinder; 2],
 }
 
 /// Anchors, each of the kind that stands at the same place in `anchors`.
 #[derive(Debug)]
-struct Finder {
+struct AnchorFinder {
     finder: AhoCorasick,
     anchors: Vec<Anchor>,
 }
@@ -50,18 +50,18 @@ enum Anchor {
 /// The secrets of `text` by all rules, also in what it holds in base64, in no order; they may overlap.
 #[must_use]
 pub fn find_secrets(text: &str) -> Vec<Finding> {
-    static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::new(known()));
-    let (mut found, escapes) = RULES.find(text);
-    found.extend(lines::find(RULES.known, text));
-    found.extend(view::find(text, &escapes, |plain| RULES.find(plain).0));
-    found.extend(encoded::find(RULES.known, text, |decoded| {
-        RULES.find(decoded).0.first().map(|finding| finding.family)
+    static RULES: LazyLock<RuleSearch> = LazyLock::new(|| RuleSearch::new(rule_table()));
+    let (mut found, escapes) = RULES.find_with_escapes(text);
+    found.extend(lines::find_on_lines(RULES.known, text));
+    found.extend(view::find_behind_escapes(text, &escapes, |plain| RULES.find_with_escapes(plain).0));
+    found.extend(encoded::find_encoded(RULES.known, text, |decoded| {
+        RULES.find_with_escapes(decoded).0.first().map(|finding| finding.family)
     }));
     found
 }
 
-impl Rules {
-    fn new(known: &'static Known) -> Self {
+impl RuleSearch {
+    fn new(known: &'static RuleTable) -> Self {
         let mut anchors: Vec<(String, Anchor)> = Vec::new();
         for form in &known.form {
             anchors.extend(form.prefixes.iter().map(|prefix| (prefix.clone(), Anchor::Prefix(form))));
@@ -70,15 +70,15 @@ impl Rules {
             anchors.extend(shape.anchors.iter().map(|anchor| (anchor.clone(), Anchor::Shape(shape))));
         }
         anchors.extend(known.commands.iter().map(|it| (format!("{} ", it.name), Anchor::Command(it))));
-        anchors.extend(known.names.stems().into_iter().map(|stem| (stem.to_owned(), Anchor::Name)));
+        anchors.extend(known.names.shortest_stems().into_iter().map(|stem| (stem.to_owned(), Anchor::Name)));
         anchors.extend(view::MARKS.map(|mark| (mark.to_owned(), Anchor::Escape)));
         anchors.push(("://".to_owned(), Anchor::Url));
         let (ascii, others) = anchors.into_iter().partition(|(word, _)| word.is_ascii());
-        Self { known, finders: [Finder::new(ascii), Finder::new(others)] }
+        Self { known, finders: [AnchorFinder::new(ascii), AnchorFinder::new(others)] }
     }
 
     /// The secrets of `text` as it is, and the places of its escapes.
-    fn find(&'static self, text: &str) -> (Vec<Finding>, Vec<usize>) {
+    fn find_with_escapes(&'static self, text: &str) -> (Vec<Finding>, Vec<usize>) {
         let known = self.known;
         let (mut found, mut escapes) = (Vec::new(), Vec::new());
         let mut behind_name = 0;
@@ -89,30 +89,30 @@ impl Rules {
         let has_others = !is_ascii
             && text.as_bytes().chunks(BLOCK).any(|block| block.iter().fold(false, |any, byte| any | is_other(byte)));
         if !is_ascii {
-            escapes.extend(view::invisible(text));
+            escapes.extend(view::find_invisible(text));
         }
         let mut look_at = |(at, anchor): (Range<usize>, Anchor)| match anchor {
-            Anchor::Prefix(form) => found.extend(by_form(known, text, at, form)),
-            Anchor::Shape(shape) => found.extend(shape::find(known, text, at.start, shape)),
+            Anchor::Prefix(form) => found.extend(find_by_form(known, text, at, form)),
+            Anchor::Shape(shape) => found.extend(shape::find_by_shape(known, text, at.start, shape)),
             Anchor::Name if at.start >= behind_name => {
                 let Some(name) = name_at(text, at.start) else { return };
                 behind_name = name.end;
-                found.extend(value::find(known, text, name));
+                found.extend(value::find_named_values(known, text, name));
             }
-            Anchor::Command(command) => found.extend(command::find(known, text, at.start, command)),
-            Anchor::Url => found.extend(url::find(known, text, at)),
+            Anchor::Command(command) => found.extend(command::find_in_command(known, text, at.start, command)),
+            Anchor::Url => found.extend(url::find_url_credentials(known, text, at)),
             Anchor::Escape => escapes.push(at.start),
             Anchor::Name => {}
         };
-        ascii.find(text).for_each(&mut look_at);
+        ascii.find_anchors(text).for_each(&mut look_at);
         if has_others {
-            others.find(text).for_each(look_at);
+            others.find_anchors(text).for_each(look_at);
         }
         (found, escapes)
     }
 }
 
-impl Finder {
+impl AnchorFinder {
     fn new(anchors: Vec<(String, Anchor)>) -> Self {
         #[expect(clippy::expect_used, reason = "a few hundred short words, and built by a test")]
         let finder = AhoCorasick::builder()
@@ -124,7 +124,7 @@ impl Finder {
     }
 
     /// The anchors of `text`, and where they are.
-    fn find<'t>(&'t self, text: &'t str) -> impl Iterator<Item = (Range<usize>, Anchor)> + 't {
+    fn find_anchors<'t>(&'t self, text: &'t str) -> impl Iterator<Item = (Range<usize>, Anchor)> + 't {
         let of_hit = |hit: aho_corasick::Match| {
             let (range, anchor) = (hit.range(), *self.anchors.get(hit.pattern().as_usize())?);
             // Anchors are found in any case, and prefixes have theirs.
@@ -139,7 +139,7 @@ impl Finder {
 }
 
 /// The token of `form` whose prefix stands at `prefix`.
-fn by_form(known: &Known, text: &str, prefix: Range<usize>, form: &'static PrefixForm) -> Option<Finding> {
+fn find_by_form(known: &RuleTable, text: &str, prefix: Range<usize>, form: &'static PrefixForm) -> Option<Finding> {
     let word = text.get(prefix.clone())?;
     let is_within = text.get(..prefix.start)?.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
     // Behind an escaped line end the letter is of the escape.
@@ -147,14 +147,14 @@ fn by_form(known: &Known, text: &str, prefix: Range<usize>, form: &'static Prefi
     if is_within && !is_escaped {
         return None;
     }
-    let pattern = form.pattern.get_or_init(|| pattern(&format!(r"\A(?-u:{})", form.rest)));
+    let pattern = form.pattern.get_or_init(|| compile_pattern(&format!(r"\A(?-u:{})", form.rest)));
     let passes = |token: &str| {
         let secret = token.get(word.len()..).unwrap_or_default();
         form.has.iter().all(|kind| secret.chars().any(|c| kind.has(c)))
             && !is_uniform(secret)
             && !(form.screened && known.is_ordinary(secret))
     };
-    let range = split::token(text, prefix.start, word.len(), pattern, &passes)?;
+    let range = split::find_token(text, prefix.start, word.len(), pattern, &passes)?;
     // Of a header, only what follows its scheme is the secret.
     let lead = if word.ends_with(' ') { word.len() } else { 0 };
     Some(Finding { range: range.start + lead..range.end, family: &form.family })
@@ -180,11 +180,11 @@ mod tests {
     // X-02
     #[test]
     fn the_rules_have_their_form() {
-        for form in &known().form {
+        for form in &rule_table().form {
             assert!(!form.prefixes.is_empty() && !form.source.is_empty(), "{}", form.family);
             assert!(Regex::new(&format!(r"\A(?-u:{})", form.rest)).is_ok(), "{}", form.rest);
         }
-        for shape in &known().shape {
+        for shape in &rule_table().shape {
             assert!(!shape.anchors.is_empty(), "{}", shape.family);
             assert!(Regex::new(&shape.before).is_ok() && Regex::new(&shape.after).is_ok(), "{}", shape.family);
         }
@@ -196,9 +196,10 @@ mod tests {
         let page = include_str!("../../../../docs/security.md");
         let lines = page.split("```toml").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
         let data = format!("{}\n{lines}", include_str!("../redact.toml"));
-        let rules: &Rules = Box::leak(Box::new(Rules::new(Box::leak(Box::new(toml::from_str(&data).unwrap())))));
+        let rules: &RuleSearch =
+            Box::leak(Box::new(RuleSearch::new(Box::leak(Box::new(toml::from_str(&data).unwrap())))));
         let text = "ann@example.com, +49 (30) 1234567, 4111 1111 1111 1111, DE89 3704 0044 0532 0130 00; line 4111";
-        let found: Vec<_> = rules.find(text).0.into_iter().map(|finding| &text[finding.range]).collect();
+        let found: Vec<_> = rules.find_with_escapes(text).0.into_iter().map(|finding| &text[finding.range]).collect();
         let personal = ["ann@example.com", "+49 (30) 1234567", "4111 1111 1111 1111", "DE89 3704 0044 0532 0130 00"];
         assert_eq!(found, personal);
         assert_eq!(find_secrets(text), []);

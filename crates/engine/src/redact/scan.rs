@@ -2,7 +2,7 @@
 
 /// A place in a text.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scan<'t> {
+pub(super) struct TextCursor<'t> {
     text: &'t str,
     /// The current place, in bytes.
     pub(super) at: usize,
@@ -23,7 +23,7 @@ pub(super) const SHORTEST: usize = 4;
 /// Nothing that is taken for one value is longer.
 pub(super) const LONGEST_VALUE: usize = 1024;
 
-impl<'t> Scan<'t> {
+impl<'t> TextCursor<'t> {
     pub(super) fn new(text: &'t str, at: usize) -> Self {
         Self { text, at }
     }
@@ -39,7 +39,7 @@ impl<'t> Scan<'t> {
     }
 
     /// Moves behind `word` where it is next.
-    pub(super) fn eat(&mut self, word: &str) -> bool {
+    pub(super) fn eat_word(&mut self, word: &str) -> bool {
         let is_next = self.rest().starts_with(word);
         if is_next {
             self.at += word.len();
@@ -48,7 +48,7 @@ impl<'t> Scan<'t> {
     }
 
     /// Moves behind at most `most` bytes of `set`, and says how many there were.
-    pub(super) fn skip(&mut self, set: &[u8], most: usize) -> usize {
+    pub(super) fn skip_bytes(&mut self, set: &[u8], most: usize) -> usize {
         let ahead = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let n = ahead.iter().take(most).take_while(|byte| set.contains(byte)).count();
         self.at += n;
@@ -56,12 +56,12 @@ impl<'t> Scan<'t> {
     }
 
     /// Moves behind blanks and tabs.
-    pub(super) fn blanks(&mut self) -> usize {
-        self.skip(b" \t", 16)
+    pub(super) fn skip_blanks(&mut self) -> usize {
+        self.skip_bytes(b" \t", 16)
     }
 
     /// Moves behind a quote that begins a string.
-    pub(super) fn quote(&mut self) -> Option<Quote> {
+    pub(super) fn open_quote(&mut self) -> Option<Quote> {
         let n_escapes = self.rest().bytes().take(8).take_while(|byte| *byte == b'\\').count();
         let byte = *self.rest().as_bytes().get(n_escapes)?;
         if !matches!(byte, b'"' | b'\'' | b'`') {
@@ -78,7 +78,7 @@ impl<'t> Scan<'t> {
     }
 
     /// The length of the string that `quote` began, and of its end; nothing where it has none.
-    pub(super) fn string(&self, quote: Quote) -> Option<(usize, usize)> {
+    pub(super) fn string_len(&self, quote: Quote) -> Option<(usize, usize)> {
         let bytes = self.rest().as_bytes();
         let mut n_escapes = 0;
         for (at, byte) in bytes.iter().enumerate().take(LONGEST_VALUE) {
@@ -96,7 +96,7 @@ impl<'t> Scan<'t> {
     }
 
     /// The length of the next word: it ends at white space, quotes, an escaped line end and where a text was cut off.
-    pub(super) fn word(&self) -> usize {
+    pub(super) fn word_len(&self) -> usize {
         let rest = self.rest();
         let mut n = 0;
         for (at, c) in rest.char_indices() {
@@ -117,7 +117,7 @@ impl<'t> Scan<'t> {
     }
 
     /// The rest of the line.
-    pub(super) fn line(&self) -> &'t str {
+    pub(super) fn rest_of_line(&self) -> &'t str {
         let rest = self.rest();
         let end = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
         rest.get(..end).unwrap_or_default()

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::known::Known;
+use super::known::RuleTable;
 
-impl Known {
+impl RuleTable {
     /// Whether `value` stands for a secret and is none: a variable, a template, asterisks, `your-key`.
     pub(super) fn is_placeholder(&self, value: &str) -> bool {
         let value = value.trim();
@@ -25,15 +25,15 @@ impl Known {
             || value.contains("***") && n_letters <= 4
             || value.contains("*****")
             || value.contains("...")
-            || self.is_stopwords(value)
+            || self.is_filler_words(value)
     }
 
     /// Whether `value` is put together of words that stand for something else, and perhaps a count.
-    pub(super) fn is_stopwords(&self, value: &str) -> bool {
+    pub(super) fn is_filler_words(&self, value: &str) -> bool {
         let n_digits = value.bytes().filter(u8::is_ascii_digit).count();
         let is_counted =
             n_digits <= 2 || "1234567890".contains(&value.chars().filter(char::is_ascii_digit).collect::<String>());
-        let mut words = parts(value).filter(|part| part.len() > 1).peekable();
+        let mut words = letter_runs(value).filter(|part| part.len() > 1).peekable();
         is_counted
             && words.peek().is_some()
             && words.all(|part| self.stopwords.contains(&part.to_ascii_lowercase()))
@@ -99,7 +99,7 @@ pub(super) fn looks_like_chance(text: &str) -> bool {
 /// digits stand in parts of three letters or more that can be spoken.
 pub(super) fn reads_like_words(text: &str) -> bool {
     let n_all = text.chars().filter(|c| c.is_alphanumeric()).count();
-    let n_spoken: usize = parts(text).filter(|part| is_spoken(part)).map(str::len).sum();
+    let n_spoken: usize = letter_runs(text).filter(|part| is_spoken(part)).map(str::len).sum();
     n_spoken * 3 >= n_all * 2
 }
 
@@ -124,7 +124,7 @@ fn is_spoken(part: &str) -> bool {
 }
 
 /// The runs of ASCII letters of `text`, parted also where a small letter comes before a capital.
-pub(super) fn parts(text: &str) -> impl Iterator<Item = &str> + Clone {
+pub(super) fn letter_runs(text: &str) -> impl Iterator<Item = &str> + Clone {
     let runs = text.split(|c: char| !c.is_ascii_alphabetic()).filter(|run| !run.is_empty());
     runs.flat_map(|run| {
         let mut rest = run;
@@ -142,7 +142,7 @@ pub(super) fn parts(text: &str) -> impl Iterator<Item = &str> + Clone {
 
 #[cfg(test)]
 mod tests {
-    use super::super::known::known;
+    use super::super::known::rule_table;
     use super::*;
 
     #[test]
@@ -162,10 +162,10 @@ mod tests {
         for text in
             ["YOUR_API_KEY_1", "test-123", "${DB_PASS}", "<your-key>", "********", "xxxxxxxx", "changeme", "$TOKEN"]
         {
-            assert!(known().is_placeholder(text), "{text}");
+            assert!(rule_table().is_placeholder(text), "{text}");
         }
         for text in ["contested7yours", "k3-test-sfkj2lskdjf83jdsk2jf83", "hunter22", "pa$$w0rd", "$ecret!x"] {
-            assert!(!known().is_placeholder(text), "{text}");
+            assert!(!rule_table().is_placeholder(text), "{text}");
         }
     }
 }

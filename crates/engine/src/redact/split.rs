@@ -5,7 +5,7 @@ use std::ops::Range;
 use regex::Regex;
 
 use super::screen::looks_like_chance;
-use crate::language::floor;
+use crate::language::floor_char_boundary;
 
 /// No token is looked for over more bytes, or over more joints.
 const REACH: usize = 2048;
@@ -14,25 +14,25 @@ const MOST_JOINTS: usize = 8;
 const BROKEN_FROM: usize = 56;
 
 /// The token at `start` whose prefix has `n_prefix` bytes and whose rest `pattern` describes.
-pub(super) fn token(
+pub(super) fn find_token(
     text: &str,
     start: usize,
     n_prefix: usize,
     pattern: &Regex,
     passes: &dyn Fn(&str) -> bool,
 ) -> Option<Range<usize>> {
-    let near = text.get(start..floor(text, start + REACH))?;
+    let near = text.get(start..floor_char_boundary(text, start + REACH))?;
     if let Some(found) = pattern.find(near.get(n_prefix..)?) {
         let n = n_prefix + found.end();
         if passes(near.get(..n)?) {
-            return Some(word(text, start..start + n));
+            return Some(extend_over_lines(text, start..start + n));
         }
     }
     // Pieces of it, one after the other, until they are one.
     let mut whole = String::new();
     let mut at = 0;
     for _ in 0..MOST_JOINTS {
-        let piece = piece(near.get(at..)?);
+        let piece = token_part_len(near.get(at..)?);
         whole.push_str(near.get(at..at + piece)?);
         at += piece;
         if whole.len() > n_prefix
@@ -40,21 +40,21 @@ pub(super) fn token(
         {
             let n = n_prefix + found.end();
             let is_over = n == whole.len() && passes(&whole);
-            return is_over.then(|| word(text, start..start + at));
+            return is_over.then(|| extend_over_lines(text, start..start + at));
         }
-        at += joint(near.get(at..)?)?.len();
+        at += parse_joint(near.get(at..)?)?.len();
     }
     None
 }
 
 /// `range` with what a terminal or an editor put into the next lines.
-pub(super) fn word(text: &str, range: Range<usize>) -> Range<usize> {
+pub(super) fn extend_over_lines(text: &str, range: Range<usize>) -> Range<usize> {
     let mut end = range.end;
     for _ in 0..MOST_JOINTS {
         let rest = text.get(end..).unwrap_or_default();
-        let Some(joint) = joint(rest) else { break };
+        let Some(joint) = parse_joint(rest) else { break };
         let line_start = text.get(..end).and_then(|text| text.rfind('\n')).map_or(0, |at| at + 1);
-        let n_next = piece(rest.get(joint.len()..).unwrap_or_default());
+        let n_next = token_part_len(rest.get(joint.len()..).unwrap_or_default());
         let next = rest.get(joint.len()..joint.len() + n_next).unwrap_or_default();
         let behind = rest.get(joint.len() + n_next..).unwrap_or_default();
         let ends = behind.is_empty() || behind.starts_with(['"', '\'', '\\', '\n', '\r', '`', ',', ';', ')']);
@@ -72,12 +72,14 @@ pub(super) fn word(text: &str, range: Range<usize>) -> Range<usize> {
 }
 
 /// `range`, a whole string whose quote has `n_end` bytes, with the strings that are put behind it.
-pub(super) fn strings(text: &str, range: Range<usize>, n_end: usize) -> Range<usize> {
+pub(super) fn extend_over_strings(text: &str, range: Range<usize>, n_end: usize) -> Range<usize> {
     let mut end = range.end;
     for _ in 0..MOST_JOINTS {
         let rest = text.get(end..).unwrap_or_default();
-        let Some(joint) = joint(rest).filter(|joint| joint.len() > n_end && joint.contains(['+', '\\'])) else { break };
-        let n_next = piece(rest.get(joint.len()..).unwrap_or_default());
+        let Some(joint) = parse_joint(rest).filter(|joint| joint.len() > n_end && joint.contains(['+', '\\'])) else {
+            break;
+        };
+        let n_next = token_part_len(rest.get(joint.len()..).unwrap_or_default());
         let quote = rest.get(..n_end);
         if n_next < 4 || rest.get(joint.len() + n_next..joint.len() + n_next + n_end) != quote {
             break;
@@ -88,12 +90,12 @@ pub(super) fn strings(text: &str, range: Range<usize>, n_end: usize) -> Range<us
 }
 
 /// The number of bytes ahead that may belong to a token.
-fn piece(text: &str) -> usize {
+fn token_part_len(text: &str) -> usize {
     text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"_-.+/=~$%".contains(byte)).count()
 }
 
 /// The separator of two pieces of a token: a line end, or the end of a string and the beginning of the next.
-fn joint(text: &str) -> Option<&str> {
+fn parse_joint(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
     let get = |at: usize| bytes.get(at).copied().unwrap_or_default();
     let mut at = 0;

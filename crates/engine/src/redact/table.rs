@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::known::{Finding, Known};
-use super::name::{Meaning, Weight};
+use super::known::{Finding, RuleTable};
+use super::name::{NameCertainty, NameMeaning};
 use super::screen::is_long_hex;
 
 /// Rows that are looked at under one head.
@@ -43,23 +43,23 @@ pub(super) fn may_be_listed(text: &str, at: usize) -> bool {
 }
 
 /// The secrets under the name at `name`, where it is the head of a column.
-pub(super) fn find(known: &Known, text: &str, name: &Range<usize>, meaning: Meaning) -> Vec<Finding> {
+pub(super) fn find_in_column(known: &RuleTable, text: &str, name: &Range<usize>, meaning: NameMeaning) -> Vec<Finding> {
     let before = text.get(..name.start).unwrap_or_default();
     let start = before.rfind('\n').map_or(0, |at| at + 1);
     let rest = text.get(name.end..).unwrap_or_default();
     let end = name.end + rest.find('\n').unwrap_or(rest.len());
     let Some(head) = text.get(start..end).filter(|head| head.len() <= LONGEST_HEAD) else { return Vec::new() };
-    let Some(separator) = separator(head) else { return Vec::new() };
-    let Some(column) = cells(head, separator).iter().position(|cell| start + cell.end >= name.end) else {
+    let Some(separator) = detect_separator(head) else { return Vec::new() };
+    let Some(column) = split_cells(head, separator).iter().position(|cell| start + cell.end >= name.end) else {
         return Vec::new();
     };
-    let n_columns = cells(head, separator).len();
+    let n_columns = split_cells(head, separator).len();
     let mut found = Vec::new();
     let mut at = end + 1;
     for row in text.get(at..).unwrap_or_default().split('\n').take(MOST_ROWS) {
-        let cells = cells(row, separator);
+        let cells = split_cells(row, separator);
         let is_rule = !row.trim().is_empty() && row.chars().all(|c| " -=+|:".contains(c));
-        let is_row = cells.len() == n_columns || separator == Separator::Gap && cells.len() > column;
+        let is_row = cells.len() == n_columns || separator == CellSeparator::Gap && cells.len() > column;
         if !is_rule && !is_row {
             break;
         }
@@ -79,11 +79,17 @@ pub(super) fn find(known: &Known, text: &str, name: &Range<usize>, meaning: Mean
 
 /// The secret at the place of the name at `name` in a list of names, in a list of values that follows:
 /// `(name, password) VALUES ('ann', '...')`.
-pub(super) fn listed(known: &Known, text: &str, name: &Range<usize>, meaning: Meaning) -> Option<Finding> {
-    let before = text.get(crate::language::floor(text, name.start.saturating_sub(LONGEST_HEAD))..name.start)?;
+pub(super) fn find_in_value_list(
+    known: &RuleTable,
+    text: &str,
+    name: &Range<usize>,
+    meaning: NameMeaning,
+) -> Option<Finding> {
+    let before =
+        text.get(crate::language::floor_char_boundary(text, name.start.saturating_sub(LONGEST_HEAD))..name.start)?;
     let open = before.rfind(['(', '['])?;
     let nth = before.get(open..)?.matches(',').count();
-    let rest = text.get(name.end..crate::language::floor(text, name.end + LONGEST_HEAD))?;
+    let rest = text.get(name.end..crate::language::floor_char_boundary(text, name.end + LONGEST_HEAD))?;
     let (names, values) = rest.split_at_checked(rest.find([')', ']'])?)?;
     let is_list = names.chars().all(|c| c.is_ascii_alphanumeric() || "_ ,\"'`\n".contains(c));
     let lead = values.get(1..)?.find(['(', '[']).filter(|at| *at <= 24)?;
@@ -99,10 +105,10 @@ pub(super) fn listed(known: &Known, text: &str, name: &Range<usize>, meaning: Me
     known.is_cell_secret(core, meaning).then_some(Finding { range: from..from + core.len(), family: meaning.family })
 }
 
-impl Known {
+impl RuleTable {
     /// Whether `value`, in a column named so, is a secret.
-    fn is_cell_secret(&self, value: &str, meaning: Meaning) -> bool {
-        let is_sure = meaning.weight == Weight::Any || meaning.is_owned;
+    fn is_cell_secret(&self, value: &str, meaning: NameMeaning) -> bool {
+        let is_sure = meaning.weight == NameCertainty::Any || meaning.is_owned;
         let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
         let is_password = meaning.family == "password" && value.len() >= 6 && has_digit && !value.contains(' ');
         self.looks_like_token(value)
@@ -114,37 +120,37 @@ impl Known {
 
 /// The separator of the cells of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Separator {
+enum CellSeparator {
     Mark(char),
     /// Two blanks or more.
     Gap,
 }
 
 /// The separator of `head`, where it is the head of a table: short cells of words.
-fn separator(head: &str) -> Option<Separator> {
+fn detect_separator(head: &str) -> Option<CellSeparator> {
     let is_word = |c: char| c.is_alphanumeric() || " _-./()\"'`*".contains(c);
     let is_head = |separator| {
-        let cells = cells(head, separator);
+        let cells = split_cells(head, separator);
         let is_name = |cell: &Range<usize>| {
             let cell = head.get(cell.clone()).unwrap_or_default();
             cell.len() <= 40 && cell.chars().all(is_word) && cell.split_whitespace().count() <= 3
         };
         cells.len() > 1 && cells.iter().all(is_name)
     };
-    let marks = ['|', '\t', ',', ';'].map(Separator::Mark);
+    let marks = ['|', '\t', ',', ';'].map(CellSeparator::Mark);
     let trimmed = head.trim();
-    marks.into_iter().chain([Separator::Gap]).find(|separator| match separator {
-        Separator::Mark(mark) => trimmed.contains(*mark) && is_head(*separator),
-        Separator::Gap => trimmed.contains("  ") && is_head(*separator),
+    marks.into_iter().chain([CellSeparator::Gap]).find(|separator| match separator {
+        CellSeparator::Mark(mark) => trimmed.contains(*mark) && is_head(*separator),
+        CellSeparator::Gap => trimmed.contains("  ") && is_head(*separator),
     })
 }
 
 /// The cells of `row`, with the blanks around them.
-fn cells(row: &str, separator: Separator) -> Vec<Range<usize>> {
+fn split_cells(row: &str, separator: CellSeparator) -> Vec<Range<usize>> {
     let mut cells = Vec::new();
     let mut start = 0;
     match separator {
-        Separator::Mark(mark) => {
+        CellSeparator::Mark(mark) => {
             for piece in row.split(mark) {
                 cells.push(start..start + piece.len());
                 start += piece.len() + 1;
@@ -159,7 +165,7 @@ fn cells(row: &str, separator: Separator) -> Vec<Range<usize>> {
                 }
             }
         }
-        Separator::Gap => {
+        CellSeparator::Gap => {
             for piece in row.split("  ") {
                 if !piece.trim().is_empty() {
                     cells.push(start..start + piece.len());

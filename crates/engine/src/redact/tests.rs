@@ -73,10 +73,10 @@ fn prose() -> impl Strategy<Value = String> {
     "([a-zA-Zäß日 .,:=\"'(){}\\[\\]\n-]|\\[SECRET-[0-9]{1,2}\\]|secret-1|\\[Secret-2){0,40} "
 }
 
-fn all_at_once(texts: &[String]) -> Vec<Redacted> {
+fn all_at_once(texts: &[String]) -> Vec<RedactedText> {
     let mut redactor = Redactor::default();
     for text in texts {
-        redactor.learn(text);
+        redactor.learn_secrets(text);
     }
     texts.iter().map(|text| redactor.redact(text)).collect()
 }
@@ -94,7 +94,7 @@ proptest! {
         for (_, (_, secret)) in &pieces {
             prop_assert!(!redacted.text.contains(secret.as_str()), "{secret} in {}", redacted.text);
         }
-        let restored = redacted.restore(&redacted.text).unwrap();
+        let restored = redacted.restore_secrets(&redacted.text).unwrap();
         prop_assert!(restored.text == text);
         prop_assert_eq!(restored.lost, []);
     }
@@ -111,7 +111,7 @@ proptest! {
     #[test]
     fn any_text_comes_back(texts in prop::collection::vec(".{0,60}|(\\PC{0,5}\\[?SECRET-[0-9]{1,3}\\]?){0,5}", 1..4)) {
         for (text, redacted) in texts.iter().zip(all_at_once(&texts)) {
-            prop_assert!(redacted.restore(&redacted.text).unwrap().text == *text);
+            prop_assert!(redacted.restore_secrets(&redacted.text).unwrap().text == *text);
         }
     }
 
@@ -123,7 +123,7 @@ proptest! {
         let redacted = all_at_once(&texts);
         for (text, redacted) in texts.iter().zip(&redacted) {
             prop_assert!(!redacted.text.contains(&secret), "{}", redacted.text);
-            prop_assert!(redacted.restore(&redacted.text).unwrap().text == *text);
+            prop_assert!(redacted.restore_secrets(&redacted.text).unwrap().text == *text);
         }
         let first: Vec<_> = redacted[0].placeholders().collect();
         prop_assert_eq!(first, redacted[2].placeholders().collect::<Vec<_>>());
@@ -194,14 +194,14 @@ fn a_reply_has_only_the_placeholders_that_it_was_given() {
     let _ = redactor.redact(&two);
     let redacted = redactor.redact(&format!("use {one} or {two}, see SECRET-9"));
     assert_eq!(redacted.text, "use [SECRET-2] or [SECRET-1], see [SECRET-3]");
-    let restored = redacted.restore("[SECRET-2], SECRET or secrets; [SECRET-3]").unwrap();
+    let restored = redacted.restore_secrets("[SECRET-2], SECRET or secrets; [SECRET-3]").unwrap();
     assert!(restored.text == format!("{one}, SECRET or secrets; SECRET-9"));
     let lost: Vec<_> = restored.lost.iter().map(ToString::to_string).collect();
     assert_eq!(lost, ["[SECRET-1]"]);
     for reply in
         ["[SECRET-4]", "[SECRET-01]", "SECRET-2", "[secret-2]", "[SECRET-2", "[SECRET-99999999999999999999999]"]
     {
-        assert_eq!(redacted.restore(reply), Err(ForeignPlaceholder(reply.to_owned())));
+        assert_eq!(redacted.restore_secrets(reply), Err(ForeignPlaceholder(reply.to_owned())));
     }
 }
 
@@ -226,7 +226,7 @@ fn debug_shows_no_secret() {
     let secret = format!("ghp_{}", "a1B2c3".repeat(6));
     let mut redactor = Redactor::default();
     let redacted = redactor.redact(&secret);
-    let restored = redacted.restore(&redacted.text).unwrap();
+    let restored = redacted.restore_secrets(&redacted.text).unwrap();
     let shown = format!("{redactor:?} {redacted:?} {restored:?}");
     assert!(!shown.contains(&secret), "{shown}");
 }
@@ -235,6 +235,6 @@ fn debug_shows_no_secret() {
 #[test]
 fn secrets_are_found_one_by_one_as_well() {
     let wide = [("planted-secret-1".to_owned(), "a"), ("planted-secret-22".to_owned(), "b")].into();
-    let found = one_by_one(&wide, "planted-secret-22, planted-secret-1; planted-secret-22");
+    let found = find_each(&wide, "planted-secret-22, planted-secret-1; planted-secret-22");
     assert_eq!(found.iter().map(|finding| finding.range.clone()).collect::<Vec<_>>(), [19..35, 0..17, 37..54]);
 }

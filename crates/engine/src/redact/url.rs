@@ -2,17 +2,17 @@
 
 use std::ops::Range;
 
-use super::known::{Finding, Known};
+use super::known::{Finding, RuleTable};
 use super::screen::looks_like_chance;
-use crate::language::floor;
+use crate::language::floor_char_boundary;
 
 const FAMILY: &str = "credentials in a URL";
 /// No credentials are longer.
 const LONGEST: usize = 512;
 
 /// The credentials behind `mark`, which is `://`.
-pub(super) fn find(known: &Known, text: &str, mark: Range<usize>) -> Option<Finding> {
-    let rest = text.get(mark.end..floor(text, mark.end + LONGEST))?;
+pub(super) fn find_url_credentials(known: &RuleTable, text: &str, mark: Range<usize>) -> Option<Finding> {
+    let rest = text.get(mark.end..floor_char_boundary(text, mark.end + LONGEST))?;
     let ends = |c: char| c.is_whitespace() || c.is_control() || "\"'<>`…".contains(c);
     let rest = rest.split(ends).next()?;
     if !text.get(..mark.start)?.ends_with(|c: char| c.is_ascii_alphanumeric()) {

@@ -9,14 +9,14 @@ pub(super) struct CommandUsage {
     pub(super) name: String,
     /// Subcommands that have to come first.
     pub(super) subcommands: Vec<String>,
-    pub(super) options: Vec<(String, Argument)>,
+    pub(super) options: Vec<(String, ArgumentForm)>,
     /// Arguments without an option, of which the last is the secret.
     pub(super) n_positional: Option<usize>,
 }
 
 /// The form in which an option takes its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Argument {
+pub(super) enum ArgumentForm {
     /// `-p SECRET`, `--password=SECRET`
     Apart,
     /// `-pSECRET`
@@ -37,12 +37,12 @@ impl From<String> for CommandUsage {
                 ("*", _) => n_any += 1,
                 ("SECRET", _) => parsed.n_positional = Some(n_any + 1),
                 (option, Some(value @ ("SECRET" | "USER:SECRET"))) => {
-                    let kind = if value == "SECRET" { Argument::Apart } else { Argument::Pair };
+                    let kind = if value == "SECRET" { ArgumentForm::Apart } else { ArgumentForm::Pair };
                     parsed.options.push((option.to_owned(), kind));
                     words.next();
                 }
                 (word, _) => match word.strip_suffix("SECRET") {
-                    Some(option) => parsed.options.push((option.to_owned(), Argument::Attached)),
+                    Some(option) => parsed.options.push((option.to_owned(), ArgumentForm::Attached)),
                     None => parsed.subcommands.push(word.to_owned()),
                 },
             }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::known::Finding;
-use crate::language::floor;
+use crate::language::floor_char_boundary;
 
 /// Marks of escapes.
 pub(super) const MARKS: [&str; 10] = [r"\u00", r"\x", r"\/", "%2", "%3", "%4", "&#", "&quot;", "&amp;", "&apos;"];
@@ -14,7 +14,7 @@ pub(super) const MARKS: [&str; 10] = [r"\u00", r"\x", r"\/", "%2", "%3", "%4", "
 const INVISIBLE: [&str; 2] = ["\u{200b}", "\u{2060}"];
 
 /// The places of these characters in `text`.
-pub(super) fn invisible(text: &str) -> impl Iterator<Item = usize> {
+pub(super) fn find_invisible(text: &str) -> impl Iterator<Item = usize> {
     static FINDERS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| INVISIBLE.map(Finder::new));
     FINDERS.iter().flat_map(|finder| finder.find_iter(text.as_bytes()))
 }
@@ -23,18 +23,18 @@ pub(super) fn invisible(text: &str) -> impl Iterator<Item = usize> {
 const REACH: usize = 4096;
 
 /// The secrets in the lines around `marks` that show once the escapes are resolved.
-pub(super) fn find(text: &str, marks: &[usize], secrets: impl Fn(&str) -> Vec<Finding>) -> Vec<Finding> {
+pub(super) fn find_behind_escapes(text: &str, marks: &[usize], secrets: impl Fn(&str) -> Vec<Finding>) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut end = 0;
     for at in marks.iter().copied() {
         if at < end {
             continue;
         }
-        let near = text.get(floor(text, at.saturating_sub(REACH))..at).unwrap_or_default();
+        let near = text.get(floor_char_boundary(text, at.saturating_sub(REACH))..at).unwrap_or_default();
         let start = near.rfind('\n').map_or(at - near.len(), |line| at - near.len() + line + 1).max(end);
-        let rest = text.get(at..floor(text, at + REACH)).unwrap_or_default();
+        let rest = text.get(at..floor_char_boundary(text, at + REACH)).unwrap_or_default();
         end = at + rest.find('\n').unwrap_or(rest.len());
-        let (plain, origin) = plain(text.get(start..end).unwrap_or_default());
+        let (plain, origin) = resolve_escapes(text.get(start..end).unwrap_or_default());
         let place = |at: usize| start + origin.get(at).copied().unwrap_or_default();
         found.extend(
             secrets(&plain)
@@ -46,12 +46,12 @@ pub(super) fn find(text: &str, marks: &[usize], secrets: impl Fn(&str) -> Vec<Fi
 }
 
 /// `line` without escapes, and for each of its bytes and its end, the place in `line`.
-fn plain(line: &str) -> (String, Vec<usize>) {
+fn resolve_escapes(line: &str) -> (String, Vec<usize>) {
     let (mut plain, mut origin) = (String::with_capacity(line.len()), Vec::with_capacity(line.len() + 1));
     let mut rest = line;
     while let Some(c) = rest.chars().next() {
         let at = line.len() - rest.len();
-        let (c, n) = escape(rest).unwrap_or((Some(c), c.len_utf8()));
+        let (c, n) = parse_escape(rest).unwrap_or((Some(c), c.len_utf8()));
         if let Some(c) = c {
             plain.push(c);
             origin.resize(plain.len(), at);
@@ -63,7 +63,7 @@ fn plain(line: &str) -> (String, Vec<usize>) {
 }
 
 /// The character that an escape at the start of `text` is for, none where it shows nothing, and its length.
-fn escape(text: &str) -> Option<(Option<char>, usize)> {
+fn parse_escape(text: &str) -> Option<(Option<char>, usize)> {
     let hex = |range: Range<usize>| {
         let n = range.end;
         let byte = u8::from_str_radix(text.get(range)?, 16).ok()?;

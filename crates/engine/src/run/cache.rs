@@ -2,12 +2,12 @@
 
 use jiff::Timestamp;
 
-use crate::{Inquiry, Request};
+use crate::{CallPreview, Request};
 use ctxc_store::{Archive, ArchiveError, Document, Kind, Record};
 use ctxc_transcript::text::Digest;
 
 /// A cache of replies, each under a digest of everything that it depends on.
-pub struct Cache<'a> {
+pub struct ReplyCache<'a> {
     archive: &'a mut dyn Archive,
     /// The session id that is saved with each reply.
     session: Option<String>,
@@ -17,8 +17,8 @@ pub struct Cache<'a> {
 
 /// The cache key of the reply of `engine` to `inquiry`. `request` is the redacted one, so that no digest of a secret is
 /// saved.
-pub(super) fn key(engine: &str, inquiry: &Inquiry, request: &Request<'_>) -> Digest {
-    let target = request.target().0.to_string();
+pub(super) fn reply_key(engine: &str, inquiry: &CallPreview, request: &Request<'_>) -> Digest {
+    let target = request.target_tokens().0.to_string();
     let parts = match request {
         Request::Shorten(shorten) => vec![engine, &inquiry.model, inquiry.prompt, &target, &shorten.text],
         Request::Summarize(wanted) => {
@@ -33,19 +33,19 @@ pub(super) fn key(engine: &str, inquiry: &Inquiry, request: &Request<'_>) -> Dig
     Digest::of(joined.as_bytes())
 }
 
-impl<'a> Cache<'a> {
+impl<'a> ReplyCache<'a> {
     /// The cache in `archive`. New replies are saved with `session` and `time`.
     pub fn new(archive: &'a mut dyn Archive, session: Option<String>, time: Timestamp) -> Self {
         Self { archive, session, time }
     }
 
     /// The cached reply with this key.
-    pub(super) fn find(&self, key: Digest) -> Result<Option<String>, ArchiveError> {
+    pub(super) fn find_reply(&self, key: Digest) -> Result<Option<String>, ArchiveError> {
         Ok(self.archive.record(Kind::Result, key)?.map(|record| record.document.text))
     }
 
     /// Saves `text` as the reply to `inquiry` under `key`, and commits at once, since a run may be killed at any moment.
-    pub(super) fn put(&mut self, key: Digest, inquiry: &Inquiry, text: &str) -> Result<(), ArchiveError> {
+    pub(super) fn save_reply(&mut self, key: Digest, inquiry: &CallPreview, text: &str) -> Result<(), ArchiveError> {
         self.archive.put_record(&Record {
             key,
             document: Document {
@@ -65,23 +65,24 @@ impl<'a> Cache<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Call, Origin, Said, Shorten, Summarize};
+    use crate::{CallSize, MessageToSummarize, Origin, ShortenRequest, SummarizeRequest};
     use ctxc_transcript::text::Tokens;
 
     // a reply that was paid for is found by every later version.
     #[test]
     fn r_10_keys_never_change() {
-        let inquiry = |prompt| Inquiry {
+        let inquiry = |prompt| CallPreview {
             model: "ann/small".to_owned(),
             prompt,
-            call: Call::new(&[], Tokens::ZERO, Tokens::ZERO),
+            call: CallSize::new(&[], Tokens::ZERO, Tokens::ZERO),
         };
-        let of = |prompt, request| key("chat", &inquiry(prompt), &request);
-        let shorten = Shorten { text: "A text.".into(), target: Tokens(20), origin: Origin::Tool };
+        let of = |prompt, request| reply_key("chat", &inquiry(prompt), &request);
+        let shorten = ShortenRequest { text: "A text.".into(), target: Tokens(20), origin: Origin::Tool };
         assert_eq!(of("1", Request::Shorten(shorten)), Digest::of(b"4:chat9:ann/small1:12:207:A text."));
-        let said = [Said { speaker: "user".to_owned(), text: "Go on.".to_owned() }];
+        let said = [MessageToSummarize { speaker: "user".to_owned(), text: "Go on.".to_owned() }];
         let (existing, messages) = ("It began.".into(), (&said).into());
-        let wanted = Summarize { existing, messages, limit: Tokens(100), persona: "Ann", ..Summarize::default() };
+        let wanted =
+            SummarizeRequest { existing, messages, limit: Tokens(100), persona: "Ann", ..SummarizeRequest::default() };
         let expected = Digest::of(b"4:chat4:fold9:ann/small6:fold-13:1003:Ann0:9:It began.4:user6:Go on.");
         assert_eq!(of("fold-1", Request::Summarize(wanted)), expected);
     }

@@ -1,21 +1,21 @@
 //! Events of a run, to show its progress.
 
-use super::outcome::Outcome;
-use super::spent::Spent;
+use super::outcome::TaskOutcome;
+use super::spent::UsageTotals;
 use crate::EngineError;
 use ctxc_store::ArchiveError;
 
 /// An event of a run.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum RunEvent<'a> {
     /// A task or a chunk is done.
     Finished {
         /// Its index, from 0.
         at: usize,
         /// The outcome of a task.
-        outcome: Option<&'a Outcome>,
+        outcome: Option<&'a TaskOutcome>,
         /// The usage of a task; zero for a cached reply.
-        spent: Spent,
+        spent: UsageTotals,
     },
     /// A call failed for this reason, and is retried.
     Again(&'a EngineError),
@@ -29,9 +29,9 @@ pub enum Event<'a> {
 
 /// An event of a window.
 #[derive(Debug)]
-pub(crate) enum Step<'a, T> {
+pub(crate) enum WindowEvent<'a, T> {
     /// An item is finished, with a reply or its final error.
-    Done(usize, Result<T, EngineError>, Spent),
+    Done(usize, Result<T, EngineError>, UsageTotals),
     /// Any other event.
-    Event(Event<'a>),
+    Event(RunEvent<'a>),
 }

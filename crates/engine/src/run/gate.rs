@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::{Kept, Outcome};
+use super::{RefusalReason, TaskOutcome};
 use crate::language::FactsKept;
 use crate::run::Task;
 
@@ -19,16 +19,16 @@ impl MinKept {
     /// `outcome` unchanged, or refused because its text keeps too few facts of the original or has facts that the original
     /// lacks.
     #[must_use]
-    pub fn judge(self, task: &Task, outcome: Outcome) -> Outcome {
-        let Outcome::Compressed { text, .. } = &outcome else { return outcome };
+    pub fn check_outcome(self, task: &Task, outcome: TaskOutcome) -> TaskOutcome {
+        let TaskOutcome::Compressed { text, .. } = &outcome else { return outcome };
         let facts = FactsKept::of(&task.text, text);
-        let count = facts.counts.all();
+        let count = facts.counts.total_count();
         #[expect(clippy::cast_precision_loss, reason = "a text has far fewer than 2^52 facts")]
         let is_enough = count.kept as f64 >= self.0 * count.total as f64;
         match facts.invented.len() {
-            _ if !is_enough => Outcome::Kept(Kept::TooFewFacts(count)),
+            _ if !is_enough => TaskOutcome::Kept(RefusalReason::TooFewFacts(count)),
             0 => outcome,
-            n_invented => Outcome::Kept(Kept::Invented(n_invented)),
+            n_invented => TaskOutcome::Kept(RefusalReason::Invented(n_invented)),
         }
     }
 }
@@ -45,28 +45,28 @@ impl FromStr for MinKept {
 mod tests {
     use super::*;
     use crate::language::FactCount;
-    use crate::run::{Author, Level, TaskPart};
+    use crate::run::{Author, CompressionLevel, TaskPart};
     use ctxc_transcript::text::{Tokens, chars4};
     use ctxc_transcript::{LineNo, TurnIdx};
 
     const TEXT: &str = "The run of src/run/gate.rs took 120 ms in v1.2.3, and parse_all was called 35 times.";
 
-    fn judged(min_kept: &str, reply: &str) -> Outcome {
+    fn judged(min_kept: &str, reply: &str) -> TaskOutcome {
         let task = Task {
             line: LineNo(0),
             part: TaskPart::Text,
             turn: TurnIdx(0),
-            level: Level::Heavy,
+            level: CompressionLevel::Heavy,
             text: TEXT.to_owned(),
             tokens: chars4(TEXT),
             target: Tokens(15),
         };
         let min_kept: MinKept = min_kept.parse().unwrap();
-        min_kept.judge(&task, Outcome::of_reply(TEXT, reply.to_owned()))
+        min_kept.check_outcome(&task, TaskOutcome::of_reply(TEXT, reply.to_owned()))
     }
 
-    fn kept(text: &str) -> Outcome {
-        Outcome::Compressed { text: text.to_owned(), tokens: chars4(text), by: Author::Engine }
+    fn kept(text: &str) -> TaskOutcome {
+        TaskOutcome::Compressed { text: text.to_owned(), tokens: chars4(text), by: Author::Engine }
     }
 
     // G-03
@@ -74,10 +74,10 @@ mod tests {
     fn a_text_that_keeps_too_few_facts_is_refused() {
         let reply = "src/run/gate.rs: 120 ms, v1.2.3, parse_all";
         assert_eq!(judged("0.8", reply), kept(reply));
-        let refused = Outcome::Kept(Kept::TooFewFacts(FactCount { kept: 4, total: 5 }));
+        let refused = TaskOutcome::Kept(RefusalReason::TooFewFacts(FactCount { kept: 4, total: 5 }));
         assert_eq!(judged("0.81", reply), refused);
         assert_eq!(judged("0", "It ran."), kept("It ran."));
-        let Outcome::Kept(reason) = refused else { unreachable!() };
+        let TaskOutcome::Kept(reason) = refused else { unreachable!() };
         assert_eq!(reason.to_string(), "the reply keeps 4 of 5 facts");
     }
 
@@ -87,8 +87,8 @@ mod tests {
         let reply = "src/run/gate.rs: 120 ms, v1.2.3, 35 times, parse_all";
         assert_eq!(judged("1", reply), kept(reply));
         let reply = "src/run/gates.rs: 130 ms, v1.2.3, parse_all, 35 times";
-        assert_eq!(judged("0", reply), Outcome::Kept(Kept::Invented(2)));
-        assert_eq!(judged("0.9", " "), Outcome::Kept(Kept::Blank));
+        assert_eq!(judged("0", reply), TaskOutcome::Kept(RefusalReason::Invented(2)));
+        assert_eq!(judged("0.9", " "), TaskOutcome::Kept(RefusalReason::Blank));
     }
 
     #[test]

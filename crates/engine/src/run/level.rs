@@ -6,7 +6,7 @@ use ctxc_transcript::text::Tokens;
 
 /// The level of compression of a band's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
+pub enum CompressionLevel {
     /// To 35 % of the tokens.
     Compress,
     /// To 10 %.
@@ -15,7 +15,7 @@ pub enum Level {
     Percent(u8),
 }
 
-impl Level {
+impl CompressionLevel {
     /// The target, in percent of the tokens.
     #[must_use]
     pub const fn percent(self) -> u8 {
@@ -27,7 +27,7 @@ impl Level {
     }
 }
 
-impl fmt::Display for Level {
+impl fmt::Display for CompressionLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Compress => f.write_str("compress"),
@@ -37,10 +37,10 @@ impl fmt::Display for Level {
     }
 }
 
-impl Level {
+impl CompressionLevel {
     /// Parses a level: `compress`, `heavy`, `heavy-compress`, or `1%` to `99%`.
     #[must_use]
-    pub fn named(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         match text {
             "compress" => Some(Self::Compress),
             "heavy" | "heavy-compress" => Some(Self::Heavy),
@@ -55,7 +55,7 @@ impl Level {
 
 /// The target size of a text of `tokens`, rounded to the nearest; at least 15 tokens (B-01).
 #[must_use]
-pub fn target(tokens: Tokens, level: Level) -> Tokens {
+pub fn target_size(tokens: Tokens, level: CompressionLevel) -> Tokens {
     let part = (tokens.0 * u64::from(level.percent()) + 50) / 100;
     Tokens(part.max(15))
 }
@@ -67,12 +67,12 @@ mod tests {
     #[test]
     fn targets_are_never_below_15_tokens() {
         for (tokens, level, expected) in [
-            (1000, Level::Compress, 350),
-            (1000, Level::Heavy, 100),
-            (100, Level::Heavy, 15),
-            (20, Level::Percent(90), 18),
+            (1000, CompressionLevel::Compress, 350),
+            (1000, CompressionLevel::Heavy, 100),
+            (100, CompressionLevel::Heavy, 15),
+            (20, CompressionLevel::Percent(90), 18),
         ] {
-            assert_eq!(target(Tokens(tokens), level), Tokens(expected));
+            assert_eq!(target_size(Tokens(tokens), level), Tokens(expected));
         }
     }
 }

@@ -19,7 +19,7 @@ const TRIAL: usize = 8;
 
 /// The gate that all calls go through.
 #[derive(Debug)]
-pub(super) struct Limit {
+pub(super) struct CallLimit {
     most_at_once: usize,
     allowed_at_once: usize,
     /// The number of concurrent calls at which one was refused.
@@ -34,14 +34,14 @@ pub(super) struct Limit {
 
 /// The reason why no call may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wait {
+pub(super) enum WaitReason {
     /// The next call may start at this time.
     Until(Instant),
     /// The next call may start when another one ends.
     ForAnother,
 }
 
-impl Limit {
+impl CallLimit {
     /// A limit of `most_at_once` concurrent calls and `rpm` calls per minute.
     pub(super) fn new(most_at_once: usize, rpm: Option<NonZeroU32>) -> Self {
         let most_at_once = most_at_once.max(1);
@@ -59,21 +59,21 @@ impl Limit {
     }
 
     /// Counts a call that starts at `now`, with `n_running` under way, or returns the reason to wait.
-    pub(super) fn start(&mut self, now: Instant, n_running: usize) -> Result<(), Wait> {
+    pub(super) fn start_call(&mut self, now: Instant, n_running: usize) -> Result<(), WaitReason> {
         if n_running >= self.allowed_at_once {
-            return Err(Wait::ForAnother);
+            return Err(WaitReason::ForAnother);
         }
         if let Some(until) = self.paused_until.filter(|until| *until > now) {
-            return Err(Wait::Until(until));
+            return Err(WaitReason::Until(until));
         }
         match self.rate.as_ref().map(RateLimiter::check) {
-            Some(Err(not_until)) => Err(Wait::Until(now + not_until.wait_time_from(now.into_std()))),
+            Some(Err(not_until)) => Err(WaitReason::Until(now + not_until.wait_time_from(now.into_std()))),
             Some(Ok(())) | None => Ok(()),
         }
     }
 
     /// Records a reply, which may raise the number of concurrent calls.
-    pub(super) fn replied(&mut self) {
+    pub(super) fn record_reply(&mut self) {
         self.n_replies += 1;
         let is_known = self.allowed_at_once < self.most_known;
         if self.allowed_at_once < self.most_at_once && (is_known || self.n_replies > TRIAL * self.allowed_at_once) {
@@ -83,7 +83,7 @@ impl Limit {
     }
 
     /// Records that a call that began at `started` was refused at `now`, and pauses for `wait` if the server requested that.
-    pub(super) fn turned_away(&mut self, started: Instant, now: Instant, n_running: usize, wait: Option<Duration>) {
+    pub(super) fn record_refusal(&mut self, started: Instant, now: Instant, n_running: usize, wait: Option<Duration>) {
         // Refusals of calls that were already under way at the last reduction reduce no further.
         if self.narrowed.is_none_or(|narrowed| started > narrowed) {
             self.most_known = self.allowed_at_once.min(n_running);
@@ -121,37 +121,37 @@ mod tests {
     #[test]
     fn r_04_one_call_that_is_turned_away_pauses_all() {
         let start = clock::now();
-        let mut limit = Limit::new(8, None);
-        assert_eq!(limit.start(start, 7), Ok(()));
-        assert_eq!(limit.start(start, 8), Err(Wait::ForAnother));
-        limit.turned_away(start, start, 7, Some(seconds(30)));
-        limit.turned_away(start, start, 6, Some(seconds(20)));
-        assert_eq!(limit.start(start + seconds(29), 0), Err(Wait::Until(start + seconds(30))));
+        let mut limit = CallLimit::new(8, None);
+        assert_eq!(limit.start_call(start, 7), Ok(()));
+        assert_eq!(limit.start_call(start, 8), Err(WaitReason::ForAnother));
+        limit.record_refusal(start, start, 7, Some(seconds(30)));
+        limit.record_refusal(start, start, 6, Some(seconds(20)));
+        assert_eq!(limit.start_call(start + seconds(29), 0), Err(WaitReason::Until(start + seconds(30))));
         // Half as many calls are allowed, and each reply allows one more, up to the number that was refused.
         let later = start + seconds(30);
-        assert_eq!((limit.start(later, 3), limit.start(later, 4)), (Ok(()), Err(Wait::ForAnother)));
-        limit.replied();
-        assert_eq!((limit.start(later, 4), limit.start(later, 5)), (Ok(()), Err(Wait::ForAnother)));
-        limit.replied();
-        limit.replied();
-        assert_eq!((limit.start(later, 6), limit.start(later, 7)), (Ok(()), Err(Wait::ForAnother)));
-        (0..TRIAL * 7).for_each(|_| limit.replied());
-        assert_eq!(limit.start(later, 7), Err(Wait::ForAnother));
-        limit.replied();
-        assert_eq!((limit.start(later, 7), limit.start(later, 8)), (Ok(()), Err(Wait::ForAnother)));
+        assert_eq!((limit.start_call(later, 3), limit.start_call(later, 4)), (Ok(()), Err(WaitReason::ForAnother)));
+        limit.record_reply();
+        assert_eq!((limit.start_call(later, 4), limit.start_call(later, 5)), (Ok(()), Err(WaitReason::ForAnother)));
+        limit.record_reply();
+        limit.record_reply();
+        assert_eq!((limit.start_call(later, 6), limit.start_call(later, 7)), (Ok(()), Err(WaitReason::ForAnother)));
+        (0..TRIAL * 7).for_each(|_| limit.record_reply());
+        assert_eq!(limit.start_call(later, 7), Err(WaitReason::ForAnother));
+        limit.record_reply();
+        assert_eq!((limit.start_call(later, 7), limit.start_call(later, 8)), (Ok(()), Err(WaitReason::ForAnother)));
     }
 
     //
     #[tokio::test(start_paused = true)]
     async fn r_05_no_minute_has_more_calls_than_it_may() {
-        let mut limit = Limit::new(100, NonZeroU32::new(30));
+        let mut limit = CallLimit::new(100, NonZeroU32::new(30));
         let start = clock::now();
         let mut starts = Vec::new();
         while starts.len() < 100 {
-            match limit.start(clock::now(), 0) {
+            match limit.start_call(clock::now(), 0) {
                 Ok(()) => starts.push((clock::now() - start).as_secs_f64()),
-                Err(Wait::Until(due)) => tokio::time::sleep_until(due).await,
-                Err(Wait::ForAnother) => unreachable!(),
+                Err(WaitReason::Until(due)) => tokio::time::sleep_until(due).await,
+                Err(WaitReason::ForAnother) => unreachable!(),
             }
         }
         assert_eq!(starts.first(), Some(&0.0));

@@ -19,12 +19,12 @@ pub struct RunOptions {
     /// The maximum cost of all calls together.
     pub max_cost: Option<Usd>,
     /// The order of the calls.
-    pub order: Order,
+    pub order: CallOrder,
 }
 
 /// The order of the calls. The order of the results does not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum CallOrder {
     /// The order in which the texts are given.
     AsGiven,
     /// The longest first, so that the run does not end with a long call.
@@ -34,12 +34,12 @@ pub enum Order {
 impl RunOptions {
     /// Options for an engine that answers at once: one call at a time, without retries.
     pub const AT_ONCE: Self =
-        Self { concurrency: 1, attempts: 1, timeouts: None, rpm: None, max_cost: None, order: Order::AsGiven };
+        Self { concurrency: 1, attempts: 1, timeouts: None, rpm: None, max_cost: None, order: CallOrder::AsGiven };
 }
 
 /// The end of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub enum End {
+pub enum RunEnd {
     /// Every task has an outcome.
     Done,
     /// Every further call could have exceeded the cost limit.

@@ -7,7 +7,7 @@ use ctxc_transcript::text::{Tokens, chars4};
 
 /// The outcome of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum TaskOutcome {
     /// The text was shortened.
     Compressed {
         /// The shorter text.
@@ -18,7 +18,7 @@ pub enum Outcome {
         by: Author,
     },
     /// The reply was refused, so the entry keeps its text.
-    Kept(Kept),
+    Kept(RefusalReason),
     /// There was no reply for this reason, so the entry keeps its text.
     Failed(String),
 }
@@ -29,12 +29,12 @@ pub enum Author {
     /// The engine of the run.
     Engine,
     /// The built-in engine, after the model's replies were refused, the last one for this reason (K-06).
-    Extract(Kept),
+    Extract(RefusalReason),
 }
 
 /// The reason why a reply is refused (B-08, G-01, G-03, G-04, K-06).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kept {
+pub enum RefusalReason {
     /// It was blank.
     Blank,
     /// It had as many tokens as the original, or more.
@@ -67,7 +67,7 @@ pub enum Kept {
     NotAsked,
 }
 
-impl Kept {
+impl RefusalReason {
     /// Whether the request is repeated once, with the reason, and given to the built-in engine if that fails (K-06). After other
     /// reasons the text stays as it is (B-08, R-09).
     #[must_use]
@@ -86,7 +86,7 @@ impl Kept {
     }
 }
 
-impl fmt::Display for Kept {
+impl fmt::Display for RefusalReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Blank => f.write_str("the reply is blank"),
@@ -120,22 +120,22 @@ const ERROR_TEXTS: [&str; 8] = [
     "rate limit",
 ];
 
-impl Outcome {
+impl TaskOutcome {
     /// Whether the run ended before the call for the task.
     #[must_use]
     pub fn is_not_asked(&self) -> bool {
-        *self == Self::Kept(Kept::NotAsked)
+        *self == Self::Kept(RefusalReason::NotAsked)
     }
 
     /// The outcome of `reply` as a shorter form of `text`.
     pub(super) fn of_reply(text: &str, reply: String) -> Self {
         let tokens = chars4(&reply);
         if reply.trim().is_empty() {
-            Self::Kept(Kept::Blank)
+            Self::Kept(RefusalReason::Blank)
         } else if is_error_text(&reply, text) {
-            Self::Kept(Kept::ErrorText)
+            Self::Kept(RefusalReason::ErrorText)
         } else if tokens >= chars4(text) {
-            Self::Kept(Kept::NotShorter)
+            Self::Kept(RefusalReason::NotShorter)
         } else {
             Self::Compressed { text: reply, tokens, by: Author::Engine }
         }
@@ -153,8 +153,8 @@ pub(super) fn is_error_text(reply: &str, original: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn compressed(text: &str, tokens: u64) -> Outcome {
-        Outcome::Compressed { text: text.to_owned(), tokens: Tokens(tokens), by: Author::Engine }
+    fn compressed(text: &str, tokens: u64) -> TaskOutcome {
+        TaskOutcome::Compressed { text: text.to_owned(), tokens: Tokens(tokens), by: Author::Engine }
     }
 
     // B-08
@@ -162,15 +162,15 @@ mod tests {
     fn replies_that_are_blank_longer_or_errors_are_refused() {
         let original = "The build failed at step 3 because the cache was stale.\nError: no space left";
         let cases = [
-            ("", Outcome::Kept(Kept::Blank)),
-            (" \n\t", Outcome::Kept(Kept::Blank)),
-            (original, Outcome::Kept(Kept::NotShorter)),
-            ("API Error: 500 overloaded", Outcome::Kept(Kept::ErrorText)),
+            ("", TaskOutcome::Kept(RefusalReason::Blank)),
+            (" \n\t", TaskOutcome::Kept(RefusalReason::Blank)),
+            (original, TaskOutcome::Kept(RefusalReason::NotShorter)),
+            ("API Error: 500 overloaded", TaskOutcome::Kept(RefusalReason::ErrorText)),
             ("Error: no space left", compressed("Error: no space left", 5)),
             ("Stale cache.", compressed("Stale cache.", 3)),
         ];
         for (reply, expected) in cases {
-            assert_eq!(Outcome::of_reply(original, reply.to_owned()), expected, "{reply:?}");
+            assert_eq!(TaskOutcome::of_reply(original, reply.to_owned()), expected, "{reply:?}");
         }
     }
 }

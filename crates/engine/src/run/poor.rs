@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use super::Kept;
-use crate::language::{Fact, FactCount, FactKind, FactsKept, words};
-use crate::{Extract, Origin};
+use super::RefusalReason;
+use crate::language::{Fact, FactCount, FactKind, FactsKept, split_words};
+use crate::{ExtractEngine, Origin};
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// A reply must have at least one token in this many of its target.
@@ -22,36 +22,36 @@ const OPEN_WORDS: &str = " a an the and or but of to in into for from with witho
     parce el los las una y o pero con porque ";
 
 /// The reason why `reply`, a shorter form of `text` with a target of `target` tokens, is poor; `None` if it is not.
-pub(super) fn poor(text: &str, target: Tokens, origin: Origin, reply: &str) -> Option<Kept> {
+pub(super) fn find_poor_reason(text: &str, target: Tokens, origin: Origin, reply: &str) -> Option<RefusalReason> {
     let reply = reply.trim();
     // A verbose text has a short extract too, and tool output may be summed up in a few words.
-    let extract = |target| Extract.shrink(text, target);
+    let extract = |target| ExtractEngine.shrink_text(text, target);
     let is_short = |of: Tokens| chars4(reply).0 * LEAST < of.0;
     if origin == Origin::Message && is_short(target) && is_short(chars4(&extract(target))) {
-        return Some(Kept::TooLittle);
+        return Some(RefusalReason::TooLittle);
     }
     if breaks_off(text, reply) {
-        return Some(Kept::BrokenOff);
+        return Some(RefusalReason::BrokenOff);
     }
     if speaks_of_its_task(text, reply) {
-        return Some(Kept::OfItsTask);
+        return Some(RefusalReason::OfItsTask);
     }
-    if repeats(text, reply) {
-        return Some(Kept::Repeats);
+    if repeats_statement(text, reply) {
+        return Some(RefusalReason::Repeats);
     }
     let FactsKept { counts, invented, .. } = FactsKept::of(text, reply);
     // For tool output the prompt asks for counts, which the output need not contain.
     let is_counted = |fact: &&Fact<'_>| origin == Origin::Message || fact.kind != FactKind::Number;
     let n_invented = invented.iter().filter(is_counted).count();
     if n_invented > 0 {
-        return Some(Kept::Invented(n_invented));
+        return Some(RefusalReason::Invented(n_invented));
     }
-    let FactCount { kept, total } = counts.all();
+    let FactCount { kept, total } = counts.total_count();
     if kept == total {
         return None;
     }
-    let least = FactsKept::of(text, &extract(chars4(reply))).counts.all().kept;
-    (kept + least / SLACK < least).then_some(Kept::FewerFacts(FactCount { kept, total }))
+    let least = FactsKept::of(text, &extract(chars4(reply))).counts.total_count().kept;
+    (kept + least / SLACK < least).then_some(RefusalReason::FewerFacts(FactCount { kept, total }))
 }
 
 /// Whether `reply` ends in the middle of a word, of a sentence, or of something in brackets or a fence, and `text` does not.
@@ -95,10 +95,10 @@ fn speaks_of_its_task(text: &str, reply: &str) -> bool {
 }
 
 /// Whether `reply` repeats a statement, and more often than `text` repeats any.
-fn repeats(text: &str, reply: &str) -> bool {
+fn repeats_statement(text: &str, reply: &str) -> bool {
     let most = |text: &str| {
         let lower = text.to_lowercase();
-        let words: Vec<&str> = words(&lower).map(|word| word.text).collect();
+        let words: Vec<&str> = split_words(&lower).map(|word| word.text).collect();
         let mut counts: HashMap<Vec<&str>, usize> = HashMap::new();
         for statement in words.windows(STATEMENT) {
             *counts.entry(statement.to_vec()).or_default() += 1;
@@ -117,8 +117,8 @@ mod tests {
         lifetime: it stayed at 0 s. I set it to 3600 s and ran `cargo test`; 120 tests passed and 2 were ignored. You said not \
         to touch the deployment, so I left deploy.yml alone. Next I will look at the flaky upload.";
 
-    fn judged(reply: &str) -> Option<Kept> {
-        poor(TEXT, Tokens(40), Origin::Message, reply)
+    fn judged(reply: &str) -> Option<RefusalReason> {
+        find_poor_reason(TEXT, Tokens(40), Origin::Message, reply)
     }
 
     // K-06: good replies are accepted.
@@ -138,37 +138,40 @@ mod tests {
     #[test]
     fn k_06_poor_replies_are_told_by_what_is_wrong() {
         let cases = [
-            ("The cache was stale.", Kept::TooLittle),
+            ("The cache was stale.", RefusalReason::TooLittle),
             (
                 "The cache in src/cache.rs was stale, because the job never set its lifetime: it stayed at",
-                Kept::BrokenOff,
+                RefusalReason::BrokenOff,
             ),
             (
                 "The cache in src/cache.rs was stale, 0 s, now 3600 s; 120 tests passed, 2 ignored (the deploy",
-                Kept::BrokenOff,
+                RefusalReason::BrokenOff,
             ),
-            ("The cache in src/cache.rs was stale: 0 s, now 3600 s. 120 tests passed, 2 were igno", Kept::BrokenOff),
+            (
+                "The cache in src/cache.rs was stale: 0 s, now 3600 s. 120 tests passed, 2 were igno",
+                RefusalReason::BrokenOff,
+            ),
             (
                 "I looked at the failing build again. I looked at the failing build again. I looked at the failing build again.",
-                Kept::Repeats,
+                RefusalReason::Repeats,
             ),
             (
                 "The shortened passage has a stale cache in src/cache.rs: 0 s, now 3600 s. 120 tests passed, 2 ignored. deploy.yml stays.",
-                Kept::OfItsTask,
+                RefusalReason::OfItsTask,
             ),
             (
                 "The cache in src/cache.rs was stale: 0 s, now 7200 s. 120 tests passed, 2 were ignored. deploy.yml left alone.",
-                Kept::Invented(1),
+                RefusalReason::Invented(1),
             ),
             (
                 "I looked at the failing build again, and the cache was stale because the job never set it. The deployment is as it was.",
-                Kept::FewerFacts(FactCount { kept: 0, total: 6 }),
+                RefusalReason::FewerFacts(FactCount { kept: 0, total: 6 }),
             ),
         ];
         for (reply, expected) in cases {
             let found = judged(reply);
             let is_it = match (found, expected) {
-                (Some(Kept::FewerFacts(_)), Kept::FewerFacts(_)) => true,
+                (Some(RefusalReason::FewerFacts(_)), RefusalReason::FewerFacts(_)) => true,
                 (found, expected) => found == Some(expected),
             };
             assert!(is_it, "{reply}: {found:?}");

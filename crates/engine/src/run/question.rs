@@ -1,27 +1,27 @@
 //! A request as it is sent, with its planned call and cached reply.
 
-use super::spent::Spent;
-use crate::redact::{ForeignPlaceholder, Redacted, Restored};
-use crate::{CostRange, Inquiry, Price, Request, Usd};
+use super::spent::UsageTotals;
+use crate::redact::{ForeignPlaceholder, RedactedText, RestoredReply};
+use crate::{CallPreview, CostRange, Price, Request, Usd};
 use ctxc_transcript::text::{Digest, Tokens};
 
 /// A request with its redacted form and planned call.
-pub(super) struct Question<'a> {
+pub(super) struct PreparedRequest<'a> {
     /// The request with its secrets.
     pub(super) given: Request<'a>,
     /// The request as it is sent.
     pub(super) sent: Request<'a>,
     /// The secrets of its placeholders, if redaction is on.
-    pub(super) secrets: Option<Redacted>,
+    pub(super) secrets: Option<RedactedText>,
     /// The call that it would make; `None` if the engine makes no calls.
-    pub(super) call: Option<Planned>,
+    pub(super) call: Option<PlannedCall>,
     /// The cached reply.
     pub(super) cached: Option<String>,
 }
 
 /// The call that a request would make.
-pub(super) struct Planned {
-    pub(super) inquiry: Inquiry,
+pub(super) struct PlannedCall {
+    pub(super) inquiry: CallPreview,
     /// The key of its reply in the cache.
     pub(super) key: Digest,
     /// The price of its model, if known.
@@ -32,7 +32,7 @@ pub(super) struct Planned {
 
 /// A request that was or would be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestCost {
     /// The model.
     pub model: String,
     /// The size of its texts, in `chars4` tokens.
@@ -42,27 +42,27 @@ pub struct Asked {
     /// The expected cost of one call; `None` if the price is unknown.
     pub expected: Option<CostRange>,
     /// The usage of its calls so far.
-    pub spent: Spent,
+    pub spent: UsageTotals,
 }
 
-impl Question<'_> {
+impl PreparedRequest<'_> {
     /// The planned request; `None` if the engine makes no calls.
-    pub(super) fn asked(&self) -> Option<Asked> {
-        let Planned { inquiry, price, .. } = self.call.as_ref()?;
-        Some(Asked {
+    pub(super) fn request_cost(&self) -> Option<RequestCost> {
+        let PlannedCall { inquiry, price, .. } = self.call.as_ref()?;
+        Some(RequestCost {
             model: inquiry.model.clone(),
-            size: self.sent.size(),
+            size: self.sent.total_tokens(),
             is_cached: self.cached.is_some(),
-            expected: price.map(|price| price.expect(&inquiry.call)),
-            spent: Spent::default(),
+            expected: price.map(|price| price.expected_cost(&inquiry.call)),
+            spent: UsageTotals::default(),
         })
     }
 
     /// `reply` with its placeholders replaced by the secrets.
-    pub(super) fn restore(&self, reply: &str) -> Result<Restored, ForeignPlaceholder> {
+    pub(super) fn restore_secrets(&self, reply: &str) -> Result<RestoredReply, ForeignPlaceholder> {
         match &self.secrets {
-            Some(secrets) => secrets.restore(reply),
-            None => Ok(Restored { text: reply.to_owned(), lost: Vec::new() }),
+            Some(secrets) => secrets.restore_secrets(reply),
+            None => Ok(RestoredReply { text: reply.to_owned(), lost: Vec::new() }),
         }
     }
 }

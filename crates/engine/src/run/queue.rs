@@ -38,12 +38,12 @@ impl Queue {
     }
 
     /// Removes the item that [`peek`](Self::peek) returned.
-    pub(super) fn take(&mut self) {
+    pub(super) fn remove_peeked(&mut self) {
         self.ready.pop_front();
     }
 
     /// The earliest time at which a later item is due.
-    pub(super) fn due(&self) -> Option<Instant> {
+    pub(super) fn next_due(&self) -> Option<Instant> {
         self.later.peek().map(|Reverse((due, _, _))| *due)
     }
 }
@@ -62,7 +62,7 @@ mod tests {
         let mut queue = Queue::new([3, 1, 2]);
         let take = |queue: &mut Queue, now| {
             let item = queue.peek(now);
-            queue.take();
+            queue.remove_peeked();
             item
         };
         assert_eq!(take(&mut queue, at(0)), Some(3));
@@ -74,8 +74,8 @@ mod tests {
             (take(&mut queue, at(1)), take(&mut queue, at(1)), take(&mut queue, at(1))),
             (Some(2), Some(3), None)
         );
-        assert_eq!(queue.due(), Some(at(5)));
+        assert_eq!(queue.next_due(), Some(at(5)));
         assert_eq!((take(&mut queue, at(9)), take(&mut queue, at(9))), (Some(4), Some(1)));
-        assert_eq!((queue.peek(at(99)), queue.due()), (None, None));
+        assert_eq!((queue.peek(at(99)), queue.next_due()), (None, None));
     }
 }

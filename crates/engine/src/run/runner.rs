@@ -4,13 +4,13 @@
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
-use super::cache::{self, Cache};
-use super::event::{Event, Step};
-use super::judge::Answer;
-use super::options::{End, RunOptions};
-use super::question::{Planned, Question};
-use super::spent::Spent;
-use super::window::{Item, RunLimits, window};
+use super::cache::{self, ReplyCache};
+use super::event::{RunEvent, WindowEvent};
+use super::judge::JudgedReply;
+use super::options::{RunEnd, RunOptions};
+use super::question::{PlannedCall, PreparedRequest};
+use super::spent::UsageTotals;
+use super::window::{RunLimits, WindowItem, run_window};
 use crate::redact::Redactor;
 use crate::{Attempt, Engine, EngineError, Fault, Prices, Reply, Request, Usd};
 use ctxc_store::ArchiveError;
@@ -24,7 +24,7 @@ pub struct Runner<'a> {
     /// Replaces secrets by placeholders (G-01).
     pub redactor: Option<Redactor>,
     /// The cache of replies.
-    pub cache: Option<Cache<'a>>,
+    pub cache: Option<ReplyCache<'a>>,
     /// The prices of models.
     pub prices: Option<&'a Prices>,
 }
@@ -37,9 +37,9 @@ impl<'a> Runner<'a> {
     }
 
     /// Collects the secrets of all texts first, since a secret found in one of them is redacted in all.
-    pub(super) fn learn<'t>(&mut self, texts: impl IntoIterator<Item = &'t str>) {
+    pub(super) fn learn_secrets<'t>(&mut self, texts: impl IntoIterator<Item = &'t str>) {
         let Some(redactor) = &mut self.redactor else { return };
-        texts.into_iter().for_each(|text| redactor.learn(text));
+        texts.into_iter().for_each(|text| redactor.learn_secrets(text));
     }
 
     /// The number of different secrets with a placeholder.
@@ -48,98 +48,99 @@ impl<'a> Runner<'a> {
     }
 
     /// Redacts `given` and plans its call.
-    pub(super) fn question<'r>(&mut self, given: Request<'r>) -> Question<'r> {
-        let redacted = self.redactor.as_mut().map(|redactor| given.redacted(redactor));
+    pub(super) fn prepare_request<'r>(&mut self, given: Request<'r>) -> PreparedRequest<'r> {
+        let redacted = self.redactor.as_mut().map(|redactor| given.redact_secrets(redactor));
         let (sent, secrets) = redacted.unzip();
         let sent = sent.unwrap_or_else(|| given.clone());
-        let call = self.planned(&sent);
-        Question { given, sent, secrets, call, cached: None }
+        let call = self.plan_call(&sent);
+        PreparedRequest { given, sent, secrets, call, cached: None }
     }
 
-    fn planned(&self, sent: &Request<'_>) -> Option<Planned> {
-        let inquiry = self.engine.inquiry(sent, Attempt::nth(1))?;
+    fn plan_call(&self, sent: &Request<'_>) -> Option<PlannedCall> {
+        let inquiry = self.engine.preview_call(sent, Attempt::nth(1))?;
         let price = self.prices.and_then(|prices| prices.get(&inquiry.model));
         // Later attempts may have longer replies.
-        let last = self.engine.inquiry(sent, Attempt::nth(u32::MAX));
-        let most = price.zip(last).map_or(Usd::ZERO, |(price, last)| price.most(&last.call));
-        Some(Planned { key: cache::key(self.engine.name(), &inquiry, sent), inquiry, price, most })
+        let last = self.engine.preview_call(sent, Attempt::nth(u32::MAX));
+        let most = price.zip(last).map_or(Usd::ZERO, |(price, last)| price.maximum_cost(&last.call));
+        Some(PlannedCall { key: cache::reply_key(self.engine.name(), &inquiry, sent), inquiry, price, most })
     }
 
     /// The cached reply to `question`.
-    pub(super) fn find(&self, question: &Question<'_>) -> Result<Option<String>, ArchiveError> {
+    pub(super) fn find_cached(&self, question: &PreparedRequest<'_>) -> Result<Option<String>, ArchiveError> {
         match (&self.cache, &question.call) {
-            (Some(cache), Some(call)) => cache.find(call.key),
+            (Some(cache), Some(call)) => cache.find_reply(call.key),
             _ => Ok(None),
         }
     }
 
     /// Caches `reply` to `question`; if that fails, reports it and drops the cache.
-    pub(super) fn keep(
+    pub(super) fn cache_reply(
         &mut self,
-        question: &Question<'_>,
+        question: &PreparedRequest<'_>,
         reply: &str,
-        tell: impl FnOnce(Event<'_>) -> ControlFlow<()>,
+        tell: impl FnOnce(RunEvent<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let (Some(cache), Some(call)) = (&mut self.cache, &question.call) else { return ControlFlow::Continue(()) };
-        let Err(error) = cache.put(call.key, &call.inquiry, reply) else { return ControlFlow::Continue(()) };
+        let Err(error) = cache.save_reply(call.key, &call.inquiry, reply) else { return ControlFlow::Continue(()) };
         self.cache = None;
-        tell(Event::NotCached(&error))
+        tell(RunEvent::NotCached(&error))
     }
 
     /// Answers `questions`: first those with a cached reply, then the others as their calls end. When `on` breaks, the run ends
     /// and calls under way are cancelled.
-    pub(super) async fn ask(
+    pub(super) async fn run_requests(
         &mut self,
-        questions: &[Question<'_>],
+        questions: &[PreparedRequest<'_>],
         limits: &mut RunLimits,
-        mut on: impl FnMut(Step<'_, Answer>) -> ControlFlow<()>,
-    ) -> End {
+        mut on: impl FnMut(WindowEvent<'_, JudgedReply>) -> ControlFlow<()>,
+    ) -> RunEnd {
         let mut open = Vec::new();
         for (at, question) in questions.iter().enumerate() {
             // The archive may have been changed by others, so cached replies are judged too.
-            let cached = question.cached.as_ref().map(|text| question.judge(Reply { text: text.clone(), usage: None }));
+            let cached =
+                question.cached.as_ref().map(|text| question.judge_reply(Reply { text: text.clone(), usage: None }));
             let Some(Ok(answer)) = cached else {
                 open.push((at, question, Cell::default()));
                 continue;
             };
-            if on(Step::Done(at, Ok(answer), Spent::default())).is_break() {
-                return End::Interrupted;
+            if on(WindowEvent::Done(at, Ok(answer), UsageTotals::default())).is_break() {
+                return RunEnd::Interrupted;
             }
         }
-        let items: Vec<Item> = open.iter().map(|(_, question, _)| Item::of(question)).collect();
+        let items: Vec<WindowItem> = open.iter().map(|(_, question, _)| WindowItem::of(question)).collect();
         let (engine, options) = (self.engine, self.options);
         let call = |item: usize, number: u32| {
             let calling = open.get(item).map(|(_, question, refused)| {
                 let attempt = Attempt { number, refused: refused.get() };
-                (question, refused, engine.reply(&question.sent, attempt))
+                (question, refused, engine.reply_to(&question.sent, attempt))
             });
             let n_left = options.attempts.saturating_sub(number);
             async move {
                 let Some((question, refused, replying)) = calling else {
                     return Err(EngineError::new(Fault::Permanent, "there is no such question"));
                 };
-                question.take(replying.await, refused, n_left)
+                question.judge_attempt(replying.await, refused, n_left)
             }
         };
-        let tell = |step: Step<'_, Answer>| match step {
-            Step::Event(_) => on(step),
-            Step::Done(item, result, spent) => {
+        let tell = |step: WindowEvent<'_, JudgedReply>| match step {
+            WindowEvent::Event(_) => on(step),
+            WindowEvent::Done(item, result, spent) => {
                 let Some((at, question, _)) = open.get(item) else { return ControlFlow::Continue(()) };
                 if let Ok(answer) = &result {
-                    self.keep(question, &answer.reply.text, |event| on(Step::Event(event)))?;
+                    self.cache_reply(question, &answer.reply.text, |event| on(WindowEvent::Event(event)))?;
                 }
-                on(Step::Done(*at, result, spent))
+                on(WindowEvent::Done(*at, result, spent))
             }
         };
-        window(limits, &items, options, call, |answer| answer.reply.usage, tell).await
+        run_window(limits, &items, options, call, |answer| answer.reply.usage, tell).await
     }
 }
 
-impl Item {
-    fn of(question: &Question<'_>) -> Self {
+impl WindowItem {
+    fn of(question: &PreparedRequest<'_>) -> Self {
         let call = question.call.as_ref();
         Self {
-            tokens: question.sent.size(),
+            tokens: question.sent.total_tokens(),
             most: call.map(|call| call.most).unwrap_or_default(),
             price: call.and_then(|call| call.price),
         }

@@ -5,23 +5,23 @@ use std::ops::ControlFlow;
 
 use futures::FutureExt;
 
-use super::event::{Event, Step};
-use super::options::{End, RunOptions};
-use super::outcome::{Author, Kept, Outcome};
-use super::question::{Asked, Question};
+use super::event::{RunEvent, WindowEvent};
+use super::options::{RunEnd, RunOptions};
+use super::outcome::{Author, RefusalReason, TaskOutcome};
+use super::question::{PreparedRequest, RequestCost};
 use super::runner::Runner;
-use super::spent::Spent;
+use super::spent::UsageTotals;
 use super::task::{Task, TaskPart};
 use super::window::RunLimits;
 use crate::redact::Placeholder;
-use crate::{Engine, EngineError, Extract, Fault, Origin, Request, Shorten};
+use crate::{Engine, EngineError, ExtractEngine, Fault, Origin, Request, ShortenRequest};
 use ctxc_store::ArchiveError;
 use ctxc_transcript::text::Digest;
 
 /// The questions for some tasks.
-pub struct Questions<'t> {
+pub struct PreparedTasks<'t> {
     tasks: &'t [Task],
-    all: Vec<Question<'t>>,
+    all: Vec<PreparedRequest<'t>>,
     /// The indices of the tasks of each question, in order.
     tasks_of: Vec<Vec<usize>>,
     /// The number of different secrets with a placeholder.
@@ -30,34 +30,34 @@ pub struct Questions<'t> {
 
 /// The result of a run.
 #[derive(Clone, Debug)]
-pub struct Ran {
+pub struct RunResult {
     /// The outcome of each task, in order.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<TaskOutcome>,
     /// The usage of each task, in order. The first of equal tasks has the usage of all.
-    pub spent: Vec<Spent>,
+    pub spent: Vec<UsageTotals>,
     /// The placeholders of secrets that the reply of each task lacks.
     pub lost: Vec<Vec<Placeholder>>,
     /// The end of the run.
-    pub end: End,
+    pub end: RunEnd,
     /// The error of the last task without a reply.
     pub last_error: Option<EngineError>,
 }
 
-impl Questions<'_> {
+impl PreparedTasks<'_> {
     /// The requests, one for each different text.
     #[must_use]
-    pub fn asked(&self) -> Vec<Asked> {
-        self.all.iter().filter_map(Question::asked).collect()
+    pub fn request_costs(&self) -> Vec<RequestCost> {
+        self.all.iter().filter_map(PreparedRequest::request_cost).collect()
     }
 
     /// The request of each task.
     #[must_use]
-    pub fn asked_of_tasks(&self) -> Vec<Option<Asked>> {
+    pub fn costs_by_task(&self) -> Vec<Option<RequestCost>> {
         let mut asked = vec![None; self.tasks.len()];
         for (question, tasks) in self.all.iter().zip(&self.tasks_of) {
             for &at in tasks {
                 if let Some(place) = asked.get_mut(at) {
-                    *place = question.asked();
+                    *place = question.request_cost();
                 }
             }
         }
@@ -70,20 +70,20 @@ impl Runner<'_> {
     ///
     /// # Errors
     /// If the cache cannot be read.
-    pub fn questions<'t>(&mut self, tasks: &'t [Task]) -> Result<Questions<'t>, ArchiveError> {
-        let mut questions = self.open_questions(tasks);
+    pub fn prepare_tasks<'t>(&mut self, tasks: &'t [Task]) -> Result<PreparedTasks<'t>, ArchiveError> {
+        let mut questions = self.prepare_uncached(tasks);
         for question in &mut questions.all {
-            question.cached = self.find(question)?;
+            question.cached = self.find_cached(question)?;
         }
         Ok(questions)
     }
 
-    fn open_questions<'t>(&mut self, tasks: &'t [Task]) -> Questions<'t> {
-        self.learn(tasks.iter().map(|task| task.text.as_str()));
-        let mut found = Questions { tasks, all: Vec::new(), tasks_of: Vec::new(), n_secrets: 0 };
+    fn prepare_uncached<'t>(&mut self, tasks: &'t [Task]) -> PreparedTasks<'t> {
+        self.learn_secrets(tasks.iter().map(|task| task.text.as_str()));
+        let mut found = PreparedTasks { tasks, all: Vec::new(), tasks_of: Vec::new(), n_secrets: 0 };
         let mut known: HashMap<Digest, usize> = HashMap::new();
         for (task_idx, task) in tasks.iter().enumerate() {
-            let question = self.question(Request::Shorten(task.request()));
+            let question = self.prepare_request(Request::Shorten(task.shorten_request()));
             let next = found.all.len();
             let at = question.call.as_ref().map_or(next, |call| *known.entry(call.key).or_insert(next));
             if at == next {
@@ -100,16 +100,16 @@ impl Runner<'_> {
 
     /// Runs `questions` and returns the outcomes in the order of the tasks, whatever the order of the replies. A failed
     /// task does not stop the others (B-08). When `tell` breaks, the run ends and the remaining texts stay unchanged.
-    pub async fn shorten(
+    pub async fn shorten_tasks(
         &mut self,
-        questions: &Questions<'_>,
-        mut tell: impl FnMut(Event<'_>) -> ControlFlow<()>,
-    ) -> Ran {
-        let mut ran = Ran::of(questions.tasks.len(), Outcome::Kept(Kept::NotAsked));
+        questions: &PreparedTasks<'_>,
+        mut tell: impl FnMut(RunEvent<'_>) -> ControlFlow<()>,
+    ) -> RunResult {
+        let mut ran = RunResult::of(questions.tasks.len(), TaskOutcome::Kept(RefusalReason::NotAsked));
         let mut limits = RunLimits::new(self.options);
-        let end = self.ask(&questions.all, &mut limits, |event| match event {
-            Step::Event(event) => tell(event),
-            Step::Done(at, result, spent) => {
+        let end = self.run_requests(&questions.all, &mut limits, |event| match event {
+            WindowEvent::Event(event) => tell(event),
+            WindowEvent::Done(at, result, spent) => {
                 let place = questions.all.get(at).zip(questions.tasks_of.get(at));
                 let Some((question, tasks)) = place else { return ControlFlow::Continue(()) };
                 let (outcome, lost) = match result {
@@ -120,58 +120,64 @@ impl Runner<'_> {
                         (outcome, Vec::new())
                     }
                 };
-                ran.finish(tasks, &or_extracted(outcome, &question.given), &lost, spent, &mut tell)
+                ran.record_outcome(tasks, &extract_if_poor(outcome, &question.given), &lost, spent, &mut tell)
             }
         });
         let end = end.await;
-        Ran { end, ..ran }
+        RunResult { end, ..ran }
     }
 }
 
 /// [`Runner::shorten`] for an engine that answers at once, in the order of the tasks and without retries.
-pub fn shorten_at_once(tasks: &[Task], engine: &dyn Engine, tell: impl FnMut(Event<'_>) -> ControlFlow<()>) -> Ran {
+pub fn shorten_at_once(
+    tasks: &[Task],
+    engine: &dyn Engine,
+    tell: impl FnMut(RunEvent<'_>) -> ControlFlow<()>,
+) -> RunResult {
     let mut runner = Runner::new(engine, &RunOptions::AT_ONCE);
-    let questions = runner.open_questions(tasks);
-    let ran = runner.shorten(&questions, tell).now_or_never();
-    ran.unwrap_or_else(|| Ran::of(tasks.len(), Outcome::Failed("the engine does not answer at once".to_owned())))
+    let questions = runner.prepare_uncached(tasks);
+    let ran = runner.shorten_tasks(&questions, tell).now_or_never();
+    ran.unwrap_or_else(|| {
+        RunResult::of(tasks.len(), TaskOutcome::Failed("the engine does not answer at once".to_owned()))
+    })
 }
 
 impl Task {
     /// The request for this task.
-    pub(super) fn request(&self) -> Shorten<'_> {
+    pub(super) fn shorten_request(&self) -> ShortenRequest<'_> {
         let origin = match self.part {
             TaskPart::Text => Origin::Message,
             TaskPart::ToolResult(_) => Origin::Tool,
         };
-        Shorten { text: self.text.as_str().into(), target: self.target, origin }
+        ShortenRequest { text: self.text.as_str().into(), target: self.target, origin }
     }
 }
 
-impl Ran {
-    fn of(n_tasks: usize, outcome: Outcome) -> Self {
+impl RunResult {
+    fn of(n_tasks: usize, outcome: TaskOutcome) -> Self {
         Self {
             outcomes: vec![outcome; n_tasks],
-            spent: vec![Spent::default(); n_tasks],
+            spent: vec![UsageTotals::default(); n_tasks],
             lost: vec![Vec::new(); n_tasks],
-            end: End::Done,
+            end: RunEnd::Done,
             last_error: None,
         }
     }
 
     /// Records the outcome of the tasks at these indices; the first one gets the usage.
-    fn finish(
+    fn record_outcome(
         &mut self,
         tasks: &[usize],
-        outcome: &Outcome,
+        outcome: &TaskOutcome,
         lost: &[Placeholder],
-        mut spent: Spent,
-        tell: &mut impl FnMut(Event<'_>) -> ControlFlow<()>,
+        mut spent: UsageTotals,
+        tell: &mut impl FnMut(RunEvent<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let mut flow = ControlFlow::Continue(());
         for &at in tasks {
             let spent = std::mem::take(&mut spent);
             if flow.is_continue() {
-                flow = tell(Event::Finished { at, outcome: Some(outcome), spent });
+                flow = tell(RunEvent::Finished { at, outcome: Some(outcome), spent });
             }
             if let Some(place) = self.outcomes.get_mut(at) {
                 place.clone_from(outcome);
@@ -188,22 +194,24 @@ impl Ran {
 }
 
 /// The outcome of a text whose request failed.
-fn outcome_of(error: &EngineError) -> Outcome {
+fn outcome_of(error: &EngineError) -> TaskOutcome {
     match error.fault {
-        Fault::Blank => Outcome::Kept(Kept::Blank),
-        Fault::Poor(reason) | Fault::PoorTwice(reason) => Outcome::Kept(reason),
-        _ => Outcome::Failed(error.to_string()),
+        Fault::Blank => TaskOutcome::Kept(RefusalReason::Blank),
+        Fault::Poor(reason) | Fault::PoorTwice(reason) => TaskOutcome::Kept(reason),
+        _ => TaskOutcome::Failed(error.to_string()),
     }
 }
 
 /// `outcome`, or that of the built-in engine if the replies were poor (K-06).
-fn or_extracted(outcome: Outcome, given: &Request<'_>) -> Outcome {
-    let (Outcome::Kept(reason), Request::Shorten(given)) = (&outcome, given) else { return outcome };
+fn extract_if_poor(outcome: TaskOutcome, given: &Request<'_>) -> TaskOutcome {
+    let (TaskOutcome::Kept(reason), Request::Shorten(given)) = (&outcome, given) else { return outcome };
     if !reason.is_poor() {
         return outcome;
     }
-    match Outcome::of_reply(&given.text, Extract.shorten(given)) {
-        Outcome::Compressed { text, tokens, .. } => Outcome::Compressed { text, tokens, by: Author::Extract(*reason) },
+    match TaskOutcome::of_reply(&given.text, ExtractEngine.shorten_if_worthwhile(given)) {
+        TaskOutcome::Compressed { text, tokens, .. } => {
+            TaskOutcome::Compressed { text, tokens, by: Author::Extract(*reason) }
+        }
         _ => outcome,
     }
 }
@@ -211,8 +219,8 @@ fn or_extracted(outcome: Outcome, given: &Request<'_>) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Scripted;
-    use crate::run::Level;
+    use crate::ScriptedEngine;
+    use crate::run::CompressionLevel;
     use ctxc_transcript::text::{Tokens, chars4};
     use ctxc_transcript::{LineNo, TurnIdx};
 
@@ -222,7 +230,7 @@ mod tests {
             line: LineNo(line),
             part: TaskPart::Text,
             turn: TurnIdx(0),
-            level: Level::Heavy,
+            level: CompressionLevel::Heavy,
             tokens: chars4(&text),
             text: text.clone(),
             target: Tokens(15),
@@ -233,7 +241,7 @@ mod tests {
     // B-08
     #[test]
     fn a_task_that_fails_does_not_stop_the_others() {
-        let engine = Scripted::new([
+        let engine = ScriptedEngine::new([
             Ok("A lock per shard."),
             Err("the server said 500"),
             Ok("  "),
@@ -249,13 +257,13 @@ mod tests {
         assert_eq!(
             ran.outcomes,
             [
-                Outcome::Compressed { text: "A lock per shard.".to_owned(), tokens: Tokens(5), by: Author::Engine },
-                Outcome::Failed("the server said 500".to_owned()),
-                Outcome::Kept(Kept::Blank),
-                Outcome::Kept(Kept::ErrorText),
-                Outcome::Kept(Kept::NotShorter),
-                Outcome::Compressed { text: "Per shard.".to_owned(), tokens: Tokens(3), by: Author::Engine },
-                Outcome::Failed("the script has ended".to_owned()),
+                TaskOutcome::Compressed { text: "A lock per shard.".to_owned(), tokens: Tokens(5), by: Author::Engine },
+                TaskOutcome::Failed("the server said 500".to_owned()),
+                TaskOutcome::Kept(RefusalReason::Blank),
+                TaskOutcome::Kept(RefusalReason::ErrorText),
+                TaskOutcome::Kept(RefusalReason::NotShorter),
+                TaskOutcome::Compressed { text: "Per shard.".to_owned(), tokens: Tokens(3), by: Author::Engine },
+                TaskOutcome::Failed("the script has ended".to_owned()),
             ]
         );
         assert_eq!((n_told, engine.n_left()), (7, 0));
@@ -263,12 +271,12 @@ mod tests {
 
     #[test]
     fn a_run_that_is_broken_off_asks_for_nothing_more() {
-        let engine = Scripted::new([Ok("One."), Ok("Two."), Ok("Three.")]);
+        let engine = ScriptedEngine::new([Ok("One."), Ok("Two."), Ok("Three.")]);
         let mut n_told = 0;
         let ran = shorten_at_once(&tasks(3), &engine, |_| {
             n_told += 1;
             if n_told == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        assert_eq!((ran.end, engine.n_left()), (End::Interrupted, 1));
+        assert_eq!((ran.end, engine.n_left()), (RunEnd::Interrupted, 1));
     }
 }

@@ -9,7 +9,7 @@ use ctxc_transcript::text::Tokens;
 
 /// The calls, time, tokens and cost of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct UsageTotals {
     /// The number of calls.
     pub calls: u32,
     /// The total time of the calls.
@@ -37,7 +37,7 @@ pub(super) enum Charge {
     Nothing,
 }
 
-impl Spent {
+impl UsageTotals {
     /// Adds a call that took `time` and cost at most `most`, of a model with this price. `result` is the reported usage or the
     /// error of the call.
     pub(super) fn add_call(
@@ -51,7 +51,7 @@ impl Spent {
         if let Some(usage) = result.unwrap_or_else(|error| error.usage) {
             self.input += usage.input;
             self.output += usage.output;
-            let Some(cost) = usage.cost.or_else(|| Some(price?.cost(usage.input, usage.output))) else {
+            let Some(cost) = usage.cost.or_else(|| Some(price?.cost_of(usage.input, usage.output))) else {
                 self.unpriced_calls += 1;
                 return Charge::Unknown;
             };
@@ -74,7 +74,7 @@ impl Spent {
     }
 }
 
-impl AddAssign for Spent {
+impl AddAssign for UsageTotals {
     fn add_assign(&mut self, other: Self) {
         self.calls += other.calls;
         self.time += other.time;
@@ -86,7 +86,7 @@ impl AddAssign for Spent {
     }
 }
 
-impl Sum for Spent {
+impl Sum for UsageTotals {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(Self::default(), |mut sum, spent| {
             sum += spent;

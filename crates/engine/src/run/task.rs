@@ -1,6 +1,6 @@
 //! Tasks: texts to compress.
 
-use super::Level;
+use super::CompressionLevel;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{LineNo, TurnIdx};
 
@@ -23,7 +23,7 @@ pub struct Task {
     /// The turn of the entry.
     pub turn: TurnIdx,
     /// The level of compression.
-    pub level: Level,
+    pub level: CompressionLevel,
     /// The text.
     pub text: String,
     /// Its size, in `chars4` tokens.

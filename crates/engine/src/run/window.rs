@@ -12,12 +12,12 @@ use futures::stream::FuturesUnordered;
 use tokio::time::Instant;
 
 use super::clock;
-use super::event::{Event, Step};
-use super::limit::{Limit, Wait};
-use super::options::{End, Order, RunOptions};
+use super::event::{RunEvent, WindowEvent};
+use super::limit::{CallLimit, WaitReason};
+use super::options::{CallOrder, RunEnd, RunOptions};
 use super::queue::Queue;
-use super::retry::{self, Next};
-use super::spent::{Charge, Spent};
+use super::retry::{self, RetryDecision};
+use super::spent::{Charge, UsageTotals};
 use crate::budget::{Budget, Reservation};
 use crate::{EngineError, Fault, Price, Usage, Usd};
 use ctxc_transcript::text::Tokens;
@@ -27,7 +27,7 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// An item to call for.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Item {
+pub(crate) struct WindowItem {
     /// The size of its text.
     pub(super) tokens: Tokens,
     /// The maximum cost of a call.
@@ -39,32 +39,32 @@ pub(crate) struct Item {
 /// The rate limit and budget that all windows of a run share.
 #[derive(Debug)]
 pub(crate) struct RunLimits {
-    limit: Limit,
+    limit: CallLimit,
     budget: Budget,
 }
 
 impl RunLimits {
     /// The limits at the beginning of a run.
     pub(crate) fn new(options: &RunOptions) -> Self {
-        Self { limit: Limit::new(options.concurrency, options.rpm), budget: Budget::new(options.max_cost) }
+        Self { limit: CallLimit::new(options.concurrency, options.rpm), budget: Budget::new(options.max_cost) }
     }
 }
 
 /// The state of a window.
 struct Window<'a, 'c, F> {
-    items: &'a [Item],
+    items: &'a [WindowItem],
     options: &'a RunOptions,
     ask: F,
     queue: Queue,
     limits: &'c mut RunLimits,
-    spent: Vec<Spent>,
+    spent: Vec<UsageTotals>,
     /// The number of successive items that failed finally.
     n_failed_in_a_row: usize,
     over_budget: bool,
 }
 
 /// A call that has ended.
-struct Called<T> {
+struct EndedCall<T> {
     item: usize,
     reservation: Reservation,
     started: Instant,
@@ -73,26 +73,26 @@ struct Called<T> {
 
 /// Calls `ask` with the index of each item and the number of the attempt, until all items are finished or the run ends;
 /// calls still under way are then cancelled. `usage` extracts the usage that a reply reports.
-pub(crate) async fn window<T, C: Future<Output = Result<T, EngineError>>>(
+pub(crate) async fn run_window<T, C: Future<Output = Result<T, EngineError>>>(
     limits: &mut RunLimits,
-    items: &[Item],
+    items: &[WindowItem],
     options: &RunOptions,
     ask: impl Fn(usize, u32) -> C,
     usage: fn(&T) -> Option<Usage>,
-    mut tell: impl FnMut(Step<'_, T>) -> ControlFlow<()>,
-) -> End {
+    mut tell: impl FnMut(WindowEvent<'_, T>) -> ControlFlow<()>,
+) -> RunEnd {
     let mut window = Window::new(limits, items, options, ask);
     let mut running = FuturesUnordered::new();
     loop {
         let due = loop {
-            match window.next(running.len()) {
-                Ok((item, reservation)) => running.push(window.call(item, reservation)),
-                Err(Wait::Until(due)) => break Some(due),
-                Err(Wait::ForAnother) => break None,
+            match window.next_item(running.len()) {
+                Ok((item, reservation)) => running.push(window.start_call(item, reservation)),
+                Err(WaitReason::Until(due)) => break Some(due),
+                Err(WaitReason::ForAnother) => break None,
             }
         };
         if running.is_empty() && due.is_none() {
-            return if window.over_budget { End::OverBudget } else { End::Done };
+            return if window.over_budget { RunEnd::OverBudget } else { RunEnd::Done };
         }
         // A call that has already ended is taken without the timers, which need a runtime.
         let called = if let Some(called) = running.next().now_or_never().flatten() {
@@ -103,23 +103,23 @@ pub(crate) async fn window<T, C: Future<Output = Result<T, EngineError>>>(
                 biased;
                 Some(called) = running.next() => called,
                 () = tokio::time::sleep_until(due.unwrap_or(tick).min(tick)) => {
-                    if tell(Step::Event(Event::Waiting)).is_break() {
-                        return End::Interrupted;
+                    if tell(WindowEvent::Event(RunEvent::Waiting)).is_break() {
+                        return RunEnd::Interrupted;
                     }
                     continue;
                 }
             }
         };
-        if let ControlFlow::Break(end) = window.take(called, usage, running.len(), &mut tell) {
+        if let ControlFlow::Break(end) = window.handle_ended(called, usage, running.len(), &mut tell) {
             return end;
         }
     }
 }
 
 impl<'a, 'c, F> Window<'a, 'c, F> {
-    fn new(limits: &'c mut RunLimits, items: &'a [Item], options: &'a RunOptions, ask: F) -> Self {
+    fn new(limits: &'c mut RunLimits, items: &'a [WindowItem], options: &'a RunOptions, ask: F) -> Self {
         let mut order: Vec<usize> = (0..items.len()).collect();
-        if options.order == Order::LongestFirst {
+        if options.order == CallOrder::LongestFirst {
             order.sort_by_key(|at| std::cmp::Reverse(items.get(*at).map(|item| item.tokens)));
         }
         Self {
@@ -128,54 +128,54 @@ impl<'a, 'c, F> Window<'a, 'c, F> {
             ask,
             queue: Queue::new(order),
             limits,
-            spent: vec![Spent::default(); items.len()],
+            spent: vec![UsageTotals::default(); items.len()],
             n_failed_in_a_row: 0,
             over_budget: false,
         }
     }
 
     /// The next item and the reservation for its call, or the reason to wait.
-    fn next(&mut self, n_running: usize) -> Result<(usize, Reservation), Wait> {
+    fn next_item(&mut self, n_running: usize) -> Result<(usize, Reservation), WaitReason> {
         let now = clock::now();
         if self.over_budget {
-            return Err(Wait::ForAnother);
+            return Err(WaitReason::ForAnother);
         }
         let Some(item) = self.queue.peek(now) else {
-            let due = self.queue.due().filter(|_| n_running < self.options.concurrency.max(1));
-            return Err(due.map_or(Wait::ForAnother, Wait::Until));
+            let due = self.queue.next_due().filter(|_| n_running < self.options.concurrency.max(1));
+            return Err(due.map_or(WaitReason::ForAnother, WaitReason::Until));
         };
-        let Some(reservation) = self.limits.budget.reserve(self.item(item).most) else {
+        let Some(reservation) = self.limits.budget.reserve_cost(self.item_at(item).most) else {
             // Calls under way may turn out cheaper than reserved.
             self.over_budget = n_running == 0;
-            return Err(Wait::ForAnother);
+            return Err(WaitReason::ForAnother);
         };
-        if let Err(wait) = self.limits.limit.start(now, n_running) {
-            self.limits.budget.release(reservation);
+        if let Err(wait) = self.limits.limit.start_call(now, n_running) {
+            self.limits.budget.cancel_reservation(reservation);
             return Err(wait);
         }
-        self.queue.take();
+        self.queue.remove_peeked();
         Ok((item, reservation))
     }
 
-    fn item(&self, item: usize) -> Item {
+    fn item_at(&self, item: usize) -> WindowItem {
         self.items.get(item).copied().unwrap_or_default()
     }
 
-    fn call<T, C: Future<Output = Result<T, EngineError>>>(
+    fn start_call<T, C: Future<Output = Result<T, EngineError>>>(
         &mut self,
         item: usize,
         reservation: Reservation,
-    ) -> impl Future<Output = Called<T>> + use<'a, F, T, C>
+    ) -> impl Future<Output = EndedCall<T>> + use<'a, F, T, C>
     where
         F: Fn(usize, u32) -> C,
     {
-        let tokens = self.item(item).tokens;
+        let tokens = self.item_at(item).tokens;
         let attempt = self.spent.get_mut(item).map_or(1, |spent| {
             spent.calls += 1;
             spent.calls
         });
         let reply = (self.ask)(item, attempt);
-        let limit = self.options.timeouts.map(|timeouts| retry::limit(timeouts, attempt, tokens));
+        let limit = self.options.timeouts.map(|timeouts| retry::attempt_timeout(timeouts, attempt, tokens));
         async move {
             let started = clock::now();
             let result = match limit {
@@ -185,65 +185,65 @@ impl<'a, 'c, F> Window<'a, 'c, F> {
                 }
                 None => reply.await,
             };
-            Called { item, reservation, started, result }
+            EndedCall { item, reservation, started, result }
         }
     }
 
     /// Handles a call that has ended; breaks if it ends the run.
-    fn take<T>(
+    fn handle_ended<T>(
         &mut self,
-        called: Called<T>,
+        called: EndedCall<T>,
         usage: fn(&T) -> Option<Usage>,
         n_running: usize,
-        tell: &mut impl FnMut(Step<'_, T>) -> ControlFlow<()>,
-    ) -> ControlFlow<End> {
-        let Called { item, reservation, started, result } = called;
+        tell: &mut impl FnMut(WindowEvent<'_, T>) -> ControlFlow<()>,
+    ) -> ControlFlow<RunEnd> {
+        let EndedCall { item, reservation, started, result } = called;
         let now = clock::now();
-        let Item { most, price, .. } = self.item(item);
+        let WindowItem { most, price, .. } = self.item_at(item);
         let mut spent = self.spent.get(item).copied().unwrap_or_default();
         let charge = spent.add_call(result.as_ref().map(usage), now - started, most, price);
         if let Some(place) = self.spent.get_mut(item) {
             *place = spent;
         }
         match charge {
-            Charge::Measured(cost) => self.limits.budget.settle(reservation, Some(cost)),
-            Charge::Unknown => self.limits.budget.settle(reservation, None),
-            Charge::Nothing => self.limits.budget.release(reservation),
+            Charge::Measured(cost) => self.limits.budget.settle_reservation(reservation, Some(cost)),
+            Charge::Unknown => self.limits.budget.settle_reservation(reservation, None),
+            Charge::Nothing => self.limits.budget.cancel_reservation(reservation),
         }
         let error = match result {
             Ok(reply) => {
-                self.limits.limit.replied();
+                self.limits.limit.record_reply();
                 self.n_failed_in_a_row = 0;
-                return or_interrupted(tell(Step::Done(item, Ok(reply), spent)));
+                return or_interrupted(tell(WindowEvent::Done(item, Ok(reply), spent)));
             }
             Err(error) => error,
         };
         if error.fault == Fault::Limited || error.retry_after.is_some() {
-            self.limits.limit.turned_away(started, now, n_running, error.retry_after);
+            self.limits.limit.record_refusal(started, now, n_running, error.retry_after);
         }
-        match retry::next(&error, spent.calls, self.options.attempts, item as u64) {
-            Next::Again(wait) => {
+        match retry::decide_retry(&error, spent.calls, self.options.attempts, item as u64) {
+            RetryDecision::Again(wait) => {
                 self.queue.put_back(item, now + wait);
-                or_interrupted(tell(Step::Event(Event::Again(&error))))
+                or_interrupted(tell(WindowEvent::Event(RunEvent::Again(&error))))
             }
-            Next::GiveUp => {
+            RetryDecision::GiveUp => {
                 // A poor reply counts as a reply, since the server works.
                 let is_reply = matches!(error.fault, Fault::Poor(_) | Fault::PoorTwice(_));
                 self.n_failed_in_a_row = if is_reply { 0 } else { self.n_failed_in_a_row + 1 };
                 let too_many = (self.n_failed_in_a_row > self.options.concurrency).then(|| error.clone());
-                or_interrupted(tell(Step::Done(item, Err(error), spent)))?;
-                too_many.map_or(ControlFlow::Continue(()), |error| ControlFlow::Break(End::GaveUp(error)))
+                or_interrupted(tell(WindowEvent::Done(item, Err(error), spent)))?;
+                too_many.map_or(ControlFlow::Continue(()), |error| ControlFlow::Break(RunEnd::GaveUp(error)))
             }
-            Next::EndRun => {
-                or_interrupted(tell(Step::Done(item, Err(error.clone()), spent)))?;
-                ControlFlow::Break(End::Refused(error))
+            RetryDecision::EndRun => {
+                or_interrupted(tell(WindowEvent::Done(item, Err(error.clone()), spent)))?;
+                ControlFlow::Break(RunEnd::Refused(error))
             }
         }
     }
 }
 
-fn or_interrupted(flow: ControlFlow<()>) -> ControlFlow<End> {
-    flow.map_break(|()| End::Interrupted)
+fn or_interrupted(flow: ControlFlow<()>) -> ControlFlow<RunEnd> {
+    flow.map_break(|()| RunEnd::Interrupted)
 }
 
 #[cfg(test)]

@@ -160,7 +160,7 @@ fn export_one(
     if !args.no_redact {
         // A secret may occur before the text that reveals it as one.
         each_piece(&reading, ui, |piece| {
-            redactor.learn(&piece.text);
+            redactor.learn_secrets(&piece.text);
             Ok(())
         })?;
         // Redacts before clipping, since a truncated secret is not detected.

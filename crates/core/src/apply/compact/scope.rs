@@ -9,7 +9,7 @@ use crate::apply::read::ledger::read_ledger;
 use crate::apply::read::needs::read_needs;
 use crate::apply::read::said::read_said;
 use crate::plan::{Batch, Chunking, split};
-use ctxc_engine::Said;
+use ctxc_engine::MessageToSummarize;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Messages, Owner, Transcript};
 
@@ -128,7 +128,7 @@ fn lines_of(transcript: Transcript<'_>, messages: &Messages, without: &LineSet, 
 #[derive(Clone, Debug)]
 pub struct ReadChunk {
     /// The texts, oldest first.
-    pub said: Vec<Said>,
+    pub said: Vec<MessageToSummarize>,
     /// The batch that it becomes, whose text is still to be written.
     pub batch: Batch,
 }

@@ -12,7 +12,7 @@ use crate::apply::read::page::Page;
 use crate::apply::read::person::{asking_calls, is_persons_refusal};
 use crate::apply::read::placeholder::is_placeholder;
 use crate::plan::{CompressCandidate, Handles};
-use ctxc_engine::run::Outcome;
+use ctxc_engine::run::TaskOutcome;
 use ctxc_engine::run::{Task, TaskPart};
 use ctxc_store::Cut;
 use ctxc_transcript::edit::{replace_text, replace_tool_result};
@@ -86,12 +86,12 @@ pub fn add_edits(
     file: &File,
     index: &Index,
     tasks: &[Task],
-    outcomes: &[Outcome],
+    outcomes: &[TaskOutcome],
     rewrite: &mut Rewrite,
 ) -> io::Result<()> {
     let mut by_line: BTreeMap<LineNo, Vec<(&Task, &str, Tokens)>> = BTreeMap::new();
     for (task, outcome) in tasks.iter().zip(outcomes) {
-        if let Outcome::Compressed { text, tokens, .. } = outcome {
+        if let TaskOutcome::Compressed { text, tokens, .. } = outcome {
             by_line.entry(task.line).or_default().push((task, text, *tokens));
         }
     }

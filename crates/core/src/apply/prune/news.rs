@@ -10,15 +10,15 @@ use crate::apply::read::needs::source;
 use crate::apply::read::page::Page;
 use crate::apply::read::typed::typed;
 use crate::plan::Place;
-use ctxc_engine::needs::{News, Source};
-use ctxc_engine::{ResultKind, digest_of_result};
+use ctxc_engine::needs::{ConversationFacts, TextSource};
+use ctxc_engine::{ResultKind, digest_with_lines};
 use ctxc_transcript::scan::{BlockKind, Kind, each_string};
 use ctxc_transcript::text::{Tokens, json_string};
 use ctxc_transcript::{Index, LineNo, entry};
 
 /// The facts of a conversation, and the numbers of its messages.
 pub(in crate::apply) struct PrunedNews {
-    news: News,
+    news: ConversationFacts,
     messages: HashMap<LineNo, u32>,
 }
 
@@ -34,15 +34,15 @@ impl PrunedNews {
         lines: &[LineNo],
         shortens_input: &dyn Fn(Place) -> bool,
     ) -> io::Result<Self> {
-        let (mut news, mut messages) = (News::default(), HashMap::new());
+        let (mut news, mut messages) = (ConversationFacts::default(), HashMap::new());
         each_line(file, index, lines, |page| {
             match page.scan.kind {
                 Kind::Assistant if !page.scan.is_api_error => read_answer(page, shortens_input, &mut news),
                 Kind::User if !page.scan.is_compact_summary => {
                     for (_, text) in entry::tool_results(page.scan, page.bytes) {
-                        news.read(Source::Result, &text);
+                        news.read_removed(TextSource::Result, &text);
                     }
-                    news.read_kept(Source::Prompt, &typed(&entry::text(page.scan, page.bytes)));
+                    news.read_kept(TextSource::Prompt, &typed(&entry::text(page.scan, page.bytes)));
                 }
                 _ => return,
             }
@@ -54,7 +54,7 @@ impl PrunedNews {
 
     /// A digest of `text`, a result in this line.
     pub(super) fn digest(&self, line: LineNo, text: &str, kind: ResultKind, limit: Tokens) -> String {
-        digest_of_result(text, kind, limit, |lines, room| self.lines(line, lines, room))
+        digest_with_lines(text, kind, limit, |lines, room| self.lines(line, lines, room))
     }
 
     /// The lines that stay of `text`, a parameter in this line, of at most `limit` tokens.
@@ -64,12 +64,12 @@ impl PrunedNews {
     }
 
     fn lines<'t>(&self, line: LineNo, lines: &[&'t str], room: usize) -> Vec<&'t str> {
-        self.messages.get(&line).map_or_else(Vec::new, |at| self.news.lines(lines, *at, room))
+        self.messages.get(&line).map_or_else(Vec::new, |at| self.news.pick_lines(lines, *at, room))
     }
 }
 
-fn read_answer(page: Page<'_>, shortens_input: &dyn Fn(Place) -> bool, news: &mut News) {
-    news.read_kept(Source::Answer, &entry::text(page.scan, page.bytes));
+fn read_answer(page: Page<'_>, shortens_input: &dyn Fn(Place) -> bool, news: &mut ConversationFacts) {
+    news.read_kept(TextSource::Answer, &entry::text(page.scan, page.bytes));
     for (block_idx, block) in (0..).zip(&page.scan.blocks) {
         let Some(input) = block.input.filter(|_| block.kind == BlockKind::ToolUse && !block.is_nested) else {
             continue;
@@ -79,7 +79,7 @@ fn read_answer(page: Page<'_>, shortens_input: &dyn Fn(Place) -> bool, news: &mu
         each_string(input.of(page.bytes), |key, raw| {
             let text = json_string::decode(raw);
             if shortens && is_shortened(key.unwrap_or_default(), raw) {
-                news.read(source, &text);
+                news.read_removed(source, &text);
             } else {
                 news.read_kept(source, &text);
             }

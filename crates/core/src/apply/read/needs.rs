@@ -11,7 +11,7 @@ use super::typed::{asks, typed};
 use crate::apply::read::page::Page;
 use crate::plan::without_cd;
 use ctxc_engine::language::without_envelopes;
-use ctxc_engine::needs::{Needs, Source};
+use ctxc_engine::needs::{Needs, TextSource};
 use ctxc_transcript::scan::{BlockKind, Kind, each_string};
 use ctxc_transcript::text::{json_string, without_colors};
 use ctxc_transcript::{Index, LineNo, entry};
@@ -38,13 +38,13 @@ pub fn read_needs(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<Ne
 }
 
 fn read_answer(page: Page<'_>, titles: &mut HashMap<String, String>, needs: &mut Needs) {
-    needs.read(Source::Answer, None, &entry::text(page.scan, page.bytes));
+    needs.read(TextSource::Answer, None, &entry::text(page.scan, page.bytes));
     for block in page.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse) {
         let raw = &*page.scan.call_input(block, page.bytes);
         let tool = page.scan.tool_name(block, page.bytes);
         let title = call_title(&tool, Input(raw));
         let source = source(&tool);
-        let holds = |key: Option<&[u8]>| source != Source::Edit || key != Some(b"old_string");
+        let holds = |key: Option<&[u8]>| source != TextSource::Edit || key != Some(b"old_string");
         if !tool.starts_with("Todo") && !tool.starts_with("TaskUpdate") {
             each_string(raw, |key, string| {
                 if holds(key) {
@@ -60,16 +60,16 @@ fn read_user(page: Page<'_>, titles: &HashMap<String, String>, needs: &mut Needs
     for (at, text) in entry::tool_results(page.scan, page.bytes) {
         let title = page.call(at).and_then(|id| titles.get(&id));
         let text = without_colors(&text);
-        needs.read(Source::Result, Some(title.map_or("result", String::as_str)), &without_envelopes(&text));
+        needs.read(TextSource::Result, Some(title.map_or("result", String::as_str)), &without_envelopes(&text));
     }
     let prompt = typed(&entry::text(page.scan, page.bytes));
     if page.scan.is_meta {
         // The instructions of a command or a skill stand nowhere else.
         let title: String = prompt.lines().next().unwrap_or_default().chars().take(TITLE).collect();
-        needs.read(Source::Instructions, Some(&title), without_caveat(&prompt));
+        needs.read(TextSource::Instructions, Some(&title), without_caveat(&prompt));
     } else if asks(&prompt) {
         // Prompts are shown whole.
-        needs.read(Source::Prompt, None, &prompt);
+        needs.read(TextSource::Prompt, None, &prompt);
     }
 }
 
@@ -89,11 +89,11 @@ fn call_title(tool: &str, input: Input<'_>) -> String {
 }
 
 /// The source that the input of a call of `tool` is.
-pub(in crate::apply) fn source(tool: &str) -> Source {
+pub(in crate::apply) fn source(tool: &str) -> TextSource {
     match tool {
-        "Write" | "Edit" | "MultiEdit" | "NotebookEdit" | "apply_patch" => Source::Edit,
-        "Bash" | "PowerShell" => Source::Command,
-        _ => Source::Input,
+        "Write" | "Edit" | "MultiEdit" | "NotebookEdit" | "apply_patch" => TextSource::Edit,
+        "Bash" | "PowerShell" => TextSource::Command,
+        _ => TextSource::Input,
     }
 }
 

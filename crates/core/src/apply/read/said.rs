@@ -11,7 +11,7 @@ use super::lines::each_line;
 use super::tool_said::{Asked, Printed, aside, orphan, said};
 use super::typed::{asks, inside, queued, typed};
 use crate::apply::read::page::Page;
-use ctxc_engine::Said;
+use ctxc_engine::MessageToSummarize;
 use ctxc_transcript::scan::{BlockKind, Kind};
 use ctxc_transcript::{Index, LineNo, Prompt, entry};
 
@@ -24,7 +24,7 @@ pub struct Remark {
     pub time: Option<Timestamp>,
     /// The texts, in order. Empty if the line has only content that no summary needs: thinking, reminders of the client,
     /// commands to the client.
-    pub said: Vec<Said>,
+    pub said: Vec<MessageToSummarize>,
 }
 
 /// The texts of `lines`, which are in the order of the conversation; one remark for each.
@@ -60,7 +60,7 @@ pub fn read_said(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<Vec
     Ok(remarks)
 }
 
-fn of_assistant(page: Page<'_>, at: usize, open: &mut HashMap<String, Asked>) -> Vec<Said> {
+fn of_assistant(page: Page<'_>, at: usize, open: &mut HashMap<String, Asked>) -> Vec<MessageToSummarize> {
     // The client wrote it in the model's name.
     if page.scan.is_api_error {
         return Vec::new();
@@ -75,7 +75,7 @@ fn of_assistant(page: Page<'_>, at: usize, open: &mut HashMap<String, Asked>) ->
     said("assistant", entry::text(page.scan, page.bytes)).into_iter().collect()
 }
 
-fn of_user(page: Page<'_>, open: &mut HashMap<String, Asked>, printed: &mut Printed) -> Vec<Said> {
+fn of_user(page: Page<'_>, open: &mut HashMap<String, Asked>, printed: &mut Printed) -> Vec<MessageToSummarize> {
     let (scan, line) = (page.scan, page.bytes);
     let mut all = Vec::new();
     for (at, text) in entry::tool_results(scan, line) {

@@ -11,7 +11,7 @@ use super::input::Input;
 use super::typed::{inside, without};
 use crate::plan::{Script, only_looks, without_cd};
 use ctxc_engine::language::reports_error;
-use ctxc_engine::{ResultKind, Said, digest};
+use ctxc_engine::{MessageToSummarize, ResultKind, digest};
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// The most characters of a call.
@@ -103,12 +103,17 @@ impl Asked {
     }
 
     /// The description of a call without a result.
-    pub(in crate::apply) fn unanswered(&self) -> Said {
+    pub(in crate::apply) fn unanswered(&self) -> MessageToSummarize {
         said_by_tool(&format!("{}: no result", self.name))
     }
 
     /// The description of the call with its result.
-    pub(in crate::apply) fn answered(self, text: &str, is_error: bool, printed: &mut Printed) -> Vec<Said> {
+    pub(in crate::apply) fn answered(
+        self,
+        text: &str,
+        is_error: bool,
+        printed: &mut Printed,
+    ) -> Vec<MessageToSummarize> {
         let Self { name, told, kind, .. } = self;
         if let Some(words) = text.split_once("the user said:").map(|(_, words)| words).filter(|_| is_refusal(text)) {
             let words = words.split("Note: The user's next message").next().unwrap_or_default().trim();
@@ -212,22 +217,22 @@ impl Printed {
 }
 
 /// The result of a call that is not among the lines.
-pub(in crate::apply) fn orphan(text: &str) -> Option<Said> {
+pub(in crate::apply) fn orphan(text: &str) -> Option<MessageToSummarize> {
     said("tool", digest(text, ResultKind::Succeeded, OTHER))
 }
 
 /// Text printed for the person, or given to the model from outside.
-pub(in crate::apply) fn aside(title: &str, text: &str) -> Option<Said> {
+pub(in crate::apply) fn aside(title: &str, text: &str) -> Option<MessageToSummarize> {
     let digest = digest(text, ResultKind::Succeeded, OTHER);
     if digest.is_empty() { None } else { said("tool", format!("{title}: {digest}")) }
 }
 
-fn said_by_tool(text: &str) -> Said {
-    Said { speaker: "tool".to_owned(), text: text.trim().to_owned() }
+fn said_by_tool(text: &str) -> MessageToSummarize {
+    MessageToSummarize { speaker: "tool".to_owned(), text: text.trim().to_owned() }
 }
 
 /// The text of `speaker`, unless it is empty.
-pub(in crate::apply) fn said(speaker: &str, text: String) -> Option<Said> {
+pub(in crate::apply) fn said(speaker: &str, text: String) -> Option<MessageToSummarize> {
     let text = if text.trim().len() == text.len() { text } else { text.trim().to_owned() };
-    (!text.is_empty()).then(|| Said { speaker: speaker.to_owned(), text })
+    (!text.is_empty()).then(|| MessageToSummarize { speaker: speaker.to_owned(), text })
 }

@@ -6,14 +6,14 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::super::features::ratio;
-use super::super::select::{Ranked, best};
+use super::super::select::{Ranked, pop_best};
 use super::candidate::Candidate;
 use super::section::Section;
-use super::source::Sources;
+use super::source::Candidates;
 use super::summary::heading_units;
 
 /// The bonus of an item by its section, and the part of a summary that the section may take before the bonus fades.
-const fn lift(section: Section) -> Bonus {
+const fn section_bonus(section: Section) -> SectionBonus {
     let (bonus, share) = match section {
         Section::Goal => (14.0, 0.6),
         // Constraints hold, however many there are.
@@ -24,11 +24,11 @@ const fn lift(section: Section) -> Bonus {
         Section::Now | Section::Done | Section::Found => (3.0, 0.2),
         Section::Asked | Section::Also => (3.0, 0.4),
     };
-    Bonus { bonus, share }
+    SectionBonus { bonus, share }
 }
 
 #[derive(Clone, Copy)]
-struct Bonus {
+struct SectionBonus {
     bonus: f32,
     share: f32,
 }
@@ -50,8 +50,8 @@ const SETTLED: usize = 1600;
 const ALSO: usize = 4;
 
 /// The items so far.
-pub(super) struct Choice<'s, 't> {
-    sources: &'s Sources<'t>,
+pub(super) struct ItemSelection<'s, 't> {
+    sources: &'s Candidates<'t>,
     /// The units that are used.
     pub(super) used: usize,
     /// The weight of each feature; none once it is told.
@@ -61,9 +61,9 @@ pub(super) struct Choice<'s, 't> {
     used_by_zone: Vec<usize>,
 }
 
-impl<'s, 't> Choice<'s, 't> {
+impl<'s, 't> ItemSelection<'s, 't> {
     /// No items.
-    pub(super) fn new(sources: &'s Sources<'t>) -> Self {
+    pub(super) fn new(sources: &'s Candidates<'t>) -> Self {
         Self {
             sources,
             used: 0,
@@ -75,7 +75,7 @@ impl<'s, 't> Choice<'s, 't> {
     }
 
     /// The items, in the order of the conversation; what was demanded last first.
-    pub(super) fn items(&self) -> Vec<(Section, &'s str)> {
+    pub(super) fn chosen_items(&self) -> Vec<(Section, &'s str)> {
         let taken = || self.sources.candidates.iter().zip(&self.taken).filter(|(_, is_taken)| **is_taken);
         let is_demand = |candidate: &Candidate<'_>| candidate.section == Section::Constraints;
         let demands = taken().rev().filter(|(candidate, _)| is_demand(candidate));
@@ -84,7 +84,7 @@ impl<'s, 't> Choice<'s, 't> {
     }
 
     /// Takes the candidate if it costs no more than what is left of `room`.
-    pub(super) fn take(&mut self, idx: usize, room: usize) -> bool {
+    pub(super) fn take_candidate(&mut self, idx: usize, room: usize) -> bool {
         let Some(candidate) = self.sources.candidates.get(idx) else { return false };
         let is_first = self.section_used(candidate.section) == 0;
         let cost = candidate.cost + if is_first { heading_units(candidate.section) } else { 0 };
@@ -103,7 +103,7 @@ impl<'s, 't> Choice<'s, 't> {
             *used += cost;
         }
         let features = &self.sources.features;
-        for id in candidate.pieces.clone().flat_map(|piece| features.of(piece)) {
+        for id in candidate.pieces.clone().flat_map(|piece| features.ids_of(piece)) {
             if let Some(weight) = self.left.get_mut(*id as usize) {
                 *weight = 0.0;
             }
@@ -113,15 +113,15 @@ impl<'s, 't> Choice<'s, 't> {
 
     /// Takes the best candidates as long as they fit into `room` units. It stops at the first that does not: one that is worse
     /// but shorter would have to go where there is more room.
-    pub(super) fn run(&mut self, room: usize) {
+    pub(super) fn take_best(&mut self, room: usize) {
         let all = 0..self.sources.candidates.len();
-        let mut heap: BinaryHeap<Ranked> = all.filter_map(|idx| self.ranked(idx)).collect();
+        let mut heap: BinaryHeap<Ranked> = all.filter_map(|idx| self.rank_candidate(idx)).collect();
         // Those that wait until enough else is taken.
         let mut waiting: BinaryHeap<Ranked> = BinaryHeap::new();
-        while let Some(idx) = best(&mut heap, |idx| self.ranked(idx)) {
+        while let Some(idx) = pop_best(&mut heap, |idx| self.rank_candidate(idx)) {
             if self.has_to_wait(idx) {
-                waiting.extend(self.ranked(idx));
-            } else if !self.take(idx, room) {
+                waiting.extend(self.rank_candidate(idx));
+            } else if !self.take_candidate(idx, room) {
                 return;
             } else if waiting.peek().is_some_and(|(_, Reverse(idx))| !self.has_to_wait(*idx)) {
                 heap.extend(waiting.pop());
@@ -137,17 +137,17 @@ impl<'s, 't> Choice<'s, 't> {
     }
 
     /// The worth of the candidate for its size; `None` if it is taken or says nothing new.
-    fn ranked(&self, idx: usize) -> Option<Ranked> {
+    fn rank_candidate(&self, idx: usize) -> Option<Ranked> {
         let candidate = self.sources.candidates.get(idx)?;
         if self.taken.get(idx).copied().unwrap_or(true) {
             return None;
         }
-        let (new, all) = self.weights(candidate);
+        let (new, all) = self.new_and_total_weight(candidate);
         let least_new = if candidate.section == Section::Also { LEAST_NEW } else { LEAST_NEW_OF_CLASS };
         if all == 0.0 || new < all * least_new {
             return None;
         }
-        let lift = lift(candidate.section);
+        let lift = section_bonus(candidate.section);
         let settled = self.used.max(SETTLED);
         let open = (1.0 - ratio(self.section_used(candidate.section), settled) / lift.share).max(LEAST_LIFT);
         let recency = 1.0 + RECENT * ratio(candidate.zone, self.sources.n_zones);
@@ -159,9 +159,9 @@ impl<'s, 't> Choice<'s, 't> {
     }
 
     /// The weight of what is new in the candidate, and of all that it carries.
-    fn weights(&self, candidate: &Candidate<'_>) -> (f32, f32) {
+    fn new_and_total_weight(&self, candidate: &Candidate<'_>) -> (f32, f32) {
         let features = &self.sources.features;
-        let ids = candidate.pieces.clone().flat_map(|piece| features.of(piece));
+        let ids = candidate.pieces.clone().flat_map(|piece| features.ids_of(piece));
         ids.fold((0.0, 0.0), |(new, all), id| {
             let weight = |list: &[f32]| list.get(*id as usize).copied().unwrap_or_default();
             (new + weight(&self.left), all + weight(&features.weights))

@@ -3,14 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use super::candidate::Candidate;
-use super::marks::{all_pass, is_of_checks};
-use super::part::{Part, Role};
+use super::marks::{is_about_checks, says_all_pass};
+use super::part::{InputPart, PartRole};
 use super::section::Section;
-use crate::language::{is_of_moment, reviewed_file};
+use crate::language::{is_momentary, reviewed_file};
 
 /// Moves what held only when it was said from *Open* to *Also*, all but the newest.
-pub(super) fn close_passed(candidates: &mut [Candidate<'_>]) {
-    let holds_once = |candidate: &Candidate<'_>| candidate.section == Section::Open && is_of_moment(&candidate.text);
+pub(super) fn demote_momentary(candidates: &mut [Candidate<'_>]) {
+    let holds_once = |candidate: &Candidate<'_>| candidate.section == Section::Open && is_momentary(&candidate.text);
     let newest = candidates.iter().filter(|it| holds_once(it)).map(|it| it.zone).max();
     for candidate in candidates.iter_mut().filter(|it| Some(it.zone) != newest && holds_once(it)) {
         candidate.section = Section::Also;
@@ -18,12 +18,12 @@ pub(super) fn close_passed(candidates: &mut [Candidate<'_>]) {
 }
 
 /// The zone of the last change of each file, by its name.
-pub(super) fn edits_of<'p>(parts: &'p [Part<'_>]) -> HashMap<&'p str, usize> {
+pub(super) fn last_edits<'p>(parts: &'p [InputPart<'_>]) -> HashMap<&'p str, usize> {
     let file = |text: &'p str| {
         let (tool, path) = text.split_once(' ')?;
         ["Edit", "MultiEdit", "Write"].contains(&tool).then(|| path.rsplit('/').next()).flatten()
     };
-    let edits = parts.iter().filter(|part| part.role == Role::Tool);
+    let edits = parts.iter().filter(|part| part.role == PartRole::Tool);
     edits.filter_map(|part| Some((file(&part.text)?, part.zone))).collect()
 }
 
@@ -39,11 +39,12 @@ pub(super) fn drop_closed(
     steps: &HashMap<&str, usize>,
     edits: &HashMap<&str, usize>,
 ) {
-    let passed = candidates.iter().filter(|it| it.section != Section::Failed && all_pass(&it.text)).map(|it| it.zone);
+    let passed =
+        candidates.iter().filter(|it| it.section != Section::Failed && says_all_pass(&it.text)).map(|it| it.zone);
     let passed = passed.max().unwrap_or_default();
     candidates.retain(|candidate| match candidate.section {
         // The report of a command is over when the command succeeds, and not because something else passed.
-        Section::Failed => candidate.zone >= passed || is_report(&candidate.text) || !is_of_checks(&candidate.text),
+        Section::Failed => candidate.zone >= passed || is_report(&candidate.text) || !is_about_checks(&candidate.text),
         Section::Open => {
             let first = candidate.text.split(' ').next().unwrap_or_default().to_lowercase();
             steps.get(first.as_str()).is_none_or(|taken| candidate.zone >= *taken)
@@ -57,30 +58,30 @@ pub(super) fn drop_closed(
 }
 
 /// The failures that later reports of commands replace.
-pub(super) struct Outdated<'p> {
+pub(super) struct OutdatedFailures<'p> {
     /// Whether each part reports the failure of a command that succeeded later, or of the same step of git.
     pub(super) parts: Vec<bool>,
     /// The steps of git that were taken, and the zone of the last of each.
     pub(super) steps: HashMap<&'p str, usize>,
 }
 
-impl<'p> Outdated<'p> {
-    pub(super) fn of(parts: &'p [Part<'_>]) -> Self {
+impl<'p> OutdatedFailures<'p> {
+    pub(super) fn of(parts: &'p [InputPart<'_>]) -> Self {
         let mut later: HashSet<&str> = HashSet::new();
         let mut outdated = Self { parts: vec![false; parts.len()], steps: HashMap::new() };
         for (part, is_outdated) in parts.iter().zip(&mut outdated.parts).rev() {
-            if !is_report(&part.text) || !matches!(part.role, Role::Tool | Role::Item(Section::Failed)) {
+            if !is_report(&part.text) || !matches!(part.role, PartRole::Tool | PartRole::Item(Section::Failed)) {
                 continue;
             }
             let line = part.text.lines().next().unwrap_or_default();
-            let command = command(line);
+            let command = command_of_report(line);
             // A longer report is read for errors no further than this.
-            if line.contains(FAILED) || part.whole_of_tool() == Section::Failed {
+            if line.contains(FAILED) || part.section_of_report() == Section::Failed {
                 let is_taken = |step: &str| outdated.steps.contains_key(step);
-                *is_outdated = later.contains(command) || steps_of_git(command).last().is_some_and(is_taken);
+                *is_outdated = later.contains(command) || git_subcommands(command).last().is_some_and(is_taken);
             } else if ![": no result", ": refused by the person"].iter().any(|end| line.ends_with(end)) {
                 later.insert(command);
-                for step in steps_of_git(command) {
+                for step in git_subcommands(command) {
                     outdated.steps.entry(step).or_insert(part.zone);
                 }
             }
@@ -90,7 +91,7 @@ impl<'p> Outdated<'p> {
 }
 
 /// The subcommands of git in a command: `commit` and `push` of `git commit -a && git push`.
-fn steps_of_git(command: &str) -> impl Iterator<Item = &str> {
+fn git_subcommands(command: &str) -> impl Iterator<Item = &str> {
     let words = |at: usize| command.get(at..).unwrap_or_default().split([' ', ';', '&']).find(|word| !word.is_empty());
     command.match_indices("git ").filter_map(move |(at, git)| words(at + git.len()))
 }
@@ -99,7 +100,7 @@ fn steps_of_git(command: &str) -> impl Iterator<Item = &str> {
 const FAILED: &str = " failed: ";
 
 /// The command in the first line of its report, without its outcome and what limits its output.
-fn command(line: &str) -> &str {
+fn command_of_report(line: &str) -> &str {
     let ends = [FAILED, ": ", " 2>&1", " | "].into_iter().filter_map(|end| line.find(end));
     line.get(..ends.min().unwrap_or(line.len())).unwrap_or_default()
 }

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use super::super::bonds::is_question;
-use super::super::features::units;
-use super::part::{PROMPT, Part, Role, SHORT_PROMPT, is_of_terminal};
+use super::super::features::utf16_len;
+use super::part::{InputPart, PROMPT, PartRole, SHORT_PROMPT, starts_like_shell_prompt};
 use super::section::{Section, Speaker, asks_for};
-use crate::language::{PieceKind, classes, is_goal, label, segment};
-use crate::{GOAL_PLACE, Prompts};
+use crate::language::{PieceKind, classify_sentence, has_goal_label, split_into_pieces, split_label};
+use crate::{GOAL_PLACE, PromptTreatment};
 
 /// The fewest units of a prompt that is a goal: "go on" is none.
 const GOAL: usize = 24;
@@ -15,26 +15,33 @@ const GOAL: usize = 24;
 /// A prompt of more units than this was pasted for the most part.
 const PASTED: usize = 1000;
 
-impl Role {
+impl PartRole {
     /// Whether a summary says that it is the goal.
     const fn is_of_goal(self) -> bool {
         matches!(self, Self::Item(Section::Goal) | Self::Loose(Some(Section::Goal)))
     }
 }
 
-impl Part<'_> {
+impl InputPart<'_> {
     /// Whether it is a prompt that says what the work is about: not a rule alone, and not pasted.
     fn is_goal(&self) -> bool {
-        let is_rule = |text: &str| Section::of(text, classes(text), Speaker::Person) == Section::Constraints;
-        let lays_down =
-            |text: &str| label(text).is_some() && !is_goal(text) || segment(text).iter().all(|it| is_rule(it.text));
+        let is_rule = |text: &str| Section::of(text, classify_sentence(text), Speaker::Person) == Section::Constraints;
+        let lays_down = |text: &str| {
+            split_label(text).is_some() && !has_goal_label(text)
+                || split_into_pieces(text).iter().all(|it| is_rule(it.text))
+        };
         let is_typed = |kind| matches!(kind, PieceKind::Sentence | PieceKind::Item);
-        let typed =
-            || segment(&self.text).iter().filter(|it| is_typed(it.kind)).map(|it| units(it.text)).sum::<usize>();
-        let size = units(&self.text);
-        self.role == Role::Prompt
+        let typed = || {
+            split_into_pieces(&self.text)
+                .iter()
+                .filter(|it| is_typed(it.kind))
+                .map(|it| utf16_len(it.text))
+                .sum::<usize>()
+        };
+        let size = utf16_len(&self.text);
+        self.role == PartRole::Prompt
             && !only_chooses(&self.text)
-            && !is_of_terminal(&self.text)
+            && !starts_like_shell_prompt(&self.text)
             && size >= GOAL
             && !(size <= SHORT_PROMPT && lays_down(&self.text))
             && typed() >= GOAL
@@ -44,8 +51,12 @@ impl Part<'_> {
 /// Sets the goal: the first prompt that asks for something, and the newest, which changes it unless it is a question in passing.
 /// The goals of before become prompts among others, in the order in which all were typed. Of a long one, how it opens and ends
 /// says what it is about.
-pub(super) fn set_goal<'t>(parts: &mut Vec<Part<'t>>, prompts: Prompts, shorten: fn(&'t str, usize) -> Cow<'t, str>) {
-    let is_any = |part: &Part<'_>| part.role.is_of_goal() || part.is_goal();
+pub(super) fn set_goal<'t>(
+    parts: &mut Vec<InputPart<'t>>,
+    prompts: PromptTreatment,
+    shorten: fn(&'t str, usize) -> Cow<'t, str>,
+) {
+    let is_any = |part: &InputPart<'_>| part.role.is_of_goal() || part.is_goal();
     let first = parts.iter().position(|part| is_any(part) && !only_asks(&part.text, false));
     let Some(mut first) = first.or_else(|| parts.iter().position(is_any)) else { return };
     let newest = parts.iter().rposition(|part| part.is_goal() && !only_asks(&part.text, true));
@@ -59,46 +70,46 @@ pub(super) fn set_goal<'t>(parts: &mut Vec<Part<'t>>, prompts: Prompts, shorten:
         let part = parts.remove(at);
         (first, last) = (first - usize::from(at < first), last - 1);
         if !is_same {
-            let to = demote(parts, part, at);
+            let to = demote_goal(parts, part, at);
             (first, last) = (first + usize::from(to <= first), last + usize::from(to <= last));
         }
     }
     // The place of one that is the first goal now says nothing.
-    let own = parts.get(last).filter(|part| part.role != Role::Prompt).map(|part| part.zone);
-    let is_stale = |part: &Part<'_>| part.text == GOAL_PLACE && Some(part.zone) != own;
+    let own = parts.get(last).filter(|part| part.role != PartRole::Prompt).map(|part| part.zone);
+    let is_stale = |part: &InputPart<'_>| part.text == GOAL_PLACE && Some(part.zone) != own;
     for at in (0..parts.len()).rev().filter(|at| parts.get(*at).is_some_and(is_stale)).collect::<Vec<_>>() {
         parts.remove(at);
         (first, last) = (first - usize::from(at < first), last - usize::from(at < last));
     }
-    if prompts == Prompts::Whole && last != first {
+    if prompts == PromptTreatment::Whole && last != first {
         mark_place(parts, last);
     }
     for at in [last, first] {
-        let Some(part) = parts.get_mut(at).filter(|part| part.role == Role::Prompt) else { continue };
+        let Some(part) = parts.get_mut(at).filter(|part| part.role == PartRole::Prompt) else { continue };
         match part.text {
-            Cow::Borrowed(text) if prompts == Prompts::Compete && units(text) > PROMPT => {
+            Cow::Borrowed(text) if prompts == PromptTreatment::Compete && utf16_len(text) > PROMPT => {
                 let zone = part.zone;
-                parts.insert(at, Part { text: shorten(text, PROMPT), role: Role::Goal, zone });
+                parts.insert(at, InputPart { text: shorten(text, PROMPT), role: PartRole::Goal, zone });
             }
-            _ => part.role = Role::Goal,
+            _ => part.role = PartRole::Goal,
         }
     }
 }
 
 /// Adds [`GOAL_PLACE`] where prompts follow the goal at `goal`: a later summary must know which of them came before it.
-fn mark_place(parts: &mut Vec<Part<'_>>, goal: usize) {
-    let Some(Part { role, zone, .. }) = parts.get(goal) else { return };
+fn mark_place(parts: &mut Vec<InputPart<'_>>, goal: usize) {
+    let Some(InputPart { role, zone, .. }) = parts.get(goal) else { return };
     let (role, zone) = (*role, *zone);
-    let is_prompt = |part: &Part<'_>| matches!(part.role, Role::Prompt | Role::Item(Section::Asked));
-    let at = if role == Role::Prompt {
+    let is_prompt = |part: &InputPart<'_>| matches!(part.role, PartRole::Prompt | PartRole::Item(Section::Asked));
+    let at = if role == PartRole::Prompt {
         goal + 1
     } else {
-        let is_of_zone = |part: &Part<'_>| part.zone == zone && is_prompt(part);
+        let is_of_zone = |part: &InputPart<'_>| part.zone == zone && is_prompt(part);
         parts.iter().rposition(is_of_zone).unwrap_or(goal) + 1
     };
-    let is_marked = |part: &Part<'_>| part.zone == zone && part.text == GOAL_PLACE;
+    let is_marked = |part: &InputPart<'_>| part.zone == zone && part.text == GOAL_PLACE;
     if parts.iter().skip(at).any(is_prompt) && !parts.iter().any(is_marked) {
-        parts.insert(at, Part { text: Cow::Borrowed(GOAL_PLACE), role: Role::Item(Section::Asked), zone });
+        parts.insert(at, InputPart { text: Cow::Borrowed(GOAL_PLACE), role: PartRole::Item(Section::Asked), zone });
     }
 }
 
@@ -106,7 +117,7 @@ fn mark_place(parts: &mut Vec<Part<'_>>, goal: usize) {
 /// `"Which store?"="Redis"`.
 fn only_chooses(text: &str) -> bool {
     let answers = || text.split("\"=\"").skip(1).map(|rest| rest.split("\", \"").next().unwrap_or_default());
-    text.starts_with('"') && answers().next().is_some() && answers().all(|answer| units(answer) <= SHORT_PROMPT)
+    text.starts_with('"') && answers().next().is_some() && answers().all(|answer| utf16_len(answer) <= SHORT_PROMPT)
 }
 
 /// Whether all of the text are questions: with `is_strict`, those that ask about something and for nothing.
@@ -120,22 +131,22 @@ fn only_asks(text: &str, is_strict: bool) -> bool {
                 || asks_about.contains(&first.as_str())
                 || ["何？", "何?", "ですか？", "ですか?"].iter().any(|end| text.ends_with(end)))
     };
-    segment(text).iter().all(|piece| asks(piece.text.trim()))
+    split_into_pieces(text).iter().all(|piece| asks(piece.text.trim()))
 }
 
 /// Makes `part`, the goal that was at `at`, one prompt among others; of a summary of other make, statements that say themselves
 /// what they are. Returns its new place: that of [`GOAL_PLACE`] in its summary, or behind the other prompts there.
-fn demote<'t>(parts: &mut Vec<Part<'t>>, mut part: Part<'t>, at: usize) -> usize {
-    if part.role == Role::Loose(Some(Section::Goal)) {
-        part.role = Role::Loose(None);
+fn demote_goal<'t>(parts: &mut Vec<InputPart<'t>>, mut part: InputPart<'t>, at: usize) -> usize {
+    if part.role == PartRole::Loose(Some(Section::Goal)) {
+        part.role = PartRole::Loose(None);
         parts.insert(at, part);
         return at;
     }
     // A rule somewhere in a pasted text does not make a rule of all of it.
-    let is_rule = units(&part.text) <= PASTED
-        && Section::of(&part.text, classes(&part.text), Speaker::Person) == Section::Constraints;
-    part.role = Role::Item(if is_rule { Section::Constraints } else { Section::Asked });
-    let is_asked = |other: &Part<'_>| other.zone == part.zone && other.role == Role::Item(Section::Asked);
+    let is_rule = utf16_len(&part.text) <= PASTED
+        && Section::of(&part.text, classify_sentence(&part.text), Speaker::Person) == Section::Constraints;
+    part.role = PartRole::Item(if is_rule { Section::Constraints } else { Section::Asked });
+    let is_asked = |other: &InputPart<'_>| other.zone == part.zone && other.role == PartRole::Item(Section::Asked);
     if let Some(place) = parts.iter().position(|other| is_asked(other) && other.text == GOAL_PLACE) {
         if let Some(slot) = parts.get_mut(place) {
             *slot = part;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::language::{Shape, Word, is_of_moment, pairs, reports_error, words};
+use crate::language::{Word, WordShape, character_pairs, is_momentary, reports_error, split_words};
 
 /// Words that lay down a rule or a preference, beside those of the class `RULE`.
 const DEMANDS: &str = "prefer prefers preferred preference preferences want wants owner owns owned reviews reviewer until convention \
@@ -70,7 +70,7 @@ const GUESSES: [&str; 12] = [
 /// The signs in the words of a statement.
 #[derive(Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is asked for by itself, and any may go with any")]
-pub(super) struct Marks {
+pub(super) struct StatementMarks {
     pub(super) demands: bool,
     pub(super) decides: bool,
     pub(super) has_done: bool,
@@ -96,12 +96,12 @@ pub(super) struct Marks {
 }
 
 /// The lists of words that a text in lower case has one of, as bits.
-fn lists_in(lower: &str) -> u16 {
-    words(lower).fold(0, |found, word| found | lists_of(word))
+fn word_lists_in(lower: &str) -> u16 {
+    split_words(lower).fold(0, |found, word| found | word_lists_of(word))
 }
 
 /// The lists that have the word, or where no space parts words, any two characters of it.
-fn lists_of(word: Word<'_>) -> u16 {
+fn word_lists_of(word: Word<'_>) -> u16 {
     static LISTED: LazyLock<HashMap<&'static str, u16>> = LazyLock::new(|| {
         let mut listed = HashMap::new();
         for (list, bit) in LISTS {
@@ -110,29 +110,33 @@ fn lists_of(word: Word<'_>) -> u16 {
         listed
     });
     let of = |word: &str| LISTED.get(word).copied().unwrap_or_default();
-    let parts = if word.shape == Shape::Ideographs { pairs(word.text).fold(0, |all, pair| all | of(pair)) } else { 0 };
+    let parts = if word.shape == WordShape::Ideographs {
+        character_pairs(word.text).fold(0, |all, pair| all | of(pair))
+    } else {
+        0
+    };
     parts | of(word.text)
 }
 
 /// Whether `text`, or a part of it behind a comma, begins with a word that makes it a command.
-fn commands(lower: &str) -> bool {
+fn is_command(lower: &str) -> bool {
     lower.split([',', ';', ':', '.']).any(|part| {
-        let mut lists = words(part).map(lists_of).skip_while(|lists| lists & BEFORE_COMMAND != 0);
+        let mut lists = split_words(part).map(word_lists_of).skip_while(|lists| lists & BEFORE_COMMAND != 0);
         lists.next().is_some_and(|lists| lists & COMMAND != 0)
     })
 }
 
 /// Whether the text, or what it says of a name in front, is a step that somebody orders: "`a.rs` — Patch it."
-fn orders(lower: &str) -> bool {
+fn is_ordered_step(lower: &str) -> bool {
     let steps = lower.split(" — ").map(|part| part.split([' ', ':']).next().unwrap_or_default());
     steps.into_iter().any(|verb| ORDERS.contains(&verb))
 }
 
 /// Whether the text gives a value: a number, a name, a path, an address, a code.
 fn has_value(text: &str) -> bool {
-    words(text).any(|word| match word.shape {
-        Shape::Ideographs => false,
-        Shape::Plain => {
+    split_words(text).any(|word| match word.shape {
+        WordShape::Ideographs => false,
+        WordShape::Plain => {
             let is_name = word.at > 0 && word.text.starts_with(char::is_uppercase);
             is_name && word.text.contains(char::is_lowercase) || word.text.contains(|c: char| c.is_ascii_digit())
         }
@@ -142,13 +146,13 @@ fn has_value(text: &str) -> bool {
 
 /// The lists of words that `lower` has one of, apart from those after a negation, "hasn't been merged", and from deeds that
 /// are properties.
-fn lists_affirmed(lower: &str) -> u16 {
+fn affirmed_word_lists(lower: &str) -> u16 {
     let mut n_negated = 0u8;
     let mut before = "";
-    words(lower).fold(0, |found, word| {
+    split_words(lower).fold(0, |found, word| {
         let is_negation = word.text.ends_with("n't") || NEGATIONS.contains(&word.text);
         n_negated = if is_negation { 3 } else { n_negated.saturating_sub(1) };
-        let lists = if n_negated == 0 { lists_of(word) } else { 0 };
+        let lists = if n_negated == 0 { word_lists_of(word) } else { 0 };
         let is_property = ARTICLES.contains(&std::mem::replace(&mut before, word.text));
         found | if is_property { lists & !DEED } else { lists }
     })
@@ -205,7 +209,7 @@ fn is_option_label(body: &str) -> bool {
 }
 
 /// Whether the text says that all tests or checks pass.
-pub(super) fn all_pass(text: &str) -> bool {
+pub(super) fn says_all_pass(text: &str) -> bool {
     let lower = text.to_lowercase();
     let says_all =
         ["all ", "every ", "全", "すべて", "alle ", "tous ", "todos "].iter().any(|word| lower.contains(word));
@@ -213,7 +217,7 @@ pub(super) fn all_pass(text: &str) -> bool {
 }
 
 /// Whether the text is about tests or checks.
-pub(super) fn is_of_checks(text: &str) -> bool {
+pub(super) fn is_about_checks(text: &str) -> bool {
     text.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(is_check)
 }
 
@@ -242,46 +246,46 @@ const LISTS: [(&str, u16); 9] = [
     (HYPOTHETICAL, HYPOTHESIS),
 ];
 
-impl Marks {
+impl StatementMarks {
     pub(super) fn of(text: &str) -> Self {
         // Words in code spans are of the code.
         let lower = text.to_lowercase().split('`').step_by(2).collect::<Vec<_>>().join(" ");
-        let lists = lists_in(&lower);
+        let lists = word_lists_in(&lower);
         let has = |list: u16| lists & list != 0;
         let any = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
-        let affirmed = lists_affirmed(&without_quoted(&lower, '"'));
+        let affirmed = affirmed_word_lists(&without_quoted(&lower, '"'));
         let body = lower.trim_start_matches(|c: char| c.is_ascii_digit() || "-*+#. ".contains(c));
         // Words behind a check mark may be an advantage.
         let is_ticked = any(&["✅", "✓"]) && !body.starts_with(['✅', '✓']);
         let is_past = || !lower.contains(|c| ('\u{3040}'..='\u{309f}').contains(&c)) || any(&JAPANESE_PAST);
         let is_asked_for = || any(&[" still ", " need to ", " needs to ", " should "]);
-        let has_deed = lists_affirmed(&without_asides(&lower)) & DEED != 0 && is_past() && !is_asked_for();
+        let has_deed = affirmed_word_lists(&without_asides(&lower)) & DEED != 0 && is_past() && !is_asked_for();
         let guesses = any(&GUESSES);
-        let affirmed_rest = lists_in(&without_quoted(&lower, '"')) & REMAINDER != 0;
+        let affirmed_rest = word_lists_in(&without_quoted(&lower, '"')) & REMAINDER != 0;
         let all_passed = passes_checks(&lower) && !any(&[" should "]);
         let has_done = has_deed || is_ticked || all_passed || any(&DONE_PHRASES);
         Self {
             demands: has(DEMAND)
                 || has(LIMIT) && has_value(text)
-                || has(COMMAND) && (has_value(text) || commands(&lower))
+                || has(COMMAND) && (has_value(text) || is_command(&lower))
                 || any(&["from now on", "no more than", "not more than", "ab jetzt", "désormais", "a partir de ahora"]),
             decides: has(DECISION)
                 || any(&["decision: ", "decision is ", "will use", "we use ", "went with", "going with", "moved to "]),
             has_done,
             // Without spaces between words, the first is half a sentence.
-            opens_with_deed: words(body)
+            opens_with_deed: split_words(body)
                 .next()
-                .is_some_and(|word| word.shape != Shape::Ideographs && lists_of(word) & DEED != 0),
+                .is_some_and(|word| word.shape != WordShape::Ideographs && word_lists_of(word) & DEED != 0),
             informs: body.ends_with(['.', '。'])
                 && !body.ends_with("..")
                 && !["i ", "i'", "now i ", "let ", "if ", "you "].iter().any(|start| body.starts_with(start))
-                && !orders(body)
+                && !is_ordered_step(body)
                 && has_value(text),
             supposes: body.starts_with("if ")
                 || any(&[" would ", " could ", " might ", "れば", "たら", "場合", "できます", "ください"]),
             is_open: (affirmed_rest && !measures_the_rest(&lower)
                 || ["TODO", "FIXME", "todo:", "fixme:"].iter().any(|mark| text.contains(mark))
-                || is_of_moment(&lower)
+                || is_momentary(&lower)
                 || any(&["still to do", "still need", "not yet", "has to be"]))
                 && !any(&["✅", "[x]", "0 remaining", "no remaining", "nothing left"]),
             succeeds: has_done

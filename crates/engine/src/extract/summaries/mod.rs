@@ -20,4 +20,4 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-pub(in super::super) use summarize::summarize;
+pub(in super::super) use summarize::summarize_messages;

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::super::announce::{announces, nods};
-use super::super::features::units;
-use super::part::{PROMPT, Part, Role};
+use super::super::announce::{is_acknowledgement, is_announcement};
+use super::super::features::utf16_len;
+use super::part::{InputPart, PROMPT, PartRole};
 use super::section::{Section, Speaker};
-use crate::Prompts;
-use crate::language::{Piece, PieceKind, classes, segment};
+use crate::PromptTreatment;
+use crate::language::{Piece, PieceKind, classify_sentence, split_into_pieces};
 use ctxc_transcript::text::clipped;
 
 /// The calls after the last words of the model that are shown with them.
@@ -19,15 +19,16 @@ const CALL: usize = 60;
 
 /// Sets what was being done: the last words of the model unless the person answered, and where there is room the calls after that;
 /// else what a summary says after which nothing was said.
-pub(super) fn set_now(parts: &mut Vec<Part<'_>>, prompts: Prompts) {
-    let is_now = |part: &Part<'_>| matches!(part.role, Role::Item(Section::Now) | Role::Loose(Some(Section::Now)));
+pub(super) fn set_current_work(parts: &mut Vec<InputPart<'_>>, prompts: PromptTreatment) {
+    let is_now =
+        |part: &InputPart<'_>| matches!(part.role, PartRole::Item(Section::Now) | PartRole::Loose(Some(Section::Now)));
     let known = parts.iter().rposition(is_now);
-    let said = parts.iter().rposition(|part| matches!(part.role, Role::Conclusion | Role::Speech));
+    let said = parts.iter().rposition(|part| matches!(part.role, PartRole::Conclusion | PartRole::Speech));
     let newest_zone = known.max(said).and_then(|at| parts.get(at)).map(|part| part.zone);
-    let is_outdated = |part: &Part<'_>| said > known || Some(part.zone) != newest_zone;
+    let is_outdated = |part: &InputPart<'_>| said > known || Some(part.zone) != newest_zone;
     for part in &mut *parts {
         // The calls after it are known better now.
-        if part.role == Role::Item(Section::Now)
+        if part.role == PartRole::Item(Section::Now)
             && is_outdated(part)
             && let Some((said, _)) = part.text.split_once(SINCE_THEN)
         {
@@ -35,28 +36,28 @@ pub(super) fn set_now(parts: &mut Vec<Part<'_>>, prompts: Prompts) {
         }
         // Steps that were announced then are done by now.
         if is_outdated(part)
-            && part.role == Role::Item(Section::Now)
-            && let Some(last) = segment(&part.text).last().filter(|piece| announces(piece.text))
+            && part.role == PartRole::Item(Section::Now)
+            && let Some(last) = split_into_pieces(&part.text).last().filter(|piece| is_announcement(piece.text))
         {
             let said = part.text.get(..last.at).unwrap_or_default().trim_end();
-            part.text = Cow::Owned(if nods(said) { String::new() } else { said.to_owned() });
+            part.text = Cow::Owned(if is_acknowledgement(said) { String::new() } else { said.to_owned() });
         }
-        if is_outdated(part) && part.role == Role::Loose(Some(Section::Now)) {
-            part.role = Role::Loose(None);
-        } else if is_outdated(part) && part.role == Role::Item(Section::Now) && !part.text.is_empty() {
-            part.role = Role::Item(Section::of(&part.text, classes(&part.text), Speaker::Model));
+        if is_outdated(part) && part.role == PartRole::Loose(Some(Section::Now)) {
+            part.role = PartRole::Loose(None);
+        } else if is_outdated(part) && part.role == PartRole::Item(Section::Now) && !part.text.is_empty() {
+            part.role = PartRole::Item(Section::of(&part.text, classify_sentence(&part.text), Speaker::Model));
         }
     }
     let since = said.and_then(|at| parts.get(at + 1..)).unwrap_or_default();
-    let is_persons = |part: &Part<'_>| matches!(part.role, Role::Prompt | Role::Goal | Role::Answer);
+    let is_persons = |part: &InputPart<'_>| matches!(part.role, PartRole::Prompt | PartRole::Goal | PartRole::Answer);
     let answered = since.iter().rposition(is_persons);
     let since = since.get(answered.map_or(0, |at| at + 1)..).unwrap_or_default();
-    let since = if prompts == Prompts::Whole { calls_since(since) } else { String::new() };
+    let since = if prompts == PromptTreatment::Whole { calls_since(since) } else { String::new() };
     let now = said.filter(|_| said > known).and_then(|at| {
         let last = parts.get_mut(at)?;
         if answered.is_some() {
-            let role = Role::Item(Section::Now);
-            return (!since.is_empty()).then(|| Part {
+            let role = PartRole::Item(Section::Now);
+            return (!since.is_empty()).then(|| InputPart {
                 text: Cow::Owned(since.trim().to_owned()),
                 role,
                 zone: last.zone,
@@ -65,21 +66,21 @@ pub(super) fn set_now(parts: &mut Vec<Part<'_>>, prompts: Prompts) {
         let (start, end) = last_statement(&last.text)?;
         let text = last.text.get(start..end)?.trim().to_owned();
         // A decision, a failure or what is left to do is what it is, whenever it was said.
-        let section = Section::of(&text, classes(&text), Speaker::Model);
-        if !(announces(&text) || matches!(section, Section::Done | Section::Found | Section::Also)) {
+        let section = Section::of(&text, classify_sentence(&text), Speaker::Model);
+        if !(is_announcement(&text) || matches!(section, Section::Done | Section::Found | Section::Also)) {
             return None;
         }
         let rest = format!("{}{}", last.text.get(..start)?, last.text.get(end..)?);
         last.text = Cow::Owned(rest);
-        Some(Part { text: Cow::Owned(text + &since), role: Role::Item(Section::Now), zone: last.zone })
+        Some(InputPart { text: Cow::Owned(text + &since), role: PartRole::Item(Section::Now), zone: last.zone })
     });
-    parts.retain(|part| part.role != Role::Item(Section::Now) || !is_outdated(part));
+    parts.retain(|part| part.role != PartRole::Item(Section::Now) || !is_outdated(part));
     parts.extend(now);
 }
 
 /// A line of the last calls among `parts`, in few words each; empty if there are none.
-fn calls_since(parts: &[Part<'_>]) -> String {
-    let calls = parts.iter().filter(|part| part.role == Role::Tool).filter_map(|part| part.text.lines().next());
+fn calls_since(parts: &[InputPart<'_>]) -> String {
+    let calls = parts.iter().filter(|part| part.role == PartRole::Tool).filter_map(|part| part.text.lines().next());
     let calls: Vec<&str> = calls.collect();
     let newest = calls.get(calls.len().saturating_sub(SINCE)..).unwrap_or_default();
     let brief = |line: &&str| {
@@ -97,19 +98,23 @@ fn calls_since(parts: &[Part<'_>]) -> String {
 /// announces what comes next.
 fn last_statement(text: &str) -> Option<(usize, usize)> {
     let is_said = |kind| matches!(kind, PieceKind::Sentence | PieceKind::Item);
-    let pieces = segment(text);
+    let pieces = split_into_pieces(text);
     let last_of = |kind: PieceKind| {
         // A line that introduces nothing more says what comes next.
-        let is_whole = |at: usize, piece: &Piece<'_>| !piece.introduces() || at + 1 == pieces.len();
-        let says_it =
-            |(at, piece): (usize, &Piece<'_>)| piece.kind == kind && units(piece.text) <= PROMPT && is_whole(at, piece);
+        let is_whole = |at: usize, piece: &Piece<'_>| !piece.is_introduction() || at + 1 == pieces.len();
+        let says_it = |(at, piece): (usize, &Piece<'_>)| {
+            piece.kind == kind && utf16_len(piece.text) <= PROMPT && is_whole(at, piece)
+        };
         (0..).zip(&pieces).filter(|it| says_it(*it)).map(|(at, _)| at).last()
     };
     let last = last_of(PieceKind::Sentence).or_else(|| last_of(PieceKind::Item))?;
     let piece = pieces.get(last)?;
     let before = last.checked_sub(1).and_then(|before| pieces.get(before));
     let before = before.filter(|before| {
-        announces(piece.text) && is_said(before.kind) && units(before.text) <= PROMPT && !announces(before.text)
+        is_announcement(piece.text)
+            && is_said(before.kind)
+            && utf16_len(before.text) <= PROMPT
+            && !is_announcement(before.text)
     });
     Some((before.unwrap_or(piece).at, piece.end()))
 }

@@ -4,22 +4,22 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::super::bonds::is_question;
-use super::super::features::units;
+use super::super::features::utf16_len;
 use super::section::{Section, Speaker};
 use super::summary;
-use crate::language::{Classes, Piece, PieceKind, classes, reports_error, segment};
-use crate::{Prompts, Summarize};
+use crate::language::{Classes, Piece, PieceKind, classify_sentence, reports_error, split_into_pieces};
+use crate::{PromptTreatment, SummarizeRequest};
 
 /// A text to be parted.
-pub(super) struct Part<'t> {
+pub(super) struct InputPart<'t> {
     pub(super) text: Cow<'t, str>,
-    pub(super) role: Role,
+    pub(super) role: PartRole,
     pub(super) zone: usize,
 }
 
 /// The role of a part in the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum PartRole {
     /// An item of a summary.
     Item(Section),
     /// A summary of other make, and the section that the heading above it earns.
@@ -48,11 +48,11 @@ const REPORT: usize = 4000;
 const SHORT: usize = 280;
 const SHORT_REPORT: usize = 100;
 
-impl<'t> Part<'t> {
+impl<'t> InputPart<'t> {
     /// The parts of `wanted`, oldest first; `shorten` brings a text down to so many UTF-16 units.
-    pub(super) fn all(wanted: &'t Summarize<'_>, shorten: fn(&'t str, usize) -> Cow<'t, str>) -> Vec<Self> {
+    pub(super) fn read_all(wanted: &'t SummarizeRequest<'_>, shorten: fn(&'t str, usize) -> Cow<'t, str>) -> Vec<Self> {
         let mut parts = Vec::new();
-        of_summary(&wanted.existing, 0, &mut parts);
+        push_summary_parts(&wanted.existing, 0, &mut parts);
         let mut messages = wanted.messages.iter().enumerate().peekable();
         let mut asked: Option<&str> = None;
         let mut carried = HashMap::new();
@@ -65,24 +65,26 @@ impl<'t> Part<'t> {
             let role = match said.speaker.as_str() {
                 "summary" => {
                     let n_before = parts.len();
-                    of_summary(&said.text, zone, &mut parts);
-                    if wanted.prompts == Prompts::Whole {
-                        carry_on(&mut parts, n_before, &mut carried);
+                    push_summary_parts(&said.text, zone, &mut parts);
+                    if wanted.prompts == PromptTreatment::Whole {
+                        blank_carried_prompts(&mut parts, n_before, &mut carried);
                     }
                     continue;
                 }
-                "user" => Role::Prompt,
-                "tool" => Role::Tool,
-                "assistant" if !goes_on => Role::Conclusion,
-                _ => Role::Speech,
+                "user" => PartRole::Prompt,
+                "tool" => PartRole::Tool,
+                "assistant" if !goes_on => PartRole::Conclusion,
+                _ => PartRole::Speech,
             };
             let question = asked.take();
             match role {
-                Role::Prompt => parts.push(Self::prompt(text, zone, question, wanted.prompts, shorten)),
-                Role::Tool if text.len() <= REPORT => parts.push(Part { text: report(text, shorten), role, zone }),
+                PartRole::Prompt => parts.push(Self::of_prompt(text, zone, question, wanted.prompts, shorten)),
+                PartRole::Tool if text.len() <= REPORT => {
+                    parts.push(InputPart { text: shorten_report(text, shorten), role, zone })
+                }
                 _ => {
-                    asked = if role == Role::Tool { question } else { last_question(text) };
-                    parts.push(Part { text: Cow::Borrowed(text), role, zone });
+                    asked = if role == PartRole::Tool { question } else { last_question(text) };
+                    parts.push(InputPart { text: Cow::Borrowed(text), role, zone });
                 }
             }
         }
@@ -90,37 +92,37 @@ impl<'t> Part<'t> {
         parts
     }
 
-    fn prompt(
+    fn of_prompt(
         text: &'t str,
         zone: usize,
         question: Option<&'t str>,
-        prompts: Prompts,
+        prompts: PromptTreatment,
         shorten: fn(&'t str, usize) -> Cow<'t, str>,
     ) -> Self {
         match question {
-            Some(question) if units(text) <= ANSWER && !is_question(text) => {
-                Part { text: Cow::Owned(format!("{question}\n{text}")), role: Role::Answer, zone }
+            Some(question) if utf16_len(text) <= ANSWER && !is_question(text) => {
+                InputPart { text: Cow::Owned(format!("{question}\n{text}")), role: PartRole::Answer, zone }
             }
-            _ if prompts == Prompts::Whole => {
+            _ if prompts == PromptTreatment::Whole => {
                 let most = if is_output(text) { OUTPUT } else { WHOLE_PROMPT };
-                Part { text: shorten(text, most), role: Role::Prompt, zone }
+                InputPart { text: shorten(text, most), role: PartRole::Prompt, zone }
             }
-            _ => Part { text: Cow::Borrowed(text), role: Role::Prompt, zone },
+            _ => InputPart { text: Cow::Borrowed(text), role: PartRole::Prompt, zone },
         }
     }
 }
 
 /// Whether the line begins as a shell asks for a command.
-pub(super) fn is_of_terminal(text: &str) -> bool {
+pub(super) fn starts_like_shell_prompt(text: &str) -> bool {
     ["❯ ", "➜ ", "$ ", "% ", "> "].iter().any(|mark| text.starts_with(mark))
 }
 
 /// Whether a prompt is the output of a program for the most part: it reports an error or has a command, and of its text at
 /// most three parts in ten are sentences, items or headings.
 fn is_output(text: &str) -> bool {
-    let is_printed = |line: &&str| reports_error(line) || is_of_terminal(line);
+    let is_printed = |line: &&str| reports_error(line) || starts_like_shell_prompt(line);
     // K-05: a prompt of ordinary length stays whole, whatever it is.
-    if units(text) <= WHOLE_PROMPT || !text.lines().any(|line| is_printed(&line)) {
+    if utf16_len(text) <= WHOLE_PROMPT || !text.lines().any(|line| is_printed(&line)) {
         return false;
     }
     let is_written = |line: &str| line.ends_with(['.', '?', '!', ':', '。', '？', '！']) || line.len() > 80;
@@ -129,17 +131,21 @@ fn is_output(text: &str) -> bool {
         PieceKind::Item | PieceKind::Heading => true,
         _ => false,
     };
-    let n_read: usize = segment(text).iter().filter(|piece| reads(piece)).map(|piece| piece.text.len()).sum();
+    let n_read: usize = split_into_pieces(text).iter().filter(|piece| reads(piece)).map(|piece| piece.text.len()).sum();
     n_read * 10 <= text.len() * 3
 }
 
 /// Blanks the prompts of earlier summaries that the parts from `n_before` on, which are of one summary, have too: each carries on the
 /// one before, and has them in their order. `carried` has the places of all.
-fn carry_on<'t>(parts: &mut [Part<'t>], n_before: usize, carried: &mut HashMap<Cow<'t, str>, Vec<usize>>) {
+fn blank_carried_prompts<'t>(
+    parts: &mut [InputPart<'t>],
+    n_before: usize,
+    carried: &mut HashMap<Cow<'t, str>, Vec<usize>>,
+) {
     let mut n_seen: HashMap<Cow<'t, str>, usize> = HashMap::new();
     for at in n_before..parts.len() {
         let Some(part) = parts.get(at) else { continue };
-        if !matches!(part.role, Role::Item(Section::Asked | Section::Goal | Section::Constraints)) {
+        if !matches!(part.role, PartRole::Item(Section::Asked | Section::Goal | Section::Constraints)) {
             continue;
         }
         let places = carried.entry(part.text.clone()).or_default();
@@ -153,17 +159,17 @@ fn carry_on<'t>(parts: &mut [Part<'t>], n_before: usize, carried: &mut HashMap<C
 }
 
 /// The report of a tool in few words: of an error, the lines that report it.
-fn report<'t>(text: &'t str, shorten: fn(&'t str, usize) -> Cow<'t, str>) -> Cow<'t, str> {
-    if units(text) <= SHORT_REPORT {
+fn shorten_report<'t>(text: &'t str, shorten: fn(&'t str, usize) -> Cow<'t, str>) -> Cow<'t, str> {
+    if utf16_len(text) <= SHORT_REPORT {
         return Cow::Borrowed(text);
     }
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default();
     let mut kept = vec![first];
-    let mut left = SHORT.saturating_sub(units(first));
+    let mut left = SHORT.saturating_sub(utf16_len(first));
     for line in lines.filter(|line| reports_error(line)) {
-        if units(line) < left && says_more(line, &kept) {
-            left -= units(line) + 1;
+        if utf16_len(line) < left && says_more(line, &kept) {
+            left -= utf16_len(line) + 1;
             kept.push(line);
         }
     }
@@ -180,18 +186,21 @@ fn says_more(line: &str, known: &[&str]) -> bool {
 /// The question with which `text` ends.
 fn last_question(text: &str) -> Option<&str> {
     let tail = text.get(text.len().saturating_sub(400)..).unwrap_or(text);
-    let pieces = segment(tail);
-    pieces.last().filter(|piece| is_question(piece.text) && units(piece.text) <= PROMPT).map(|piece| piece.text.trim())
+    let pieces = split_into_pieces(tail);
+    pieces
+        .last()
+        .filter(|piece| is_question(piece.text) && utf16_len(piece.text) <= PROMPT)
+        .map(|piece| piece.text.trim())
 }
 
 /// A summary as its items, and what stands beside them.
-fn of_summary(text: &str, zone: usize, parts: &mut Vec<Part<'_>>) {
-    let summary = summary::read(text);
+fn push_summary_parts(text: &str, zone: usize, parts: &mut Vec<InputPart<'_>>) {
+    let summary = summary::parse_summary(text);
     let items = summary.items.into_iter().filter(|item| !item.text.trim().is_empty());
-    parts.extend(items.map(|item| Part { text: Cow::Owned(item.text), role: Role::Item(item.section), zone }));
+    parts.extend(items.map(|item| InputPart { text: Cow::Owned(item.text), role: PartRole::Item(item.section), zone }));
     // A client's summary has headings of its own.
     let mut loose = vec![(None, String::new())];
-    for line in summary.loose.lines().filter(|line| !is_of_view(line)) {
+    for line in summary.loose.lines().filter(|line| !is_view_frame(line)) {
         if is_client_heading(line) {
             loose.push((Section::of_client_heading(line), String::new()));
         } else if let Some((_, text)) = loose.last_mut() {
@@ -200,7 +209,11 @@ fn of_summary(text: &str, zone: usize, parts: &mut Vec<Part<'_>>) {
         }
     }
     let loose = loose.into_iter().filter(|(_, text)| !text.trim().is_empty());
-    parts.extend(loose.map(|(section, text)| Part { text: Cow::Owned(text), role: Role::Loose(section), zone }));
+    parts.extend(loose.map(|(section, text)| InputPart {
+        text: Cow::Owned(text),
+        role: PartRole::Loose(section),
+        zone,
+    }));
 }
 
 /// Whether the line is a heading as clients number them: `7. Pending Tasks:`.
@@ -211,7 +224,7 @@ fn is_client_heading(line: &str) -> bool {
 }
 
 /// Whether the line is one that a view puts around summaries, ours or that of a client: it tells nothing of the session.
-fn is_of_view(line: &str) -> bool {
+fn is_view_frame(line: &str) -> bool {
     [
         "[Context Summary",
         "[depth:",
@@ -239,7 +252,7 @@ fn is_bare_failure(text: &str) -> bool {
     is_of_shell && status.is_some_and(|status| status.trim_end().bytes().all(|b| b.is_ascii_digit()))
 }
 
-impl Role {
+impl PartRole {
     pub(super) const fn author(self) -> Speaker {
         match self {
             Self::Prompt | Self::Goal | Self::Answer => Speaker::Person,
@@ -249,7 +262,7 @@ impl Role {
     }
 
     /// The factor on the worth of its items.
-    pub(super) const fn factor(self, section: Section) -> f32 {
+    pub(super) const fn worth_factor(self, section: Section) -> f32 {
         match self {
             // A request explains everything that follows it.
             Self::Prompt | Self::Goal | Self::Item(Section::Asked | Section::Constraints | Section::Goal) => 1.5,
@@ -264,7 +277,7 @@ impl Role {
     }
 }
 
-impl Part<'_> {
+impl InputPart<'_> {
     /// Whether it only tells what the ledger knows: a file that was changed, a command that failed without a word, or the tests that
     /// failed in a run.
     pub(super) fn is_in_ledger(&self) -> bool {
@@ -277,29 +290,29 @@ impl Part<'_> {
             && lines.all(names_tests);
         let is_failure = is_bare_failure(&self.text);
         match self.role {
-            Role::Tool => is_change || is_run || is_failure,
-            Role::Item(Section::Failed) => is_failure,
+            PartRole::Tool => is_change || is_run || is_failure,
+            PartRole::Item(Section::Failed) => is_failure,
             _ => false,
         }
     }
 
     /// The section of a part that is one item; `None` where it is parted.
-    pub(super) fn whole(&self, prompts: Prompts) -> Option<Section> {
+    pub(super) fn section_if_whole(&self, prompts: PromptTreatment) -> Option<Section> {
         match self.role {
-            Role::Item(section) => Some(section),
-            Role::Goal => Some(Section::Goal),
-            Role::Answer => Some(Section::Decided),
-            Role::Prompt if units(&self.text) <= SHORT_PROMPT => {
-                Some(Section::of(&self.text, classes(&self.text), Speaker::Person))
+            PartRole::Item(section) => Some(section),
+            PartRole::Goal => Some(Section::Goal),
+            PartRole::Answer => Some(Section::Decided),
+            PartRole::Prompt if utf16_len(&self.text) <= SHORT_PROMPT => {
+                Some(Section::of(&self.text, classify_sentence(&self.text), Speaker::Person))
             }
-            Role::Prompt if prompts == Prompts::Whole => Some(Section::Asked),
-            Role::Tool if self.text.len() <= REPORT => Some(self.whole_of_tool()),
-            Role::Prompt | Role::Loose(_) | Role::Conclusion | Role::Speech | Role::Tool => None,
+            PartRole::Prompt if prompts == PromptTreatment::Whole => Some(Section::Asked),
+            PartRole::Tool if self.text.len() <= REPORT => Some(self.section_of_report()),
+            PartRole::Prompt | PartRole::Loose(_) | PartRole::Conclusion | PartRole::Speech | PartRole::Tool => None,
         }
     }
 
     /// The section of the report of a call. Git that did not fail succeeded, whatever hooks print.
-    pub(super) fn whole_of_tool(&self) -> Section {
+    pub(super) fn section_of_report(&self) -> Section {
         let command = self.text.lines().next().filter(|line| !line.contains(" failed: ")).unwrap_or_default();
         let is_of_git = ["Bash ", "PowerShell "].iter().any(|tool| command.starts_with(tool))
             && command.split(": ").next().is_some_and(|command| command.contains("git "));
@@ -308,11 +321,11 @@ impl Part<'_> {
 
     /// The section of `text` of these classes: code and tables decide and report nothing, whatever words are in them, and what
     /// tools print decides nothing.
-    pub(super) fn section(&self, text: &str, kind: PieceKind, classes: Classes) -> Section {
+    pub(super) fn section_of_piece(&self, text: &str, kind: PieceKind, classes: Classes) -> Section {
         match (self.role, kind) {
-            (Role::Tool, _) | (_, PieceKind::Log) => Section::of(text, classes, Speaker::Tool),
+            (PartRole::Tool, _) | (_, PieceKind::Log) => Section::of(text, classes, Speaker::Tool),
             (_, PieceKind::Code | PieceKind::Row) => Section::Also,
-            (Role::Loose(Some(section)), _) => section,
+            (PartRole::Loose(Some(section)), _) => section,
             _ => Section::of(text, classes, self.role.author()),
         }
     }

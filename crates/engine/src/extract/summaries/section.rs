@@ -1,8 +1,8 @@
 //! The headings of a summary, and which of them a statement belongs under.
 
 use super::super::bonds::is_question;
-use super::marks::Marks;
-use crate::language::{self, Classes, label, reports_error, segment};
+use super::marks::StatementMarks;
+use crate::language::{self, Classes, reports_error, split_into_pieces, split_label};
 
 /// The section of a summary that an item belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,15 +97,15 @@ impl Section {
     pub(super) fn of(text: &str, classes: Classes, author: Speaker) -> Self {
         match author {
             Speaker::Person => Self::of_person(text, classes),
-            Speaker::Tool if reports_error(text) && !Marks::of(text).succeeds => Self::Failed,
+            Speaker::Tool if reports_error(text) && !StatementMarks::of(text).succeeds => Self::Failed,
             Speaker::Tool => Self::Also,
             Speaker::Model => Self::of_model(text, classes),
         }
     }
 
     fn of_person(text: &str, classes: Classes) -> Self {
-        let marks = Marks::of(text);
-        if marks.demands && !marks.asks || lays_down(text, classes, marks.asks) || label(text).is_some() {
+        let marks = StatementMarks::of(text);
+        if marks.demands && !marks.asks || has_rule_words(text, classes, marks.asks) || split_label(text).is_some() {
             Self::Constraints
         } else if marks.decides {
             Self::Decided
@@ -117,7 +117,7 @@ impl Section {
     }
 
     fn of_model(text: &str, classes: Classes) -> Self {
-        let marks = Marks::of(text);
+        let marks = StatementMarks::of(text);
         match () {
             () if marks.is_option => Self::Also,
             () if marks.is_open && !marks.asks => Self::Open,
@@ -137,12 +137,14 @@ impl Section {
 
 /// Whether the text has words of rules, and not in a question about one alone: "do we require a type?". What somebody is asked
 /// to do is a rule: "can you never push?".
-fn lays_down(text: &str, classes: Classes, asks: bool) -> bool {
+fn has_rule_words(text: &str, classes: Classes, asks: bool) -> bool {
     if !asks {
         return classes.has(Classes::RULE);
     }
     let asks_about = |piece: &str| is_question(piece) && !asks_for(piece);
-    segment(text).iter().any(|piece| !asks_about(piece.text) && language::classes(piece.text).has(Classes::RULE))
+    split_into_pieces(text)
+        .iter()
+        .any(|piece| !asks_about(piece.text) && language::classify_sentence(piece.text).has(Classes::RULE))
 }
 
 /// Whether the question asks for something to be done.
@@ -159,12 +161,12 @@ const ASKS_FOR: [&str; 10] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::language::classes;
+    use crate::language::classify_sentence;
 
     // K-05
     #[test]
     fn k_05_an_item_is_under_the_heading_that_its_outcome_earns() {
-        let of = |text: &str, author| Section::of(text, classes(text), author);
+        let of = |text: &str, author| Section::of(text, classify_sentence(text), author);
         for (text, section) in [
             ("Tests passed: 43, 0 failures", Section::Done),
             ("Option 1: use Redis instead of a file.", Section::Also),

@@ -3,62 +3,64 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::super::announce::{announces, nods};
-use super::super::bonds::turns;
-use super::super::features::{self, Carries, Features, Weights, units};
-use super::super::lift::{factor, is_courtesy};
+use super::super::announce::{is_acknowledgement, is_announcement};
+use super::super::bonds::revises_previous;
+use super::super::features::{self, FeatureWeights, Features, PieceFeatures, utf16_len};
+use super::super::lift::{is_courtesy, kind_factor};
 use super::super::render::MARK;
 use super::super::repeats;
 use super::candidate::Candidate;
-use super::closed::{Outdated, close_passed, drop_closed, edits_of};
+use super::closed::{OutdatedFailures, demote_momentary, drop_closed, last_edits};
 use super::marks::labels_option;
-use super::part::{Part, Role};
+use super::part::{InputPart, PartRole};
 use super::section::{Section, Speaker};
 use super::summary::item_units;
-use crate::Prompts;
-use crate::language::{Classes, Join, Piece, PieceKind, Statement, replaced, segment, without_label};
+use crate::PromptTreatment;
+use crate::language::{
+    Classes, Piece, PieceJoin, PieceKind, Statement, find_replaced, split_into_pieces, without_label,
+};
 use crate::needs::Needs;
 
 /// All candidates in the order of the conversation, with what they carry.
-pub(super) struct Sources<'t> {
+pub(super) struct Candidates<'t> {
     pub(super) candidates: Vec<Candidate<'t>>,
     pub(super) features: Features,
     pub(super) n_zones: usize,
 }
 
-impl<'t> Sources<'t> {
+impl<'t> Candidates<'t> {
     /// The candidates of `parts`, whose facts are needed as `needs` tells.
-    pub(super) fn of(parts: &'t [Part<'_>], prompts: Prompts, needs: Option<&Needs>) -> Self {
+    pub(super) fn of(parts: &'t [InputPart<'_>], prompts: PromptTreatment, needs: Option<&Needs>) -> Self {
         let mut pieces: Vec<Piece<'t>> = Vec::new();
         let mut ranges = Vec::with_capacity(parts.len());
         // Each part by itself: a fence that one of them leaves open does not reach into the next.
         for part in parts {
             let from = pieces.len();
-            pieces.append(&mut segment(&part.text));
+            pieces.append(&mut split_into_pieces(&part.text));
             ranges.push(from..pieces.len());
         }
-        let features = features::read(&pieces, Weights::SUMMARY, needs);
-        let counts = repeats::counts(&pieces);
+        let features = features::read_features(&pieces, FeatureWeights::SUMMARY, needs);
+        let counts = repeats::count_repeats(&pieces);
         let mut candidates = Vec::new();
-        let Outdated { parts: outdated, steps } = Outdated::of(parts);
+        let OutdatedFailures { parts: outdated, steps } = OutdatedFailures::of(parts);
         for ((part, range), is_outdated) in parts.iter().zip(ranges).zip(outdated) {
-            let of_part = Parting { part, all: &pieces, features: &features, counts: &counts };
+            let of_part = PartPieces { part, all: &pieces, features: &features, counts: &counts };
             if part.is_in_ledger() || is_outdated {
                 continue;
             }
-            if let Some(section) = part.whole(prompts) {
+            if let Some(section) = part.section_if_whole(prompts) {
                 // The facts of what tools print are shown apart (`needs`), reports of subagents are not.
-                if part.role == Role::Tool && section == Section::Also && !part.text.contains('\n') {
+                if part.role == PartRole::Tool && section == Section::Also && !part.text.contains('\n') {
                     continue;
                 }
-                candidates.extend(of_part.whole(section, range, prompts));
+                candidates.extend(of_part.whole_candidate(section, range, prompts));
             } else {
-                of_part.candidates(range, &mut candidates);
+                of_part.add_candidates(range, &mut candidates);
             }
         }
-        without_replaced(&mut candidates);
-        close_passed(&mut candidates);
-        drop_closed(&mut candidates, &steps, &edits_of(parts));
+        drop_replaced(&mut candidates);
+        demote_momentary(&mut candidates);
+        drop_closed(&mut candidates, &steps, &last_edits(parts));
         let n_zones = parts.last().map_or(1, |part| part.zone + 1);
         Self { candidates, features, n_zones }
     }
@@ -66,16 +68,16 @@ impl<'t> Sources<'t> {
 
 /// Drops what a later statement replaces, and all but the newest of what is said again, sentence by sentence. Prompts that
 /// stand whole stay.
-fn without_replaced(candidates: &mut Vec<Candidate<'_>>) {
+fn drop_replaced(candidates: &mut Vec<Candidate<'_>>) {
     let mut statements = Vec::new();
     let mut owners: Vec<(usize, Range<usize>)> = Vec::new();
     for (idx, candidate) in candidates.iter().enumerate().filter(|(_, candidate)| candidate.may_change()) {
-        for piece in segment(&candidate.text) {
+        for piece in split_into_pieces(&candidate.text) {
             statements.push(Statement::of(piece.text));
             owners.push((idx, piece.at..piece.end()));
         }
     }
-    let replaced = replaced(&statements);
+    let replaced = find_replaced(&statements);
     let mut owners = owners.into_iter().zip(replaced).peekable();
     let mut at = 0;
     candidates.retain_mut(|candidate| {
@@ -105,8 +107,8 @@ fn without_replaced(candidates: &mut Vec<Candidate<'_>>) {
 }
 
 /// The pieces of a part among those of all.
-struct Parting<'a, 't> {
-    part: &'t Part<'t>,
+struct PartPieces<'a, 't> {
+    part: &'t InputPart<'t>,
     all: &'a [Piece<'t>],
     features: &'a Features,
     counts: &'a [u32],
@@ -115,36 +117,41 @@ struct Parting<'a, 't> {
 /// The most bytes of neighbouring lines of code, or of a table, that go as one.
 const BLOCK: usize = 400;
 
-impl<'t> Parting<'_, 't> {
+impl<'t> PartPieces<'_, 't> {
     /// The part as one item.
-    fn whole(&self, section: Section, range: Range<usize>, prompts: Prompts) -> Option<Candidate<'t>> {
-        let Part { text, role, zone } = self.part;
+    fn whole_candidate(
+        &self,
+        section: Section,
+        range: Range<usize>,
+        prompts: PromptTreatment,
+    ) -> Option<Candidate<'t>> {
+        let InputPart { text, role, zone } = self.part;
         let text = text.trim();
         // A label that repeats our heading costs room under a limit.
-        let text = Cow::Borrowed(if prompts == Prompts::Compete { without_label(text) } else { text });
+        let text = Cow::Borrowed(if prompts == PromptTreatment::Compete { without_label(text) } else { text });
         let is_of_person =
-            role.author() == Speaker::Person || matches!(role, Role::Item(Section::Asked | Section::Goal));
-        let is_certain = prompts == Prompts::Whole && (is_of_person || section == Section::Now);
+            role.author() == Speaker::Person || matches!(role, PartRole::Item(Section::Asked | Section::Goal));
+        let is_certain = prompts == PromptTreatment::Whole && (is_of_person || section == Section::Now);
         (!text.is_empty()).then(|| Candidate {
             section,
             cost: item_units(&text),
             text,
             pieces: range,
-            factor: role.factor(section),
+            factor: role.worth_factor(section),
             is_certain,
             zone: *zone,
         })
     }
 
     /// Adds the candidates of the pieces in `range`.
-    fn candidates(&self, range: Range<usize>, candidates: &mut Vec<Candidate<'t>>) {
+    fn add_candidates(&self, range: Range<usize>, candidates: &mut Vec<Candidate<'t>>) {
         let (mut has_goal, mut is_in_option) = (false, false);
         let mut at = range.start;
         while at < range.end {
             let end = self.block_end(at, range.end);
             is_in_option =
                 end == at + 1 && self.all.get(at).is_some_and(|piece| goes_on_with_option(piece, is_in_option));
-            let mut candidate = if is_in_option { None } else { self.candidate(at..end, range.end) };
+            let mut candidate = if is_in_option { None } else { self.build_candidate(at..end, range.end) };
             // A client's account of the request opens with it, and goes on with how it was understood.
             if let Some(goal) = candidate.as_mut().filter(|it| it.section == Section::Goal)
                 && std::mem::replace(&mut has_goal, true)
@@ -161,7 +168,7 @@ impl<'t> Parting<'_, 't> {
     fn block_end(&self, at: usize, limit: usize) -> usize {
         if self.all.get(at).is_some_and(offers_choice) {
             let is_offered = |idx: &usize| {
-                self.all.get(*idx).is_some_and(|piece| piece.kind == PieceKind::Item || piece.join != Join::Line)
+                self.all.get(*idx).is_some_and(|piece| piece.kind == PieceKind::Item || piece.join != PieceJoin::Line)
             };
             return at + 1 + (at + 1..limit).take_while(is_offered).count();
         }
@@ -178,61 +185,63 @@ impl<'t> Parting<'_, 't> {
     /// The end of the piece at `at` with all that belongs to it: it is not parted from what turns its meaning. Output of a tool is
     /// read by lines: a stop in it ends no sentence.
     fn line_end(&self, at: usize, limit: usize) -> usize {
-        if self.part.role != Role::Tool {
-            let is_turned = |idx: &usize| self.all.get(*idx).is_some_and(turns);
+        if self.part.role != PartRole::Tool {
+            let is_turned = |idx: &usize| self.all.get(*idx).is_some_and(revises_previous);
             return at + 1 + (at + 1..limit).take_while(is_turned).count();
         }
-        let goes_on = |idx: &usize| self.all.get(*idx).is_some_and(|piece| piece.join == Join::Sentence);
+        let goes_on = |idx: &usize| self.all.get(*idx).is_some_and(|piece| piece.join == PieceJoin::Sentence);
         at + 1 + (at + 1..limit).take_while(goes_on).count()
     }
 
-    fn candidate(&self, range: Range<usize>, limit: usize) -> Option<Candidate<'t>> {
+    fn build_candidate(&self, range: Range<usize>, limit: usize) -> Option<Candidate<'t>> {
         let (first, carries) = (self.all.get(range.start)?, self.features.pieces.get(range.start)?);
         let last = self.all.get(range.end - 1)?;
         let count = self.counts.get(range.start).copied().unwrap_or(1);
         // Code that a client quotes in its summary stands in its files, and says nothing in pieces.
         let range_len = range.len();
-        let is_quoted_code = matches!(self.part.role, Role::Loose(_)) && first.kind == PieceKind::Code;
+        let is_quoted_code = matches!(self.part.role, PartRole::Loose(_)) && first.kind == PieceKind::Code;
         let whole = self.part.text.get(first.at..last.end())?;
         let classes = self.features.pieces.get(range.clone())?.iter().fold(Classes::NONE, |all, one| all | one.classes);
-        let section = self.part.section(whole, first.kind, classes);
+        let section = self.part.section_of_piece(whole, first.kind, classes);
         // "All four parts are done:" says something without its list.
         let is_outcome = range_len == 1
-            && first.introduces()
+            && first.is_introduction()
             && matches!(first.kind, PieceKind::Sentence | PieceKind::Item)
             && matches!(section, Section::Done | Section::Failed);
         if count == 0 && range_len == 1 || is_frame(first, carries) && !is_outcome || is_quoted_code {
             return None;
         }
-        let text = without_marker(whole, first.kind);
+        let text = strip_list_marker(whole, first.kind);
         if text.is_empty() {
             return None;
         }
-        let is_next = |next: &Piece<'_>| next.join == Join::Fragment || is_outcome;
+        let is_next = |next: &Piece<'_>| next.join == PieceJoin::Fragment || is_outcome;
         let goes_on = range.end < limit && self.all.get(range.end).is_some_and(is_next);
-        let text = marked(text, first.join == Join::Fragment, goes_on, count);
-        let is_said = self.part.role != Role::Prompt;
+        let text = mark_cuts(text, first.join == PieceJoin::Fragment, goes_on, count);
+        let is_said = self.part.role != PartRole::Prompt;
         let is_header = || first.kind == PieceKind::Row && range_len == 1;
-        let is_word = section == Section::Done && carries.n_facts == 0 && units(&text) < LEAST && !text.contains(' ');
+        let is_word =
+            section == Section::Done && carries.n_facts == 0 && utf16_len(&text) < LEAST && !text.contains(' ');
         // "Still failing." says not what.
         let is_bare = section == Section::Failed && carries.n_facts == 0 && text.split_whitespace().count() <= BARE;
         let is_exclaimed = text.ends_with(['!', '?']) && text.split_whitespace().count() <= EXCLAIMED;
         let is_aside = section == Section::Also && (carries.n_facts == 0 || text.contains('│') || is_header());
-        let says_little = !matches!(self.part.role, Role::Loose(_)) && (is_word || is_bare || is_exclaimed || is_aside);
+        let says_little =
+            !matches!(self.part.role, PartRole::Loose(_)) && (is_word || is_bare || is_exclaimed || is_aside);
         let announces_or_nods = || {
             let text = text.trim_start();
-            section != Section::Decided && (announces(text) || carries.n_facts == 0 && nods(text))
+            section != Section::Decided && (is_announcement(text) || carries.n_facts == 0 && is_acknowledgement(text))
         };
-        let only_introduces = range_len == 1 && first.introduces() && !is_outcome;
+        let only_introduces = range_len == 1 && first.is_introduction() && !is_outcome;
         if is_said && (says_little || only_introduces || announces_or_nods()) {
             return None;
         }
         Some(Candidate {
             section,
-            cost: if text.contains('\n') { item_units(&text) } else { units(&text) + 3 },
+            cost: if text.contains('\n') { item_units(&text) } else { utf16_len(&text) + 3 },
             text,
             pieces: range,
-            factor: factor(first, carries, first.introduces()) * self.part.role.factor(section),
+            factor: kind_factor(first, carries, first.is_introduction()) * self.part.role.worth_factor(section),
             is_certain: false,
             zone: self.part.zone,
         })
@@ -251,7 +260,7 @@ fn goes_on_with_option(piece: &Piece<'_>, is_in_option: bool) -> bool {
     let is_label = || labels_option(piece.text) && !piece.text.contains(['?', '？']);
     match piece.kind {
         PieceKind::Heading => is_label(),
-        PieceKind::Sentence if piece.join == Join::Line => is_label(),
+        PieceKind::Sentence if piece.join == PieceJoin::Line => is_label(),
         PieceKind::Item => is_label() || is_in_option,
         _ => is_in_option,
     }
@@ -262,28 +271,28 @@ fn offers_choice(piece: &Piece<'_>) -> bool {
     let lower = || piece.text.to_lowercase();
     let words =
         ["option", "alternative", "approaches", "choices", "möglichkeiten", "variante", "选项", "選択肢", "方案"];
-    piece.introduces() && words.iter().any(|word| lower().contains(word))
+    piece.is_introduction() && words.iter().any(|word| lower().contains(word))
 }
 
 /// Whether the piece says nothing without what stands under it, or nothing at all.
-fn is_frame(piece: &Piece<'_>, carries: &Carries) -> bool {
+fn is_frame(piece: &Piece<'_>, carries: &PieceFeatures) -> bool {
     match piece.kind {
         PieceKind::Heading | PieceKind::FenceOpen | PieceKind::FenceClose | PieceKind::Ornament => true,
         PieceKind::Item | PieceKind::Sentence | PieceKind::Code | PieceKind::Log | PieceKind::Row => {
-            is_courtesy(carries) || piece.introduces() && carries.n_facts == 0
+            is_courtesy(carries) || piece.is_introduction() && carries.n_facts == 0
         }
     }
 }
 
 /// The item of a list without its dash, for it gets one of ours.
-fn without_marker(text: &str, kind: PieceKind) -> &str {
+fn strip_list_marker(text: &str, kind: PieceKind) -> &str {
     let text = text.trim();
     let marker = if kind == PieceKind::Item { ["- ", "* ", "+ ", "• "].as_slice() } else { &[] };
     marker.iter().find_map(|marker| text.strip_prefix(marker)).map_or(text, str::trim_start)
 }
 
 /// `text` with marks where it is cut, and how often it came.
-fn marked(text: &str, is_cut_before: bool, is_cut_behind: bool, count: u32) -> Cow<'_, str> {
+fn mark_cuts(text: &str, is_cut_before: bool, is_cut_behind: bool, count: u32) -> Cow<'_, str> {
     if !is_cut_before && !is_cut_behind && count <= 1 {
         return Cow::Borrowed(text);
     }

@@ -2,33 +2,33 @@
 
 use std::borrow::Cow;
 
-use super::super::features::units;
+use super::super::features::utf16_len;
 use super::super::render::MARK;
-use super::super::shrink::within;
+use super::super::shrink::extract_within;
 use super::super::window;
-use super::choice::Choice;
+use super::choice::ItemSelection;
 use super::goal::set_goal;
-use super::now::set_now;
-use super::part::Part;
-use super::source::Sources;
-use super::summary::write;
-use crate::{Prompts, Summarize};
+use super::now::set_current_work;
+use super::part::InputPart;
+use super::source::Candidates;
+use super::summary::write_summary;
+use crate::{PromptTreatment, SummarizeRequest};
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// The summary of `wanted`. Never over its limit, prompts that stand whole aside. Blank only where nothing was said, or the
 /// limit is nothing.
-pub(in super::super::super) fn summarize(wanted: &Summarize<'_>) -> String {
+pub(in super::super::super) fn summarize_messages(wanted: &SummarizeRequest<'_>) -> String {
     let room = usize::try_from(wanted.limit.0).unwrap_or(usize::MAX).saturating_mul(4);
     let existing = wanted.existing.trim();
     if wanted.messages.iter().all(|said| said.text.trim().is_empty()) && chars4(existing) <= wanted.limit {
         return existing.to_owned();
     }
-    let mut parts = Part::all(wanted, shortened);
-    set_goal(&mut parts, wanted.prompts, shortened);
-    set_now(&mut parts, wanted.prompts);
-    let sources = Sources::of(&parts, wanted.prompts, wanted.needs);
-    let summary = write(&choose(&sources, room).items());
-    if !summary.is_empty() && (wanted.prompts == Prompts::Whole || chars4(&summary) <= wanted.limit) {
+    let mut parts = InputPart::read_all(wanted, shorten_text);
+    set_goal(&mut parts, wanted.prompts, shorten_text);
+    set_current_work(&mut parts, wanted.prompts);
+    let sources = Candidates::of(&parts, wanted.prompts, wanted.needs);
+    let summary = write_summary(&choose_items(&sources, room).chosen_items());
+    if !summary.is_empty() && (wanted.prompts == PromptTreatment::Whole || chars4(&summary) <= wanted.limit) {
         return summary;
     }
     let texts = parts
@@ -39,22 +39,22 @@ pub(in super::super::super) fn summarize(wanted: &Summarize<'_>) -> String {
     // A mark would be cut in two where there is no room for anything else.
     let texts = texts.map(|text| text.trim().trim_start_matches(MARK).trim_start());
     let first = texts.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
-    head(first, room)
+    cut_head(first, room)
 }
 
 /// A text as it is kept: whole, or the best of it in `most` units.
-fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+fn shorten_text(text: &str, most: usize) -> Cow<'_, str> {
     // A shorter text needs no look.
-    if text.len() <= most || units(text) <= most {
+    if text.len() <= most || utf16_len(text) <= most {
         return Cow::Borrowed(text);
     }
     // People write their request at the beginning and the end, and paste between them.
     let opening = lines_within(text, most / 4);
     let rest = text.get(opening.len()..).unwrap_or_default().trim();
-    let closing = rest.lines().next_back().filter(|line| units(line) <= most / 4).unwrap_or_default();
+    let closing = rest.lines().next_back().filter(|line| utf16_len(line) <= most / 4).unwrap_or_default();
     let between = rest.get(..rest.len() - closing.len()).unwrap_or_default().trim();
-    let left = most.saturating_sub(units(opening) + units(closing) + 2);
-    let between = within(between, Tokens(u64::try_from(left / 4).unwrap_or(u64::MAX)));
+    let left = most.saturating_sub(utf16_len(opening) + utf16_len(closing) + 2);
+    let between = extract_within(between, Tokens(u64::try_from(left / 4).unwrap_or(u64::MAX)));
     let between = if between.is_empty() { MARK.to_owned() } else { between };
     let pieces = [opening.trim(), &between, closing.trim()];
     Cow::Owned(pieces.into_iter().filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join("\n"))
@@ -65,7 +65,7 @@ fn lines_within(text: &str, most: usize) -> &str {
     let (mut end, mut closed, mut used) = (0, 0, 0);
     let mut is_in_block = false;
     for line in text.split_inclusive('\n') {
-        used += units(line);
+        used += utf16_len(line);
         if used > most {
             break;
         }
@@ -78,20 +78,20 @@ fn lines_within(text: &str, most: usize) -> &str {
     text.get(..closed).unwrap_or_default()
 }
 
-fn choose<'s, 't>(sources: &'s Sources<'t>, room: usize) -> Choice<'s, 't> {
-    let mut choice = Choice::new(sources);
+fn choose_items<'s, 't>(sources: &'s Candidates<'t>, room: usize) -> ItemSelection<'s, 't> {
+    let mut choice = ItemSelection::new(sources);
     for (idx, _) in sources.candidates.iter().enumerate().filter(|(_, candidate)| candidate.is_certain) {
-        choice.take(idx, usize::MAX);
+        choice.take_candidate(idx, usize::MAX);
     }
-    choice.run(choice.used.saturating_add(room));
+    choice.take_best(choice.used.saturating_add(room));
     choice
 }
 
 /// The beginning of `text` in at most `room` units.
-fn head(text: &str, room: usize) -> String {
-    let end = window::head(text, room);
+fn cut_head(text: &str, room: usize) -> String {
+    let end = window::prefix_len(text, room);
     let head = text.get(..end).unwrap_or_default();
-    if units(head) <= room {
+    if utf16_len(head) <= room {
         return head.trim_end().to_owned();
     }
     // One sign made of many characters, longer than all the room.

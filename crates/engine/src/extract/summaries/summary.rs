@@ -1,6 +1,6 @@
 //! A summary as text: a heading for each section, and each item behind a dash, its further lines indented.
 
-use super::super::features::units;
+use super::super::features::utf16_len;
 use super::section::Section;
 
 /// An item of a summary.
@@ -24,7 +24,7 @@ const DASH: &str = "- ";
 const INDENT: &str = "  ";
 
 /// Reads `text`.
-pub(super) fn read(text: &str) -> Summary {
+pub(super) fn parse_summary(text: &str) -> Summary {
     let mut summary = Summary::default();
     let mut section = None;
     let mut n_blank = 0;
@@ -62,7 +62,7 @@ pub(super) fn read(text: &str) -> Summary {
 }
 
 /// Writes `items`, in the order of their sections, and as they come within one.
-pub(super) fn write<'t>(items: &[(Section, &'t str)]) -> String {
+pub(super) fn write_summary<'t>(items: &[(Section, &'t str)]) -> String {
     let mut out = String::new();
     for section in Section::ALL {
         let mut texts = items.iter().filter(|(of, _)| *of == section).map(|(_, text)| *text).peekable();
@@ -93,7 +93,7 @@ fn write_item(out: &mut String, text: &str) {
 
 /// The UTF-16 units that an item takes, its line ends included.
 pub(super) fn item_units(text: &str) -> usize {
-    text.lines().map(|line| DASH.len() + units(line) + 1).sum()
+    text.lines().map(|line| DASH.len() + utf16_len(line) + 1).sum()
 }
 
 /// The UTF-16 units that a heading takes, with the blank line before it.
@@ -113,20 +113,20 @@ mod tests {
             (Section::Also, "one"),
             (Section::Decided, "- two"),
         ];
-        let text = write(&items);
+        let text = write_summary(&items);
         assert_eq!(
             text,
             "Asked:\n- Fix the parser.\n\n    - keep CRLF\n  \tand tabs\n- Asked:\n  - not an item\n\nDecided:\n- - two\n\n\
              Also:\n- one"
         );
-        let summary = read(&text);
+        let summary = parse_summary(&text);
         let read: Vec<(Section, &str)> = summary.items.iter().map(|item| (item.section, item.text.as_str())).collect();
         assert_eq!((read, summary.loose.as_str()), (vec![items[0], items[1], items[3], items[2]], ""));
     }
 
     #[test]
     fn what_is_of_other_make_is_loose() {
-        let summary = read("## State\n- done\n\nMore.\n\nFound:\n- a cause\nand prose\n- and a list\n");
+        let summary = parse_summary("## State\n- done\n\nMore.\n\nFound:\n- a cause\nand prose\n- and a list\n");
         assert_eq!(summary.items, [SummaryItem { section: Section::Found, text: "a cause".to_owned() }]);
         assert_eq!(summary.loose, "## State\n- done\n\nMore.\nand prose\n- and a list\n");
     }
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn what_an_item_takes_is_what_it_is_written_with() {
         for text in ["one", "one\ntwo", "日本\n\u{1f600}"] {
-            let with = units(&write(&[(Section::Open, text)]));
+            let with = utf16_len(&write_summary(&[(Section::Open, text)]));
             assert_eq!(with + 1, item_units(text) + heading_units(Section::Open) - 1, "{text}");
         }
     }

@@ -3,28 +3,28 @@
 use insta::assert_snapshot;
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
-use super::summarize;
-use crate::needs::{Needs, Source};
-use crate::{Prompts, Said, Summarize};
+use super::summarize_messages;
+use crate::needs::{Needs, TextSource};
+use crate::{MessageToSummarize, PromptTreatment, SummarizeRequest};
 use ctxc_transcript::text::{Tokens, chars4};
 
-fn said(speaker: &str, text: &str) -> Said {
-    Said { speaker: speaker.to_owned(), text: text.to_owned() }
+fn said(speaker: &str, text: &str) -> MessageToSummarize {
+    MessageToSummarize { speaker: speaker.to_owned(), text: text.to_owned() }
 }
 
-fn summary_of(existing: &str, messages: &[Said], limit: u64) -> String {
-    summarize(&Summarize {
+fn summary_of(existing: &str, messages: &[MessageToSummarize], limit: u64) -> String {
+    summarize_messages(&SummarizeRequest {
         existing: existing.into(),
         messages: messages.into(),
         limit: Tokens(limit),
-        ..Summarize::default()
+        ..SummarizeRequest::default()
     })
 }
 
 const ASKED: &str = "The parser drops the last line of files without a final newline.\n\nFix it, but keep CRLF as it is. \
     You must never write to the source file.";
 
-fn conversation() -> Vec<Said> {
+fn conversation() -> Vec<MessageToSummarize> {
     vec![
         said("user", ASKED),
         said("assistant", "Great question! Let me look at the reader."),
@@ -58,13 +58,13 @@ fn f_06_summaries_that_carry_on_each_other_give_each_prompt_once() {
             "Goal:\n- Now write the tests of the cache.\n\nAsked:\n- Add a cache to the reader.\n- go on\n- go on\n- go on",
         ),
     ];
-    let wanted = Summarize {
+    let wanted = SummarizeRequest {
         messages: messages.as_slice().into(),
-        prompts: Prompts::Whole,
+        prompts: PromptTreatment::Whole,
         limit: Tokens(500),
-        ..Summarize::default()
+        ..SummarizeRequest::default()
     };
-    assert_snapshot!(summarize(&wanted), @"
+    assert_snapshot!(summarize_messages(&wanted), @"
     Goal:
     - Now write the tests of the cache.
 
@@ -256,20 +256,25 @@ fn k_07_labels_and_runs_that_the_ledger_knows_take_no_room() {
 // K-05: without a limit for prompts, all stand whole.
 #[test]
 fn k_05_prompts_stand_whole_beside_the_limit() {
-    let messages: Vec<Said> = (0..30)
+    let messages: Vec<MessageToSummarize> = (0..30)
         .flat_map(|n| {
             let prompt =
                 format!("Now do part {n} of the list.\n\nIt has {n} steps, and each of them matters to somebody.");
             [said("user", &prompt), said("assistant", "It was done in src/a.rs with 12 tests.")]
         })
         .collect();
-    let wanted =
-        Summarize { messages: (&messages).into(), limit: Tokens(40), prompts: Prompts::Whole, ..Summarize::default() };
-    let summary = summarize(&wanted);
+    let wanted = SummarizeRequest {
+        messages: (&messages).into(),
+        limit: Tokens(40),
+        prompts: PromptTreatment::Whole,
+        ..SummarizeRequest::default()
+    };
+    let summary = summarize_messages(&wanted);
     for n in 0..30 {
         assert!(summary.contains(&format!("It has {n} steps, and each")), "{n} is gone from\n{summary}");
     }
-    let again = summarize(&Summarize { existing: summary.into(), messages: messages[..2].into(), ..wanted });
+    let again =
+        summarize_messages(&SummarizeRequest { existing: summary.into(), messages: messages[..2].into(), ..wanted });
     assert!(again.contains("It has 29 steps") && again.contains("It has 3 steps"), "{again}");
 }
 
@@ -283,9 +288,13 @@ fn k_05_an_answer_stands_whole_beside_the_limit() {
         said("assistant", "It is mended."),
         said("user", "Now the lexer, and never touch the grammar."),
     ];
-    let wanted =
-        Summarize { messages: (&messages).into(), limit: Tokens(9), prompts: Prompts::Whole, ..Summarize::default() };
-    let summary = summarize(&wanted);
+    let wanted = SummarizeRequest {
+        messages: (&messages).into(),
+        limit: Tokens(9),
+        prompts: PromptTreatment::Whole,
+        ..SummarizeRequest::default()
+    };
+    let summary = summarize_messages(&wanted);
     assert!(summary.contains("Shall I mend it?\n  yes"), "{summary}");
 }
 
@@ -373,7 +382,7 @@ proptest! {
         messages in prop::collection::vec((prop_oneof!["user", "assistant", "tool", "summary", "system"], texts()), 0..5),
         limit in 0_u64..120,
     ) {
-        let messages: Vec<Said> = messages.iter().map(|(speaker, text)| said(speaker, text)).collect();
+        let messages: Vec<MessageToSummarize> = messages.iter().map(|(speaker, text)| said(speaker, text)).collect();
         let summary = summary_of(&existing, &messages, limit);
         prop_assert!(chars4(&summary) <= Tokens(limit), "{summary:?}");
         prop_assert_eq!(&summary, &summary_of(&existing, &messages, limit));
@@ -547,7 +556,8 @@ fn k_11_a_question_about_a_rule_is_no_rule() {
         "Can you never push to main without asking?",
         "Now write the tests for the parser of the index files.",
     ];
-    let messages: Vec<Said> = asked.iter().flat_map(|text| [said("user", text), said("assistant", "Yes.")]).collect();
+    let messages: Vec<MessageToSummarize> =
+        asked.iter().flat_map(|text| [said("user", text), said("assistant", "Yes.")]).collect();
     assert_snapshot!(summary_of("", &messages, 400));
 }
 
@@ -600,11 +610,16 @@ fn k_10_of_two_findings_the_one_that_is_needed_stays() {
     let with = |name: &str, limit| {
         let mut needs = Needs::default();
         for _ in 0..6 {
-            needs.read(Source::Edit, Some("Edit"), &format!("call {name} now"));
+            needs.read(TextSource::Edit, Some("Edit"), &format!("call {name} now"));
             needs.next_message();
         }
         let messages = messages.as_slice().into();
-        summarize(&Summarize { messages, limit: Tokens(limit), needs: Some(&needs), ..Summarize::default() })
+        summarize_messages(&SummarizeRequest {
+            messages,
+            limit: Tokens(limit),
+            needs: Some(&needs),
+            ..SummarizeRequest::default()
+        })
     };
     let has = |text: &str| (text.contains("flush_queue"), text.contains("sweep_cache"));
     assert_eq!(has(&with("flush_queue", 33)), (true, false));
@@ -645,24 +660,28 @@ fn k_11_output_that_was_pasted_does_not_crowd_out_what_was_asked() {
     let pasted = printed(150);
     let written = "Please read docs/plan.md and tell me what is missing. ".repeat(40);
     let messages = [said("user", &pasted), said("user", &written), said("assistant", "I see.")];
-    let wanted =
-        Summarize { messages: (&messages).into(), limit: Tokens(400), prompts: Prompts::Whole, ..Summarize::default() };
-    let summary = summarize(&wanted);
+    let wanted = SummarizeRequest {
+        messages: (&messages).into(),
+        limit: Tokens(400),
+        prompts: PromptTreatment::Whole,
+        ..SummarizeRequest::default()
+    };
+    let summary = summarize_messages(&wanted);
     assert!(summary.contains("./run.sh") && summary.contains("the build broke at step 61"), "{summary}");
     assert!(summary.matches("CACHED").count() < 30 && summary.contains(written.trim()), "{summary}");
     // K-05: one of at most 1,000 tokens stays whole.
     let messages = [said("user", &printed(60)), said("assistant", "I see.")];
-    let whole = summarize(&Summarize { messages: (&messages).into(), ..wanted });
+    let whole = summarize_messages(&SummarizeRequest { messages: (&messages).into(), ..wanted });
     assert_eq!(whole.matches("CACHED").count(), 60, "{whole}");
 }
 
-fn whole_summary_of(existing: &str, messages: &[Said]) -> String {
-    summarize(&Summarize {
+fn whole_summary_of(existing: &str, messages: &[MessageToSummarize]) -> String {
+    summarize_messages(&SummarizeRequest {
         existing: existing.into(),
         messages: messages.into(),
         limit: Tokens(1024),
-        prompts: Prompts::Whole,
-        ..Summarize::default()
+        prompts: PromptTreatment::Whole,
+        ..SummarizeRequest::default()
     })
 }
 
@@ -739,7 +758,7 @@ fn k_11_what_was_closed_later_is_not_open_and_not_failed() {
 // K-11
 #[test]
 fn k_11_what_was_being_done_has_the_calls_since_then_unless_the_person_answered() {
-    let of = |rest: &[Said]| {
+    let of = |rest: &[MessageToSummarize]| {
         let mut messages = vec![
             said("user", "Mend the importer of the shop, please."),
             said("assistant", "The cause is in src/a.rs. Now commit and push."),

@@ -100,7 +100,7 @@ fn l_13_secrets_of_every_form_are_found() {
             let (text, secrets) = planted(form, &mut runner);
             let text = context.replace("{}", &text);
             let redacted = Redactor::default().redact(&text);
-            assert_eq!(redacted.restore(&redacted.text).unwrap().text, text);
+            assert_eq!(redacted.restore_secrets(&redacted.text).unwrap().text, text);
             if secrets.iter().any(|secret| half_is_left(&redacted.text, secret)) {
                 leaks.push(redacted.text);
             }

@@ -12,71 +12,71 @@ use wiremock::matchers::method;
 use wiremock::{Mock, MockServer, Respond, ResponseTemplate};
 
 use super::*;
-use crate::chat::{Chat, ChatSettings, Models};
+use crate::chat::{ChatEngine, ChatSettings, ModelsBySize};
 use crate::redact::Redactor;
-use crate::run::{Cache, Kept, Order, Timeouts};
-use crate::{Extract, Inquiry, Price, Prices, Reply, Replying, Scripted, Usd};
+use crate::run::{CallOrder, RefusalReason, ReplyCache, Timeouts};
+use crate::{CallPreview, ExtractEngine, Price, Prices, Reply, Replying, ScriptedEngine, Usd};
 use ctxc_store::{ArchiveUrl, Kind, RecordFilter, open};
 use ctxc_transcript::text::{Tokens, chars4};
 
 const LIMIT: Tokens = Tokens(64);
 
-fn said(speaker: &str, text: &str) -> Said {
-    Said { speaker: speaker.to_owned(), text: text.to_owned() }
+fn said(speaker: &str, text: &str) -> MessageToSummarize {
+    MessageToSummarize { speaker: speaker.to_owned(), text: text.to_owned() }
 }
 
 /// Chunks of messages with these texts.
-fn chunks(texts: &[&[&str]]) -> Vec<Vec<Said>> {
+fn chunks(texts: &[&[&str]]) -> Vec<Vec<MessageToSummarize>> {
     texts.iter().map(|texts| texts.iter().map(|text| said("user", text)).collect()).collect()
 }
 
 /// The request, with this summary so far.
-fn wanted(existing: &str) -> Summarize<'_> {
-    Summarize { existing: existing.into(), limit: LIMIT, ..Summarize::default() }
+fn wanted(existing: &str) -> SummarizeRequest<'_> {
+    SummarizeRequest { existing: existing.into(), limit: LIMIT, ..SummarizeRequest::default() }
 }
 
-fn go(_: Event<'_>) -> ControlFlow<()> {
+fn go(_: RunEvent<'_>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-fn by(engine: &dyn Engine, chunks: &[Vec<Said>], existing: &str) -> Result<Summarized, SummaryError> {
+fn by(engine: &dyn Engine, chunks: &[Vec<MessageToSummarize>], existing: &str) -> Result<RunSummaries, SummaryError> {
     summarize_at_once(chunks, &wanted(existing), engine, go)
 }
 
 fn options() -> RunOptions {
     let timeouts = Timeouts { first: Duration::from_secs(5), step: Duration::from_secs(5) };
-    RunOptions { attempts: 4, timeouts: Some(timeouts), order: Order::LongestFirst, ..RunOptions::AT_ONCE }
+    RunOptions { attempts: 4, timeouts: Some(timeouts), order: CallOrder::LongestFirst, ..RunOptions::AT_ONCE }
 }
 
 // 000 AC1.3, AC1.8, F-04: each chunk is summarized with what came before it; the first gets the empty text.
 #[test]
 fn ac1_3_ac1_8_f_04_each_summary_carries_the_one_before_it_on() {
-    let engine = Scripted::new([Ok("First."), Ok("First and second."), Ok("All three.")]);
+    let engine = ScriptedEngine::new([Ok("First."), Ok("First and second."), Ok("All three.")]);
     let chunks = chunks(&[&["one", "two"], &["three"], &["four"]]);
     let made = by(&engine, &chunks, "").unwrap();
     assert_eq!(made.summaries, ["First.", "First and second.", "All three."]);
-    let asked = engine.summaries_asked();
+    let asked = engine.recorded_requests();
     assert_eq!(
         asked.iter().map(|wanted| wanted.existing.as_str()).collect::<Vec<_>>(),
         ["", "First.", "First and second."]
     );
     assert!(asked.iter().zip(&chunks).all(|(wanted, chunk)| wanted.messages == *chunk));
 
-    let engine = Scripted::new([Ok("More.")]);
+    let engine = ScriptedEngine::new([Ok("More.")]);
     by(&engine, &chunks[..1], "It began so.").unwrap();
-    assert_eq!(engine.summaries_asked()[0].existing, "It began so.");
-    assert_eq!(by(&Scripted::new([]), &[], "x").unwrap(), Summarized::default());
+    assert_eq!(engine.recorded_requests()[0].existing, "It began so.");
+    assert_eq!(by(&ScriptedEngine::new([]), &[], "x").unwrap(), RunSummaries::default());
 }
 
 // 000 AC1.7, F-09: one failed chunk fails all of them.
 #[test]
 fn ac1_7_f_09_without_one_summary_there_is_none() {
-    let engine = Scripted::new([Ok("First."), Err("the model is gone"), Ok("never asked for")]);
+    let engine = ScriptedEngine::new([Ok("First."), Err("the model is gone"), Ok("never asked for")]);
     let failure = by(&engine, &chunks(&[&["one"], &["two"], &["three"]]), "").unwrap_err();
     assert!(matches!(&failure, SummaryError::Engine(1, error) if error.message == "the model is gone"), "{failure:?}");
     assert_eq!((failure.to_string().as_str(), engine.n_left()), ("summarize part 2", 1));
     for reply in ["  \n", "API Error: overloaded"] {
-        let failure = by(&Scripted::new([Ok(reply)]), &chunks(&[&["one"]]), "").unwrap_err();
+        let failure = by(&ScriptedEngine::new([Ok(reply)]), &chunks(&[&["one"]]), "").unwrap_err();
         assert!(matches!(failure, SummaryError::Engine(0, _)), "{reply:?}");
     }
 }
@@ -95,41 +95,41 @@ async fn f_09_nonsense_is_asked_for_again_and_then_refused() {
         Slow::new(move |_, _| (1, Ok(reply(left.borrow_mut().next().expect("a reply")))))
     };
     let engine = model(&[POEM, "HACKED", "src/part7.rs is slowest.", "Thanks were given."]);
-    let made = Runner::new(&engine, &options).summarize(&chunks, &wanted(""), go).await.unwrap();
+    let made = Runner::new(&engine, &options).summarize_chunks(&chunks, &wanted(""), go).await.unwrap();
     assert_eq!(made.summaries, ["src/part7.rs is slowest.", "Thanks were given."]);
 
     let engine = model(&[POEM, POEM, POEM, "never asked for"]);
-    let failure = Runner::new(&engine, &options).summarize(&chunks, &wanted(""), go).await.unwrap_err();
+    let failure = Runner::new(&engine, &options).summarize_chunks(&chunks, &wanted(""), go).await.unwrap_err();
     assert!(
         matches!(&failure, SummaryError::Engine(0, error) if error.message.contains("nothing to do with its messages")),
         "{failure:?}"
     );
     assert_eq!(engine.asked.borrow().len(), 3);
-    assert_eq!(by(&Scripted::new([Ok(POEM)]), &[chunks[0].clone()], "").unwrap().summaries, [POEM]);
+    assert_eq!(by(&ScriptedEngine::new([Ok(POEM)]), &[chunks[0].clone()], "").unwrap().summaries, [POEM]);
 }
 
 #[test]
 fn a_summary_is_never_blank_and_silence_asks_nobody() {
-    let engine = Scripted::new([Ok("Something.")]);
+    let engine = ScriptedEngine::new([Ok("Something.")]);
     let made = by(&engine, &chunks(&[&[" ", ""], &["one"], &[]]), "").unwrap();
     assert_eq!(made.summaries, [NOTHING_SAID, "Something.", "Something."]);
-    assert_eq!(engine.summaries_asked()[0].existing, NOTHING_SAID);
+    assert_eq!(engine.recorded_requests()[0].existing, NOTHING_SAID);
 }
 
 // H-04: every summary is within the limit, whatever the engine returns.
 #[test]
 fn h_04_what_is_too_long_is_cut_to_the_limit() {
     let long = "The lock is taken per shard in src/lock.rs. It failed with 14 errors. ".repeat(40);
-    let made = by(&Scripted::new([Ok(long.as_str())]), &chunks(&[&["one"]]), "").unwrap();
+    let made = by(&ScriptedEngine::new([Ok(long.as_str())]), &chunks(&[&["one"]]), "").unwrap();
     assert!(chars4(&made.summaries[0]) <= LIMIT && made.summaries[0].contains("src/lock.rs"));
     // A summary from elsewhere that exceeds the limit too.
-    let made = by(&Scripted::new([]), &chunks(&[&[""]]), &long).unwrap();
+    let made = by(&ScriptedEngine::new([]), &chunks(&[&[""]]), &long).unwrap();
     assert!(chars4(&made.summaries[0]) <= LIMIT && !made.summaries[0].is_empty());
 }
 
 #[test]
 fn who_breaks_off_gets_no_summaries() {
-    let engine = Scripted::new([Ok("First."), Ok("Second.")]);
+    let engine = ScriptedEngine::new([Ok("First."), Ok("Second.")]);
     let chunks = chunks(&[&["one"], &["two"]]);
     let made = summarize_at_once(&chunks, &wanted(""), &engine, |_| ControlFlow::Break(()));
     assert!(matches!(made, Err(SummaryError::Interrupted)));
@@ -145,18 +145,18 @@ struct Slow<F> {
 
 type Answer = (u64, Result<Reply, EngineError>);
 
-impl<F: Fn(&Summarize<'_>, u32) -> Answer> Slow<F> {
+impl<F: Fn(&SummarizeRequest<'_>, u32) -> Answer> Slow<F> {
     fn new(answer: F) -> Self {
         Self { answer, asked: RefCell::default(), start: crate::run::clock::now() }
     }
 }
 
-impl<F: Fn(&Summarize<'_>, u32) -> Answer> Engine for Slow<F> {
+impl<F: Fn(&SummarizeRequest<'_>, u32) -> Answer> Engine for Slow<F> {
     fn name(&self) -> &'static str {
         "slow"
     }
 
-    fn reply<'a>(&'a self, request: &'a Request<'a>, attempt: Attempt) -> Replying<'a> {
+    fn reply_to<'a>(&'a self, request: &'a Request<'a>, attempt: Attempt) -> Replying<'a> {
         let Request::Summarize(wanted) = request else { unreachable!() };
         let second = (crate::run::clock::now() - self.start).as_secs();
         self.asked.borrow_mut().push((wanted.messages.len(), attempt.number, second));
@@ -167,10 +167,10 @@ impl<F: Fn(&Summarize<'_>, u32) -> Answer> Engine for Slow<F> {
         })
     }
 
-    fn inquiry(&self, request: &Request<'_>, _: Attempt) -> Option<Inquiry> {
-        let texts: Vec<&str> = request.texts().skip(1).collect();
-        let call = crate::Call::new(&texts, request.target(), request.target());
-        Some(Inquiry { model: "ann/slow".to_owned(), prompt: "1", call })
+    fn preview_call(&self, request: &Request<'_>, _: Attempt) -> Option<CallPreview> {
+        let texts: Vec<&str> = request.sent_texts().skip(1).collect();
+        let call = crate::CallSize::new(&texts, request.target_tokens(), request.target_tokens());
+        Some(CallPreview { model: "ann/slow".to_owned(), prompt: "1", call })
     }
 }
 
@@ -191,11 +191,11 @@ async fn f_09_timeouts_halve_the_chunk() {
     let mut archive = open(&ArchiveUrl::Memory).unwrap();
     let mut n_halved = 0;
     for _ in 0..2 {
-        let cache = Some(Cache::new(&mut *archive, None, Timestamp::UNIX_EPOCH));
+        let cache = Some(ReplyCache::new(&mut *archive, None, Timestamp::UNIX_EPOCH));
         let mut runner = Runner { cache, ..Runner::new(&engine, &options) };
         let wanted = wanted("");
-        let made = runner.summarize(&chunks, &wanted, |event| {
-            n_halved += u32::from(matches!(event, Event::Halved(_)));
+        let made = runner.summarize_chunks(&chunks, &wanted, |event| {
+            n_halved += u32::from(matches!(event, RunEvent::Halved(_)));
             ControlFlow::Continue(())
         });
         let made = made.await.unwrap();
@@ -209,7 +209,7 @@ async fn f_09_timeouts_halve_the_chunk() {
     assert_eq!((sizes, n_halved), (expected, 2));
 
     let never = Slow::new(|_, _| (600, Ok(reply("late"))));
-    let failure = Runner::new(&never, &options).summarize(&chunks, &wanted(""), go).await.unwrap_err();
+    let failure = Runner::new(&never, &options).summarize_chunks(&chunks, &wanted(""), go).await.unwrap_err();
     assert!(matches!(failure, SummaryError::Engine(0, error) if error.fault == Fault::Timeout));
     assert_eq!(never.asked.borrow().iter().map(|(size, ..)| *size).max(), Some(5));
     assert_eq!(never.asked.borrow().last().map(|(size, ..)| *size), Some(1));
@@ -225,7 +225,7 @@ async fn r_04_r_05_the_server_is_left_alone_and_the_rate_holds_over_all_chunks()
         (0, if is_limited { Err(error) } else { Ok(reply("Short.")) })
     });
     let options = RunOptions { rpm: NonZeroU32::new(6), ..options() };
-    Runner::new(&engine, &options).summarize(&chunks, &wanted(""), go).await.unwrap();
+    Runner::new(&engine, &options).summarize_chunks(&chunks, &wanted(""), go).await.unwrap();
     let times: Vec<u64> = engine.asked.borrow().iter().map(|(.., second)| *second).collect();
     assert_eq!(times, [0, 10, 40, 50]);
 }
@@ -239,7 +239,7 @@ async fn g_02_the_budget_is_one_for_all_chunks() {
     prices.set("ann/slow".to_owned(), Price::of(0.0, 1000.0).unwrap());
     let options = RunOptions { max_cost: Usd::from_dollars(0.1), ..options() };
     let mut runner = Runner { prices: Some(&prices), ..Runner::new(&engine, &options) };
-    let failure = runner.summarize(&chunks, &wanted(""), go).await.unwrap_err();
+    let failure = runner.summarize_chunks(&chunks, &wanted(""), go).await.unwrap_err();
     // Each may cost 0.064 USD, and no actual cost is reported.
     assert!(
         matches!(&failure, SummaryError::Engine(1, error) if error.message == "another call could take the cost over 0.1000 USD"),
@@ -251,15 +251,17 @@ async fn g_02_the_budget_is_one_for_all_chunks() {
 // a summary that breaks off is requested until attempts end, a shorter text only once more.
 #[tokio::test(start_paused = true)]
 async fn r_03_a_summary_that_breaks_off_is_asked_for_while_attempts_are_left() {
-    let broken = || Err(EngineError::new(Fault::Poor(Kept::BrokenOff), "the reply was cut off at its limit"));
+    let broken = || Err(EngineError::new(Fault::Poor(RefusalReason::BrokenOff), "the reply was cut off at its limit"));
     let options = options();
     let engine = Slow::new(|_, attempt| (1, if attempt < 4 { broken() } else { Ok(reply("Short.")) }));
-    let summarized = Runner::new(&engine, &options).summarize(&chunks(&[&["one"]]), &wanted(""), go).await.unwrap();
+    let summarized =
+        Runner::new(&engine, &options).summarize_chunks(&chunks(&[&["one"]]), &wanted(""), go).await.unwrap();
     assert_eq!((summarized.summaries, summarized.spent.calls), (vec!["Short.".to_owned()], 4));
 
     let engine = Slow::new(|_, _| (1, broken()));
-    let failure = Runner::new(&engine, &options).summarize(&chunks(&[&["one"]]), &wanted(""), go).await.unwrap_err();
-    assert!(matches!(failure, SummaryError::Engine(0, error) if error.fault == Fault::Poor(Kept::BrokenOff)));
+    let failure =
+        Runner::new(&engine, &options).summarize_chunks(&chunks(&[&["one"]]), &wanted(""), go).await.unwrap_err();
+    assert!(matches!(failure, SummaryError::Engine(0, error) if error.fault == Fault::Poor(RefusalReason::BrokenOff)));
     assert_eq!(engine.asked.borrow().len(), 4);
 }
 
@@ -271,8 +273,8 @@ async fn r_10_an_interrupt_ends_it_within_50_ms() {
     let start = crate::run::clock::now();
     let (chunks, wanted) = (chunks(&[&["one"]]), wanted(""));
     let mut runner = Runner::new(&engine, &options);
-    let made = runner.summarize(&chunks, &wanted, |event| match event {
-        Event::Waiting => ControlFlow::Break(()),
+    let made = runner.summarize_chunks(&chunks, &wanted, |event| match event {
+        RunEvent::Waiting => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });
     assert!(matches!(made.await, Err(SummaryError::Interrupted)));
@@ -308,11 +310,11 @@ impl Respond for Flaky {
     }
 }
 
-fn chat(server: &MockServer) -> Chat {
-    Chat::new(ChatSettings {
+fn chat(server: &MockServer) -> ChatEngine {
+    ChatEngine::new(ChatSettings {
         endpoint: server.uri().parse().unwrap(),
         key: Some("sk-or-v1-planted-key".parse().unwrap()),
-        models: Models { small: "ann/small".to_owned(), large: "ann/large".to_owned() },
+        models: ModelsBySize { small: "ann/small".to_owned(), large: "ann/large".to_owned() },
         now: || Timestamp::UNIX_EPOCH,
     })
 }
@@ -326,18 +328,18 @@ async fn g_01_r_03_r_10_a_flaky_server_gives_all_summaries_and_sees_no_secret() 
     Mock::given(method("POST")).respond_with(Flaky { n_requests: AtomicUsize::new(0) }).mount(&server).await;
     let engine = chat(&server);
     let options = RunOptions { timeouts: None, ..options() };
-    let chunks: Vec<Vec<Said>> = (0..12)
+    let chunks: Vec<Vec<MessageToSummarize>> = (0..12)
         .map(|n| vec![said("user", &format!("fact{n} and the token {SECRET}")), said("assistant", "Understood.")])
         .collect();
     let existing = format!("fact-earlier with {SECRET}");
     let mut archive = open(&ArchiveUrl::Memory).unwrap();
     let mut runs = Vec::new();
-    let wanted = Summarize { limit: Tokens(512), ..wanted(&existing) };
+    let wanted = SummarizeRequest { limit: Tokens(512), ..wanted(&existing) };
     for _ in 0..2 {
         let redactor = Some(Redactor::default());
-        let cache = Some(Cache::new(&mut *archive, None, Timestamp::UNIX_EPOCH));
+        let cache = Some(ReplyCache::new(&mut *archive, None, Timestamp::UNIX_EPOCH));
         let mut runner = Runner { redactor, cache, ..Runner::new(&engine, &options) };
-        runs.push(runner.summarize(&chunks, &wanted, go).await.unwrap());
+        runs.push(runner.summarize_chunks(&chunks, &wanted, go).await.unwrap());
     }
     assert_eq!(runs[0].summaries, runs[1].summaries);
     let last = runs[0].summaries.last().unwrap();
@@ -359,10 +361,10 @@ async fn g_01_r_03_r_10_a_flaky_server_gives_all_summaries_and_sees_no_secret() 
 // G-01: a reply with an unknown placeholder is refused.
 #[test]
 fn g_01_a_placeholder_that_was_not_given_is_refused() {
-    let engine = Scripted::new([Ok("The token is [SECRET-7].")]);
+    let engine = ScriptedEngine::new([Ok("The token is [SECRET-7].")]);
     let chunks = chunks(&[&["no secret here"]]);
     let mut runner = Runner { redactor: Some(Redactor::default()), ..Runner::new(&engine, &RunOptions::AT_ONCE) };
-    let made = runner.summarize(&chunks, &wanted(""), go).now_or_never().unwrap();
+    let made = runner.summarize_chunks(&chunks, &wanted(""), go).now_or_never().unwrap();
     assert!(matches!(made, Err(SummaryError::Engine(0, error)) if error.message.contains("[SECRET-7]")));
 }
 
@@ -373,10 +375,10 @@ proptest! {
         texts in prop::collection::vec(prop::collection::vec("[a-z .\\n日本。!-]{0,200}", 0..4), 1..4),
         limit in 16_u64..200,
     ) {
-        let chunks: Vec<Vec<Said>> =
+        let chunks: Vec<Vec<MessageToSummarize>> =
             texts.iter().map(|texts| texts.iter().map(|text| said("assistant", text)).collect()).collect();
-        let wanted = Summarize { limit: Tokens(limit), ..wanted("") };
-        let made = summarize_at_once(&chunks, &wanted, &Extract, go).unwrap();
+        let wanted = SummarizeRequest { limit: Tokens(limit), ..wanted("") };
+        let made = summarize_at_once(&chunks, &wanted, &ExtractEngine, go).unwrap();
         prop_assert!(made.summaries.len() == chunks.len());
         for summary in &made.summaries {
             prop_assert!(chars4(summary) <= Tokens(limit) && !summary.trim().is_empty(), "{summary:?}");
