@@ -33,8 +33,8 @@ mod bench {
 
     use ctxc::apply;
     use ctxc::archive::{
-        Archive, ArchiveUrl, CleanupLimits, Document, DocumentId, Entry, FileRef, Kind, Operation, Original, Query,
-        Record, Rewrite, Search, Sweep, Vector, copy, open, stored_bytes,
+        Archive, ArchiveUrl, CleanupLimits, Document, DocumentId, DocumentKind, Entry, EntrySearch, FileRef, Operation,
+        Original, Query, Record, RewritePart, SweepMode, Vector, copy_archive, open, stored_bytes,
     };
     use ctxc::text::Digest;
     use ctxc::transcript::Index;
@@ -74,9 +74,11 @@ mod bench {
         searches(&*archive);
         drop(archive);
         let mut archive = open(&url).unwrap();
-        let cleanup =
-            CleanupLimits::at("2026-06-01T00:00:00Z".parse().unwrap(), Some(jiff::SignedDuration::from_hours(30 * 24)));
-        tell("sweep all of it out", cpu(&mut || assert!(archive.sweep(&cleanup, Sweep::Drop).unwrap().lines > 0)));
+        let cleanup = CleanupLimits::at_time(
+            "2026-06-01T00:00:00Z".parse().unwrap(),
+            Some(jiff::SignedDuration::from_hours(30 * 24)),
+        );
+        tell("sweep all of it out", cpu(&mut || assert!(archive.sweep(&cleanup, SweepMode::Drop).unwrap().lines > 0)));
         drop(archive);
         println!("{:<60} {:>7} MB", "the file afterwards", megabytes(&path));
         near(&ArchiveUrl::Sqlite(folder.path().join("vectors.sqlite")));
@@ -111,7 +113,7 @@ mod bench {
         records(&mut *from, lines);
         let mut to = open(&at("copy").parse().unwrap()).unwrap();
         let mut copy_all = || {
-            let copied = copy(&*from, &mut *to, &mut |_, _| ControlFlow::Continue(())).unwrap();
+            let copied = copy_archive(&*from, &mut *to, &mut |_, _| ControlFlow::Continue(())).unwrap();
             assert_eq!(copied.records + copied.present, N);
         };
         tell("copy of a file of 100,000 summaries to it", time_of(&mut copy_all));
@@ -143,7 +145,7 @@ mod bench {
         let mut archive = open(url).unwrap();
         rate("its first deposit, read and indexed before", measure(&mut || keep(&mut *archive, &path)));
         let bytes = || stored_bytes(url).unwrap().unwrap_or_default();
-        archive.rewrite(Rewrite::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap();
+        archive.rewrite(RewritePart::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap();
         let before = bytes();
         println!("{:<60} {:>10.2}", "bytes of the session for one of the archive", text.len() as f64 / before as f64);
         index(&mut *archive);
@@ -163,14 +165,14 @@ mod bench {
         tell("deposit of 5 MB that grew by ten lines, time that passes", times[25]);
         tell("the slowest of fifty", times[49]);
         let merge =
-            time_of(&mut || assert!(archive.rewrite(Rewrite::SmallPacks(&mut || ControlFlow::Break(()))).is_ok()));
+            time_of(&mut || assert!(archive.rewrite(RewritePart::SmallPacks(&mut || ControlFlow::Break(()))).is_ok()));
         tell("a pack merged", merge);
     }
 
     fn keep(archive: &mut dyn Archive, path: &std::path::Path) {
         let file = std::fs::File::open(path).unwrap();
         let session = Index::build(&file).unwrap();
-        version::deposit(archive, &file, &session, "s", &AtomicBool::new(false)).unwrap();
+        version::deposit_session(archive, &file, &session, "s", &AtomicBool::new(false)).unwrap();
         archive.commit().unwrap();
     }
 
@@ -179,8 +181,8 @@ mod bench {
         {
             let query = Query { text, kind: None, speaker: None, sessions: &[], limit: 10 };
             let all = Query { limit: 100_000, ..query };
-            let n_matches = archive.search(&all, &apply::document).unwrap().len();
-            let time = passed(|| drop(archive.search(&query, &apply::document).unwrap()));
+            let n_matches = archive.search(&all, &apply::search_document).unwrap().len();
+            let time = passed(|| drop(archive.search(&query, &apply::search_document).unwrap()));
             tell(&format!("top ten for `{text}`, which {n_matches} entries match"), time);
         }
     }
@@ -191,7 +193,7 @@ mod bench {
         let mut archive = open(url).unwrap();
         for n in 0..N_VECTORS {
             let text = format!("summary {n}");
-            let document = Document { kind: Kind::Batch, session: None, speaker: None, time: None, text };
+            let document = Document { kind: DocumentKind::Batch, session: None, speaker: None, time: None, text };
             let key = Digest::of(&n.to_le_bytes());
             archive.put_record(&Record { key, document, meta: None, expires: None }).unwrap();
         }
@@ -204,13 +206,15 @@ mod bench {
             Vector::new(numbers).unwrap()
         };
         let all: Vec<_> = (0..N_VECTORS)
-            .map(|n| (DocumentId::Record(Kind::Batch, Digest::of(&n.to_le_bytes())), Some(vector())))
+            .map(|n| (DocumentId::Record(DocumentKind::Batch, Digest::of(&n.to_le_bytes())), Some(vector())))
             .collect();
         let put = time_of(&mut || all.chunks(64).for_each(|portion| keep_vectors(&mut *archive, portion)));
         tell("10,000 vectors of 1,536 numbers, put 64 at a time", put);
         let query = Query { text: "", kind: None, speaker: None, sessions: &[], limit: 10 };
         let wanted = vector();
-        let time = passed(|| drop(archive.find(&Search::Nearest("bench", &wanted, &query), &apply::document).unwrap()));
+        let time = passed(|| {
+            drop(archive.find(&EntrySearch::Nearest("bench", &wanted, &query), &apply::search_document).unwrap())
+        });
         tell("the ten nearest of them", time);
     }
 
@@ -275,7 +279,8 @@ mod bench {
     fn records(archive: &mut dyn Archive, lines: &[String]) {
         for (n, line) in lines.iter().enumerate() {
             let text = line.get(80..).unwrap_or_default().to_owned();
-            let document = Document { kind: Kind::Result, session: None, speaker: None, time: Some(time()), text };
+            let document =
+                Document { kind: DocumentKind::Result, session: None, speaker: None, time: Some(time()), text };
             let key = Digest::of(&n.to_be_bytes());
             archive.put_record(&Record { key, document, meta: None, expires: None }).unwrap();
         }
@@ -283,7 +288,7 @@ mod bench {
     }
 
     fn index(archive: &mut dyn Archive) {
-        archive.index(&apply::document, &mut |_, _| ControlFlow::Continue(())).unwrap();
+        archive.update_index(&apply::search_document, &mut |_, _| ControlFlow::Continue(())).unwrap();
     }
 
     fn look_up(url: &ArchiveUrl, lines: &[String]) {
@@ -291,7 +296,7 @@ mod bench {
         let n = N / 3;
         let found = archive.originals_of(&uuid(n)).unwrap();
         let operation = found[0].operation.clone().unwrap();
-        assert!(archive.operation(&operation).unwrap().is_some());
+        assert!(archive.find_operation(&operation).unwrap().is_some());
         let line = archive.line(found[0].digest).unwrap();
         assert_eq!(line.as_deref(), Some(lines[usize::try_from(n).unwrap()].as_bytes()));
     }

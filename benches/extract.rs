@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use ctxc::engine::{Attempt, Engine, ExtractEngine, MessageToSummarize, Request, SummarizeRequest};
-use ctxc::text::{Tokens, chars4};
+use ctxc::text::{Tokens, chars4_tokens};
 use futures::FutureExt;
 
 const SIZE: usize = 12_000_000;
@@ -33,7 +33,7 @@ fn main() {
     println!("{:<32} {:>9} {:>9} {:>9} {:>9}", "text", "MB", "35 %", "10 %", "40 tokens");
     for (name, text) in &texts {
         print!("{name:<32} {:>9.1}", megabytes(text.len()));
-        let n_tokens = chars4(text).0;
+        let n_tokens = chars4_tokens(text).0;
         for target in [n_tokens * 35 / 100, n_tokens / 10, 40] {
             let start = Instant::now();
             let reply = black_box(ExtractEngine.shrink_text(text, Tokens(target)));
@@ -53,7 +53,7 @@ fn small_texts() {
     let total: usize = texts.iter().map(String::len).sum();
     let start = Instant::now();
     for text in &texts {
-        black_box(ExtractEngine.shrink_text(text, Tokens(chars4(text).0 * 35 / 100)));
+        black_box(ExtractEngine.shrink_text(text, Tokens(chars4_tokens(text).0 * 35 / 100)));
     }
     let rate = megabytes(total) / start.elapsed().as_secs_f64();
     println!("{:<32} {:>9.1} {rate:>9.1}", "2000 messages", megabytes(total));

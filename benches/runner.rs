@@ -22,7 +22,7 @@ use ctxc::engine::{Attempt, Engine, Reply, Replying, Request};
 use ctxc::redact::Redactor;
 use ctxc::run::{CallOrder, RunEnd, RunOptions, RunResult, Runner, Timeouts};
 use ctxc::run::{CompressionLevel, Task, TaskPart};
-use ctxc::text::{Tokens, chars4};
+use ctxc::text::{Tokens, chars4_tokens};
 use ctxc::transcript::{LineNo, TurnIdx};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -154,7 +154,7 @@ fn cpu() -> io::Result<f64> {
 fn task(n: usize, millis: u64) -> Task {
     let sentence = "The lock is taken per shard, and never over the whole store. ";
     let text = format!("{n} wait={millis} {}", sentence.repeat(4 + usize::try_from(millis / 40).unwrap_or(0)));
-    let tokens = chars4(&text);
+    let tokens = chars4_tokens(&text);
     Task {
         line: LineNo(0),
         part: TaskPart::Text,

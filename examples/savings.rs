@@ -109,7 +109,7 @@ struct Counted {
 fn count(path: &Path) -> anyhow::Result<Counted> {
     let index = Index::build(File::open(path)?).with_context(|| format!("read {}", path.display()))?;
     let chain = Chain::find(&index);
-    let tokens = Totals::of(&index, &chain).context().0;
+    let tokens = Totals::of(&index, &chain).context_tokens().0;
     Ok(Counted { tokens, n_steps: Groups::of(&index, &chain).n_steps, bytes: path.metadata()?.len() })
 }
 

@@ -12,10 +12,12 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use ctxc::apply::{read_ledger, read_said};
 use ctxc::engine::{ExtractEngine, MessageToSummarize, SummarizeRequest};
-use ctxc::plan::{Batch, Clip, Ledger, Room, chunks, refold, split, view};
+use ctxc::plan::{
+    Batch, BatchClip, Ledger, ViewLimits, batches_to_merge, count_compacted, render_view, split_into_chunks,
+};
 use ctxc::run::summarize_at_once;
-use ctxc::text::{Tokens, chars4};
-use ctxc::transcript::{Chain, Index, LineNo, LineSet, Messages, Owner};
+use ctxc::text::{Tokens, chars4_tokens};
+use ctxc::transcript::{Chain, Index, LineNo, LineSet, Messages, OwningMessage};
 
 /// The number of messages that stay as they are.
 const KEEP_RECENT: usize = 5;
@@ -36,13 +38,13 @@ fn view_of(path: &str) -> Result<String> {
     let index = Index::build(&file)?;
     let chain = Chain::find(&index);
     let messages = Messages::of(&index, &chain, &LineSet::default());
-    let n_compacted = split(&messages.groups, KEEP_RECENT);
+    let n_compacted = count_compacted(&messages.groups, KEEP_RECENT);
     let size = NonZeroUsize::new(CHUNK).context("a chunk has messages")?;
-    let ranges = chunks(messages.groups.get(..n_compacted).unwrap_or_default(), size);
+    let ranges = split_into_chunks(messages.groups.get(..n_compacted).unwrap_or_default(), size);
     let lines_of = |range: &std::ops::Range<usize>| -> Vec<LineNo> {
-        let is_in = |line: &LineNo| match messages.owner(*line) {
-            Owner::Of(at) | Owner::Behind(at) => range.contains(&(at as usize)),
-            Owner::None => range.start == 0,
+        let is_in = |line: &LineNo| match messages.owner_of(*line) {
+            OwningMessage::Of(at) | OwningMessage::Behind(at) => range.contains(&(at as usize)),
+            OwningMessage::None => range.start == 0,
         };
         chain.lines.iter().copied().filter(is_in).collect()
     };
@@ -76,8 +78,8 @@ fn view_of(path: &str) -> Result<String> {
     for (batch, text) in batches.iter_mut().zip(summaries) {
         batch.text = text;
     }
-    let clip = Clip::default();
-    if let Some(range) = refold(batches.len(), clip) {
+    let clip = BatchClip::default();
+    if let Some(range) = batches_to_merge(batches.len(), clip) {
         let older: Vec<Batch> = batches.drain(range).collect();
         let said = older
             .iter()
@@ -85,17 +87,17 @@ fn view_of(path: &str) -> Result<String> {
             .collect();
         let made = summarize_at_once(&[said], &wanted("".into()), &ExtractEngine, |_| ControlFlow::Continue(()))?;
         let text = made.summaries.into_iter().next().unwrap_or_default();
-        batches.insert(0, Batch::over(&older, text));
+        batches.insert(0, Batch::from_batches(&older, text));
     }
     let mut ledger = Ledger::default();
     for batch in &batches {
         ledger.merge(batch.ledger.clone());
     }
-    let view = view(&batches, clip, &ledger, Some("0f3c"), Room { limit: LIMIT, most: None });
+    let view = render_view(&batches, clip, &ledger, Some("0f3c"), ViewLimits { limit: LIMIT, most: None });
     let json = serde_json::to_string(&ledger)?.len();
     Ok(format!(
         "{view}\n\n-------- {} tokens; {} messages kept; ledger {json} bytes; read in {read:?}",
-        chars4(&view),
+        chars4_tokens(&view),
         messages.firsts.len() - n_compacted
     ))
 }

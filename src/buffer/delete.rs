@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::state::{UtteranceRef, under_claim};
 use super::{BufferError, Name, State, Utterance};
-use ctxc_store::{Archive, Kind, RecordFilter};
+use ctxc_store::{Archive, DocumentKind, RecordFilter};
 
 /// The former place of a deleted utterance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,9 +34,12 @@ pub(crate) fn delete(
             (None, Some(reference)) => (Deleted::Waiting, vec![reference.key]),
             (None, None) => {
                 let session = name.session();
-                let filter =
-                    RecordFilter { kind: Some(Kind::Utterance), session: Some(&session), ..RecordFilter::default() };
-                let records = archive.records(&filter)?.into_iter();
+                let filter = RecordFilter {
+                    kind: Some(DocumentKind::Utterance),
+                    session: Some(&session),
+                    ..RecordFilter::default()
+                };
+                let records = archive.find_records(&filter)?.into_iter();
                 let keyed = records.map(|record| (record.key, Utterance::of_record(record, 0)));
                 let is_it = |said: &Option<Utterance>| said.as_ref().is_some_and(|said| said.sequence == sequence);
                 let keys = keyed.filter(|(_, said)| is_it(said)).map(|(key, _)| key).collect();
@@ -48,7 +51,7 @@ pub(crate) fn delete(
             return Err(BufferError::Unknown { name: name.to_string(), sequence, held });
         }
         for key in gone {
-            archive.drop_record(Kind::Utterance, key)?;
+            archive.drop_record(DocumentKind::Utterance, key)?;
         }
         state.clone().put(archive, name, now)?;
         Ok((place, state))
@@ -62,10 +65,11 @@ pub(crate) fn delete(
 /// When the archive cannot be read or written. Nothing is changed then.
 pub(crate) fn delete_all(archive: &mut dyn Archive, name: &Name) -> Result<u64, BufferError> {
     under_claim(archive, |archive| {
-        let records = archive.records(&RecordFilter { session: Some(&name.session()), ..RecordFilter::default() })?;
+        let records =
+            archive.find_records(&RecordFilter { session: Some(&name.session()), ..RecordFilter::default() })?;
         let mut n_utterances = 0;
         for record in records {
-            n_utterances += u64::from(record.document.kind == Kind::Utterance);
+            n_utterances += u64::from(record.document.kind == DocumentKind::Utterance);
             archive.drop_record(record.document.kind, record.key)?;
         }
         Ok(n_utterances)

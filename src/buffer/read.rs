@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::state::{UtteranceRef, changed_since};
 use super::{BufferError, Name, Speaker, State, Utterance};
 use ctxc_store as archive;
-use ctxc_store::{Archive, ArchiveUrl, Kind, Query, Record, RecordFilter};
+use ctxc_store::{Archive, ArchiveUrl, DocumentKind, Query, Record, RecordFilter};
 use ctxc_transcript::text::Digest;
 
 /// A buffer with its utterances.
@@ -48,7 +48,8 @@ fn utterances(archive: &dyn Archive, state: &State) -> Result<Result<Vec<Utteran
 
 /// The records of `refs` that exist, by their keys; fetched at once, because a server takes a round trip for each query.
 pub(super) fn named(archive: &dyn Archive, refs: &[UtteranceRef]) -> Result<HashMap<Digest, Record>, BufferError> {
-    let names: Vec<(Kind, Digest)> = refs.iter().map(|reference| (Kind::Utterance, reference.key)).collect();
+    let names: Vec<(DocumentKind, Digest)> =
+        refs.iter().map(|reference| (DocumentKind::Utterance, reference.key)).collect();
     let records = archive.records_named(&names)?;
     Ok(records.into_iter().map(|record| (record.key, record)).collect())
 }
@@ -88,7 +89,7 @@ pub(crate) fn search<'c>(
         by_key.insert(record.key, utterance);
     }
     shelf.commit()?;
-    shelf.index(&|_| None, &mut |_, _| ControlFlow::Continue(()))?;
+    shelf.update_index(&|_| None, &mut |_, _| ControlFlow::Continue(()))?;
     let query = Query { text: query, kind: None, speaker: speaker.map(Speaker::name), sessions: &[], limit };
     let hits = shelf.search(&query, &|_| None)?;
     Ok(hits.iter().filter_map(|hit| by_key.get(&hit.id.digest()).copied()).collect())
@@ -107,8 +108,8 @@ pub(crate) fn state(archive: &dyn Archive, name: &Name) -> Result<State, BufferE
 /// # Errors
 /// When the archive cannot be read.
 pub(crate) fn names(archive: &dyn Archive) -> Result<Vec<Name>, BufferError> {
-    let filter = RecordFilter { kind: Some(Kind::Summary), ..RecordFilter::default() };
-    let sessions = archive.records(&filter)?.into_iter().filter_map(|record| record.document.session);
+    let filter = RecordFilter { kind: Some(DocumentKind::Summary), ..RecordFilter::default() };
+    let sessions = archive.find_records(&filter)?.into_iter().filter_map(|record| record.document.session);
     let names: BTreeSet<Name> = sessions.filter_map(|session| Name::of_session(&session)).collect();
     Ok(names.into_iter().collect())
 }

@@ -7,7 +7,7 @@ use super::state::{UtteranceRef, changed_since, under_claim};
 use super::{BufferError, Name, State, Utterance};
 use ctxc_engine::{MessageToSummarize, shorten_summary};
 use ctxc_store::Archive;
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 /// The maximum number of utterances that are summarized at a time: as many as of messages (F-03).
 const CHUNK_SIZE: usize = 20;
@@ -85,11 +85,11 @@ fn chunks(said: Vec<MessageToSummarize>) -> Vec<Vec<MessageToSummarize>> {
     let mut chunks: Vec<Vec<MessageToSummarize>> = Vec::new();
     let mut tokens = Tokens::ZERO;
     for said in said {
-        tokens += chars4(&said.text);
+        tokens += chars4_tokens(&said.text);
         match chunks.last_mut() {
             Some(chunk) if chunk.len() < CHUNK_SIZE && tokens <= CHUNK_TOKENS => chunk.push(said),
             _ => {
-                tokens = chars4(&said.text);
+                tokens = chars4_tokens(&said.text);
                 chunks.push(vec![said]);
             }
         }

@@ -6,8 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{BufferError, Limits, Name};
-use ctxc_store::{Archive, ArchiveError, Document, Kind, Record};
-use ctxc_transcript::text::{Digest, Tokens, chars4};
+use ctxc_store::{Archive, ArchiveError, Document, DocumentKind, Record};
+use ctxc_transcript::text::{Digest, Tokens, chars4_tokens};
 
 /// The state of a buffer without its utterances. As JSON it is without the summary, which is the text of its record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,7 +74,7 @@ impl State {
 
     /// The tokens of the summary.
     pub(crate) fn summary_tokens(&self) -> Tokens {
-        chars4(&self.summary)
+        chars4_tokens(&self.summary)
     }
 
     /// The state of the buffer `name`; that of an empty one if it does not exist.
@@ -82,7 +82,7 @@ impl State {
     /// # Errors
     /// When the archive cannot be read, or the record is invalid.
     pub(super) fn read(archive: &dyn Archive, name: &Name) -> Result<Self, BufferError> {
-        let Some(record) = archive.record(Kind::Summary, name.key())? else { return Ok(Self::default()) };
+        let Some(record) = archive.find_record(DocumentKind::Summary, name.key())? else { return Ok(Self::default()) };
         Self::of_record(record).ok_or_else(|| BufferError::Damaged {
             name: name.to_string(),
             detail: "its record makes no sense".to_owned(),
@@ -103,7 +103,7 @@ impl State {
         archive.put_record(&Record {
             key: name.key(),
             document: Document {
-                kind: Kind::Summary,
+                kind: DocumentKind::Summary,
                 session: Some(name.session()),
                 speaker: None,
                 time: Some(time),
@@ -138,7 +138,7 @@ pub(super) fn under_claim<T>(
     archive: &mut dyn Archive,
     change: impl FnOnce(&mut dyn Archive) -> Result<T, BufferError>,
 ) -> Result<T, BufferError> {
-    archive.claim()?;
+    archive.lock_out_writers()?;
     let changed = change(archive).and_then(|changed| {
         archive.commit()?;
         Ok(changed)

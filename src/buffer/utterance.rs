@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Name, Speaker};
-use ctxc_store::{Document, Kind, Record};
-use ctxc_transcript::text::{Digest, Tokens, chars4};
+use ctxc_store::{Document, DocumentKind, Record};
+use ctxc_transcript::text::{Digest, Tokens, chars4_tokens};
 
 /// A text to push into a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ struct UtteranceMeta {
 impl Utterance {
     /// The size in `chars4` tokens.
     pub(crate) fn tokens(&self) -> Tokens {
-        chars4(&self.text)
+        chars4_tokens(&self.text)
     }
 
     /// The record of the utterance in the buffer `name`. Its key depends on all fields, so that utterances with the same
@@ -58,7 +58,7 @@ impl Utterance {
         Record {
             key: Digest::of(serde_json::json!(identity).to_string().as_bytes()),
             document: Document {
-                kind: Kind::Utterance,
+                kind: DocumentKind::Utterance,
                 session: Some(name.session()),
                 speaker: Some(speaker.name().to_owned()),
                 time: Some(*time),

@@ -13,10 +13,10 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathComplete
 use crate::cli::environment::Environment;
 use crate::report::when::to_second;
 use crate::session::archives;
-use ctxc_core::apply::{describe, read_calls, shortened, title_of};
-use ctxc_core::plan::Protected;
-use ctxc_transcript::session::{Candidate, find, of_all_projects, of_project, session_id};
-use ctxc_transcript::text::printable;
+use ctxc_core::apply::{describe_calls, read_calls, shorten_text, title_of};
+use ctxc_core::plan::Protections;
+use ctxc_transcript::session::{Candidate, find_session, session_id, sessions_of_all_projects, sessions_of_project};
+use ctxc_transcript::text::escape_unprintable;
 use ctxc_transcript::{Chain, Index, Transcript};
 
 /// The number of newest sessions and operations to offer.
@@ -53,18 +53,18 @@ fn environment() -> Environment {
 }
 
 fn candidate(value: &str, help: &str) -> CompletionCandidate {
-    CompletionCandidate::new(value).help(Some(printable(help).into_owned().into()))
+    CompletionCandidate::new(value).help(Some(escape_unprintable(help).into_owned().into()))
 }
 
 /// The newest sessions of this project with this prefix and their titles; of all projects if this one has no match.
 fn named_sessions(typed: &str) -> Option<Vec<CompletionCandidate>> {
     let places = environment().places().ok()?;
     let begins_so = |session: &Candidate| session_id(&session.path).is_some_and(|id| id.starts_with(typed));
-    let here = of_project(&places).ok()?;
+    let here = sessions_of_project(&places).ok()?;
     let latest = (!here.is_empty() && "latest".starts_with(typed)).then(|| candidate("latest", "newest session"));
     let mut found: Vec<Candidate> = here.into_iter().filter(begins_so).collect();
     if found.is_empty() && !typed.is_empty() {
-        found = of_all_projects(&places).ok()?.into_iter().filter(begins_so).collect();
+        found = sessions_of_all_projects(&places).ok()?.into_iter().filter(begins_so).collect();
     }
     found.truncate(NEWEST);
     let sessions = found.iter().filter_map(|session| {
@@ -97,7 +97,7 @@ fn known_operations(typed: &str) -> Option<Vec<CompletionCandidate>> {
     let archive = archives::open_if_there(&environment().archive_url(None).ok()?).ok()??;
     let ids = archive.operation_ids().ok()?;
     let ids = ids.iter().rev().filter(|id| id.starts_with(typed)).take(NEWEST);
-    let operations = ids.filter_map(|id| archive.operation(id).ok()?);
+    let operations = ids.filter_map(|id| archive.find_operation(id).ok()?);
     let candidates = operations.enumerate().map(|(at, operation)| {
         let help = format!("{} {}", operation.verb, to_second(operation.time));
         candidate(&operation.id, &help).display_order(Some(at))
@@ -109,15 +109,15 @@ fn known_operations(typed: &str) -> Option<Vec<CompletionCandidate>> {
 fn known_handles(typed: &str) -> Option<Vec<CompletionCandidate>> {
     let path = typed_session()?;
     let (file, index, chain) = read(&path)?;
-    let calls = read_calls(Transcript { file: &file, index: &index, chain: &chain }, &Protected::default()).ok()?;
+    let calls = read_calls(Transcript { file: &file, index: &index, chain: &chain }, &Protections::default()).ok()?;
     let places = calls.calls.iter().map(|call| call.call);
-    let described = describe(&file, &index, places.clone()).ok()?;
+    let described = describe_calls(&file, &index, places.clone()).ok()?;
     // Newest first, as for sessions.
     let handles = places.enumerate().rev().filter_map(|(at, place)| Some((place, calls.handles.get(at)?.to_string())));
     let candidates =
         handles.filter(|(_, handle)| handle.starts_with(typed)).enumerate().map(|(at, (place, handle))| {
             let help = described.get(&place).map(|known| format!("{} {}", known.tool, known.argument));
-            candidate(&handle, &shortened(&help.unwrap_or_default(), ARGUMENT)).display_order(Some(at))
+            candidate(&handle, &shorten_text(&help.unwrap_or_default(), ARGUMENT)).display_order(Some(at))
         });
     Some(candidates.collect())
 }
@@ -126,5 +126,5 @@ fn known_handles(typed: &str) -> Option<Vec<CompletionCandidate>> {
 fn typed_session() -> Option<PathBuf> {
     let words: Vec<OsString> = env::args_os().skip_while(|word| word != "--").skip(3).collect();
     let name = words.into_iter().find(|word| !word.as_encoded_bytes().starts_with(b"-"))?;
-    Some(find(name, &environment().places().ok()?).ok()?.path()?.to_owned())
+    Some(find_session(name, &environment().places().ok()?).ok()?.path()?.to_owned())
 }

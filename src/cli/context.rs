@@ -17,8 +17,8 @@ use crate::session::options::{Keep, Mode, Output, Rewriting};
 use crate::terminal::ui::{Paths, Ui};
 use ctxc_core::apply::{probe_report, write_report};
 use ctxc_core::version::ThinkingPolicy;
-use ctxc_transcript::session::Found;
-use ctxc_transcript::text::printable;
+use ctxc_transcript::session::FoundSession;
+use ctxc_transcript::text::escape_unprintable;
 
 /// The inputs of a verb beside its arguments.
 #[derive(Clone)]
@@ -55,7 +55,7 @@ impl Context<'_> {
     /// When the archive of `keep` cannot be named.
     pub(crate) fn rewriting(
         &self,
-        source: Found,
+        source: FoundSession,
         output: Output,
         thinking: ThinkingPolicy,
         keep: Keep,
@@ -212,7 +212,7 @@ impl Context<'_> {
     pub(crate) fn write_report(&self, about: About<'_>, report: &impl Serialize) -> Result<(), CommandError> {
         let Some(path) = &self.reporting.report else { return Ok(()) };
         let line = to_json(&self.reporting.verb, about, report)? + "\n";
-        Ok(write_report(path, &printable(&line)).with_context(|| format!("write {}", path.display()))?)
+        Ok(write_report(path, &escape_unprintable(&line)).with_context(|| format!("write {}", path.display()))?)
     }
 }
 

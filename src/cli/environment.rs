@@ -18,7 +18,7 @@ use ctxc_core::apply::ArchiveRef;
 use ctxc_engine::http::{ApiKey, Endpoint};
 use ctxc_store::ArchiveUrl;
 use ctxc_transcript::Format;
-use ctxc_transcript::session::Places;
+use ctxc_transcript::session::SessionFolders;
 
 /// The folder of ctxc in the folder for data.
 const APP: &str = "ctxc";
@@ -217,11 +217,11 @@ impl Environment {
     /// # Errors
     /// As [`Self::places`].
     #[cfg(feature = "mcp")]
-    pub(crate) fn client_places(&self) -> Result<Vec<Places>, CommandError> {
+    pub(crate) fn client_places(&self) -> Result<Vec<SessionFolders>, CommandError> {
         let here = self.places()?;
         let project = self.project_dir.as_deref().and_then(|dir| dir.canonicalize().ok());
         let there = project.map(|dir| without_verbatim_prefix(&dir)).filter(|dir| *dir != here.cwd);
-        let there = there.map(|cwd| Places { cwd, ..here.clone() });
+        let there = there.map(|cwd| SessionFolders { cwd, ..here.clone() });
         Ok(there.into_iter().chain([here]).collect())
     }
 
@@ -321,7 +321,7 @@ impl Environment {
     ///
     /// # Errors
     /// When `CLAUDE_CONFIG_DIR` is not set and there is no home folder.
-    pub(crate) fn places(&self) -> Result<Places, CommandError> {
+    pub(crate) fn places(&self) -> Result<SessionFolders, CommandError> {
         let config_dir = match &self.claude_config_dir {
             Some(dir) => dir.clone(),
             None => etcetera::home_dir()
@@ -332,7 +332,13 @@ impl Environment {
         let pi = self.pi_agent_dir.clone().or_else(|| Some(etcetera::home_dir().ok()?.join(".pi/agent")));
         let pi = pi.map(|folder| folder.join("sessions"));
         let codex = self.codex_home.clone().or_else(|| Some(etcetera::home_dir().ok()?.join(".codex")));
-        Ok(Places { projects: config_dir.join("projects"), cwd: self.cwd.clone(), pi, codex, agent: self.agent })
+        Ok(SessionFolders {
+            projects: config_dir.join("projects"),
+            cwd: self.cwd.clone(),
+            pi,
+            codex,
+            agent: self.agent,
+        })
     }
 
     /// The current folder.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::report::outcome::Outcome;
 use crate::session::error::CommandError;
-use ctxc_transcript::text::clipped;
+use ctxc_transcript::text::clip_text;
 
 /// The maximum length of an error, in characters: it may quote an argument of several megabytes.
 const LONGEST_ERROR: usize = 2_000;
@@ -36,7 +36,7 @@ impl ToolAnswer {
     pub(super) fn of_error(error: &CommandError) -> Self {
         // An agent cannot use options of the command line.
         let text = error.explained().replace(", or --all-matches for all of them", "");
-        Self { text: clipped(&text, LONGEST_ERROR), data: None, status: CallStatus::Failed }
+        Self { text: clip_text(&text, LONGEST_ERROR), data: None, status: CallStatus::Failed }
     }
 
     /// Adds the warnings to the text.

@@ -18,7 +18,7 @@ use crate::session::error::{CommandError, describe};
 use crate::terminal::ui::Ui;
 use ctxc_transcript::session;
 use ctxc_transcript::session::Candidate;
-use ctxc_transcript::text::Stopped;
+use ctxc_transcript::text::StopRequested;
 use ctxc_transcript::{OpenCall, open_calls};
 
 /// The maximum wait for a call that is not in a file yet: clients write it a moment later.
@@ -46,7 +46,7 @@ pub(super) fn find(
     let since = started.checked_sub(SLACK).unwrap_or(started);
     let mut waited = Duration::ZERO;
     loop {
-        Stopped::check(ui.stop())?;
+        StopRequested::check_flag(ui.stop())?;
         let all = sessions(settings)?;
         let calling = narrowed(calling(&all, since, request), settings, request);
         match calling.as_slice() {
@@ -64,7 +64,7 @@ pub(super) fn find(
 fn sessions(settings: &ServerSettings) -> Result<Vec<Candidate>, CommandError> {
     let mut all = Vec::new();
     for places in &settings.places {
-        all.extend(session::of_project(places)?);
+        all.extend(session::sessions_of_project(places)?);
     }
     all.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.path.cmp(&b.path)));
     all.dedup_by(|a, b| a.path == b.path);

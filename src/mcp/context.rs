@@ -17,7 +17,7 @@ use crate::session::options::{Mode, Rewriting};
 use crate::session::prune::prune;
 use crate::session::restore::restore;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{ApplyError, Pruning};
+use ctxc_core::apply::{ApplyError, PruneSelection};
 use ctxc_core::plan::{PruneStage, Roles};
 
 /// Carries `change` out, and returns the report.
@@ -72,7 +72,7 @@ pub(super) fn carry_out(
             Ok((format!("{}{hint}", report.to_string().trim_end()), report.outcome, status))
         }
         Change::Prune => {
-            let pruning = Pruning::of(settings.pruning.clone()).map_err(CommandError::usage)?;
+            let pruning = PruneSelection::from_stage(settings.pruning.clone()).map_err(CommandError::usage)?;
             let report = prune("prune", &pruning, &mut work(subject.reading)?)?;
             let text = match rewriting.mode {
                 Mode::Do => PruneText::run(&report, ui.look()).to_string(),

@@ -20,10 +20,13 @@ use crate::session::error::CommandError;
 use crate::session::meaning;
 use crate::session::options::{Consent, Meaning};
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::document as document_of;
+use ctxc_core::apply::search_document as document_of;
 use ctxc_core::version::kept_sessions;
-use ctxc_store::{Archive, Document, DocumentId, Hit, Kind, LineId, Operation, Operations, Query, ancestors, find};
-use ctxc_transcript::text::{Stopped, clipped};
+use ctxc_store::{
+    Archive, Document, DocumentId, DocumentKind, Hit, LineId, Operation, OperationSelection, Query, find_match,
+    session_ancestors,
+};
+use ctxc_transcript::text::{StopRequested, clip_text};
 
 /// The maximum length of a quoted query or id, in characters.
 const QUERY: usize = 100;
@@ -52,21 +55,21 @@ pub(super) fn answer(
 /// The entry with the id of a placeholder, page by page.
 fn show(id: &str, page: usize, subject: &mut Subject, settings: &ServerSettings) -> Result<ToolAnswer, CommandError> {
     let not_here = || {
-        CommandError::from(anyhow!("nothing with the id {} was removed from this session", clipped(id, QUERY)))
+        CommandError::from(anyhow!("nothing with the id {} was removed from this session", clip_text(id, QUERY)))
             .hint("give words to search for as `query`")
     };
     // The id is a bare digest or a complete placeholder.
     let id = id.trim_matches(['[', ']', '`']).trim_start_matches("ctxc").trim();
     let Ok(archive) = archives::open_existing(&settings.archive) else { return Err(not_here()) };
     let Named::Document(document) = named(id, &*archive, &settings.archive)? else { return Err(not_here()) };
-    let operations = archive.operations(Operations::All)?;
-    let sessions = ancestors(&names(subject)?, &operations);
+    let operations = archive.find_operations(OperationSelection::All)?;
+    let sessions = session_ancestors(&names(subject)?, &operations);
     let own = OwnEntries::of(subject, sessions, &operations, &*archive)?;
     let shown = match document {
         DocumentId::Line(digest) => archive.line(digest)?.and_then(|line| document_of(&line)),
-        DocumentId::Record(kind, key) => archive.record(kind, key)?.map(|record| record.document),
+        DocumentId::Record(kind, key) => archive.find_record(kind, key)?.map(|record| record.document),
     };
-    let shown = shown.filter(|shown| shown.kind != Kind::Result).ok_or_else(not_here)?;
+    let shown = shown.filter(|shown| shown.kind != DocumentKind::Result).ok_or_else(not_here)?;
     if !own.has_document(document, shown.session.as_deref(), &*archive)? {
         return Err(not_here());
     }
@@ -86,13 +89,13 @@ fn search(
 ) -> Result<ToolAnswer, CommandError> {
     let asked = Query { text: query, kind: None, speaker: None, sessions: &[], limit: limit.saturating_mul(SPARE) };
     if !asked.has_words() {
-        return Err(CommandError::usage(anyhow!("the query {:?} has no letters or digits", clipped(query, QUERY)))
+        return Err(CommandError::usage(anyhow!("the query {:?} has no letters or digits", clip_text(query, QUERY)))
             .hint("use a word or a part of one"));
     }
     let Ok(mut archive) = archives::open_existing(&settings.archive) else { return Ok(ToolAnswer::text(NOTHING_YET)) };
     let names = names(&mut subject)?;
-    let operations = archive.operations(Operations::All)?;
-    let sessions = ancestors(&names, &operations);
+    let operations = archive.find_operations(OperationSelection::All)?;
+    let sessions = session_ancestors(&names, &operations);
     let is_of_them = |operation: &Operation| {
         sessions.contains(&operation.session) || operation.session_ids.iter().any(|id| sessions.contains(id))
     };
@@ -107,7 +110,7 @@ fn search(
     let own = OwnEntries::of(&subject, sessions.clone(), &operations, &*archive)?;
     let mut said = Vec::new();
     for hit in hits {
-        if hit.document.kind != Kind::Result && own.has(&hit, &*archive)? {
+        if hit.document.kind != DocumentKind::Result && own.has(&hit, &*archive)? {
             said.push(hit);
         }
     }
@@ -115,7 +118,7 @@ fn search(
     let said = said.filter(|hit| texts.insert((hit.document.kind, hit.document.text.clone()))).take(limit as usize);
     let said: Vec<Hit> = said.collect();
     if said.is_empty() {
-        let query = clipped(query, QUERY);
+        let query = clip_text(query, QUERY);
         return Ok(ToolAnswer::text(format!("no match for {query:?} in what was removed from this session")));
     }
     let mut text = format!("{}, best first", counted(said.len() as u64, "entry").replace("entrys", "entries"));
@@ -216,11 +219,11 @@ fn names(subject: &mut Subject) -> Result<Vec<String>, CommandError> {
 }
 
 fn index(archive: &mut dyn Archive, ui: &Ui) -> Result<(), CommandError> {
-    archive.index(&document_of, &mut |_, _| match Stopped::check(ui.stop()) {
+    archive.update_index(&document_of, &mut |_, _| match StopRequested::check_flag(ui.stop()) {
         Ok(()) => ControlFlow::Continue(()),
         Err(_) => ControlFlow::Break(()),
     })?;
-    Ok(Stopped::check(ui.stop())?)
+    Ok(StopRequested::check_flag(ui.stop())?)
 }
 
 /// A match: its kind, the id that shows it in full, and its text around the match.
@@ -253,7 +256,8 @@ fn excerpt(text: &str, query: &str) -> (String, bool) {
     if n_chars <= ENTRY {
         return (text.to_owned(), true);
     }
-    let at = find(query, text).map_or(0, |place| text.get(..place.start).map_or(0, |before| before.chars().count()));
+    let at =
+        find_match(query, text).map_or(0, |place| text.get(..place.start).map_or(0, |before| before.chars().count()));
     let start = at.saturating_sub(ENTRY / 3).min(n_chars - ENTRY);
     let piece: String = text.chars().skip(start).take(ENTRY).collect();
     let head = if start > 0 { "…" } else { "" };

@@ -11,7 +11,7 @@ use crate::report::size::count;
 use crate::session::error::CommandError;
 use crate::session::refs;
 use crate::session::refs::{RefsRequest, Sort};
-use ctxc_core::apply::shortened;
+use ctxc_core::apply::shorten_text;
 use ctxc_transcript::Calibration;
 
 /// The number of rows on a page, small enough for a model's context.
@@ -68,13 +68,18 @@ pub(super) fn answer(list: &RefsPage, subject: Subject, settings: &ServerSetting
 
 fn call_row(row: &CallRow, measure: Calibration) -> String {
     let CallRow { handle, tool, argument, age, tokens, state, .. } = row;
-    let argument = shortened(argument, ARGUMENT_LEN);
-    format!("{handle}  {age}  {}  {}  {tool} {argument}", count(measure.scale(*tokens).0), state.word())
+    let argument = shorten_text(argument, ARGUMENT_LEN);
+    format!("{handle}  {age}  {}  {}  {tool} {argument}", count(measure.scale_to_api(*tokens).0), state.word())
         .trim_end()
         .to_owned()
 }
 
 fn message_row(row: &MessageRow, measure: Calibration) -> String {
     let MessageRow { role, tokens, state, pattern, .. } = row;
-    format!("{role}  {}  {}  {}", count(measure.scale(*tokens).0), state.word(), pattern.as_deref().unwrap_or("-"))
+    format!(
+        "{role}  {}  {}  {}",
+        count(measure.scale_to_api(*tokens).0),
+        state.word(),
+        pattern.as_deref().unwrap_or("-")
+    )
 }

@@ -28,7 +28,7 @@ use super::tools::{INSTRUCTIONS, Tool};
 use crate::session::error::CommandError;
 use crate::terminal::interrupt;
 use crate::terminal::ui::{Ui, Verbosity};
-use ctxc_transcript::text::clipped;
+use ctxc_transcript::text::clip_text;
 
 /// The metadata key in which newer clients send the id of a call in their transcript.
 const CALL_ID: &str = "claudecode/toolUseId";
@@ -172,7 +172,7 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = Tool::named(&request.name) else {
             let known = Tool::ALL.map(Tool::name).join(", ");
-            let name = clipped(&request.name, LONGEST_NAME);
+            let name = clip_text(&request.name, LONGEST_NAME);
             let message = format!("there is no tool {name:?}; the tools are {known}");
             return Err(ErrorData::invalid_params(message, None));
         };

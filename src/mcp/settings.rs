@@ -6,7 +6,7 @@ use crate::session::error::CommandError;
 use crate::session::options::{Compacting, Consent, Estimate, Meaning};
 use ctxc_core::apply::ArchiveRef;
 use ctxc_core::plan::PruneStage;
-use ctxc_transcript::session::Places;
+use ctxc_transcript::session::SessionFolders;
 use ctxc_transcript::text::Tokens;
 
 /// The settings of the server.
@@ -15,7 +15,7 @@ pub(crate) struct ServerSettings {
     /// The session of all calls; `None` finds the session that each call comes from.
     pub(crate) session: Option<PathBuf>,
     /// The places to search for sessions.
-    pub(crate) places: Vec<Places>,
+    pub(crate) places: Vec<SessionFolders>,
     /// The id of the session in which the client started the server.
     pub(crate) client_session: Option<String>,
     /// The URL of the archive.

@@ -10,10 +10,10 @@ use crate::session::error::CommandError;
 use crate::session::options::{Consent, Keep, Mode, Output, Rewriting};
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{ArchiveRef, InterimResult, answers};
+use ctxc_core::apply::{ArchiveRef, InterimResult, answer_open_calls};
 use ctxc_core::version::ThinkingPolicy;
 use ctxc_transcript::open_calls;
-use ctxc_transcript::session::{Found, FoundBy};
+use ctxc_transcript::session::{FoundBy, FoundSession};
 
 /// A result that this server has made of a session.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ pub(super) fn open(source: &Path, made: Option<&SessionCopy>, archive: &str, ui:
     }
     let open = reading.named(open_calls(reading.session_file()))?;
     let under_way = open.into_iter().map(|call| call.id).collect();
-    let answers = answers(reading.transcript(), &interim_result);
+    let answers = answer_open_calls(reading.transcript(), &interim_result);
     let answers = reading.named(answers)?;
     if !answers.is_empty() {
         reading.answer(answers, archive.as_deref(), ui)?;
@@ -63,8 +63,8 @@ pub(super) fn open(source: &Path, made: Option<&SessionCopy>, archive: &str, ui:
     Ok(Subject { source: source.to_owned(), reading, under_way })
 }
 
-fn found(path: &Path) -> Found {
-    Found::File { path: path.to_owned(), by: FoundBy::Path }
+fn found(path: &Path) -> FoundSession {
+    FoundSession::File { path: path.to_owned(), by: FoundBy::Path }
 }
 
 /// The replacement for a result that does not exist yet. For the running call of ctxc, the new session is the result.

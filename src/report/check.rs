@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::session::SessionRef;
 use super::size::counted;
-use ctxc_core::apply::{Detail, Problem, ProblemKind, Severity};
+use ctxc_core::apply::{Problem, ProblemDetail, ProblemKind, Severity};
 
 /// Problems that affect a resume.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -110,12 +110,12 @@ impl CheckReport {
 impl ProblemRow {
     fn new(problem: Problem, origin: ProblemOrigin) -> Self {
         let (other_line, entries) = match problem.detail {
-            Detail::None => (None, None),
-            Detail::Line(line) | Detail::ContinuesAt(line) => (Some(line.number()), None),
-            Detail::Entries(n_entries) => (None, Some(n_entries)),
+            ProblemDetail::None => (None, None),
+            ProblemDetail::Line(line) | ProblemDetail::ContinuesAt(line) => (Some(line.one_based()), None),
+            ProblemDetail::Entries(n_entries) => (None, Some(n_entries)),
         };
         let Problem { severity, kind, .. } = problem;
-        let (line, message, in_original) = (problem.line.number(), kind.text(), origin == ProblemOrigin::Original);
+        let (line, message, in_original) = (problem.line.one_based(), kind.text(), origin == ProblemOrigin::Original);
         Self { line, severity, kind, message, in_original, other_line, entries, problem }
     }
 }

@@ -10,9 +10,9 @@ use serde::Serialize;
 use super::calls::CallsReport;
 use super::outcome::{BeforeAfter, Outcome};
 use super::size::{count, counted};
-use ctxc_core::apply::{NamedBatch, Scope};
+use ctxc_core::apply::{CompactionScope, NamedBatch};
 use ctxc_core::plan::Batch;
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 /// Result of `ctxc compact`, or of its dry run.
 #[derive(Clone, Debug, Serialize)]
@@ -93,7 +93,7 @@ impl CompactStats {
     }
 
     /// Sets the figures that are known before anything is summarized.
-    pub(crate) fn plan(&mut self, scope: &Scope) {
+    pub(crate) fn plan(&mut self, scope: &CompactionScope) {
         let before = scope.messages.len();
         let kept = before.saturating_sub(u32::try_from(scope.start).unwrap_or(u32::MAX));
         self.messages = BeforeAfter { before, after: kept + 1 };
@@ -176,7 +176,7 @@ impl BatchRow {
             start: *start,
             end: *end,
             messages: *n_messages,
-            tokens: chars4(text),
+            tokens: chars4_tokens(text),
             is_new,
         }
     }

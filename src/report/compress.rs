@@ -208,7 +208,7 @@ impl TaskRow {
     fn new(index: &Index, task: &Task, outcome: Option<&run::TaskOutcome>, facts: Option<TaskFacts>) -> Self {
         let role = if index.record(task.line).message().is_some() { "assistant" } else { "user" };
         Self {
-            line: task.line.number(),
+            line: task.line.one_based(),
             turn: task.turn.0,
             role,
             part: match task.part {

@@ -99,7 +99,7 @@ impl CuttingReport {
         let items = || targets.iter().flat_map(|row| &row.items);
         let before = items().map(|item| item.tokens.before).chain(inputs.iter().map(|cut| cut.before));
         let after = items().map(|item| item.tokens.after).chain(inputs.iter().map(|cut| cut.after));
-        let saved = targets.iter().map(|row| row.tokens_saved).chain(inputs.iter().map(Cut::saved));
+        let saved = targets.iter().map(|row| row.tokens_saved).chain(inputs.iter().map(Cut::saved_tokens));
         let cut = BeforeAfter { before: before.sum(), after: after.sum() };
         Self {
             outcome,

@@ -127,8 +127,8 @@ impl Diff {
     /// The summary: one line for each kind of difference that occurs.
     fn summary(&self) -> String {
         let entries = |n: u64| format!("{} {}", count(n), if n == 1 { "entry" } else { "entries" });
-        let size = |n| tokens(self.measure.scale(n));
-        let changed_from = format!("{} -> ", count(self.measure.scale(self.changed_from).0));
+        let size = |n| tokens(self.measure.scale_to_api(n));
+        let changed_from = format!("{} -> ", count(self.measure.scale_to_api(self.changed_from).0));
         let kinds =
             [("removed", self.dropped, ""), ("changed", self.changed, &changed_from), ("added", self.added, "")];
         let told = kinds.into_iter().filter(|(_, sum, _)| sum.entries > 0);
@@ -158,8 +158,8 @@ impl Diff {
 impl DiffEntry {
     fn write(&self, text: &mut String, measure: Calibration, look: Look) {
         let number = |line: Option<u32>| line.map_or_else(String::new, |line| line.to_string());
-        let size = |n: Option<Tokens>| n.map_or_else(String::new, |n| tokens(measure.scale(n)));
-        let figure = |n: Option<Tokens>| n.map_or_else(String::new, |n| count(measure.scale(n).0));
+        let size = |n: Option<Tokens>| n.map_or_else(String::new, |n| tokens(measure.scale_to_api(n)));
+        let figure = |n: Option<Tokens>| n.map_or_else(String::new, |n| count(measure.scale_to_api(n).0));
         let (mark, style, line, size) = match self.became {
             Became::Dropped => ("-", Style::Removed, number(self.line_before), size(self.tokens_before)),
             Became::Added => ("+", Style::Added, number(self.line_after), size(self.tokens_after)),

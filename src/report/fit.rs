@@ -89,7 +89,7 @@ fn smallest(rows: &[StageRow], newest: Option<Tokens>) -> Option<Smallest> {
         Did::Pruned { calls, .. } => Some(calls),
         Did::Compressed { .. } | Did::Compacted(_) | Did::Truncated { .. } => None,
     });
-    let results = calls.flatten().map(|call| (call.saved(), Some(&*call.handle)));
+    let results = calls.flatten().map(|call| (call.tokens_saved(), Some(&*call.handle)));
     let (tokens, handle) = results.chain(newest.map(|tokens| (tokens, None))).min()?;
     Some(Smallest { handle: handle.map(str::to_owned), tokens })
 }

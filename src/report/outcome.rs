@@ -103,8 +103,8 @@ impl LiveTokens {
         Self {
             chars4: BeforeAfter { before, after },
             calibrated: BeforeAfter {
-                before: calibration.context(before.context()),
-                after: result.context(after.context()),
+                before: calibration.context_size(before.context_tokens()),
+                after: result.context_size(after.context_tokens()),
             },
             factor: calibration.factor,
             overhead: calibration.overhead,
@@ -130,7 +130,7 @@ impl Outcome {
     fn usage(&self) -> BeforeAfter<Tokens> {
         let LiveTokens { chars4, calibrated, .. } = self.tokens;
         if self.is_in_chars4() {
-            BeforeAfter { before: chars4.before.context(), after: chars4.after.context() }
+            BeforeAfter { before: chars4.before.context_tokens(), after: chars4.after.context_tokens() }
         } else {
             calibrated
         }
@@ -143,7 +143,7 @@ impl Outcome {
     /// The `chars4` tokens of one item, on the scale of the context usage in the text, so that items add up to its difference
     /// (W-04).
     pub(crate) fn shown(&self, tokens: Tokens) -> Tokens {
-        self.measure.scale(tokens)
+        self.measure.scale_to_api(tokens)
     }
 
     /// The size of an item before and after, on the scale of [`Self::shown`]: `1,234 -> 56 tokens`.
@@ -166,7 +166,7 @@ impl Outcome {
     /// Both estimates, for verbose output.
     pub(crate) fn estimates(&self) -> String {
         let LiveTokens { chars4, calibrated, factor, .. } = self.tokens;
-        let (before, after) = (chars4.before.context().0, chars4.after.context().0);
+        let (before, after) = (chars4.before.context_tokens().0, chars4.after.context_tokens().0);
         format!(
             "estimates: {} -> {} tokens by chars4, {} -> {} calibrated (x {factor:.2})",
             count(before),

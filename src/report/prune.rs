@@ -9,7 +9,7 @@ use super::look::Look;
 use super::outcome::{BeforeAfter, Outcome};
 use super::size::{bytes, count, counted};
 use super::table::{Cell, Table};
-use ctxc_core::apply::{Described, Pruned, PrunedCall, PrunedRow, shortened};
+use ctxc_core::apply::{Described, PruneResult, PrunedCall, PrunedRow, shorten_text};
 use ctxc_transcript::text::Tokens;
 
 /// Result of `ctxc prune`, or of its dry run.
@@ -30,8 +30,8 @@ pub(crate) struct PruneReport {
 
 impl PruneReport {
     /// The report of what was pruned.
-    pub(crate) fn new(outcome: Outcome, pruned: Pruned) -> Self {
-        let Pruned { rows, calls, keeps_dead } = pruned;
+    pub(crate) fn new(outcome: Outcome, pruned: PruneResult) -> Self {
+        let PruneResult { rows, calls, keeps_dead } = pruned;
         let mut total = PrunedRow { rule: "total", ..PrunedRow::default() };
         for row in &rows {
             total.n_items += row.n_items;
@@ -62,13 +62,13 @@ pub(super) fn as_item(call: &PrunedCall) -> String {
 /// The comment after the item in a plan.
 pub(super) fn as_comment(call: &PrunedCall, outcome: &Outcome) -> String {
     let change = outcome.shown_change(BeforeAfter { before: call.before, after: call.after });
-    format!("{change}, {}: {}, line {}", call.rule, named(call), count(call.line.number().into()))
+    format!("{change}, {}: {}, line {}", call.rule, named(call), count(call.line.one_based().into()))
 }
 
 /// The tool and the argument, shortened.
 fn named(call: &PrunedCall) -> String {
     let Described { tool, argument, .. } = &call.described;
-    format!("{tool} {}", shortened(argument, ARGUMENT_LEN)).trim_end().to_owned()
+    format!("{tool} {}", shorten_text(argument, ARGUMENT_LEN)).trim_end().to_owned()
 }
 
 /// The maximum number of results in the text of a run; a plan lists all.
@@ -122,13 +122,13 @@ impl<'a> PruneText<'a> {
             table.push(vec![
                 (&*call.handle).into(),
                 named(call).into(),
-                Cell::Count(call.line.number().into()),
+                Cell::Count(call.line.one_based().into()),
                 call.rule.into(),
                 Cell::Count(self.report.outcome.shown(call.before).0),
                 Cell::Count(self.report.outcome.shown(call.after).0),
-                call.by
-                    .as_ref()
-                    .map_or(Cell::Empty, |by| format!("{}, line {}", by.handle, count(by.line.number().into())).into()),
+                call.by.as_ref().map_or(Cell::Empty, |by| {
+                    format!("{}, line {}", by.handle, count(by.line.one_based().into())).into()
+                }),
             ]);
         }
         table.render(self.look)

@@ -114,9 +114,9 @@ impl Refs {
             table.push(vec![
                 row.handle.as_str().into(),
                 row.tool.as_str().into(),
-                ctxc_core::apply::shortened(&row.argument, ARGUMENT_LEN).into(),
+                ctxc_core::apply::shorten_text(&row.argument, ARGUMENT_LEN).into(),
                 Cell::Count(row.age.into()),
-                Cell::Count(self.measure.scale(row.tokens).0),
+                Cell::Count(self.measure.scale_to_api(row.tokens).0),
                 row.state.word().into(),
             ]);
         }
@@ -127,7 +127,7 @@ impl Refs {
             table.push(vec![
                 Cell::Count(row.line.into()),
                 row.role.into(),
-                Cell::Count(self.measure.scale(row.tokens).0),
+                Cell::Count(self.measure.scale_to_api(row.tokens).0),
                 row.state.word().into(),
                 row.pattern.as_deref().unwrap_or("-").into(),
             ]);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ctxc_core::apply::shell_word;
 use ctxc_transcript::Format;
-use ctxc_transcript::session::{agent_of_name, session_of_subagent, subagent_id};
+use ctxc_transcript::session::{format_of_file_name, session_of_subagent, subagent_id};
 
 /// The command that resumes the new session `id` at `path`. The client only finds it in its `project`, which is given if it is
 /// not the current folder. A subagent is resumed by its session.
@@ -14,7 +14,7 @@ pub(crate) fn resume_words(id: &str, path: &Path, project: Option<&str>) -> Stri
         let session = session_of_subagent(path).ok().flatten().unwrap_or_else(|| "SESSION".to_owned());
         return format!("{change}claude --resume {session} \"Use SendMessage to go on with agent {agent}\"");
     }
-    match agent_of_name(path) {
+    match format_of_file_name(path) {
         Some(Format::Pi) if is_among_projects(path) => format!("{change}pi --session {id}"),
         Some(Format::Pi) => format!("{change}pi --session {}", shell_word(&path.display().to_string())),
         Some(Format::Codex) if is_among_projects(path) => format!("{change}codex resume {id}"),
@@ -29,7 +29,7 @@ pub(crate) fn resume_words(id: &str, path: &Path, project: Option<&str>) -> Stri
 /// Whether the client, and a search by id, finds the session at `path`.
 pub(crate) fn is_among_projects(path: &Path) -> bool {
     let grandparent = |name| path.parent().and_then(Path::parent).is_some_and(|folder| folder.ends_with(name));
-    match agent_of_name(path) {
+    match format_of_file_name(path) {
         Some(Format::Pi) => grandparent("sessions"),
         Some(Format::Claude) | None => grandparent("projects"),
         // By year, month and day; archived ones lie side by side.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::size::counted;
-use ctxc_core::version::Purged;
+use ctxc_core::version::PurgeCounts;
 
 /// The places where secrets were masked, or would be. No value of a secret is in it.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
@@ -120,8 +120,8 @@ impl ScrubReport {
     }
 
     /// Takes over what was masked in the archive, or would be.
-    pub(crate) fn purged(&mut self, purged: Purged) {
-        let Purged { lines, objects, operations, records } = purged;
+    pub(crate) fn purged(&mut self, purged: PurgeCounts) {
+        let PurgeCounts { lines, objects, operations, records } = purged;
         (self.lines, self.objects, self.operations, self.records) = (lines, objects, operations, records);
     }
 

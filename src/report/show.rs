@@ -6,10 +6,10 @@ use serde::Serialize;
 use super::look::{Look, Style};
 use super::size::{self, counted};
 use super::when::to_second;
-use ctxc_core::apply::{Shown, Speaker};
-use ctxc_store::Kind;
+use ctxc_core::apply::{ShownText, Speaker};
+use ctxc_store::DocumentKind;
 use ctxc_transcript::Calibration;
-use ctxc_transcript::text::{Tokens, chars4, without_colors};
+use ctxc_transcript::text::{Tokens, chars4_tokens, strip_colors};
 
 /// The maximum number of lines of texts other than prompts and answers.
 const LINES: usize = 12;
@@ -54,26 +54,26 @@ pub(crate) struct ShownMessage {
 }
 
 impl ShownMessage {
-    pub(crate) fn new(shown: Shown) -> Self {
+    pub(crate) fn new(shown: ShownText) -> Self {
         Self {
-            line: shown.line.number(),
+            line: shown.line.one_based(),
             turn: shown.turn.map(|turn| turn.0),
             time: shown.time.map(to_second),
             speaker: shown.speaker,
             kind: shown.kind.name(),
-            tokens: chars4(&shown.text),
+            tokens: chars4_tokens(&shown.text),
             text: shown.text,
         }
     }
 
     /// Whether the text is always shown in full, since it is a prompt or an answer.
     fn is_said(&self) -> bool {
-        self.kind == Kind::Prompt.name() || self.kind == Kind::Answer.name()
+        self.kind == DocumentKind::Prompt.name() || self.kind == DocumentKind::Answer.name()
     }
 
     /// The speaker and the kind of text.
     pub(crate) fn what(&self) -> String {
-        let said_by = self.speaker.word();
+        let said_by = self.speaker.name();
         match self.kind {
             "prompt" | "answer" | "other" | "tool-result" => said_by.to_owned(),
             kind => format!("{said_by}, {kind}"),
@@ -94,7 +94,7 @@ impl Show {
             let gap = if at == 0 { "" } else { "\n" };
             let text = printable(message.text.trim_end());
             let (text, more) = match self.length {
-                Length::Short if !message.is_said() => beginning(&text, self.measure.scale(message.tokens)),
+                Length::Short if !message.is_said() => beginning(&text, self.measure.scale_to_api(message.tokens)),
                 Length::Short | Length::Full => (text.as_str(), None),
             };
             let heading = look.style(Style::Heading, &message.heading());
@@ -124,7 +124,7 @@ fn beginning(text: &str, tokens: Tokens) -> (&str, Option<String>) {
 
 /// `text` without control characters other than line breaks and tabs.
 pub(crate) fn printable(text: &str) -> String {
-    let mut kept = without_colors(text);
+    let mut kept = strip_colors(text);
     kept.retain(|c| !c.is_control() || c == '\n' || c == '\t');
     kept
 }

@@ -12,23 +12,23 @@ use super::map::{STYLE, escaped, filled};
 use super::size::{count, counted, short};
 use super::table::{Cell, Table};
 use ctxc_core::plan::{
-    CACHE_SECONDS, FIT_PROTECTS, PLACEHOLDER, Policy, RecordedStep, SUMMARY, SpentTokens, StepModel, recorded_cost,
-    simulate_cost,
+    CACHE_SECONDS, ContextPolicy, FIT_PROTECTS, PLACEHOLDER, RecordedStep, SUMMARY, SpentTokens, StepModel,
+    recorded_cost, simulate_cost,
 };
 use ctxc_engine::{Price, Prices, Usd};
 use ctxc_transcript::text::Tokens;
 
 /// The policies that are compared.
-const POLICIES: [Policy; 9] = [
-    Policy::Nothing,
-    Policy::Mask(5),
-    Policy::Mask(10),
-    Policy::Mask(20),
-    Policy::Fit(50),
-    Policy::Fit(70),
-    Policy::Fit(85),
-    Policy::Compact(70),
-    Policy::Compact(85),
+const POLICIES: [ContextPolicy; 9] = [
+    ContextPolicy::Nothing,
+    ContextPolicy::Mask(5),
+    ContextPolicy::Mask(10),
+    ContextPolicy::Mask(20),
+    ContextPolicy::Fit(50),
+    ContextPolicy::Fit(70),
+    ContextPolicy::Fit(85),
+    ContextPolicy::Compact(70),
+    ContextPolicy::Compact(85),
 ];
 
 /// The cost of the requests of recorded sessions, and the cost that they would have had under other policies. A model, no replay: it does not know
@@ -77,12 +77,12 @@ pub(crate) struct PolicyRow {
 /// The name of the row of the record itself.
 const RECORDED: &str = "as recorded";
 
-fn policy_name(policy: Policy) -> String {
+fn policy_name(policy: ContextPolicy) -> String {
     match policy {
-        Policy::Nothing => "nothing".to_owned(),
-        Policy::Mask(steps) => format!("mask after {steps} steps"),
-        Policy::Fit(percent) => format!("fit at {percent} %"),
-        Policy::Compact(percent) => format!("compact at {percent} %"),
+        ContextPolicy::Nothing => "nothing".to_owned(),
+        ContextPolicy::Mask(steps) => format!("mask after {steps} steps"),
+        ContextPolicy::Fit(percent) => format!("fit at {percent} %"),
+        ContextPolicy::Compact(percent) => format!("compact at {percent} %"),
     }
 }
 

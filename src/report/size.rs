@@ -2,7 +2,7 @@
 
 use ctxc_transcript::text::Tokens;
 
-pub(crate) use ctxc_transcript::text::grouped as count;
+pub(crate) use ctxc_transcript::text::group_digits as count;
 
 /// `n` with its noun: `1 turn`, `1,234 turns`. The plural is the noun with an `s`.
 pub(crate) fn counted(n: u64, noun: &str) -> String {

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::outcome::{BeforeAfter, Outcome};
 use super::size::{count, counted};
-use ctxc_core::apply::Truncated;
-use ctxc_core::plan::{Kept, TopDownTruncation, Unchanged};
+use ctxc_core::apply::TruncationResult;
+use ctxc_core::plan::{KeptMessages, NoCutReason, TopDownTruncation};
 use ctxc_transcript::LineNo;
 use ctxc_transcript::text::Tokens;
 
@@ -41,7 +41,12 @@ pub(crate) struct TruncateReport {
 impl TruncateReport {
     /// The report of what was `truncated`. Of a result that was written, `n_left` messages are left, without those that
     /// close an open tool loop.
-    pub(crate) fn new(outcome: Outcome, strategy: &TopDownTruncation, truncated: &Truncated, n_left: u32) -> Self {
+    pub(crate) fn new(
+        outcome: Outcome,
+        strategy: &TopDownTruncation,
+        truncated: &TruncationResult,
+        n_left: u32,
+    ) -> Self {
         let size = truncated.truncation.size;
         let after = if outcome.dry_run { truncated.n_after } else { n_left + outcome.n_closing };
         Self {
@@ -51,30 +56,30 @@ impl TruncateReport {
             target: strategy.target,
             size,
             over_target: Some(size).filter(|size| strategy.is_over(*size)),
-            reason: reason(truncated).map(Unchanged::name),
+            reason: reason(truncated).map(NoCutReason::name),
             messages: BeforeAfter { before: truncated.n_before, after },
-            start: truncated.start.map(LineNo::number),
-            opener: truncated.opener.map(LineNo::number),
+            start: truncated.start.map(LineNo::one_based),
+            opener: truncated.opener.map(LineNo::one_based),
         }
     }
 }
 
-fn reason(truncated: &Truncated) -> Option<Unchanged> {
-    if let Kept::All(why) = truncated.truncation.kept { Some(why) } else { None }
+fn reason(truncated: &TruncationResult) -> Option<NoCutReason> {
+    if let KeptMessages::All(why) = truncated.truncation.kept { Some(why) } else { None }
 }
 
 /// The reason if nothing changes by `truncated`.
-pub(crate) fn why_unchanged(strategy: &TopDownTruncation, truncated: &Truncated) -> String {
+pub(crate) fn why_unchanged(strategy: &TopDownTruncation, truncated: &TruncationResult) -> String {
     let (size, target) = (count(truncated.truncation.size.0), count(strategy.target.0));
     match reason(truncated) {
-        Some(Unchanged::Empty) => "the session has no messages".to_owned(),
-        Some(Unchanged::AlreadyUnderTarget) => {
+        Some(NoCutReason::Empty) => "the session has no messages".to_owned(),
+        Some(NoCutReason::AlreadyUnderTarget) => {
             format!("already under the target: {size} of {target} tokens")
         }
-        Some(Unchanged::BelowMinimum) => {
+        Some(NoCutReason::BelowMinimum) => {
             format!("at least 2 messages have to stay: these are {size} tokens, the target is {target}")
         }
-        Some(Unchanged::NoPrompt) => {
+        Some(NoCutReason::NoPrompt) => {
             format!("there is no prompt to start with: the context is {size} tokens, the target is {target}")
         }
         None => "nothing to remove".to_owned(),

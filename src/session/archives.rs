@@ -13,8 +13,8 @@ use super::input::Input;
 use crate::report::size::{bytes, counted};
 use crate::session::options::Keep;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Masked, shell_word};
-use ctxc_core::version::{KeptSession, kept_sessions, n_masks};
+use ctxc_core::apply::{MaskedLines, shell_word};
+use ctxc_core::version::{KeptSession, count_masks, kept_sessions};
 use ctxc_store as archive;
 use ctxc_store::{Archive, ArchiveUrl, hide_password, stored_bytes};
 use ctxc_transcript::session::{session_id, subagent_id};
@@ -69,7 +69,7 @@ pub(crate) fn warn_of_size(url: &str, keep_max: Option<u64>, ui: &Ui) {
 /// Warns about texts in the file at `path` that `ctxc scrub` masked (N-12).
 pub(crate) fn say_masked(path: &Path, ui: &Ui) {
     // A file that cannot be read is reported elsewhere.
-    let masked = Masked::find(path, &|line| (n_masks(line) > 0).then(|| line.to_vec())).unwrap_or_default();
+    let masked = MaskedLines::find(path, &|line| (count_masks(line) > 0).then(|| line.to_vec())).unwrap_or_default();
     if masked.n_lines > 0 {
         ui.warning(format_args!(
             "{} with text that `ctxc scrub` masked{}",

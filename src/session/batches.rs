@@ -11,14 +11,16 @@ use crate::session::open::OpenSession;
 use crate::session::options::{Consent, EngineChoice, Keep, Summaries, Summarizing};
 use crate::session::summarize::{calls, expect, summarize};
 use crate::terminal::progress::Progress;
-use ctxc_core::apply::{Chunk, Labels, NamedBatch, PriorSummary, ReadChunk, find_batches, read_chunk, read_ledger};
-use ctxc_core::plan::{Batch, Clip, Room, refold, view};
+use ctxc_core::apply::{
+    BatchLabels, ChunkContent, MessageChunk, NamedBatch, PriorSummary, find_batches, read_chunk, read_ledger,
+};
+use ctxc_core::plan::{Batch, BatchClip, ViewLimits, batches_to_merge, render_view};
 use ctxc_engine::needs::Needs;
 use ctxc_engine::run::RunSummaries;
 use ctxc_engine::{MessageToSummarize, PromptTreatment};
 use ctxc_store::Record;
 use ctxc_transcript::session::agent_transcript;
-use ctxc_transcript::text::{Stopped, Tokens, chars4};
+use ctxc_transcript::text::{StopRequested, Tokens, chars4_tokens};
 use ctxc_transcript::{Chain, Index};
 
 /// The built-in engine summarizes to this part of all that was read, prompts aside, and to no fewer than so many tokens.
@@ -34,7 +36,7 @@ pub(crate) struct Batches {
     all: Vec<Arc<NamedBatch>>,
     /// The new batches, including those that a summary of summaries has already replaced.
     added: Vec<Arc<NamedBatch>>,
-    labels: Labels,
+    labels: BatchLabels,
     /// The session that is compacted.
     session: String,
     kept: Kept,
@@ -54,7 +56,7 @@ impl Batches {
         let mut opened = Self {
             all: Vec::new(),
             added: Vec::new(),
-            labels: Labels::default(),
+            labels: BatchLabels::default(),
             session,
             kept: Kept::Nowhere,
             existing: prior.map(|prior| prior.text.clone()).unwrap_or_default(),
@@ -65,7 +67,7 @@ impl Batches {
         let names = prior.map(|prior| prior.batches.as_slice()).unwrap_or_default();
         let mut found = names.is_empty().then(Vec::new);
         if let Some(archive) = archives::open_if_there(url)? {
-            opened.labels = Labels::of(&*archive, &opened.session)?;
+            opened.labels = BatchLabels::of(&*archive, &opened.session)?;
             found = find_batches(&*archive, names)?;
         }
         match found {
@@ -87,11 +89,11 @@ impl Batches {
         &mut self,
         work: &OpenSession<'_>,
         how: &Summaries,
-        chunks: &[Chunk],
+        chunks: &[MessageChunk],
         stats: &mut CompactStats,
     ) -> Result<(), CommandError> {
         let lines =
-            |chunk: &Chunk| chunk.lines.iter().map(|line| u64::from(work.reading.index.record(*line).len)).sum();
+            |chunk: &MessageChunk| chunk.lines.iter().map(|line| u64::from(work.reading.index.record(*line).len)).sum();
         let sizes: Vec<u64> = chunks.iter().map(lines).collect();
         match how.summarizing.engine {
             // The price of all calls has to be known before the first.
@@ -113,7 +115,7 @@ impl Batches {
         &mut self,
         work: &OpenSession<'_>,
         how: &Summaries,
-        chunks: Vec<ReadChunk>,
+        chunks: Vec<ChunkContent>,
         stats: &mut CompactStats,
     ) -> Result<(), CommandError> {
         stats.chunks.extend(chunks.iter().map(|chunk| ChunkRow::of(&chunk.batch, said_tokens(&chunk.said))));
@@ -124,7 +126,7 @@ impl Batches {
         let merged;
         let needs = match (&how.engine, batches.as_slice()) {
             (EngineChoice::Chat(_), batches) => {
-                merged = Batch::over(batches, String::new()).ledger;
+                merged = Batch::from_batches(batches, String::new()).ledger;
                 Some(merged.needs())
             }
             // Without a limit, lines have room of their own.
@@ -146,13 +148,13 @@ impl Batches {
         how: &Summaries,
         stats: &mut CompactStats,
     ) -> Result<(), CommandError> {
-        if let Some(oldest) = refold(self.all.len(), clip(how)) {
+        if let Some(oldest) = batches_to_merge(self.all.len(), clip(how)) {
             let said = earlier(self.all.get(oldest.clone()).unwrap_or_default());
             let summary = self.summarize(work, &[said], "", None, &self.rest(how))?.pop();
             let later = self.all.split_off(oldest.end);
             let oldest = std::mem::take(&mut self.all);
             let names = oldest.iter().map(|named| named.name.clone()).collect();
-            self.add(Batch::over(oldest.iter().map(|named| &named.batch), summary.unwrap_or_default()), names);
+            self.add(Batch::from_batches(oldest.iter().map(|named| &named.batch), summary.unwrap_or_default()), names);
             self.all.extend(later);
             stats.refolds += 1;
         }
@@ -211,28 +213,28 @@ impl Batches {
         &mut self,
         work: &OpenSession<'_>,
         how: &Summaries,
-        chunks: &[ReadChunk],
+        chunks: &[ChunkContent],
         stats: &mut CompactStats,
     ) -> Result<(), CommandError> {
         let most = usize::try_from(how.summarizing.limit.0.saturating_mul(4)).unwrap_or(usize::MAX);
         let existing = std::mem::take(&mut self.existing);
         let mut said: Vec<Vec<MessageToSummarize>> = Vec::with_capacity(chunks.len() + 1);
-        for ReadChunk { said: own, batch } in chunks {
+        for ChunkContent { said: own, batch } in chunks {
             stats.chunks.push(ChunkRow::of(batch, said_tokens(own)));
             let words: String = own.iter().map(|said| said.text.as_str()).collect();
             self.add(Batch { text: words.chars().take(most).collect(), ..batch.clone() }, Vec::new());
             said.push(own.clone());
         }
-        if let Some(oldest) = refold(self.all.len(), clip(how)) {
+        if let Some(oldest) = batches_to_merge(self.all.len(), clip(how)) {
             let later = self.all.split_off(oldest.end);
             said.push(earlier(&self.all));
             let oldest = std::mem::take(&mut self.all);
-            self.add(Batch::over(oldest.iter().map(|named| &named.batch), "x".repeat(most)), Vec::new());
+            self.add(Batch::from_batches(oldest.iter().map(|named| &named.batch), "x".repeat(most)), Vec::new());
             self.all.extend(later);
             stats.refolds += 1;
         }
         stats.batches_created = self.added.len() as u64;
-        let ledger = Batch::over(chunks.iter().map(|chunk| &chunk.batch), String::new()).ledger;
+        let ledger = Batch::from_batches(chunks.iter().map(|chunk| &chunk.batch), String::new()).ledger;
         stats.calls = expect(&said, &existing, Some(ledger.needs()), &how.summarizing, &work.settings.keep)?;
         Ok(())
     }
@@ -246,15 +248,15 @@ impl Batches {
     /// The view that replaces the messages.
     pub(crate) fn view(&self, how: &Summaries) -> String {
         let batches: Vec<Batch> = self.all.iter().map(|named| named.batch.clone()).collect();
-        let ledger = Batch::over(&batches, String::new()).ledger;
+        let ledger = Batch::from_batches(&batches, String::new()).ledger;
         let session = (self.kept == Kept::InArchive).then_some(self.session.as_str());
         let limit = how.summarizing.limit;
         let most = how.stage.max_view_tokens.map(Tokens).or_else(|| {
-            let n_shown = batches.len().min(clip(how).room()) as u64;
+            let n_shown = batches.len().min(clip(how).n_shown()) as u64;
             how.fills_limit().then(|| Tokens(limit.0 * n_shown))
         });
-        let room = Room { limit, most };
-        view(&batches, clip(how), &ledger, session, room)
+        let room = ViewLimits { limit, most };
+        render_view(&batches, clip(how), &ledger, session, room)
     }
 
     /// The records of the new batches for the archive; empty without one.
@@ -263,7 +265,7 @@ impl Batches {
             Kept::InArchive => self.added,
             Kept::Nowhere => Vec::new(),
         };
-        kept.into_iter().map(|named| named.record())
+        kept.into_iter().map(|named| named.to_record())
     }
 
     /// The names of all batches, as a boundary lists them; empty without an archive.
@@ -279,16 +281,20 @@ impl Batches {
         let is_new = |named: &NamedBatch| self.added.iter().any(|new| new.name == named.name);
         stats.batches_created = self.added.len() as u64;
         stats.batches = self.all.iter().map(|named| BatchRow::of(named, self.kept, is_new(named))).collect();
-        stats.omitted = self.all.len().saturating_sub(clip(how).room()) as u64;
+        stats.omitted = self.all.len().saturating_sub(clip(how).n_shown()) as u64;
     }
 }
 
 /// Reads the texts of `chunks`.
-pub(crate) fn read(work: &OpenSession<'_>, how: &Summaries, chunks: &[Chunk]) -> Result<Vec<ReadChunk>, CommandError> {
+pub(crate) fn read(
+    work: &OpenSession<'_>,
+    how: &Summaries,
+    chunks: &[MessageChunk],
+) -> Result<Vec<ChunkContent>, CommandError> {
     let reading = &work.reading;
     let mut read = Vec::with_capacity(chunks.len());
     for chunk in chunks {
-        Stopped::check(work.ui.stop())?;
+        StopRequested::check_flag(work.ui.stop())?;
         let mut chunk = reading.named(read_chunk(&reading.file, &reading.index, chunk, how.most_lines()))?;
         if let Some(session) = &reading.path {
             // The work of a subagent stands in a file of its own.
@@ -311,7 +317,7 @@ fn changed_by(session: &Path, agent: &str) -> Vec<String> {
 
 /// The size of the texts of a chunk, as an engine reads them.
 fn said_tokens(said: &[MessageToSummarize]) -> Tokens {
-    said.iter().map(|said| chars4(&said.text)).sum()
+    said.iter().map(|said| chars4_tokens(&said.text)).sum()
 }
 
 /// The texts of earlier summaries, as input for one that replaces them.
@@ -321,6 +327,6 @@ fn earlier(batches: &[Arc<NamedBatch>]) -> Vec<MessageToSummarize> {
     batches.iter().map(said).collect()
 }
 
-fn clip(how: &Summaries) -> Clip {
-    Clip { first: how.stage.clip_first, last: how.stage.clip_last }
+fn clip(how: &Summaries) -> BatchClip {
+    BatchClip { first: how.stage.clip_first, last: how.stage.clip_last }
 }

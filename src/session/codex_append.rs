@@ -16,7 +16,7 @@ use super::reading::Reading;
 use crate::report::outcome::{BeforeAfter, Outcome};
 use crate::session::options::{Consent, Mode, Output, Rewriting};
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{CarriedOut, append_lines, cut_off};
+use ctxc_core::apply::{RewriteOutcome, append_lines, cut_off};
 use ctxc_transcript::foreign::HEAD;
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::session::session_id;
@@ -99,7 +99,7 @@ impl RolloutEnd {
         path: &Path,
         result: &File,
         verb: &str,
-        done: &mut CarriedOut,
+        done: &mut RewriteOutcome,
     ) -> Result<(), CommandError> {
         let len = self.len;
         let lines = self.lines(result, verb)?;

@@ -10,10 +10,12 @@ use crate::session::batches::{Batches, read};
 use crate::session::open::OpenSession;
 use crate::session::options::{Compacting, EngineChoice, Keep, Mode, Summaries, Trigger};
 use crate::session::rewrite::Intent;
-use ctxc_core::apply::{Compaction, ReadChunk, Rewrite, Scope, ThinkingReach, compact, noted, own_edits};
+use ctxc_core::apply::{
+    ChunkContent, Compaction, CompactionScope, Rewrite, ThinkingReach, compact_messages, mark_changed_lines, own_edits,
+};
 use ctxc_core::plan::Chunking;
 use ctxc_core::version::Edit;
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 /// Compacts the session in `work` if `trigger` says so, and writes the result.
 ///
@@ -38,7 +40,7 @@ pub(crate) fn compact_session(
     let intent = Intent { verb: "compact", unchanged: &compacted.why_unchanged(), calls };
     let outcome = work.finish(rewrite, ThinkingReach::BehindChange, intent)?;
     if compacted.reason.is_none() {
-        compacted.tokens_after = work.estimate().context(outcome.tokens.chars4.after.context());
+        compacted.tokens_after = work.estimate().context_size(outcome.tokens.chars4.after.context_tokens());
     }
     Ok(CompactReport { outcome, compacted })
 }
@@ -85,12 +87,12 @@ pub(crate) fn compact_conversation(
     if work.settings.mode == Mode::Show && matches!(how.summarizing.engine, EngineChoice::Chat(_)) {
         // Nothing is requested, so only the maximum size is known.
         summaries.expect(work, how, &read(work, how, &scope.chunks)?, &mut stats)?;
-        expect(work, &scope, chars4(&summaries.view(how)), &mut rewrite);
+        expect(work, &scope, chars4_tokens(&summaries.view(how)), &mut rewrite);
         return Ok((rewrite, stats));
     }
     summaries.summarize_all(work, how, &scope.chunks, &mut stats)?;
     let view = summaries.view(how);
-    if chars4(&view) >= tokens_of(work, &scope, &rewrite) {
+    if chars4_tokens(&view) >= tokens_of(work, &scope, &rewrite) {
         if trigger == Trigger::OverBudget {
             return Ok((rewrite, stats.unchanged(Reason::NotSmaller)));
         }
@@ -104,8 +106,13 @@ pub(crate) fn compact_conversation(
     let reading = &work.reading;
     let compaction = Compaction { scope: &scope, view: &view, size, batches: &batches };
     let n_stored = reading.made(None).n_stored();
-    let edits =
-        reading.named(compact(reading.transcript(), &compaction, rewrite.clone(), &reading.past.lines, n_stored))?;
+    let edits = reading.named(compact_messages(
+        reading.transcript(),
+        &compaction,
+        rewrite.clone(),
+        &reading.past.lines,
+        n_stored,
+    ))?;
     rewrite = take(work, edits, &rewrite)?;
     summaries.tell(how, &mut stats);
     rewrite.records.extend(summaries.into_records());
@@ -116,8 +123,8 @@ pub(crate) fn compact_conversation(
 pub(crate) fn view_of(
     work: &mut OpenSession<'_>,
     how: &Summaries,
-    scope: &Scope,
-    read: &[ReadChunk],
+    scope: &CompactionScope,
+    read: &[ChunkContent],
 ) -> Result<String, CommandError> {
     let mut summaries = Batches::open(work, scope.prior.as_ref())?;
     let stats = &mut CompactStats::default();
@@ -132,9 +139,9 @@ pub(crate) fn scope(
     keep_recent: usize,
     chunking: Chunking,
     rewrite: &Rewrite,
-) -> Result<Option<Scope>, CommandError> {
+) -> Result<Option<CompactionScope>, CommandError> {
     let reading = &work.reading;
-    reading.named(Scope::of(reading.transcript(), &rewrite.dropped, keep_recent, chunking))
+    reading.named(CompactionScope::of(reading.transcript(), &rewrite.dropped, keep_recent, chunking))
 }
 
 /// The chunks that are summarized under `how`. Chunks for a server have the size that the user chose.
@@ -152,28 +159,28 @@ pub(crate) fn take(work: &mut OpenSession<'_>, edits: Vec<Edit>, rewrite: &Rewri
     let reading = &mut work.reading;
     let all = reading.past.pending.iter().cloned().chain(edits).collect();
     let draft = reading.draft(all, work.archive.as_deref(), work.ui)?;
-    let left = noted(&reading.index, &reading.chain, rewrite, &reading.past.lines, &draft);
+    let left = mark_changed_lines(&reading.index, &reading.chain, rewrite, &reading.past.lines, &draft);
     reading.replace(draft);
     Ok(left)
 }
 
 /// The visible tokens of all messages that are compacted.
-fn tokens_of(work: &OpenSession<'_>, scope: &Scope, rewrite: &Rewrite) -> Tokens {
+fn tokens_of(work: &OpenSession<'_>, scope: &CompactionScope, rewrite: &Rewrite) -> Tokens {
     let index = &work.reading.index;
     let thinking = |line| index.thinking_of(line).map_or(Tokens::ZERO, |thinking| Tokens(thinking.text.into()));
     scope.gone.iter().map(|&line| rewrite.tokens(index, line) + thinking(line)).sum()
 }
 
 /// Marks the messages of `scope` in `rewrite` as removed and replaced by a view of `view` tokens, for a dry run.
-fn expect(work: &OpenSession<'_>, scope: &Scope, view: Tokens, rewrite: &mut Rewrite) {
+fn expect(work: &OpenSession<'_>, scope: &CompactionScope, view: Tokens, rewrite: &mut Rewrite) {
     let index = &work.reading.index;
     for &line in &scope.gone {
         let thinking = index.thinking_of(line).map_or(0, |thinking| thinking.text);
         let seen = rewrite.tokens(index, line).0 + u64::from(thinking);
-        rewrite.save(line, seen.cast_signed());
+        rewrite.note_saved(line, seen.cast_signed());
         rewrite.drop_line(line);
     }
     if let Some(first) = scope.first {
-        rewrite.save(first, -view.0.cast_signed());
+        rewrite.note_saved(first, -view.0.cast_signed());
     }
 }

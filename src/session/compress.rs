@@ -5,8 +5,8 @@ use crate::report::calls::Calls;
 use crate::session::open::OpenSession;
 use crate::session::options::EngineChoice;
 use crate::session::shrink::{Shrunk, shrink};
-use ctxc_core::apply::{Rewrite, Tasks, add_edits, read_tasks};
-use ctxc_core::plan::{Selection, candidates};
+use ctxc_core::apply::{CompressTasks, Rewrite, add_compress_edits, read_tasks};
+use ctxc_core::plan::{CompressSelection, select_candidates};
 use ctxc_engine::run::Task;
 use ctxc_engine::run::{MinKept, TaskOutcome};
 use ctxc_transcript::Turn;
@@ -16,12 +16,12 @@ use ctxc_transcript::text::Tokens;
 pub(crate) fn tasks(
     work: &OpenSession<'_>,
     turns: &[Turn],
-    selection: &Selection,
+    selection: &CompressSelection,
     min_tokens: Tokens,
     rewrite: &Rewrite,
-) -> Result<Tasks, CommandError> {
+) -> Result<CompressTasks, CommandError> {
     let reading = &work.reading;
-    let candidates = candidates(&reading.index, &reading.chain, turns, selection);
+    let candidates = select_candidates(&reading.index, &reading.chain, turns, selection);
     reading.named(read_tasks(&reading.file, &reading.index, &candidates, min_tokens, rewrite))
 }
 
@@ -48,6 +48,6 @@ pub(crate) fn shorten(
         None => outcome,
     });
     let outcomes: Vec<TaskOutcome> = outcomes.collect();
-    reading.named(add_edits(&reading.file, &reading.index, tasks, &outcomes, rewrite))?;
+    reading.named(add_compress_edits(&reading.file, &reading.index, tasks, &outcomes, rewrite))?;
     Ok(Shortened { outcomes, calls })
 }

@@ -16,7 +16,7 @@ use ctxc_engine::chat::ChatEngine;
 use ctxc_engine::run::{ReplyCache, RequestCost, RunEvent, Runner, TaskOutcome};
 use ctxc_store::{Archive, ArchiveUrl};
 use ctxc_transcript::Calibration;
-use ctxc_transcript::text::{Stopped, Tokens};
+use ctxc_transcript::text::{StopRequested, Tokens};
 
 /// A runner for requests to `engine` with the settings of `asking`. Replies are cached in `archive` under `session`.
 pub(crate) fn runner<'a>(
@@ -143,7 +143,11 @@ impl<'a> Running<'a> {
             RunEvent::NotCached(error) => self.not_cached = Some(error.to_string()),
             RunEvent::Waiting => {}
         }
-        if Stopped::check(self.ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if StopRequested::check_flag(self.ui.stop()).is_ok() {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     }
 
     /// Shows the finished texts, the savings and the retries; the bar itself shows the remaining time.
@@ -152,7 +156,7 @@ impl<'a> Running<'a> {
         let again = retries(self.n_again);
         self.progress.note(|| match self.measure {
             Some(measure) => {
-                format!("{done}, {} tokens saved, {}, {again}", count(measure.scale(self.saved).0), self.cost)
+                format!("{done}, {} tokens saved, {}, {again}", count(measure.scale_to_api(self.saved).0), self.cost)
             }
             None => format!("summarizing {done}, {again}"),
         });

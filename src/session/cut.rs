@@ -10,9 +10,11 @@ use crate::report::cutting::{CuttingReport, ItemRow, TargetOutcome, TargetRow, w
 use crate::report::outcome::BeforeAfter;
 use crate::session::open::OpenSession;
 use crate::session::rewrite::Intent;
-use ctxc_core::apply::{ArchiveRef, CutOutcome, Item, MatchedMessage, Named, Replacement, Rewrite, ThinkingReach};
-use ctxc_core::apply::{Calls, cut_inputs, cut_named, find_named, read_calls};
-use ctxc_core::plan::{Place, Protected, Roles, Target};
+use ctxc_core::apply::{
+    ArchiveRef, CutItem, CutOutcome, ItemReplacement, MatchedMessage, NamedItems, Rewrite, ThinkingReach,
+};
+use ctxc_core::apply::{ToolCalls, cut_inputs, cut_named, find_named, read_calls};
+use ctxc_core::plan::{BlockPlace, Protections, Roles, Target};
 
 /// A target and the summary that replaces the items it names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,7 +150,7 @@ pub(crate) fn find(
     reading: &Reading,
     roles: Roles,
     matches: Matches,
-) -> Result<(Calls, Vec<Vec<Item>>), CommandError> {
+) -> Result<(ToolCalls, Vec<Vec<CutItem>>), CommandError> {
     let calls = calls_for(specs.iter().map(|spec| &spec.target), reading)?;
     let targets: Vec<&Target> = specs.iter().map(|spec| &spec.target).collect();
     let named = reading.named(find_named(reading.transcript(), &calls, &targets, roles))?;
@@ -160,19 +162,20 @@ pub(crate) fn find(
 /// The `items` that `specs` name, each with its replacement.
 pub(crate) fn cuts<'a>(
     specs: &'a [TargetSpec],
-    items: &[Vec<Item>],
+    items: &[Vec<CutItem>],
     archive_ref: &'a ArchiveRef,
-) -> Vec<(Item, Replacement<'a>)> {
-    let of_one = |(spec, items): (&'a TargetSpec, &Vec<Item>)| {
-        let replacement = spec.summary.as_deref().map_or(Replacement::Placeholder(archive_ref), Replacement::Summary);
+) -> Vec<(CutItem, ItemReplacement<'a>)> {
+    let of_one = |(spec, items): (&'a TargetSpec, &Vec<CutItem>)| {
+        let replacement =
+            spec.summary.as_deref().map_or(ItemReplacement::Placeholder(archive_ref), ItemReplacement::Summary);
         items.iter().map(|item| (*item, replacement)).collect::<Vec<_>>()
     };
     specs.iter().zip(items).flat_map(of_one).collect()
 }
 
 /// The place and the handle of the call with the result `item`.
-fn call_of(item: Item, calls: &Calls) -> Option<(Place, String)> {
-    let Item::Result(call_idx) = item else { return None };
+fn call_of(item: CutItem, calls: &ToolCalls) -> Option<(BlockPlace, String)> {
+    let CutItem::Result(call_idx) = item else { return None };
     Some((calls.calls.get(call_idx)?.call, calls.handles.get(call_idx)?.to_string()))
 }
 
@@ -180,11 +183,11 @@ fn call_of(item: Item, calls: &Calls) -> Option<(Place, String)> {
 pub(crate) fn calls_for<'a>(
     targets: impl IntoIterator<Item = &'a Target>,
     reading: &Reading,
-) -> Result<Calls, CommandError> {
+) -> Result<ToolCalls, CommandError> {
     if !targets.into_iter().any(|target| matches!(target, Target::Call(_))) {
-        return Ok(Calls::default());
+        return Ok(ToolCalls::default());
     }
-    let calls = read_calls(reading.transcript(), &Protected::default());
+    let calls = read_calls(reading.transcript(), &Protections::default());
     reading.named(calls)
 }
 
@@ -192,25 +195,29 @@ pub(crate) fn calls_for<'a>(
 fn items(
     action: CutAction,
     specs: &[TargetSpec],
-    named: Vec<Named>,
-    calls: &Calls,
+    named: Vec<NamedItems>,
+    calls: &ToolCalls,
     matches: Matches,
-) -> Result<Vec<Vec<Item>>, CommandError> {
-    let item = |text: &MatchedMessage| Item::Text(text.line);
+) -> Result<Vec<Vec<CutItem>>, CommandError> {
+    let item = |text: &MatchedMessage| CutItem::Text(text.line);
     let refused = |typed: &str, n_fitting: usize, what: &str| {
         anyhow!("cannot {} `{typed}`: it matches {n_fitting} {what}, nothing was changed", action.verb())
     };
-    let of_one = |(spec, named): (&TargetSpec, Named)| match named {
-        Named::Messages(texts) if texts.len() <= 1 || matches == Matches::All => Ok(texts.iter().map(item).collect()),
-        Named::Messages(texts) => {
-            let rows = texts.iter().map(|text| format!("line {}: {}", text.line.number(), text.start));
+    let of_one = |(spec, named): (&TargetSpec, NamedItems)| match named {
+        NamedItems::Messages(texts) if texts.len() <= 1 || matches == Matches::All => {
+            Ok(texts.iter().map(item).collect())
+        }
+        NamedItems::Messages(texts) => {
+            let rows = texts.iter().map(|text| format!("line {}: {}", text.line.one_based(), text.start));
             Err(CommandError::from(refused(&spec.typed, texts.len(), "messages"))
                 .hint(list("give more of the text of one of these, or --all-matches for all of them", rows)))
         }
-        Named::Calls(call_idxs) if call_idxs.len() <= 1 => Ok(call_idxs.into_iter().map(Item::Result).collect()),
-        Named::Calls(call_idxs) => {
+        NamedItems::Calls(call_idxs) if call_idxs.len() <= 1 => {
+            Ok(call_idxs.into_iter().map(CutItem::Result).collect())
+        }
+        NamedItems::Calls(call_idxs) => {
             let rows = call_idxs.iter().filter_map(|&at| {
-                Some(format!("{}, line {}", calls.handles.get(at)?, calls.calls.get(at)?.call.line.number()))
+                Some(format!("{}, line {}", calls.handles.get(at)?, calls.calls.get(at)?.call.line.one_based()))
             });
             Err(CommandError::from(refused(&spec.typed, call_idxs.len(), "tool calls"))
                 .hint(list("give all digits of one of these", rows)))
@@ -231,8 +238,8 @@ pub(crate) fn list(head: &str, rows: impl Iterator<Item = String>) -> String {
 }
 
 /// Refuses two different summaries for one item.
-fn refuse_two_summaries(specs: &[TargetSpec], items: &[Vec<Item>]) -> Result<(), CommandError> {
-    let mut summaries: HashMap<Item, &TargetSpec> = HashMap::new();
+fn refuse_two_summaries(specs: &[TargetSpec], items: &[Vec<CutItem>]) -> Result<(), CommandError> {
+    let mut summaries: HashMap<CutItem, &TargetSpec> = HashMap::new();
     for (spec, items) in specs.iter().zip(items) {
         for item in items {
             let first = summaries.entry(*item).or_insert(spec);
@@ -248,8 +255,8 @@ fn refuse_two_summaries(specs: &[TargetSpec], items: &[Vec<Item>]) -> Result<(),
     Ok(())
 }
 
-fn is_result(item: &Item) -> bool {
-    matches!(item, Item::Result(_))
+fn is_result(item: &CutItem) -> bool {
+    matches!(item, CutItem::Result(_))
 }
 
 fn is_cut(outcome: &CutOutcome) -> bool {
@@ -259,18 +266,18 @@ fn is_cut(outcome: &CutOutcome) -> bool {
 /// A row for each target. An item that two targets name is in the row of the first.
 fn rows(
     specs: &[TargetSpec],
-    items: &[Vec<Item>],
-    mut outcomes: HashMap<Item, CutOutcome>,
-    calls: &Calls,
+    items: &[Vec<CutItem>],
+    mut outcomes: HashMap<CutItem, CutOutcome>,
+    calls: &ToolCalls,
 ) -> Vec<TargetRow> {
-    let row = |(spec, items): (&TargetSpec, &Vec<Item>)| {
+    let row = |(spec, items): (&TargetSpec, &Vec<CutItem>)| {
         let mut rows = Vec::new();
         let mut outcome = if items.is_empty() { TargetOutcome::NoMatch } else { TargetOutcome::NamedTwice };
         let mut tokens_saved = 0;
         for item in items {
             match outcomes.remove(item) {
                 Some(CutOutcome::Cut { cut, what }) => {
-                    tokens_saved += cut.saved();
+                    tokens_saved += cut.saved_tokens();
                     let tokens = BeforeAfter { before: cut.before, after: cut.after };
                     rows.push(ItemRow { name: cut.name, what, line: line_of(*item, calls), tokens });
                     outcome = TargetOutcome::Cut;
@@ -286,12 +293,12 @@ fn rows(
 }
 
 /// The line of an item, from 1.
-fn line_of(item: Item, calls: &Calls) -> u32 {
+fn line_of(item: CutItem, calls: &ToolCalls) -> u32 {
     match item {
-        Item::Text(line) => line.number(),
-        Item::Result(call_idx) => {
+        CutItem::Text(line) => line.one_based(),
+        CutItem::Result(call_idx) => {
             let place = calls.calls.get(call_idx).and_then(|call| call.result);
-            place.map_or(0, |place| place.line.number())
+            place.map_or(0, |place| place.line.one_based())
         }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn named(id: &str, archive: &dyn Archive, url: &str) -> Result<Named,
     let id = id.to_ascii_lowercase();
     let mut names: Vec<String> = Vec::new();
     let mut found = None;
-    match archive.operation(&id) {
+    match archive.find_operation(&id) {
         Ok(Some(operation)) if operation.id == id => return Ok(Named::Operation(Box::new(operation))),
         Ok(Some(operation)) => {
             names.push(format!("operation {}", operation.id));
@@ -33,7 +33,7 @@ pub(crate) fn named(id: &str, archive: &dyn Archive, url: &str) -> Result<Named,
         }
         Err(error) => return Err(error.into()),
     }
-    for document in archive.begins_with(&id)?.into_iter().chain(masked(&id, archive)?) {
+    for document in archive.find_by_prefix(&id)?.into_iter().chain(masked(&id, archive)?) {
         let what = if matches!(document, DocumentId::Line(_)) { "entry" } else { "record" };
         names.push(format!("{what} {}", document.digest().to_string().chars().take(16).collect::<String>()));
         found = Some(Named::Document(document));
@@ -57,7 +57,7 @@ fn masked(id: &str, archive: &dyn Archive) -> Result<Vec<DocumentId>, CommandErr
         if !digest.to_string().starts_with(id) {
             continue;
         }
-        let ids = archive.object(ObjectKind::Forgotten, digest)?.map(|object| object.lines).unwrap_or_default();
+        let ids = archive.find_object(ObjectKind::Forgotten, digest)?.map(|object| object.lines).unwrap_or_default();
         archive.each_line(&ids, &mut |_, line| {
             lines.push(DocumentId::Line(Digest::of(line)));
             Ok(())

@@ -16,7 +16,7 @@ use crate::terminal::ui::Ui;
 use ctxc_core::apply::{ApplyError, title_of};
 use ctxc_engine::{EngineError, Remedy};
 use ctxc_transcript::session::{Candidate, SessionError};
-use ctxc_transcript::text::{Stopped, Tokens};
+use ctxc_transcript::text::{StopRequested, Tokens};
 use ctxc_transcript::{Chain, Index, Transcript};
 
 /// The result of a command that did not fail.
@@ -171,7 +171,7 @@ fn explain(error: anyhow::Error) -> CommandError {
         .chain()
         .filter_map(|cause| cause.downcast_ref::<io::Error>())
         .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe);
-    let is_stopped = error.chain().filter_map(|cause| cause.downcast_ref()).any(Stopped::is);
+    let is_stopped = error.chain().filter_map(|cause| cause.downcast_ref()).any(StopRequested::is_cause_of);
     if is_stopped {
         return CommandError::interrupted();
     }
@@ -313,7 +313,7 @@ mod tests {
         let of = |error: CommandError| error.exit_code();
         assert_eq!(of(anyhow::anyhow!("x").into()), 1);
         assert_eq!(of(CommandError::usage(anyhow::anyhow!("x"))), 2);
-        let stopped = Stopped::check(&true.into()).context("read the configuration").unwrap_err();
+        let stopped = StopRequested::check_flag(&true.into()).context("read the configuration").unwrap_err();
         assert_eq!(of(CommandError::usage(stopped)), 130);
         assert_eq!(of(CommandError::interrupted()), 130);
         assert_eq!(Completion::Partial.exit_code(), 3);

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use crate::report::overview::Origin;
-use ctxc_store::{Archive, Operation, OperationCost, Operations};
+use ctxc_store::{Archive, Operation, OperationCost, OperationSelection};
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::{Digest, Tokens};
 use ctxc_transcript::{Calibration, Chain, Flags, Index, Usage, read_line};
@@ -20,19 +20,19 @@ impl Inherited {
     /// The figures of the newest operation that wrote the session at `path`; `None` if the archive has none.
     pub(crate) fn of(archive: &dyn Archive, path: &Path) -> Option<Self> {
         let path = std::path::absolute(path).ok()?;
-        archive.operations(Operations::At(&path)).ok()?.iter().rev().find_map(Self::noted)
+        archive.find_operations(OperationSelection::At(&path)).ok()?.iter().rev().find_map(Self::noted)
     }
 
     fn noted(operation: &Operation) -> Option<Self> {
         let OperationCost { factor, tokens_after, .. } = operation.cost.filter(|it| it.factor > 0.0)?;
         let (_, after) = operation.tokens?;
         let measure = Calibration::CHARS4.with_base(factor, Tokens::ZERO);
-        Some(Self { factor, overhead: Tokens(tokens_after).saturating_sub(measure.scale(after)) })
+        Some(Self { factor, overhead: Tokens(tokens_after).saturating_sub(measure.scale_to_api(after)) })
     }
 
     /// The calibration of a session, with the inherited figures if there are any.
     pub(crate) fn calibration(inherited: Option<Self>, index: &Index, chain: &Chain) -> Calibration {
-        let learnt = Calibration::learn(index, chain);
+        let learnt = Calibration::learn_from_usage(index, chain);
         inherited.map_or(learnt, |Self { factor, overhead }| learnt.with_base(factor, overhead))
     }
 }
@@ -40,14 +40,14 @@ impl Inherited {
 /// The last usage that the client recorded in the session in `file`, if ctxc has lowered it since (S-06); `None` if the archive
 /// cannot be read.
 pub(crate) fn lowered_from(archive: &dyn Archive, file: &File, index: &Index, chain: &Chain) -> Option<Tokens> {
-    let mut messages = chain.messages(index).rev().map(|(_, line)| line);
+    let mut messages = chain.live_messages(index).rev().map(|(_, line)| line);
     let line = messages.find(|&line| index.record(line).flags.any(Flags::USAGE))?;
     let mut buffer = Vec::new();
     let now = read_line(file, index, line, &mut buffer).ok()?;
-    let original = archive.replaced_by(Digest::of(now)).ok()??;
+    let original = archive.original_replaced_by(Digest::of(now)).ok()??;
     let before = archive.line(original.digest).ok()??;
     let context = |line: &[u8]| {
-        Scan::of(line).message.and_then(|message| message.usage).map(|it| Usage::of(it.of(line)).context())
+        Scan::of(line).message.and_then(|message| message.usage).map(|it| Usage::of(it.of(line)).context_size())
     };
     context(&before).filter(|before| Some(*before) > context(now)).map(Tokens)
 }

@@ -10,19 +10,22 @@ use crate::report::list::Projects;
 use crate::session::archives;
 use crate::terminal::progress::Progress;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{FindError, SessionFile, kept_key, stamp, take_up_file, take_up_kept, take_up_output};
+use ctxc_core::apply::{
+    FindError, SessionFile, file_stamp, index_kept_session, index_saved_output, index_session_file, kept_key,
+};
 use ctxc_core::version::{KeptSession, kept_sessions};
 use ctxc_store::{Archive, ArchiveUrl, FindIndex, FindSource, ObjectKind, hide_password};
 use ctxc_transcript::session::{
-    Candidate, Found, FoundBy, Places, of_all_projects, of_project, project_folder_name, rollout_folder, saved_outputs,
-    session_id, session_of_saved_output, session_of_subagent, subagents_of_all_projects, subagents_of_project,
+    Candidate, FoundBy, FoundSession, SessionFolders, project_folder_name, rollout_folder, saved_outputs, session_id,
+    session_of_saved_output, session_of_subagent, sessions_of_all_projects, sessions_of_project,
+    subagents_of_all_projects, subagents_of_project,
 };
-use ctxc_transcript::text::{Digest, Stopped};
+use ctxc_transcript::text::{Digest, StopRequested};
 
 /// The sessions to search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sessions<'a> {
-    pub(crate) places: &'a Places,
+    pub(crate) places: &'a SessionFolders,
     pub(crate) projects: Projects,
     /// The folder of the current project, if only that is searched.
     pub(crate) project: Option<&'a str>,
@@ -51,7 +54,7 @@ pub(crate) fn take_up(sessions: Sessions<'_>, ui: &Ui) -> Result<(FindIndex, Opt
         },
         None => FindIndex::in_memory()?,
     };
-    let known = index.sources()?;
+    let known = index.read_sources()?;
     let mut seen = files(&mut index, &known, sessions, ui)?;
     let archive = archives::open_if_there(sessions.archive).and_then(|archive| {
         if let Some(archive) = &archive {
@@ -91,8 +94,8 @@ fn files(
     ui: &Ui,
 ) -> Result<HashSet<String>, CommandError> {
     let (mut candidates, of_subagents) = match sessions.projects {
-        Projects::Current => (of_project(sessions.places)?, subagents_of_project(sessions.places)?),
-        Projects::All => (of_all_projects(sessions.places)?, subagents_of_all_projects(sessions.places)?),
+        Projects::Current => (sessions_of_project(sessions.places)?, subagents_of_project(sessions.places)?),
+        Projects::All => (sessions_of_all_projects(sessions.places)?, subagents_of_all_projects(sessions.places)?),
     };
     let of_outputs: Vec<Candidate> = candidates.iter().flat_map(|session| saved_outputs(&session.path)).collect();
     candidates.extend(of_subagents);
@@ -107,7 +110,7 @@ fn files(
         // A name that is not UTF-8 has no session id.
         let Some(key) = path.to_str().map(str::to_owned) else { continue };
         let known = known.get(&key).map(|(_, source)| source);
-        if known.is_none_or(|source| source.stamp != stamp(len, modified)) {
+        if known.is_none_or(|source| source.stamp != file_stamp(len, modified)) {
             n_bytes += len.saturating_sub(known.map_or(0, |source| source.n_bytes));
             changed.push(path);
         }
@@ -115,7 +118,7 @@ fn files(
     }
     let mut bar = (!changed.is_empty()).then(|| Progress::start(ui, "indexing", n_bytes));
     for path in changed {
-        Stopped::check(ui.stop())?;
+        StopRequested::check_flag(ui.stop())?;
         let (Some(key), Some(session)) = (path.to_str(), session_of(&path)) else { continue };
         let project = project_of(&path, sessions.places);
         let unpacked = match unpacked(&path) {
@@ -133,15 +136,15 @@ fn files(
             }
         };
         let done = if let Some(of_session) = session_of_saved_output(&path) {
-            let known = of_session.to_str().map(|key| index.source(key)).transpose()?.flatten();
+            let known = of_session.to_str().map(|key| index.find_source(key)).transpose()?.flatten();
             let title = known.map(|(_, session)| session.title).unwrap_or_default();
-            take_up_output(index, file, &title, ui.stop(), &mut progress)
+            index_saved_output(index, file, &title, ui.stop(), &mut progress)
         } else {
-            take_up_file(index, file, ui.stop(), &mut progress)
+            index_session_file(index, file, ui.stop(), &mut progress)
         };
         match done {
             // A file that was deleted since or cannot be read does not stop the others.
-            Err(FindError::Read(error)) if !Stopped::is(&error) => {
+            Err(FindError::Read(error)) if !StopRequested::is_cause_of(&error) => {
                 ui.detail(format_args!("{key} was not searched: {error}"));
             }
             done => done?,
@@ -153,7 +156,7 @@ fn files(
 /// The content of a rollout that Codex has compressed; `None` for any other file.
 fn unpacked(path: &Path) -> Result<Option<File>, CommandError> {
     let is_packed = path.extension().is_some_and(|extension| extension == "zst") && path.is_file();
-    let found = || Found::File { path: path.to_owned(), by: FoundBy::Path };
+    let found = || FoundSession::File { path: path.to_owned(), by: FoundBy::Path };
     is_packed.then(|| input::open(&found()).map(|input| input.file)).transpose()
 }
 
@@ -165,7 +168,7 @@ fn session_of(path: &Path) -> Option<String> {
 }
 
 /// The name of the project folder that contains a file, at any depth; of another agent's, the name that Claude Code has for it.
-fn project_of(path: &Path, places: &Places) -> String {
+fn project_of(path: &Path, places: &SessionFolders) -> String {
     let within = |folder: &Path| {
         let name = path.strip_prefix(folder).ok()?.components().next()?;
         Some(name.as_os_str().to_string_lossy().into_owned())
@@ -188,23 +191,23 @@ fn kept(
     ui: &Ui,
 ) -> Result<HashSet<String>, CommandError> {
     let mark = archive.objects_mark(ObjectKind::Session)?;
-    if index.has_kept(sessions.project, &mark)? {
+    if index.has_indexed_archive(sessions.project, &mark)? {
         return Ok(known.keys().filter(|key| key.starts_with("kept:")).cloned().collect());
     }
     let mut seen = HashSet::new();
     for session in kept_sessions(archive)? {
-        Stopped::check(ui.stop())?;
+        StopRequested::check_flag(ui.stop())?;
         let project = session.path.as_deref().map(folder_name).unwrap_or_default();
         if sessions.project.is_some_and(|wanted| wanted != project) {
             continue;
         }
         let key = kept_key(&session);
         if known.get(&key).is_none_or(|(_, source)| is_other(source.stamp.as_str(), &session)) {
-            take_up_kept(index, archive, &session, &project, ui.stop())?;
+            index_kept_session(index, archive, &session, &project, ui.stop())?;
         }
         seen.insert(key);
     }
-    index.note_kept(sessions.project, &mark)?;
+    index.note_indexed_archive(sessions.project, &mark)?;
     Ok(seen)
 }
 

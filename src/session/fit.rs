@@ -141,7 +141,7 @@ impl<'a, 'w> Fit<'a, 'w> {
 
     /// Whether `size` is below or about that of a session with `left` tokens of content.
     fn is_about(&self, size: Tokens, left: u64) -> bool {
-        size <= self.work.estimate().context(Tokens(left + left / 16 + CLOSING))
+        size <= self.work.estimate().context_size(Tokens(left + left / 16 + CLOSING))
     }
 
     fn find_floors(&mut self) -> Result<(), CommandError> {
@@ -167,7 +167,7 @@ impl<'a, 'w> Fit<'a, 'w> {
             }
             // The error of the plan, so that the next one differs.
             let estimate = self.work.estimate();
-            let left = estimate.unscale(fitted.size.saturating_sub(estimate.overhead)).0 + 1;
+            let left = estimate.scale_to_chars4(fitted.size.saturating_sub(estimate.overhead)).0 + 1;
             correction = left.saturating_sub(plan.left).max(correction + 1);
         }
         Ok(None)

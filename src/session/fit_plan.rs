@@ -6,10 +6,10 @@ use super::reading::Reading;
 use crate::session::fit_view::{ChunkView, MessageSizes, Range};
 use crate::session::open::OpenSession;
 use crate::session::options::{Summaries, Summarizing};
-use ctxc_core::apply::{ArchiveRef, PrunedCall, Pruning, Rewrite, prune};
+use ctxc_core::apply::{ArchiveRef, PruneSelection, PrunedCall, Rewrite, prune_transcript};
 use ctxc_core::plan::{
-    AlsoRemoved, CompactStage, FitChoice, Need, PlannedCut, PruneStage, Removable, RemovableClass, Rule, Stage,
-    ThinkingBehind, fit,
+    CompactStage, ExtraRemoval, FitChoice, PlannedCut, PruneStage, RemovableResult, RemovalReason, RequiredSaving,
+    Stage, SupersedeRule, ThinkingSuffixes, choose_removals,
 };
 use ctxc_core::version::ThinkingPolicy;
 use ctxc_transcript::text::Tokens;
@@ -31,11 +31,11 @@ pub(crate) struct Plan {
 /// The sizes in a session before anything is removed.
 pub(crate) struct Figures {
     protections: PruneStage,
-    items: Vec<Removable>,
+    items: Vec<RemovableResult>,
     handles: Vec<String>,
     /// The `chars4` tokens of the lines that each item keeps.
     kept: Vec<u64>,
-    thinking: ThinkingBehind,
+    thinking: ThinkingSuffixes,
     n_entries: usize,
     /// The visible content now, in `chars4` tokens.
     now: u64,
@@ -52,7 +52,7 @@ impl Figures {
     ) -> Result<Self, CommandError> {
         let stage = PruneStage {
             name: PruneStage::FIT.to_owned(),
-            rules: Rule::ALL.to_vec(),
+            rules: SupersedeRule::ALL.to_vec(),
             mask: Some(0),
             digest_tokens: PruneStage::DIGEST_TOKENS,
             ..protections.clone()
@@ -60,18 +60,18 @@ impl Figures {
         let transcript = reading.transcript();
         let Transcript { index, chain, .. } = transcript;
         let mut masked = Rewrite::default();
-        let what = Pruning::of(stage.clone()).map_err(CommandError::usage)?;
-        let pruned = reading.named(prune(transcript, &what, archive_ref, &mut masked))?;
+        let what = PruneSelection::from_stage(stage.clone()).map_err(CommandError::usage)?;
+        let pruned = reading.named(prune_transcript(transcript, &what, archive_ref, &mut masked))?;
         let mut places = vec![0; index.records.len()];
         for (place, line) in chain.lines.iter().enumerate() {
             if let Some(slot) = places.get_mut(line.idx()) {
                 *slot = place;
             }
         }
-        let removable = |call: &PrunedCall| Removable {
+        let removable = |call: &PrunedCall| RemovableResult {
             place: places.get(call.line.idx()).copied().unwrap_or_default(),
-            saved: call.saved().0,
-            class: if call.by.is_some() { RemovableClass::Superseded } else { RemovableClass::Old },
+            saved: call.tokens_saved().0,
+            class: if call.by.is_some() { RemovalReason::Superseded } else { RemovalReason::Old },
         };
         let thinking = chain.lines.iter().enumerate().filter_map(|(place, &line)| {
             let tokens = index.thinking_of(line).map(|thinking| u64::from(thinking.text))?;
@@ -83,9 +83,9 @@ impl Figures {
             kept: pruned.calls.iter().map(|call| call.kept.0).collect(),
             handles: pruned.calls.into_iter().map(|call| call.handle.into()).collect(),
             n_entries: chain.lines.len(),
-            now: Rewrite::default().left(index, chain).context().0,
+            now: Rewrite::default().remaining_totals(index, chain).context_tokens().0,
             messages: MessageSizes::of(reading, policy, &masked, protections),
-            thinking: ThinkingBehind::new(&thinking),
+            thinking: ThinkingSuffixes::new(&thinking),
             protections: stage,
         })
     }
@@ -101,8 +101,8 @@ impl Figures {
     ) -> Result<Option<Plan>, CommandError> {
         let Some(range) = range(&work.estimate(), target, correction) else { return Ok(None) };
         let least = self.now.saturating_sub(range.most);
-        let need = Need { least, most: self.now.saturating_sub(range.least) };
-        if let Some(choice) = fit(&self.items, self.n_entries, &self.thinking, need) {
+        let need = RequiredSaving { least, most: self.now.saturating_sub(range.least) };
+        if let Some(choice) = choose_removals(&self.items, self.n_entries, &self.thinking, need) {
             let left = self.now.saturating_sub(choice.saved);
             return Ok(Some(Plan { stages: vec![self.prune_stage(&choice.chosen)], newest: None, left }));
         }
@@ -148,7 +148,7 @@ impl Figures {
 
     /// The `chars4` tokens saved by removing superseded results completely, including thinking.
     pub(crate) fn superseded(&self) -> u64 {
-        let is_superseded = |item: &Removable| item.class == RemovableClass::Superseded;
+        let is_superseded = |item: &RemovableResult| item.class == RemovalReason::Superseded;
         let kept = self.items.iter().zip(&self.kept).filter(|(item, _)| is_superseded(item));
         self.saved(is_superseded) + kept.map(|(_, kept)| kept).sum::<u64>()
     }
@@ -158,17 +158,17 @@ impl Figures {
         self.saved(|_| true)
     }
 
-    fn saved(&self, goes: impl Fn(&Removable) -> bool) -> u64 {
+    fn saved(&self, goes: impl Fn(&RemovableResult) -> bool) -> u64 {
         let going = || self.items.iter().filter(|item| goes(item));
         let first = going().map(|item| item.place).min();
-        going().map(|item| item.saved).sum::<u64>() + first.map_or(0, |first| self.thinking.after(first))
+        going().map(|item| item.saved).sum::<u64>() + first.map_or(0, |first| self.thinking.tokens_after(first))
     }
 
     /// The handle of the largest removable result, and the saving if none of its lines is kept.
     pub(crate) fn largest(&self) -> Option<(&str, u64)> {
         let whole = self.items.iter().zip(&self.kept).map(|(item, kept)| (item.saved + kept, item.place));
         let ((saved, place), handle) = whole.zip(&self.handles).max_by_key(|((saved, _), _)| *saved)?;
-        Some((handle, saved + self.thinking.after(place)))
+        Some((handle, saved + self.thinking.tokens_after(place)))
     }
 
     /// The stage that removes every removable item.
@@ -180,7 +180,7 @@ impl Figures {
         let items =
             chosen.iter().filter_map(|&idx| self.handles.get(idx)).map(|item| PlannedCut { item: item.clone() });
         Stage::Prune(PruneStage {
-            also: [AlsoRemoved::UiCopies, AlsoRemoved::Progress, AlsoRemoved::Dead].into(),
+            also: [ExtraRemoval::UiCopies, ExtraRemoval::Progress, ExtraRemoval::Dead].into(),
             cut: Some(items.collect()),
             ..self.protections.clone()
         })
@@ -189,12 +189,12 @@ impl Figures {
     /// The results to remove after `view` so that the context is in `range`, or as near to it as possible.
     fn masks_behind(&self, work: &OpenSession<'_>, view: &ChunkView, range: Range) -> FitChoice {
         let start = self.messages.place(view.start);
-        let (behind, items): (Vec<usize>, Vec<Removable>) =
+        let (behind, items): (Vec<usize>, Vec<RemovableResult>) =
             (0..).zip(self.items.iter().copied()).filter(|(_, item)| item.place >= start).unzip();
         let whole = view.tokens + self.messages.from(view.start);
-        let need = Need { least: whole.saturating_sub(range.most), most: whole.saturating_sub(range.least) };
+        let need = RequiredSaving { least: whole.saturating_sub(range.most), most: whole.saturating_sub(range.least) };
         // A view leaves no thinking after it.
-        let choice = fit(&items, work.reading.chain.lines.len(), &ThinkingBehind::default(), need);
+        let choice = choose_removals(&items, work.reading.chain.lines.len(), &ThinkingSuffixes::default(), need);
         let all = || FitChoice { chosen: (0..items.len()).collect(), saved: items.iter().map(|item| item.saved).sum() };
         let FitChoice { chosen, saved } = choice.unwrap_or_else(all);
         FitChoice { chosen: chosen.into_iter().filter_map(|at| behind.get(at).copied()).collect(), saved }
@@ -213,7 +213,7 @@ pub(crate) fn summaries(clip_first: u32, clip_last: u32) -> Summaries {
 fn range(estimate: &Calibration, target: Tokens, correction: u64) -> Option<Range> {
     let below = |context: u64| {
         let content = Tokens(context.checked_sub(estimate.overhead.0)?);
-        Some(estimate.unscale(content).0)
+        Some(estimate.scale_to_chars4(content).0)
     };
     let most = below(target.0)?.saturating_sub(correction);
     let least = below(target.0 - target.0 * 3 / 100).unwrap_or(0).saturating_sub(correction);

@@ -10,12 +10,12 @@ use super::error::CommandError;
 use super::open::OpenSession;
 use super::options::Summaries;
 use super::reading::Reading;
-use ctxc_core::apply::{ReadChunk, Rewrite, Scope};
+use ctxc_core::apply::{ChunkContent, CompactionScope, Rewrite};
 use ctxc_core::plan::{Chunking, PruneStage};
 use ctxc_core::version::ThinkingPolicy;
-use ctxc_transcript::scan::Kind;
-use ctxc_transcript::text::{Tokens, chars4};
-use ctxc_transcript::{Flags, LineSet, Messages, Owner, turns};
+use ctxc_transcript::scan::EntryKind;
+use ctxc_transcript::text::{Tokens, chars4_tokens};
+use ctxc_transcript::{Flags, LineSet, Messages, OwningMessage, find_turns};
 
 /// The first guess of a view's size without its summary: the frame and the state of the work, in `chars4` tokens.
 const FRAME: u64 = 700;
@@ -68,7 +68,9 @@ impl MessageSizes {
         for &line in &chain.lines {
             let thinking = index.thinking_of(line).map_or(0, |thinking| u64::from(thinking.text));
             let thinking = if keeps_thinking { thinking } else { 0 };
-            let (Owner::Of(message) | Owner::Behind(message)) = messages.owner(line) else { continue };
+            let (OwningMessage::Of(message) | OwningMessage::Behind(message)) = messages.owner_of(line) else {
+                continue;
+            };
             let add = |all: &mut Vec<u64>, tokens: u64| {
                 if let Some(sum) = all.get_mut(message as usize) {
                     *sum += tokens;
@@ -121,8 +123,8 @@ pub(crate) struct ChunkView {
 /// The messages before `start`, as they are read for a view.
 struct Older {
     start: usize,
-    scope: Scope,
-    read: Vec<ReadChunk>,
+    scope: CompactionScope,
+    read: Vec<ChunkContent>,
     /// The prompts of at most [`WHOLE_PROMPT`] tokens, with white space folded.
     typed: Vec<String>,
 }
@@ -238,7 +240,7 @@ impl MessageSizes {
         how.stage.max_view_tokens = most;
         let read = read(work, &how, &scope.chunks)?;
         let said = read.iter().flat_map(|chunk| &chunk.said).filter(|said| said.speaker == "user");
-        let whole = said.filter(|said| chars4(&said.text) <= WHOLE_PROMPT);
+        let whole = said.filter(|said| chars4_tokens(&said.text) <= WHOLE_PROMPT);
         let typed = whole.map(|said| folded(&said.text)).collect();
         Ok(Some(Older { start, scope, read, typed }))
     }
@@ -274,7 +276,7 @@ impl MessageSizes {
 impl Older {
     /// A limit that should leave room for all prompts.
     fn whole_limit(&self) -> u64 {
-        self.typed.iter().map(|typed| chars4(typed).0).sum::<u64>() * 6 / 5 + LEAST_SUMMARY
+        self.typed.iter().map(|typed| chars4_tokens(typed).0).sum::<u64>() * 6 / 5 + LEAST_SUMMARY
     }
 
     /// The size of the view with a summary of `limit` and lines up to `most`, and whether it contains all prompts.
@@ -290,7 +292,7 @@ impl Older {
         how.summarizing.limit = Tokens(limit);
         let view = view_of(work, &how, &self.scope, &self.read)?;
         let text = folded(&view);
-        Ok((chars4(&view).0, contains_all(&text, &self.typed)))
+        Ok((chars4_tokens(&view).0, contains_all(&text, &self.typed)))
     }
 }
 
@@ -299,7 +301,7 @@ fn last_start(reading: &Reading, messages: &Messages, protections: &PruneStage) 
     let (index, chain) = (&reading.index, &reading.chain);
     let message_of = |place: usize| {
         let line = chain.lines.get(place)?;
-        if let Owner::Of(message) | Owner::Behind(message) = messages.owner(*line) {
+        if let OwningMessage::Of(message) | OwningMessage::Behind(message) = messages.owner_of(*line) {
             Some(message as usize)
         } else {
             None
@@ -307,12 +309,12 @@ fn last_start(reading: &Reading, messages: &Messages, protections: &PruneStage) 
     };
     let is_answer = |line: &ctxc_transcript::LineNo| {
         let record = index.record(*line);
-        record.kind == Kind::Assistant && record.flags.any(Flags::TEXT) && !record.flags.any(Flags::META)
+        record.kind == EntryKind::Assistant && record.flags.any(Flags::TEXT) && !record.flags.any(Flags::META)
     };
     let answer = chain.lines.iter().rposition(is_answer).and_then(message_of);
     let steps = (0..messages.groups.len()).rev().filter(|&at| !messages.is_user(index, chain, at));
     let step = steps.take(protections.protect_steps as usize).last();
-    let turns = turns(index, chain);
+    let turns = find_turns(index, chain);
     let protected = turns.len().saturating_sub(protections.protect_turns as usize);
     let turn = turns.get(protected).and_then(|turn| message_of(turn.places.start));
     let newest = messages.groups.len().saturating_sub(1);

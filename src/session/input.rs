@@ -13,8 +13,8 @@ use super::packed::Packing;
 use crate::terminal::interrupt::while_waiting;
 use ctxc_transcript::Format;
 use ctxc_transcript::foreign;
-use ctxc_transcript::foreign::Foreign;
-use ctxc_transcript::session::Found;
+use ctxc_transcript::foreign::ForeignAgent;
+use ctxc_transcript::session::FoundSession;
 
 /// An open session, positioned at its start.
 #[derive(Debug)]
@@ -38,10 +38,10 @@ impl Input {
 ///
 /// # Errors
 /// When it cannot be read, or is the session of another agent.
-pub(crate) fn open(found: &Found) -> Result<Input, CommandError> {
+pub(crate) fn open(found: &FoundSession) -> Result<Input, CommandError> {
     let path = match found {
-        Found::StandardInput => None,
-        Found::File { path, .. } => Some(path.clone()),
+        FoundSession::StandardInput => None,
+        FoundSession::File { path, .. } => Some(path.clone()),
     };
     if let Some(path) = path.as_deref().filter(|path| is_device(path)) {
         return Err(CommandError::from(anyhow!("{} is a device, not a session", path.display()))
@@ -56,8 +56,8 @@ pub(crate) fn open(found: &Found) -> Result<Input, CommandError> {
             name_of(path.as_deref())
         ))
         .hint(match foreign {
-            Foreign::OldPi => "resume it once in pi, which rewrites it to version 3",
-            Foreign::OldCodex => "Codex itself no longer opens it; sessions of Codex 0.32 and newer are read",
+            ForeignAgent::OldPi => "resume it once in pi, which rewrites it to version 3",
+            ForeignAgent::OldCodex => "Codex itself no longer opens it; sessions of Codex 0.32 and newer are read",
             _ => "sessions of Claude Code, of Codex and of pi are read",
         })),
         None => Ok(match storage {
@@ -209,7 +209,7 @@ impl PipeWatch {
 }
 
 /// The other agent whose session `file` is, if any. Leaves the file at its start.
-fn owner(file: &mut File) -> io::Result<Option<Foreign>> {
+fn owner(file: &mut File) -> io::Result<Option<ForeignAgent>> {
     // Full capacity at once: growing the buffer costs more than reading.
     let mut head = Vec::with_capacity(foreign::HEAD);
     file.take(foreign::HEAD as u64).read_to_end(&mut head)?;

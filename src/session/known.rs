@@ -7,11 +7,11 @@ use super::error::CommandError;
 use super::reading::new_operation;
 use super::reading::{Drafted, Reading};
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Draft, RenderInput, Savings, SourceState};
+use ctxc_core::apply::{DraftTranscript, RenderInput, Savings, SourceState};
 use ctxc_core::version;
 #[cfg(feature = "mcp")]
 use ctxc_core::version::History;
-use ctxc_core::version::{Address, Edit, Edits};
+use ctxc_core::version::{Edit, LineAddress, OperationEdits};
 use ctxc_store::Archive;
 #[cfg(feature = "mcp")]
 use ctxc_transcript::LineNo;
@@ -19,9 +19,9 @@ use ctxc_transcript::LineNo;
 impl Reading {
     /// Looks the session up in `archive`.
     pub(crate) fn recognise(&mut self, archive: &dyn Archive) -> Result<(), CommandError> {
-        (_, self.past.known) = version::recognise(archive, &self.file, &self.index)?;
+        (_, self.past.known) = version::recognize_session(archive, &self.file, &self.index)?;
         let made = self.made(Some(archive));
-        let (history, lines) = (made.history()?, made.lines());
+        let (history, lines) = (made.read_history()?, made.line_addresses());
         (self.past.history, self.past.lines) = (history, lines);
         Ok(())
     }
@@ -68,14 +68,19 @@ impl Reading {
 
     /// The planned operation with all its `edits`. What a compaction in a client left out is still in its file:
     /// nothing is done to it, so that it comes back with that compaction as it was.
-    pub(crate) fn edits(&self, mut edits: Vec<Edit>) -> Edits {
+    pub(crate) fn edits(&self, mut edits: Vec<Edit>) -> OperationEdits {
         if !edits.is_empty() {
-            let active = self.past.history.active();
-            let gone: HashSet<&Address> =
+            let active = self.past.history.active_edits();
+            let gone: HashSet<&LineAddress> =
                 active.iter().filter(|it| matches!(it.edit, Edit::Drop(_))).map(|it| it.edit.line()).collect();
             edits.retain(|edit| matches!(edit, Edit::Insert { .. }) || !gone.contains(edit.line()));
         }
-        Edits { operation: self.past.operation.clone(), edits, repairs: self.past.repairs, ..Edits::default() }
+        OperationEdits {
+            operation: self.past.operation.clone(),
+            edits,
+            repairs: self.past.repairs,
+            ..OperationEdits::default()
+        }
     }
 
     /// A draft of the session with `edits`, which are all the planned ones.
@@ -84,9 +89,9 @@ impl Reading {
         edits: Vec<Edit>,
         archive: Option<&dyn Archive>,
         ui: &Ui,
-    ) -> Result<Draft, CommandError> {
-        let history = self.past.history.with(self.edits(edits.clone()));
-        let draft = self.made(archive).rebase(&history, &Savings::default())?.draft(ui.stop())?;
+    ) -> Result<DraftTranscript, CommandError> {
+        let history = self.past.history.with_operation(self.edits(edits.clone()));
+        let draft = self.made(archive).rebase_session(&history, &Savings::default())?.write_draft(ui.stop())?;
         self.past.pending = edits;
         Ok(draft)
     }
@@ -95,13 +100,13 @@ impl Reading {
     /// `archive`. Returns whether any operation had changed it.
     pub(crate) fn undo_all(&mut self, archive: &dyn Archive, ui: &Ui) -> Result<bool, CommandError> {
         self.recognise(archive)?;
-        let standing = self.past.history.standing().filter(|operation| operation.undoes.is_empty());
+        let standing = self.past.history.active_operations().filter(|operation| operation.undoes.is_empty());
         let ids: Vec<String> = standing.map(|operation| operation.operation.clone()).collect();
         if ids.is_empty() {
             return Ok(false);
         }
-        let history = self.past.history.with(Edits { undoes: ids, ..self.edits(Vec::new()) });
-        let draft = self.made(Some(archive)).rebase(&history, &Savings::default())?.draft(ui.stop())?;
+        let history = self.past.history.with_operation(OperationEdits { undoes: ids, ..self.edits(Vec::new()) });
+        let draft = self.made(Some(archive)).rebase_session(&history, &Savings::default())?.write_draft(ui.stop())?;
         self.replace(draft);
         Ok(true)
     }
@@ -109,13 +114,13 @@ impl Reading {
     /// Applies the operations `ids`, which were made on an earlier state of the session.
     #[cfg(feature = "mcp")]
     pub(crate) fn go_on_from(&mut self, ids: &[String], archive: &dyn Archive, ui: &Ui) -> Result<(), CommandError> {
-        let known = self.past.history.ids();
+        let known = self.past.history.operation_ids();
         let new: Vec<String> = ids.iter().filter(|id| !known.contains(id)).cloned().collect();
         if new.is_empty() {
             return Ok(());
         }
         for operation in History::read(archive, &new).map_err(ctxc_core::apply::ApplyError::from)?.operations() {
-            self.past.history = self.past.history.with(operation.clone());
+            self.past.history = self.past.history.with_operation(operation.clone());
         }
         let draft = self.draft(Vec::new(), Some(archive), ui)?;
         self.replace(draft);
@@ -131,13 +136,13 @@ impl Reading {
         ui: &Ui,
     ) -> Result<(), CommandError> {
         let behind = LineNo(self.made(archive).n_stored());
-        let before = Address::Stored(behind);
-        let edits = Edits {
+        let before = LineAddress::Stored(behind);
+        let edits = OperationEdits {
             operation: new_operation(Some("answers"), self.path.as_deref()),
             edits: vec![Edit::Insert { before, lines: answers }],
-            ..Edits::default()
+            ..OperationEdits::default()
         };
-        self.past.history = self.past.history.with(edits.clone());
+        self.past.history = self.past.history.with_operation(edits.clone());
         self.past.unsaved.push(edits);
         let draft = self.draft(Vec::new(), archive, ui)?;
         self.replace(draft);
@@ -145,8 +150,8 @@ impl Reading {
     }
 
     /// Replaces the session by `draft`, for further planning.
-    pub(crate) fn replace(&mut self, draft: Draft) {
-        let Draft { file, index, chain, lines } = draft;
+    pub(crate) fn replace(&mut self, draft: DraftTranscript) {
+        let DraftTranscript { file, index, chain, lines } = draft;
         let file = std::mem::replace(&mut self.file, file);
         let chain = std::mem::replace(&mut self.chain, chain);
         let index = std::mem::replace(&mut self.index, index);

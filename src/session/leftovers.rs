@@ -8,8 +8,8 @@ use std::time::SystemTime;
 use super::error::CommandError;
 use ctxc_core::apply::leftover_files;
 use ctxc_core::version::kept_sessions;
-use ctxc_store::{Archive, ArchiveUrl, Operations, leftover_folders};
-use ctxc_transcript::session::Places;
+use ctxc_store::{Archive, ArchiveUrl, OperationSelection, leftover_folders};
+use ctxc_transcript::session::SessionFolders;
 
 /// The files and folders that killed commands left: beside the sessions that `archive` knows, in the folders of all projects,
 /// in the current folder, and beside the archive at `url`. Those that another process uses are not included.
@@ -19,13 +19,13 @@ use ctxc_transcript::session::Places;
 pub(crate) fn leftovers(
     archive: Option<&dyn Archive>,
     url: &str,
-    places: Option<&Places>,
+    places: Option<&SessionFolders>,
     now: SystemTime,
 ) -> Result<Vec<PathBuf>, CommandError> {
     let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
     let mut add = |path: Option<&Path>| folders.extend(path.and_then(Path::parent).map(Path::to_owned));
     if let Some(archive) = archive {
-        for operation in archive.operations(Operations::All)? {
+        for operation in archive.find_operations(OperationSelection::All)? {
             add(operation.source.path.as_deref());
             add(operation.output.path.as_deref());
         }

@@ -9,13 +9,13 @@ use crate::report::size::{count, counted};
 use crate::session::options::{Consent, Meaning};
 use crate::terminal::progress::Progress;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::document;
+use ctxc_core::apply::search_document;
 use ctxc_engine::embed::{
     EmbedError, EmbedMissingError, EmbedTotals, Embedder, embed_missing, embed_query, prepare_entries, prepare_text,
 };
 use ctxc_engine::redact::Redactor;
-use ctxc_store::{Archive, DocumentId, Hit, Query, Search, fuse};
-use ctxc_transcript::text::{Stopped, Tokens, chars4};
+use ctxc_store::{Archive, DocumentId, EntrySearch, Hit, Query, fuse_rankings};
+use ctxc_transcript::text::{StopRequested, Tokens, chars4_tokens};
 
 /// The maximum number of entries that one search embeds, since the user waits for them.
 const MOST_AT_ONCE: u32 = 1000;
@@ -33,17 +33,17 @@ pub(crate) fn find(
     meaning: Option<&Meaning>,
     ui: &Ui,
 ) -> Result<(Vec<Hit>, Option<Meant>), CommandError> {
-    let Some(meaning) = meaning else { return Ok((archive.search(query, &document)?, None)) };
+    let Some(meaning) = meaning else { return Ok((archive.search(query, &search_document)?, None)) };
     match by_meaning(archive, query, meaning, ui)? {
         Ok((near, meant)) => {
             let ranked = Query { limit: query.limit.max(LEAST_RANKED), ..*query };
-            Ok((fuse(archive.search(&ranked, &document)?, near, query.limit), Some(meant)))
+            Ok((fuse_rankings(archive.search(&ranked, &search_document)?, near, query.limit), Some(meant)))
         }
         Err(error) => {
             if let Some(error) = error {
                 ui.warning(format_args!("searching by words only: cannot {error}"));
             }
-            Ok((archive.search(query, &document)?, None))
+            Ok((archive.search(query, &search_document)?, None))
         }
     }
 }
@@ -62,7 +62,7 @@ fn by_meaning(
         Err(error) => return Ok(Err(Some(error))),
     };
     let model = &meaning.server.model;
-    let mut missing = archive.find(&Search::WithoutVector(model, MOST_AT_ONCE + 1), &document)?;
+    let mut missing = archive.find(&EntrySearch::WithoutVector(model, MOST_AT_ONCE + 1), &search_document)?;
     let has_more = missing.len() > MOST_AT_ONCE as usize;
     missing.truncate(MOST_AT_ONCE as usize);
     let mut redactor = meaning.secrets.redactor();
@@ -78,7 +78,7 @@ fn by_meaning(
             progress.advance(n_done - n_known);
         }
         n_known = n_done;
-        if Stopped::check(ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if StopRequested::check_flag(ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     drop(progress);
     let sent = match sent {
@@ -86,19 +86,19 @@ fn by_meaning(
         Err(EmbedMissingError::Archive(error)) => return Err(error.into()),
         Err(EmbedMissingError::Server(error)) => return Ok(Err(Some(error))),
     };
-    Stopped::check(ui.stop())?;
+    StopRequested::check_flag(ui.stop())?;
     if has_more {
         ui.status("some entries are not indexed yet; later searches index them");
     }
     let EmbedTotals { entries, tokens } = sent;
-    let cost = meaning.price.map(|price| price.cost_of(tokens + chars4(&asked), Tokens(0)));
+    let cost = meaning.price.map(|price| price.cost_of(tokens + chars4_tokens(&asked), Tokens(0)));
     let vector = match embed_query(&embedder, asked) {
         Ok(vector) => vector,
         Err(error) => return Ok(Err(Some(error))),
     };
     let ranked = Query { limit: query.limit.max(LEAST_RANKED), ..*query };
     let near = match vector {
-        Some(vector) => archive.find(&Search::Nearest(model, &vector, &ranked), &document)?,
+        Some(vector) => archive.find(&EntrySearch::Nearest(model, &vector, &ranked), &search_document)?,
         None => Vec::new(),
     };
     let host = meaning.server.endpoint.host();
@@ -114,7 +114,7 @@ fn announce(
     ui: &Ui,
 ) -> Result<bool, CommandError> {
     let server = &meaning.server;
-    let tokens = entries.iter().map(|(_, text)| chars4(text)).sum::<Tokens>() + chars4(asked);
+    let tokens = entries.iter().map(|(_, text)| chars4_tokens(text)).sum::<Tokens>() + chars4_tokens(asked);
     let secrets = match redactor {
         Some(redactor) => format!("{} replaced", counted(redactor.n_secrets() as u64, "secret")),
         None => "secrets not replaced".to_owned(),

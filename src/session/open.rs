@@ -137,7 +137,7 @@ impl<'a> OpenSession<'a> {
     /// The cost in the prompt cache of a change to `tokens`, of which `unchanged` stay before the first change.
     pub(super) fn prompt_cache(&self, tokens: &LiveTokens, unchanged: Option<Tokens>) -> Option<CacheCost> {
         let BeforeAfter { before, after } = tokens.calibrated;
-        unchanged.map(|unchanged| CacheCost::of(before, after, self.calibration.context(unchanged)))
+        unchanged.map(|unchanged| CacheCost::of(before, after, self.calibration.context_size(unchanged)))
     }
 
     /// The project in which the client finds the session at `path`, if it is known and not the current folder.
@@ -154,13 +154,14 @@ impl<'a> OpenSession<'a> {
 
     /// The size of the context after `rewrite` alone, without its consequences.
     pub(crate) fn size_of_stages(&self, rewrite: &Rewrite) -> Tokens {
-        self.estimate().context(rewrite.left(&self.reading.index, &self.reading.chain).context())
+        self.estimate()
+            .context_size(rewrite.remaining_totals(&self.reading.index, &self.reading.chain).context_tokens())
     }
 
     /// The context usage in `outcome`, by the estimate that the user asked for.
     pub(crate) fn size_after(&self, outcome: &Outcome) -> Tokens {
         match self.settings.estimate {
-            Some(Estimate::Chars4) => outcome.tokens.chars4.after.context(),
+            Some(Estimate::Chars4) => outcome.tokens.chars4.after.context_tokens(),
             Some(Estimate::Calibrated) | None => outcome.tokens.calibrated.after,
         }
     }

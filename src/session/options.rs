@@ -15,13 +15,13 @@ use ctxc_engine::embed::EmbeddingServer;
 use ctxc_engine::redact::Redactor;
 use ctxc_engine::run::RunOptions;
 use ctxc_engine::{Price, Prices, PromptTreatment, chat};
-use ctxc_transcript::session::Found;
+use ctxc_transcript::session::FoundSession;
 use ctxc_transcript::text::Tokens;
 
 /// The settings that every command that rewrites a session needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Rewriting {
-    pub(crate) source: Found,
+    pub(crate) source: FoundSession,
     /// The estimate that the user asked for; `None` lets the purpose decide.
     pub(crate) estimate: Option<Estimate>,
     pub(crate) thinking: ThinkingPolicy,

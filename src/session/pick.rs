@@ -18,12 +18,12 @@ use crate::session::open::OpenSession;
 use crate::session::rewrite::Intent;
 use crate::session::rollout::refuse_cutting;
 use ctxc_core::apply::{
-    Named, NewHead, Order, PickedLines, PickedPart, Rewrite, ThinkingReach, each_shown, find_named, pick_lines,
-    pick_together, shown_in,
+    NamedItems, PickedLines, PickedPart, ReadingOrder, Rewrite, SummaryHead, ThinkingReach, each_shown_text,
+    find_named, pick_copies, pick_lines, read_shown_texts,
 };
 use ctxc_core::plan::{Roles, Target};
-use ctxc_transcript::text::on_one_line;
-use ctxc_transcript::{Format, LineNo, LineSet, TurnIdx, turns};
+use ctxc_transcript::text::collapse_whitespace;
+use ctxc_transcript::{Format, LineNo, LineSet, TurnIdx, find_turns};
 
 /// The messages to keep.
 #[derive(Clone, Debug, Default)]
@@ -80,20 +80,20 @@ pub(crate) fn pick_session(
         return Ok(PickReport { outcome: nothing, sources: rows });
     }
     let view = head_text(&rows);
-    let size = work.estimate().context(work.totals.context());
-    let head = NewHead { view: &view, size, batches: &[], beside: None };
+    let size = work.estimate().context_size(work.totals.context_tokens());
+    let head = SummaryHead { view: &view, size, batches: &[], beside: None };
     let reading = &work.reading;
     let n_stored = reading.made(None).n_stored();
     let edits = match &*picked {
         // A head before the first line leads to the rest only if the conversation begins with that line.
-        [only] if reading.index.preserved.is_empty() && only.first() == only.kept.iter().next() => {
+        [only] if reading.index.preserved.is_empty() && only.first_kept_line() == only.kept.iter().next() => {
             reading.named(pick_lines(reading.transcript(), only, head, &reading.past.lines, n_stored))?
         }
         _ => {
             let parts = parts_in_time(&readings, &picked, &rows)?;
             let session = archives::own_id(reading.path.as_deref(), reading.session_file());
             let lines = &reading.past.lines;
-            pick_together(reading.transcript(), &parts, head, &session, lines, n_stored).map_err(anyhow::Error::from)?
+            pick_copies(reading.transcript(), &parts, head, &session, lines, n_stored).map_err(anyhow::Error::from)?
         }
     };
     let rewrite = take(work, edits, &Rewrite::default())?;
@@ -108,7 +108,7 @@ fn select_lines(
     selection: &Selection,
     is_found: &mut [bool],
 ) -> Result<PickedLines, CommandError> {
-    let n_turns = turns(&reading.index, &reading.chain).len();
+    let n_turns = find_turns(&reading.index, &reading.chain).len();
     if let Some(turn) = whole.iter().find(|turn| **turn >= n_turns) {
         return Err(CommandError::usage(anyhow!("no turn {turn} in {}: it has {n_turns}", reading.name))
             .hint("turns count from 0; run `ctxc stats` to list them"));
@@ -116,7 +116,7 @@ fn select_lines(
     let mut lines = LineSet::default();
     let texts: Vec<String> = selection.texts.iter().map(|text| fold_case(text)).collect();
     if !texts.is_empty() {
-        reading.named(each_shown(reading.transcript(), Order::Forward, |shown| {
+        reading.named(each_shown_text(reading.transcript(), ReadingOrder::Forward, |shown| {
             let said = fold_case(&shown.text);
             for (text, is_found) in texts.iter().zip(is_found.iter_mut()) {
                 if said.contains(text) {
@@ -133,13 +133,13 @@ fn select_lines(
     for (named, is_found) in named.into_iter().zip(is_found.iter_mut().skip(texts.len())) {
         *is_found |= !named.is_empty();
         match named {
-            Named::Calls(places) => {
+            NamedItems::Calls(places) => {
                 let calls = places.iter().filter_map(|at| calls.calls.get(*at));
                 calls.for_each(|call| {
                     lines.insert(call.call.line);
                 });
             }
-            Named::Messages(messages) => messages.iter().for_each(|message| {
+            NamedItems::Messages(messages) => messages.iter().for_each(|message| {
                 lines.insert(message.line);
             }),
         }
@@ -149,7 +149,7 @@ fn select_lines(
 
 /// `text` for comparison, as `ctxc show --search` compares it.
 pub(crate) fn fold_case(text: &str) -> String {
-    on_one_line(&text.to_lowercase())
+    collapse_whitespace(&text.to_lowercase())
 }
 
 fn source_row(reading: &Reading, picked: &PickedLines) -> PickedSession {
@@ -185,7 +185,7 @@ fn parts_in_time<'a>(
         // A turn without a time keeps its place behind the one before.
         let mut latest = None;
         for (turn, lines) in &picked.turns {
-            let first = lines.first().map(|line| shown_in(&reading.file, &reading.index, *line)).transpose();
+            let first = lines.first().map(|line| read_shown_texts(&reading.file, &reading.index, *line)).transpose();
             latest = latest.max(reading.named(first)?.and_then(|shown| shown.first()?.time));
             all.push((latest, at, *turn, lines));
         }

@@ -12,14 +12,17 @@ use crate::session::compress::{Shortened, shorten, tasks};
 use crate::session::open::OpenSession;
 use crate::session::options::{EngineChoice, Mode, Summaries, Summarizing, Trigger};
 use crate::session::shrink::expect;
-use ctxc_core::apply::{Pruning, Rewrite, Tasks, Thinking, ThinkingReach, beginning, prune, truncate};
+use ctxc_core::apply::{
+    CompressTasks, PruneSelection, Rewrite, ThinkingReach, ThinkingRule, prune_transcript, text_beginning,
+    truncate_transcript,
+};
 use ctxc_core::plan::{
-    CompactStage, CompressStage, Include, Kept, PlannedText, PruneStage, Selection, Stage, TopDownTruncation,
-    TruncateStage,
+    CompactStage, CompressSelection, CompressStage, IncludedTexts, KeptMessages, PlannedText, PruneStage, Stage,
+    TopDownTruncation, TruncateStage,
 };
 use ctxc_engine::run::{Task, TaskOutcome, TaskPart};
+use ctxc_transcript::find_turns;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::turns;
 
 /// A pipeline in progress: each stage works on the result of the one before.
 pub(crate) struct Pipeline<'a, 'w> {
@@ -61,7 +64,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
         let did = self.did(stage)?;
         let before = self.size;
         self.size = self.measured()?;
-        let (name, step) = (stage.name().to_owned(), stage.step().name());
+        let (name, step) = (stage.name().to_owned(), stage.step_kind().name());
         Ok(StageRow { name, step, size: BeforeAfter { before, after: self.size }, did, stage: stage.clone() })
     }
 
@@ -82,13 +85,18 @@ impl<'a, 'w> Pipeline<'a, 'w> {
     }
 
     fn prune(&mut self, stage: &PruneStage) -> Result<Did, CommandError> {
-        let pruning = Pruning::of(stage.clone()).map_err(CommandError::usage)?;
+        let pruning = PruneSelection::from_stage(stage.clone()).map_err(CommandError::usage)?;
         let OpenSession { reading, settings, ui, .. } = &*self.work;
-        let pruned = reading.named(prune(reading.transcript(), &pruning, &settings.archive_ref, &mut self.rewrite))?;
+        let pruned = reading.named(prune_transcript(
+            reading.transcript(),
+            &pruning,
+            &settings.archive_ref,
+            &mut self.rewrite,
+        ))?;
         if pruned.keeps_dead {
             ui.warning("inactive entries are kept: the newest message is one of them");
         }
-        if pruning.reach() == ThinkingReach::Everywhere {
+        if pruning.thinking_reach() == ThinkingReach::Everywhere {
             self.reach = ThinkingReach::Everywhere;
         }
         Ok(Did::Pruned { rules: pruned.rows, calls: pruned.calls })
@@ -96,9 +104,10 @@ impl<'a, 'w> Pipeline<'a, 'w> {
 
     fn compress(&mut self, stage: &CompressStage) -> Result<Did, CommandError> {
         let reading = &self.work.reading;
-        let turns = turns(&reading.index, &reading.chain);
+        let turns = find_turns(&reading.index, &reading.chain);
         let selection = selection(stage);
-        let Tasks { mut tasks, .. } = tasks(self.work, &turns, &selection, Tokens(stage.min_tokens), &self.rewrite)?;
+        let CompressTasks { mut tasks, .. } =
+            tasks(self.work, &turns, &selection, Tokens(stage.min_tokens), &self.rewrite)?;
         if let Some(texts) = &stage.texts {
             tasks = planned(tasks, texts);
         }
@@ -106,7 +115,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
         if self.work.settings.mode == Mode::Show {
             for task in &tasks {
                 let saved = task.tokens.0.cast_signed() - task.target.0.cast_signed();
-                self.rewrite.save(task.line, saved.max(0));
+                self.rewrite.note_saved(task.line, saved.max(0));
             }
             let calls = with_calls(&mut texts, expect(&tasks, self.engine, &self.work.settings.keep)?);
             return Ok(Did::Compressed { compressed: tasks.len() as u64, left: 0, calls, texts });
@@ -136,26 +145,27 @@ impl<'a, 'w> Pipeline<'a, 'w> {
     fn truncate(&mut self, stage: &TruncateStage) -> Result<Did, CommandError> {
         let OpenSession { reading, settings, .. } = &*self.work;
         let strategy = TopDownTruncation::new(Tokens(stage.target_tokens), self.work.estimate());
-        let thinking = Thinking { policy: settings.thinking, reach: self.reach };
-        let truncated = reading.named(truncate(reading.transcript(), &strategy, thinking, &mut self.rewrite))?;
+        let thinking = ThinkingRule { policy: settings.thinking, reach: self.reach };
+        let truncated =
+            reading.named(truncate_transcript(reading.transcript(), &strategy, thinking, &mut self.rewrite))?;
         let lowest = truncated.truncation.size;
         if strategy.is_out_of_reach(lowest) {
             return Err(too_low(strategy.target, lowest)
                 .hint(format!("use a target of {} tokens or more", count(lowest.0 + 1))));
         }
         let reason = match truncated.truncation.kept {
-            Kept::All(why) => Some(why.name()),
-            Kept::Suffix { .. } => None,
+            KeptMessages::All(why) => Some(why.name()),
+            KeptMessages::Suffix { .. } => None,
         };
         Ok(Did::Truncated { messages: BeforeAfter { before: truncated.n_before, after: truncated.n_after }, reason })
     }
 }
 
-fn selection(stage: &CompressStage) -> Selection {
-    Selection {
+fn selection(stage: &CompressStage) -> CompressSelection {
+    CompressSelection {
         bands: stage.bands.clone(),
         roles: stage.only,
-        include: if stage.tool_results { Include::ToolResults } else { Include::Messages },
+        include: if stage.tool_results { IncludedTexts::ToolResults } else { IncludedTexts::Messages },
         n_protected_turns: stage.protect_turns as usize,
     }
 }
@@ -163,7 +173,7 @@ fn selection(stage: &CompressStage) -> Selection {
 /// The `tasks` that a plan contains, with their planned targets.
 fn planned(tasks: Vec<Task>, texts: &[PlannedText]) -> Vec<Task> {
     let target = |task: &Task| {
-        let is_it = |text: &&PlannedText| text.line == task.line.number() && text.result == result_of(task);
+        let is_it = |text: &&PlannedText| text.line == task.line.one_based() && text.result == result_of(task);
         texts.iter().find(is_it).map(|text| Tokens(text.target))
     };
     tasks.into_iter().filter_map(|task| Some(Task { target: target(&task)?, ..task })).collect()
@@ -178,9 +188,9 @@ fn result_of(task: &Task) -> Option<usize> {
 
 fn row(task: &Task) -> TextRow {
     TextRow {
-        line: task.line.number(),
+        line: task.line.one_based(),
         result: result_of(task),
-        begins: beginning(&task.text),
+        begins: text_beginning(&task.text),
         tokens: task.tokens,
         target: task.target,
         ..TextRow::default()

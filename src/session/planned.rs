@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::reading::Reading;
-use ctxc_core::apply::{Rewrite, Savings, ThinkingReach, leave_derived, own_edits};
-use ctxc_core::version::{Address, Edits, ThinkingPolicy};
+use ctxc_core::apply::{Rewrite, Savings, ThinkingReach, drop_derived_changes, own_edits};
+use ctxc_core::version::{LineAddress, OperationEdits, ThinkingPolicy};
 use ctxc_store::{Cut, Record};
 use ctxc_transcript::LineNo;
 
@@ -12,19 +12,19 @@ use ctxc_transcript::LineNo;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Planned {
     /// The edits, on the lines of the session.
-    pub(crate) edits: Edits,
+    pub(crate) edits: OperationEdits,
     /// The savings measured in the file, if its lines are those of the session.
     pub(super) measured: Savings,
     /// The `chars4` tokens that lines without an edit are expected to lose.
-    pub(super) expected: BTreeMap<Address, i64>,
+    pub(super) expected: BTreeMap<LineAddress, i64>,
     /// The items that are cut or given back.
     pub(crate) cuts: Vec<Cut>,
     /// Records for the archive, besides the lines that go.
     pub(crate) records: Vec<Record>,
 }
 
-impl From<Edits> for Planned {
-    fn from(edits: Edits) -> Self {
+impl From<OperationEdits> for Planned {
+    fn from(edits: OperationEdits) -> Self {
         Self { edits, ..Self::default() }
     }
 }
@@ -33,12 +33,12 @@ impl Planned {
     /// The operation that makes the changes of `rewrite` to the session as `reading` has it.
     pub(super) fn of(mut rewrite: Rewrite, reach: ThinkingReach, thinking: ThinkingPolicy, reading: &Reading) -> Self {
         let lines = &reading.past.lines;
-        leave_derived(&mut rewrite, lines);
+        drop_derived_changes(&mut rewrite, lines);
         let own = own_edits(&reading.index, &rewrite, lines);
         let edits =
             if reading.past.pending.is_empty() { own } else { [reading.past.pending.as_slice(), &own].concat() };
         let removes_all_thinking = reach == ThinkingReach::Everywhere;
-        let edits = Edits { removes_all_thinking, thinking, ..reading.edits(edits) };
+        let edits = OperationEdits { removes_all_thinking, thinking, ..reading.edits(edits) };
         let without_edit = |line: LineNo| !rewrite.edits.contains_key(&line) && !rewrite.dropped.contains(line);
         let expected = rewrite.saved.iter().filter(|(line, _)| without_edit(**line));
         let expected = expected.filter_map(|(line, saved)| Some((lines.get(*line).0?, *saved))).collect();

@@ -5,7 +5,7 @@ use crate::report::prune::{PruneReport, why_unchanged};
 use crate::session::open::OpenSession;
 use crate::session::options::Mode;
 use crate::session::rewrite::Intent;
-use ctxc_core::apply::{Pruning, Rewrite};
+use ctxc_core::apply::{PruneSelection, Rewrite};
 
 /// Prunes the session in `work`, as the operation named `verb`.
 ///
@@ -13,7 +13,7 @@ use ctxc_core::apply::{Pruning, Rewrite};
 /// When anything fails; then nothing has changed.
 pub(crate) fn prune(
     verb: &'static str,
-    pruning: &Pruning,
+    pruning: &PruneSelection,
     work: &mut OpenSession<'_>,
 ) -> Result<PruneReport, CommandError> {
     if work.settings.mode == Mode::Do {
@@ -21,7 +21,7 @@ pub(crate) fn prune(
     }
     let mut rewrite = Rewrite::default();
     let reading = &work.reading;
-    let pruned = reading.named(ctxc_core::apply::prune(
+    let pruned = reading.named(ctxc_core::apply::prune_transcript(
         reading.transcript(),
         pruning,
         &work.settings.archive_ref,
@@ -31,6 +31,6 @@ pub(crate) fn prune(
         work.ui.warning("inactive entries are kept: the newest message is one of them");
     }
     let intent = Intent::offline(verb, why_unchanged(&pruned.rows));
-    let outcome = work.finish(rewrite, pruning.reach(), intent)?;
+    let outcome = work.finish(rewrite, pruning.thinking_reach(), intent)?;
     Ok(PruneReport::new(outcome, pruned))
 }

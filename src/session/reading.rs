@@ -20,11 +20,11 @@ use crate::session::archives;
 use crate::terminal::progress::Progress;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{LineAddresses, RewriteSource, SourceState, recorded_context, title_of};
-use ctxc_core::version::{Edit, Edits, History, Known};
+use ctxc_core::version::{Edit, History, KnownSession, OperationEdits};
 use ctxc_store::{Archive, operation_id};
-use ctxc_transcript::scan::Unreadable;
-use ctxc_transcript::session::{Found, FoundBy, session_id, working_folder};
-use ctxc_transcript::text::{Digest, Stopped, Tokens};
+use ctxc_transcript::scan::UnreadableHistory;
+use ctxc_transcript::session::{FoundBy, FoundSession, session_id, working_folder};
+use ctxc_transcript::text::{Digest, StopRequested, Tokens};
 use ctxc_transcript::{Calibration, Chain, ChainEnd, Flags, Format, Index, LineNo, Transcript, read_line};
 
 /// The hint for a file that is no session.
@@ -64,7 +64,7 @@ pub(crate) struct Reading {
 #[derive(Debug)]
 pub(crate) struct KnownPast {
     /// The session in the archive; `None` if the archive does not have it.
-    pub(crate) known: Option<Known>,
+    pub(crate) known: Option<KnownSession>,
     /// The operations that produced the session, and those to be rendered with it.
     pub(crate) history: History,
     /// The lines of the file as lines of the session.
@@ -74,7 +74,7 @@ pub(crate) struct KnownPast {
     /// The edits of the planned operation so far, which the draft contains.
     pub(crate) pending: Vec<Edit>,
     /// Operations before the planned one that are not in the archive yet.
-    pub(crate) unsaved: Vec<Edits>,
+    pub(crate) unsaved: Vec<OperationEdits>,
     /// Whether the planned operation is a repair.
     pub(crate) repairs: bool,
 }
@@ -108,12 +108,12 @@ impl Reading {
     /// A rollout of Codex of which it is not known what a resume sends.
     fn refuse_unreadable(&self) -> Result<(), CommandError> {
         let Some((line, unreadable)) = self.index.rollout.unreadable else { return Ok(()) };
-        let (name, line) = (&self.name, line.number());
+        let (name, line) = (&self.name, line.one_based());
         let what = match unreadable {
-            Unreadable::References => {
+            UnreadableHistory::References => {
                 "a compaction whose history is made of references (`replacement_history_entries`)"
             }
-            Unreadable::MetadataLength => {
+            UnreadableHistory::MetadataLength => {
                 "a compaction whose `replacement_history_metadata` is not as long as its history"
             }
         };
@@ -127,18 +127,18 @@ impl Reading {
         match self.chain.end {
             ChainEnd::MissingParent(line) if line.0 > 0 => ui.warning(format_args!(
                 "{name}:{}: the conversation starts here: the parent of this entry is missing",
-                line.number()
+                line.one_based()
             )),
             ChainEnd::Cycle(line) => {
                 ui.warning(format_args!(
                     "{name}:{}: the conversation starts here: the parents form a cycle",
-                    line.number()
+                    line.one_based()
                 ));
             }
             _ => {}
         }
         if let Some(line) = self.chain.newest_elsewhere {
-            ui.warning(format_args!("{name}:{}: the newest message is not among the active entries", line.number()));
+            ui.warning(format_args!("{name}:{}: the newest message is not among the active entries", line.one_based()));
         }
     }
 
@@ -147,7 +147,7 @@ impl Reading {
         let thinking = self.chain.lines.iter().filter_map(|&line| self.index.thinking_of(line)?.unsent);
         let unsent: Tokens = thinking.map(|tokens| Tokens(tokens.into())).sum();
         if let Some(model) = self.index.resuming_model(&self.chain).filter(|_| unsent > Tokens::ZERO) {
-            let Tokens(unsent) = self.calibration().scale(unsent);
+            let Tokens(unsent) = self.calibration().scale_to_api(unsent);
             ui.status(format_args!(
                 "thinking  {} tokens of other models are not counted, since {model} resumes the session",
                 count(unsent)
@@ -156,8 +156,8 @@ impl Reading {
     }
 
     /// Opens and indexes the session that a SESSION argument names.
-    pub(crate) fn of(found: &Found, ui: &Ui) -> Result<Self, CommandError> {
-        if *found == Found::StandardInput {
+    pub(crate) fn of(found: &FoundSession, ui: &Ui) -> Result<Self, CommandError> {
+        if *found == FoundSession::StandardInput {
             ui.say_reading_stdin();
         }
         let input = with_parents(input::open(found)?)?;
@@ -185,8 +185,8 @@ impl Reading {
     }
 
     /// Reports which session was found, unless its path or id was given.
-    fn say_found(&self, found: &Found, ui: &Ui) {
-        let Found::File { path, by } = found else { return };
+    fn say_found(&self, found: &FoundSession, ui: &Ui) {
+        let FoundSession::File { path, by } = found else { return };
         let agent = match self.index.format {
             Format::Claude => String::new(),
             Format::Pi => ", a session of pi".to_owned(),
@@ -217,7 +217,7 @@ impl Reading {
         let past = KnownPast {
             known: None,
             history: History::default(),
-            lines: LineAddresses::plain(),
+            lines: LineAddresses::of_plain_file(),
             operation: new_operation(stem.as_deref(), input.path.as_deref()),
             pending: Vec::new(),
             unsaved: Vec::new(),
@@ -348,7 +348,7 @@ pub(crate) struct ProgressReader<'a, R> {
 
 impl<R: Read> Read for ProgressReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        Stopped::check(self.stop)?;
+        StopRequested::check_flag(self.stop)?;
         let n_read = self.reader.read(buffer)?;
         self.progress.advance(n_read as u64);
         Ok(n_read)

@@ -10,10 +10,10 @@ use super::reading::Reading;
 use super::restore::lineage;
 use crate::report::refs::{CallRow, MessageRow, RefState, Refs};
 use crate::session::archives;
-use ctxc_core::apply::{Calls, describe, each_text, is_placeholder, open_cuts, read_calls};
-use ctxc_core::plan::{Access, Answer, Protected, Roles};
-use ctxc_transcript::scan::Kind;
-use ctxc_transcript::text::{Pattern, chars4};
+use ctxc_core::apply::{ToolCalls, describe_calls, each_text, is_placeholder, open_cuts, read_calls};
+use ctxc_core::plan::{CallOutcome, CutPermission, Protections, Roles};
+use ctxc_transcript::scan::EntryKind;
+use ctxc_transcript::text::{Pattern, chars4_tokens};
 use ctxc_transcript::{Calibration, IdHash, Index, LineNo};
 
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub(crate) enum Sort {
 /// Lists the items of the session that was read.
 pub(crate) fn list(request: &RefsRequest, mut reading: Reading) -> Result<Refs, CommandError> {
     let summaries = SummarizedItems::of(request, &mut reading);
-    let calls = reading.named(read_calls(reading.transcript(), &Protected::default()))?;
+    let calls = reading.named(read_calls(reading.transcript(), &Protections::default()))?;
     let mut rows = reading.named(call_rows(&reading, &calls, &summaries))?;
     rows.retain(|row| request.tool.as_ref().is_none_or(|tool| tool.eq_ignore_ascii_case(&row.tool)));
     rows.retain(|row| request.state.is_none_or(|state| state == row.state));
@@ -51,7 +51,7 @@ pub(crate) fn list(request: &RefsRequest, mut reading: Reading) -> Result<Refs, 
         rows.sort_by_key(|row| Reverse(row.tokens));
         messages.sort_by_key(|row| Reverse(row.tokens));
     }
-    let measure = Calibration::learn(&reading.index, &reading.chain);
+    let measure = Calibration::learn_from_usage(&reading.index, &reading.chain);
     Ok(Refs::new(reading.session(), measure, rows, request.lists_messages.then_some(messages)))
 }
 
@@ -73,30 +73,30 @@ impl SummarizedItems {
         let Ok(lineage) = lineage(&reading.past.history, &*archive) else { return Self::default() };
         let open = open_cuts(&lineage);
         let uuids = open.iter().filter(|cut| cut.call.is_none()).map(|cut| IdHash::of(cut.uuid.as_bytes()));
-        let lines: HashMap<IdHash, LineNo> = Index::lines_of(&reading.index, uuids);
+        let lines: HashMap<IdHash, LineNo> = Index::lines_by_uuid(&reading.index, uuids);
         // Shortened parameters leave the result as it is.
         let calls = open.into_iter().filter(|cut| cut.rule != "inputs").filter_map(|cut| cut.call);
         Self { calls: calls.collect(), texts: lines.into_values().collect() }
     }
 }
 
-fn call_rows(reading: &Reading, calls: &Calls, summaries: &SummarizedItems) -> std::io::Result<Vec<CallRow>> {
-    let mut described = describe(&reading.file, &reading.index, calls.calls.iter().map(|call| call.call))?;
-    let row = |(at, call): (usize, &ctxc_core::plan::Call)| {
+fn call_rows(reading: &Reading, calls: &ToolCalls, summaries: &SummarizedItems) -> std::io::Result<Vec<CallRow>> {
+    let mut described = describe_calls(&reading.file, &reading.index, calls.calls.iter().map(|call| call.call))?;
+    let row = |(at, call): (usize, &ctxc_core::plan::ToolCall)| {
         let known = described.remove(&call.call)?;
-        let is_cut = call.access == Access::Cut || summaries.calls.contains(&*known.id);
+        let is_cut = call.access == CutPermission::Cut || summaries.calls.contains(&*known.id);
         let state = match call.answer {
-            Answer::Missing => RefState::Unanswered,
+            CallOutcome::Missing => RefState::Unanswered,
             _ if is_cut => RefState::Cut,
-            Answer::Failed => RefState::Failed,
-            Answer::Good | Answer::PointsBack => RefState::Live,
+            CallOutcome::Failed => RefState::Failed,
+            CallOutcome::Good | CallOutcome::PointsBack => RefState::Live,
         };
         Some(CallRow {
             handle: calls.handles.get(at)?.to_string(),
             tool: known.tool.into(),
             argument: known.argument.into(),
-            line: call.call.line.number(),
-            result_line: call.result.map(|place| place.line.number()),
+            line: call.call.line.one_based(),
+            result_line: call.result.map(|place| place.line.one_based()),
             age: calls.n_steps.saturating_sub(call.step + 1),
             tokens: call.tokens,
             state,
@@ -114,9 +114,9 @@ fn message_rows(reading: &Reading, summaries: &SummarizedItems) -> std::io::Resu
         }
         let is_cut = is_placeholder(text) || summaries.texts.contains(&line);
         rows.push(MessageRow {
-            role: if reading.index.record(line).kind == Kind::User { "user" } else { "assistant" },
-            line: line.number(),
-            tokens: chars4(text),
+            role: if reading.index.record(line).kind == EntryKind::User { "user" } else { "assistant" },
+            line: line.one_based(),
+            tokens: chars4_tokens(text),
             state: if is_cut { RefState::Cut } else { RefState::Live },
             pattern: Pattern::of(text).map(|pattern| pattern.to_string()),
         });

@@ -5,17 +5,17 @@ use super::open::{Identity, OpenSession};
 use super::planned::Planned;
 use crate::session::options::Output;
 use ctxc_core::apply::{
-    ComposedSession, Consequences, Gauge, Rebased, RenderInput, Rewrite, Thinking, ThinkingReach, ThinkingRemoved,
-    follow_up, recorded_context, unchanged_tokens,
+    ComposedSession, Consequences, Gauge, RebasedSession, RenderInput, Rewrite, ThinkingReach, ThinkingRemoved,
+    ThinkingRule, follow_up, recorded_context, unchanged_tokens,
 };
-use ctxc_core::version::{History, SessionIds, ThinkingPolicy, title_line};
+use ctxc_core::version::{History, SessionIdsHash, ThinkingPolicy, title_line};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Chain, Flags, Index, LineNo, Totals, Transcript};
 
 /// The planned result of an operation.
 pub(super) struct Rendering {
     /// The lines that are rendered.
-    pub(super) rebased: Rebased,
+    pub(super) rebased: RebasedSession,
     /// The changes to them.
     pub(super) rewrite: Rewrite,
     pub(super) consequences: Consequences,
@@ -42,11 +42,11 @@ impl OpenSession<'_> {
         let (index, chain) = (&self.reading.index, &self.reading.chain);
         // An empty rewrite has no consequences, and finding consequences takes another pass over the file.
         if rewrite.is_nothing() && self.reading.past.pending.is_empty() && reach == ThinkingReach::BehindChange {
-            return Ok(self.estimate().context(rewrite.left(index, chain).context()));
+            return Ok(self.estimate().context_size(rewrite.remaining_totals(index, chain).context_tokens()));
         }
         let mut planned = Planned::of(rewrite.clone(), reach, self.settings.thinking, &self.reading);
         let Rendering { consequences, left, .. } = self.render(&mut planned)?;
-        Ok(self.estimate().context(consequences.expected(left).context()))
+        Ok(self.estimate().context_size(consequences.expected_totals(left).context_tokens()))
     }
 
     /// Applies `planned` to the session, with all consequences. Answers to open calls are added to its edits.
@@ -58,7 +58,7 @@ impl OpenSession<'_> {
             let left = Totals::of(&rebased.composed.index, &rebased.composed.chain);
             return Ok(Rendering { rebased, rewrite: Rewrite::default(), consequences: Consequences::default(), left });
         }
-        let mut history = reading.past.history.with(std::mem::take(&mut planned.edits));
+        let mut history = reading.past.history.with_operation(std::mem::take(&mut planned.edits));
         let rendering = self.render_newest(&mut history, planned, made);
         planned.edits = history.newest_mut().map(std::mem::take).unwrap_or_default();
         rendering
@@ -71,38 +71,39 @@ impl OpenSession<'_> {
         planned: &Planned,
         made: RenderInput<'_>,
     ) -> Result<Rendering, CommandError> {
-        if let Some(rebased) = made.recorded(history, &self.rendered)? {
+        if let Some(rebased) = made.find_recorded(history, &self.rendered)? {
             let mut rewrite = Rewrite::default();
             self.stand_as(&mut rewrite);
             let left = Totals::of(&rebased.composed.index, &rebased.composed.chain);
             return Ok(Rendering { rebased, rewrite, consequences: Consequences::default(), left });
         }
-        let mut rebased = made.rebase(history, &planned.measured)?;
+        let mut rebased = made.rebase_session(history, &planned.measured)?;
         // An undo has no edits of its own, so its policy on thinking applies to everything that is rendered.
         let undo = history.operations().last().filter(|newest| !newest.changes_something());
         let at_least = undo.map_or(ThinkingPolicy::Remove, |undo| undo.thinking);
-        let answers = made.answers(&rebased)?;
+        let answers = made.missing_result_edits(&rebased)?;
         if let (false, Some(newest)) = (answers.is_empty(), history.newest_mut()) {
             newest.edits.extend(answers);
-            rebased = made.rebase(history, &planned.measured)?;
+            rebased = made.rebase_session(history, &planned.measured)?;
         }
         let mut rewrite = std::mem::take(&mut rebased.composed.rewrite);
         for (address, saved) in &planned.expected {
-            if let Some(line) = rebased.base.layout.place(address) {
-                rewrite.save(line, *saved);
+            if let Some(line) = rebased.base.layout.line_of(address) {
+                rewrite.note_saved(line, *saved);
             }
         }
-        let everywhere = history.standing().any(|operation| operation.removes_all_thinking);
+        let everywhere = history.active_operations().any(|operation| operation.removes_all_thinking);
         let reach = if everywhere { ThinkingReach::Everywhere } else { ThinkingReach::BehindChange };
-        let policy = history.thinking().max(at_least);
+        let policy = history.thinking_policy().max(at_least);
         rewrite.policies.values_mut().for_each(|policy| *policy = at_least.max(*policy));
         let ComposedSession { index, chain, stored, runs, .. } = &rebased.composed;
-        let calibration = if rebased.base.is_source { self.calibration } else { Calibration::learn(index, stored) };
-        let left = rewrite.left(index, chain);
+        let calibration =
+            if rebased.base.is_source { self.calibration } else { Calibration::learn_from_usage(index, stored) };
+        let left = rewrite.remaining_totals(index, chain);
         let consequences = self.reading.named(follow_up(
             Transcript { file: &rebased.base.file, index, chain },
             &calibration,
-            Thinking { policy, reach },
+            ThinkingRule { policy, reach },
             runs,
             &mut rewrite,
         ))?;
@@ -120,7 +121,8 @@ impl OpenSession<'_> {
         match (&self.settings.output, self.identity) {
             (Output::NewSession(_), _) => {}
             (_, Identity::Source) => {
-                let is_other = |id: &String| known.state.session_ids != SessionIds::of(id) || self.reading.has_grown();
+                let is_other =
+                    |id: &String| known.state.session_ids != SessionIdsHash::of(id) || self.reading.has_grown();
                 rewrite.session = version.source_session.clone().filter(is_other);
             }
             (_, Identity::File) => {
@@ -148,7 +150,7 @@ impl OpenSession<'_> {
             rewrite.dropped.contains(*line) || rewrite.edits.contains_key(line) && !rewrite.unseen.contains(*line)
         };
         let after = thinking(index, &mut chain.lines.iter().copied().filter(|line| !goes(line)));
-        let left = consequences.expected(left);
+        let left = consequences.expected_totals(left);
         let found;
         let read = match &reading.drafted {
             Some(drafted) => {

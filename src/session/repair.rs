@@ -10,9 +10,9 @@ use crate::report::repair::{LeftProblem, MendedProblem, RepairedSession};
 use crate::session::open::OpenSession;
 use crate::session::rewrite::Intent;
 use ctxc_core::apply::{
-    Mend, PlannedMend, Problem, ProblemKind, Rewrite, ThinkingReach, check, new_problems, plan_mends,
+    Mend, PlannedMend, Problem, ProblemKind, Rewrite, ThinkingReach, check_transcript, new_problems, plan_mends,
 };
-use ctxc_core::version::{Address, Edit};
+use ctxc_core::version::{Edit, LineAddress};
 use ctxc_transcript::{Format, LineNo};
 
 /// A session that needs more rounds than this is left with the rest of its problems: each reads it again.
@@ -34,7 +34,7 @@ pub(crate) fn repair(thinking: ThinkingReach, mut work: OpenSession<'_>) -> Resu
     let mut mended = Vec::new();
     for _ in 0..MOST_ROUNDS {
         let reading = &work.reading;
-        let problems: Vec<Problem> = check(&reading.index, &reading.chain);
+        let problems: Vec<Problem> = check_transcript(&reading.index, &reading.chain);
         let (lines, n_stored) = (&reading.past.lines, reading.made(None).n_stored());
         let planned = reading.named(plan_mends(reading.transcript(), &problems, lines, n_stored))?;
         let new = |it: &PlannedMend| tried.insert((it.problem.kind, it.problem.subject.0, origins.key(&work, it)));
@@ -50,7 +50,7 @@ pub(crate) fn repair(thinking: ThinkingReach, mut work: OpenSession<'_>) -> Resu
     }
     let mut reach = thinking;
     let mut left = Vec::new();
-    let rest = check(&work.reading.index, &work.reading.chain);
+    let rest = check_transcript(&work.reading.index, &work.reading.chain);
     if let Some(drafted) = &mut work.reading.drafted {
         // Of entries that are active again, some have problems that nobody saw before. They are named.
         drafted.before.problems.extend(new_problems(&drafted.before.problems, rest.clone()));
@@ -70,7 +70,7 @@ pub(crate) fn repair(thinking: ThinkingReach, mut work: OpenSession<'_>) -> Resu
 }
 
 /// The places of lines in the file that was read.
-struct Origins(HashMap<Address, LineNo>);
+struct Origins(HashMap<LineAddress, LineNo>);
 
 impl Origins {
     fn of(work: &OpenSession<'_>) -> Self {
@@ -82,7 +82,7 @@ impl Origins {
     /// The line of the file that `line` of the draft is, from 1; `None` for one that a mend inserted.
     fn line(&self, work: &OpenSession<'_>, line: LineNo) -> Option<u32> {
         let address = work.reading.past.lines.get(line).0?;
-        self.0.get(&address).map(|line| line.number())
+        self.0.get(&address).map(|line| line.one_based())
     }
 
     fn key(&self, work: &OpenSession<'_>, planned: &PlannedMend) -> u32 {

@@ -13,10 +13,10 @@ use crate::report::restored::{ItemOutcome, RestoredItem, RestoredOutcome, Restor
 use crate::session::archives;
 use crate::session::open::OpenSession;
 use crate::session::rewrite::Intent;
-use ctxc_core::apply::{ApplyError, OpenCut, Recalled, Returned, Savings};
-use ctxc_core::apply::{absent, find_cutting_edits, open_cuts, recall};
+use ctxc_core::apply::{ApplyError, NamedCuts, OpenCut, ReturnOutcome, Savings};
+use ctxc_core::apply::{find_absent, find_cutting_edits, find_named_cuts, open_cuts};
 use ctxc_core::plan::Target;
-use ctxc_core::version::{Edits, History};
+use ctxc_core::version::{History, OperationEdits};
 use ctxc_store::{Archive, Cut, Operation};
 
 /// Restores the targets `named` of the session in `work` from the archive at the URL `archive`, and writes the result.
@@ -35,32 +35,34 @@ pub(crate) fn restore(
     let lineage = lineage(&reading.past.history, &*archive)?;
     let open = open_cuts(&lineage);
     let targets: Vec<&Target> = specs.iter().map(|spec| &spec.target).collect();
-    let recalled = recall(reading.transcript(), &open, &targets, *roles, &*archive)?;
+    let recalled = find_named_cuts(reading.transcript(), &open, &targets, *roles, &*archive)?;
     let unknown: Vec<&Target> =
-        targets.iter().zip(&recalled).filter(|(_, it)| **it == Recalled::Nothing).map(|(target, _)| *target).collect();
-    let mut gone = absent(&unknown, *roles, &reading.index, &lineage, &*archive)?.into_iter();
+        targets.iter().zip(&recalled).filter(|(_, it)| **it == NamedCuts::Nothing).map(|(target, _)| *target).collect();
+    let mut gone = find_absent(&unknown, *roles, &reading.index, &lineage, &*archive)?.into_iter();
     let gone: Vec<Option<OpenCut>> =
-        recalled.iter().map(|it| if *it == Recalled::Nothing { gone.next().flatten() } else { None }).collect();
+        recalled.iter().map(|it| if *it == NamedCuts::Nothing { gone.next().flatten() } else { None }).collect();
     let places = places(specs, recalled, &open, *matches)?;
     let wanted: BTreeSet<usize> = places.iter().flatten().flatten().copied().collect();
     let cuts: Vec<OpenCut> = wanted.iter().filter_map(|at| open.get(*at).cloned()).collect();
-    let rebased = reading.made(Some(&*archive)).rebase(&reading.past.history, &Savings::default())?;
+    let rebased = reading.made(Some(&*archive)).rebase_session(&reading.past.history, &Savings::default())?;
     let (gives_back, returned) = reading.named(find_cutting_edits(&rebased, &reading.past.history, &cuts))?;
     drop(rebased);
     let mut rows = rows(specs, &places, &open, &wanted, &returned);
     for (row, cut) in rows.iter_mut().zip(&gone) {
         let Some(cut) = cut else { continue };
         row.outcome = RestoredOutcome::Failed;
-        row.items.push(item(cut, &Returned::Gone(Some(cut.last.clone()))));
+        row.items.push(item(cut, &ReturnOutcome::Gone(Some(cut.last.clone()))));
     }
     named.check(rows.iter().map(|row| row.outcome != RestoredOutcome::NoMatch))?;
     let noted = returned.into_iter().filter_map(|it| match it {
-        Returned::Restored(cut) => Some(cut),
-        Returned::Gone(_) => None,
+        ReturnOutcome::Restored(cut) => Some(cut),
+        ReturnOutcome::Gone(_) => None,
     });
     let cuts = noted.collect();
-    let edits = Edits { gives_back, thinking: work.settings.thinking, ..reading.edits(reading.past.pending.clone()) };
-    let is_all = !edits.gives_back.is_empty() && reading.past.history.with(edits.clone()).active().is_empty();
+    let edits =
+        OperationEdits { gives_back, thinking: work.settings.thinking, ..reading.edits(reading.past.pending.clone()) };
+    let is_all =
+        !edits.gives_back.is_empty() && reading.past.history.with_operation(edits.clone()).active_edits().is_empty();
     let is_source = is_all && !reading.has_grown();
     drop(archive);
     let outcome =
@@ -83,8 +85,8 @@ pub(crate) fn refuse_unknown(reading: &Reading) -> Result<(), CommandError> {
 /// The effective operations of `history`, newest first, as the archive lists them.
 pub(crate) fn lineage(history: &History, archive: &dyn Archive) -> Result<Vec<Operation>, CommandError> {
     let mut lineage = Vec::new();
-    for operation in history.standing().rev() {
-        lineage.extend(archive.operation(&operation.operation)?);
+    for operation in history.active_operations().rev() {
+        lineage.extend(archive.find_operation(&operation.operation)?);
     }
     Ok(lineage)
 }
@@ -92,15 +94,15 @@ pub(crate) fn lineage(history: &History, archive: &dyn Archive) -> Result<Vec<Op
 /// The cuts that each target names; `None` if the item is not cut. An ambiguous target is refused.
 fn places(
     specs: &[TargetSpec],
-    recalled: Vec<Recalled>,
+    recalled: Vec<NamedCuts>,
     open: &[OpenCut],
     matches: Matches,
 ) -> Result<Vec<Option<Vec<usize>>>, CommandError> {
-    let of_one = |(spec, recalled): (&TargetSpec, Recalled)| match recalled {
-        Recalled::Nothing => Ok(Some(Vec::new())),
-        Recalled::NotCut => Ok(None),
-        Recalled::Cuts(places) => Ok(Some(places)),
-        Recalled::Several(places) => {
+    let of_one = |(spec, recalled): (&TargetSpec, NamedCuts)| match recalled {
+        NamedCuts::Nothing => Ok(Some(Vec::new())),
+        NamedCuts::NotCut => Ok(None),
+        NamedCuts::Cuts(places) => Ok(Some(places)),
+        NamedCuts::Several(places) => {
             let is_message = matches!(spec.target, Target::Message(_));
             if is_message && matches == Matches::All {
                 return Ok(Some(places));
@@ -125,9 +127,9 @@ fn rows(
     places: &[Option<Vec<usize>>],
     open: &[OpenCut],
     wanted: &BTreeSet<usize>,
-    returned: &[Returned],
+    returned: &[ReturnOutcome],
 ) -> Vec<RestoredRow> {
-    let mut by_place: BTreeMap<usize, &Returned> = wanted.iter().copied().zip(returned).collect();
+    let mut by_place: BTreeMap<usize, &ReturnOutcome> = wanted.iter().copied().zip(returned).collect();
     let row = |(spec, places): (&TargetSpec, &Option<Vec<usize>>)| {
         let Some(places) = places else {
             return RestoredRow { target: spec.typed.clone(), outcome: RestoredOutcome::NotCut, items: Vec::new() };
@@ -148,12 +150,12 @@ fn rows(
     specs.iter().zip(places).map(row).collect()
 }
 
-fn item(cut: &OpenCut, returned: &Returned) -> RestoredItem {
+fn item(cut: &OpenCut, returned: &ReturnOutcome) -> RestoredItem {
     let (outcome, tokens) = match returned {
-        Returned::Restored(Cut { before, after, .. }) => {
+        ReturnOutcome::Restored(Cut { before, after, .. }) => {
             (ItemOutcome::Restored, Some(BeforeAfter { before: *before, after: *after }))
         }
-        Returned::Gone(by) => (ItemOutcome::Gone { by: by.clone() }, None),
+        ReturnOutcome::Gone(by) => (ItemOutcome::Gone { by: by.clone() }, None),
     };
     let (name, rule, operation) = (cut.name.clone(), cut.rule.clone(), cut.last.clone());
     RestoredItem { name, rule, operation, outcome, tokens }

@@ -19,8 +19,8 @@ use crate::session::options::{Keep, Mode, Output, Rewriting};
 use crate::session::rollout::refuse_changes;
 use crate::session::write::{Changes, FreshSession, WriteJob, agent_of, fresh, into_session, undo_words};
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{CarriedOut, Rewrite, ThinkingReach, has_placeholder, name_agent, unnamed_file};
-use ctxc_core::version::{Edits, ThinkingPolicy};
+use ctxc_core::apply::{Rewrite, RewriteOutcome, ThinkingReach, has_placeholder, set_agent_id, unnamed_file};
+use ctxc_core::version::{OperationEdits, ThinkingPolicy};
 use ctxc_store::OperationCost;
 use ctxc_transcript::session::subagent_id;
 use ctxc_transcript::text::Tokens;
@@ -70,7 +70,7 @@ impl OpenSession<'_> {
     /// # Errors
     /// When the result has a problem that its source has not, or cannot be written; then nothing has changed.
     pub(crate) fn rewrite(&mut self, mut planned: Planned, intent: Intent<'_>) -> Result<Outcome, CommandError> {
-        let is_undo = planned.edits.turns_back();
+        let is_undo = planned.edits.has_undos();
         if matches!(self.settings.keep, Keep::In(_)) && !is_undo && !planned.edits.is_nothing() {
             warn_of_lost_past(&mut self.reading, self.ui)?;
         }
@@ -102,13 +102,14 @@ impl OpenSession<'_> {
         // A session that comes back is as large as the client recorded it then.
         let comes_back = is_undo && !planned.edits.changes_something();
         let result = &rebased.composed;
-        let of_result = if comes_back { Calibration::learn(&result.index, &result.stored) } else { self.calibration };
+        let of_result =
+            if comes_back { Calibration::learn_from_usage(&result.index, &result.stored) } else { self.calibration };
         let figures = |work: &Self, after: Totals, outcome: Outcome| {
             let tokens = LiveTokens::of(work.totals, after, &work.calibration, &of_result);
             let prompt_cache = work.prompt_cache(&tokens, followed.unchanged);
             Outcome { tokens, prompt_cache, ..outcome }
         };
-        let expected = figures(self, consequences.expected(*left), as_is);
+        let expected = figures(self, consequences.expected_totals(*left), as_is);
         warn_unless_it_pays(&expected, &planned.edits, self.ui);
         if self.settings.mode == Mode::Show {
             return Ok(expected);
@@ -141,7 +142,7 @@ impl OpenSession<'_> {
             into_session(verb, fresh, title, &mut rewrite);
         }
         if let Some(agent) = agent_of(&settings.output, fresh.as_ref(), reading.path.as_deref()) {
-            reading.named(name_agent(&rebased.base.file, &rebased.composed.index, agent, &mut rewrite))?;
+            reading.named(set_agent_id(&rebased.base.file, &rebased.composed.index, agent, &mut rewrite))?;
         }
         // A rollout of Codex is appended to: what it would be goes to a file of its own first.
         let end = match (&settings.output, format, reading.path.clone()) {
@@ -179,7 +180,7 @@ impl OpenSession<'_> {
 
 /// A result that was written.
 struct Written {
-    done: CarriedOut,
+    done: RewriteOutcome,
     deposit: Option<DepositSize>,
     fresh: Option<FreshSession>,
     /// The active content of the result.
@@ -211,7 +212,7 @@ impl Written {
 }
 
 /// Warns of a change that never or hardly pays, before it is made, and names an alternative (W-18).
-fn warn_unless_it_pays(outcome: &Outcome, edits: &Edits, ui: &Ui) {
+fn warn_unless_it_pays(outcome: &Outcome, edits: &OperationEdits, ui: &Ui) {
     // Whoever picks or repairs does so for what is in the result.
     let is_change =
         outcome.unchanged.is_none() && edits.changes_something() && !["pick", "repair"].contains(&outcome.verb);

@@ -32,7 +32,7 @@ pub(crate) fn refuse_session(
         ))
         .hint("only rollouts in the legacy form (`history_mode`) are replaced in place; nothing was written"));
     }
-    if index.rollout.is_rolled_back() && !settings.replaces_rollouts {
+    if index.rollout.has_rollbacks() && !settings.replaces_rollouts {
         return Err(CommandError::from(anyhow!(
             "{name} has turns that were taken back (`thread_rolled_back`), which ctxc reads and does not change"
         ))
@@ -84,7 +84,7 @@ pub(crate) fn header_id(reading: &Reading) -> Result<Option<String>, CommandErro
     }
     let mut buffer = Vec::new();
     let line = reading.named(read_line(reading.session_file(), &reading.index, LineNo(0), &mut buffer))?;
-    let id = reading.index.scan_line(line).session_id.and_then(|id| id.string(line));
+    let id = reading.index.scan_line(line).session_id.and_then(|id| id.string_in(line));
     Ok(id.map(|id| String::from_utf8_lossy(id).into_owned()))
 }
 

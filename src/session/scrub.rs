@@ -10,9 +10,9 @@ use super::backups::backups_of;
 use super::error::CommandError;
 use crate::report::scrub::LeftReason;
 use crate::terminal::ui::Ui;
-use ctxc_core::version::{Secrets, files_in, kept_sessions, taken_out};
+use ctxc_core::version::{Secrets, files_in, find_removed_texts, kept_sessions};
 use ctxc_store::{Archive, ArchiveUrl};
-use ctxc_transcript::session::{Places, of_project, session_id, sidecar_dir};
+use ctxc_transcript::session::{SessionFolders, session_id, sessions_of_project, sidecar_dir};
 
 /// The names of files and folders that clients write by themselves, beside their configuration: copies of what was said and read. The rest they
 /// need as it is, such as settings and credentials.
@@ -53,7 +53,7 @@ impl ScrubFiles {
     pub(crate) fn find(
         scope: &ScrubScope,
         archive: Option<&dyn Archive>,
-        places: Option<&Places>,
+        places: Option<&SessionFolders>,
         homes: &[PathBuf],
     ) -> Result<Self, CommandError> {
         let (ours, sources) = archive.map(made_files).transpose()?.unwrap_or_default();
@@ -83,7 +83,7 @@ impl ScrubFiles {
             ScrubScope::Session(_) | ScrubScope::Project => {
                 let sessions = match (scope, places) {
                     (ScrubScope::Session(path), _) => vec![path.clone()],
-                    (_, Some(places)) => of_project(places)?.into_iter().map(|session| session.path).collect(),
+                    (_, Some(places)) => sessions_of_project(places)?.into_iter().map(|session| session.path).collect(),
                     (_, None) => Vec::new(),
                 };
                 for path in sessions {
@@ -135,7 +135,7 @@ impl ScrubFiles {
 fn made_files(archive: &dyn Archive) -> Result<(BTreeSet<PathBuf>, BTreeSet<PathBuf>), CommandError> {
     let (mut ours, mut sources) = (BTreeSet::new(), BTreeSet::new());
     for id in archive.operation_ids()? {
-        let Some(operation) = archive.operation(&id)? else { continue };
+        let Some(operation) = archive.find_operation(&id)? else { continue };
         let (source, output) = (operation.source.path, operation.output.path);
         if let Some(output) = output.clone().filter(|_| output != source) {
             ours.extend(files_in(&sidecar_dir(&output)).unwrap_or_default());
@@ -177,10 +177,10 @@ fn running_sessions(config: &Path) -> HashSet<String> {
 /// # Errors
 /// When there is no such operation, or it removed no text that is long enough.
 pub(crate) fn removed_by(id: &str, archive: &dyn Archive, ui: &Ui) -> Result<Secrets, CommandError> {
-    let operation = archive.operation(id)?.ok_or_else(|| {
+    let operation = archive.find_operation(id)?.ok_or_else(|| {
         CommandError::from(anyhow!("no operation {id} in the archive")).hint("run `ctxc log` to find ids")
     })?;
-    let texts = taken_out(archive, &operation.id)?;
+    let texts = find_removed_texts(archive, &operation.id)?;
     ui.detail(format_args!("operation {} removed {} texts", operation.id, texts.len()));
     Secrets::of_texts(texts.iter().map(String::as_str))
         .ok_or_else(|| anyhow!("operation {} removed no text of at least 16 bytes", operation.id).into())

@@ -16,7 +16,7 @@ use ctxc_engine::chat::ChatEngine;
 use ctxc_engine::run::Task;
 use ctxc_engine::run::{RunEnd, RunEvent, RunResult, TaskOutcome, UsageTotals, shorten_at_once};
 use ctxc_engine::{EngineError, ExtractEngine};
-use ctxc_transcript::text::Stopped;
+use ctxc_transcript::text::StopRequested;
 
 /// The results of tasks.
 pub(crate) struct Shrunk {
@@ -53,7 +53,7 @@ fn at_once(tasks: &[Task], ui: &Ui) -> Result<Shrunk, CommandError> {
         if let RunEvent::Finished { at, .. } = event {
             progress.advance(tasks.get(at).map_or(0, |task| task.tokens.0));
         }
-        flow = Stopped::check(ui.stop());
+        flow = StopRequested::check_flag(ui.stop());
         if flow.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     drop(progress);

@@ -12,11 +12,11 @@ use crate::report::prune::PruneReport;
 use crate::session::open::OpenSession;
 use crate::session::options::{Mode, Output};
 use crate::session::rewrite::Intent;
-use ctxc_core::apply::{Pruned, PrunedRow, Pruning, Rewrite, ThinkingReach};
-use ctxc_core::plan::{AlsoRemoved, PruneStage};
-use ctxc_transcript::scan::Kind;
+use ctxc_core::apply::{PruneResult, PruneSelection, PrunedRow, Rewrite, ThinkingReach};
+use ctxc_core::plan::{ExtraRemoval, PruneStage};
+use ctxc_transcript::scan::EntryKind;
 use ctxc_transcript::session::session_id;
-use ctxc_transcript::{Flags, Format, LineNo, SessionAt};
+use ctxc_transcript::{Flags, Format, LineNo, SessionIdPosition};
 
 /// Takes out of the session in `work` what no resume reads.
 ///
@@ -25,9 +25,9 @@ use ctxc_transcript::{Flags, Format, LineNo, SessionAt};
 pub(crate) fn slim_session(work: &mut OpenSession<'_>) -> Result<PruneReport, CommandError> {
     match work.reading.index.format {
         Format::Claude => {
-            let also = [AlsoRemoved::UiCopies, AlsoRemoved::Progress, AlsoRemoved::Dead].into();
+            let also = [ExtraRemoval::UiCopies, ExtraRemoval::Progress, ExtraRemoval::Dead].into();
             let stage = PruneStage { also, ..PruneStage::default() };
-            prune("slim", &Pruning::of(stage).map_err(CommandError::usage)?, work)
+            prune("slim", &PruneSelection::from_stage(stage).map_err(CommandError::usage)?, work)
         }
         Format::Codex => slim_rollout(work),
         Format::Pi => Err(CommandError::from(anyhow!("{} is a session of pi", work.reading.name))
@@ -59,7 +59,7 @@ fn slim_rollout(work: &mut OpenSession<'_>) -> Result<PruneReport, CommandError>
         work.ui.hint("the backup takes as much of the disk as before; `ctxc clean --older-than 0h` removes it");
     }
     let rows = vec![PrunedRow { rule: "compacted", n_items, bytes, ..PrunedRow::default() }];
-    Ok(PruneReport::new(outcome, Pruned { rows, ..Pruned::default() }))
+    Ok(PruneReport::new(outcome, PruneResult { rows, ..PruneResult::default() }))
 }
 
 /// Refuses a rollout whose file is not what Codex leaves behind in the legacy form.
@@ -95,7 +95,7 @@ fn refuse_by_form(reading: &Reading) -> Result<(), CommandError> {
 fn plan_drops(reading: &Reading, rewrite: &mut Rewrite) -> Result<&'static str, CommandError> {
     let (index, name) = (&reading.index, &reading.name);
     let refuse = |line: LineNo, what: &str, hint: &'static str| {
-        Err(CommandError::from(anyhow!("{name}:{}: {what}", line.number())).hint(hint))
+        Err(CommandError::from(anyhow!("{name}:{}: {what}", line.one_based())).hint(hint))
     };
     let flags = |line: LineNo| index.record(line).flags;
     let Some(newest) = index.lines().rev().find(|line| flags(*line).any(Flags::COMPACT_BOUNDARY)) else {
@@ -108,14 +108,14 @@ fn plan_drops(reading: &Reading, rewrite: &mut Rewrite) -> Result<&'static str, 
             "Codex makes its history of what precedes it; a further `/compact` in a newer Codex has one",
         );
     }
-    let Some(start) = index.rollout.turns.read_from(index.rollout.gauge) else {
+    let Some(start) = index.rollout.turns.read_back_stop(index.rollout.gauge) else {
         return refuse(
             newest,
             "no turn that Codex could read from begins before this compaction",
             "it reads all of the file; a further prompt and `/compact` in Codex change that",
         );
     };
-    if let Some(line) = index.rollout.rolled_back_from(start) {
+    if let Some(line) = index.rollout.first_rollback_from(start) {
         let what = "turns were taken back after the newest compaction (`thread_rolled_back`)";
         return refuse(line, what, "go on in Codex until it compacts the session again");
     }
@@ -123,15 +123,15 @@ fn plan_drops(reading: &Reading, rewrite: &mut Rewrite) -> Result<&'static str, 
         if flags(line).any(Flags::MALFORMED) {
             return refuse(line, "the line is malformed", "go on in Codex until it compacts the session again");
         }
-        if index.record(line).session_at != SessionAt::NONE {
+        if index.record(line).session_at != SessionIdPosition::NONE {
             return refuse(line, "there is a second `session_meta`", "it is not clear whose session the rest is");
         }
     }
     // In the turn of the compaction, the items that it replaces go as well. Prompts stay: they say that a person asked. In turns before
     // it, a compaction says that Codex has to send the context anew.
-    let turn = index.rollout.turns.begun_before(newest).unwrap_or(newest);
+    let turn = index.rollout.turns.turn_start_before(newest).unwrap_or(newest);
     let is_other = Flags::META.with(Flags::TOOL_RESULT).with(Flags::COMPACT_BOUNDARY);
-    let is_prompt = |line| index.record(line).kind == Kind::User && !flags(line).any(is_other);
+    let is_prompt = |line| index.record(line).kind == EntryKind::User && !flags(line).any(is_other);
     let is_item = |line| index.record(line).kind.is_chained() && !is_prompt(line);
     let is_read = |line: LineNo| line >= newest || line >= start && (line < turn || !is_item(line));
     for line in index.lines().skip(1).filter(|line| !is_read(*line)) {

@@ -13,7 +13,7 @@ use ctxc_engine::chat::ChatEngine;
 use ctxc_engine::needs::Needs;
 use ctxc_engine::run::{RunSummaries, SummaryError, summarize_at_once};
 use ctxc_engine::{ExtractEngine, MessageToSummarize, SummarizeRequest};
-use ctxc_transcript::text::{Stopped, Tokens, chars4};
+use ctxc_transcript::text::{StopRequested, Tokens, chars4_tokens};
 
 /// The requests that summarizing `chunks` would take; `None` without a server.
 ///
@@ -59,8 +59,13 @@ pub(crate) fn summarize(
     let wanted = SummarizeRequest { needs, ..wanted(existing, how) };
     let asking = match &how.engine {
         EngineChoice::Extract => {
-            let goes_on =
-                || if Stopped::check(ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+            let goes_on = || {
+                if StopRequested::check_flag(ui.stop()).is_ok() {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                }
+            };
             let made = summarize_at_once(chunks, &wanted, &ExtractEngine, |_| goes_on());
             return made.map_err(|failure| refused(failure, None, chunks.len(), 0));
         }
@@ -91,7 +96,7 @@ fn wanted<'a>(existing: &'a str, how: &'a Summarizing) -> SummarizeRequest<'a> {
 }
 
 fn start<'a>(chunks: &[Vec<MessageToSummarize>], ui: &'a Ui) -> Running<'a> {
-    let size = |chunk: &Vec<MessageToSummarize>| chunk.iter().map(|said| chars4(&said.text)).sum();
+    let size = |chunk: &Vec<MessageToSummarize>| chunk.iter().map(|said| chars4_tokens(&said.text)).sum();
     let sizes: Vec<Tokens> = chunks.iter().map(size).collect();
     Running::start("summarizing", sizes, None, ui)
 }

@@ -21,11 +21,11 @@ use crate::terminal::ui::Ui;
 use ctxc_core::apply;
 use ctxc_core::apply::shell_word;
 use ctxc_core::apply::{
-    ArchiveWrite, BaseFile, CarriedOut, Destination, OperationInfo, Rebased, ReplacedSession, Rewrite, SourceState,
-    carry_out,
+    ArchiveWrite, BaseFile, Destination, OperationInfo, RebasedSession, ReplacedSession, Rewrite, RewriteOutcome,
+    SourceState, carry_out,
 };
 use ctxc_core::version;
-use ctxc_core::version::{Deposited, KeptSession, Recorder, StandIns};
+use ctxc_core::version::{DepositedSession, KeptSession, RenderRecorder, StandIns};
 use ctxc_core::version::{title_after, title_line};
 use ctxc_store::{Archive, OperationCost, hide_password};
 use ctxc_transcript::session::{rollout_path, session_id, sidecar_dir, subagent_id};
@@ -110,7 +110,7 @@ pub(crate) fn probe(output: &Output, reading: &Reading) -> Result<(), CommandErr
         Output::InPlace(existing) => Destination::InPlace(*existing),
         Output::NewSession(_) | Output::Stdout => return Ok(()),
     };
-    Ok(apply::probe(&origin, &destination, Timestamp::now())?)
+    Ok(apply::probe_destination(&origin, &destination, Timestamp::now())?)
 }
 
 /// The inputs of one write.
@@ -135,7 +135,7 @@ pub(crate) struct Changes<'a> {
     pub(crate) planned: Planned,
     /// The visible `chars4` tokens saved compared with the session without operations.
     pub(crate) saved: i64,
-    pub(crate) rebased: Rebased,
+    pub(crate) rebased: RebasedSession,
 }
 
 impl WriteJob<'_> {
@@ -146,7 +146,7 @@ impl WriteJob<'_> {
         reading: &mut Reading,
         mut result: Changes<'_>,
         ui: &Ui,
-    ) -> Result<(CarriedOut, Option<DepositSize>), CommandError> {
+    ) -> Result<(RewriteOutcome, Option<DepositSize>), CommandError> {
         let mut archive = self.open_archive(result.rewrite, ui)?;
         let now = Timestamp::now();
         let info = OperationInfo {
@@ -186,7 +186,7 @@ impl WriteJob<'_> {
             }
             None => (None, None),
         };
-        let Changes { rewrite, rebased: Rebased { base, composed, recorded }, .. } = result;
+        let Changes { rewrite, rebased: RebasedSession { base, composed, recorded }, .. } = result;
         let mut origin = reading.origin();
         let own;
         if !base.is_source {
@@ -232,22 +232,22 @@ impl WriteJob<'_> {
     ) -> Result<(ArchiveWrite<'a>, DepositSize), CommandError> {
         let own_id = own_id(reading);
         let made = reading.made(None);
-        let Deposited { state, known, version, session, source_session, keys, n_new, new_bytes, all_new } =
-            version::deposit(archive, made.file, made.index, &own_id, ui.stop())?;
+        let DepositedSession { state, known, version, session, source_session, keys, n_new, new_bytes, all_new } =
+            version::deposit_session(archive, made.file, made.index, &own_id, ui.stop())?;
         let mut size = DepositSize { lines: n_new.into(), files: 0, bytes: new_bytes };
         if sidecar.is_dir() {
             let sidecar = version::keep_sidecar(archive, &own_id, sidecar, None, ui.stop())?;
             size.add(DepositSize { lines: 0, files: sidecar.n_files, bytes: sidecar.bytes });
         }
         let stand_ins = StandIns::load(archive)?;
-        let Rebased { base, recorded, .. } = &changes.rebased;
+        let RebasedSession { base, recorded, .. } = &changes.rebased;
         let (keys, written_under) = if base.is_source {
             (keys, known.and_then(|known| known.version).map_or_else(|| session.clone(), |version| version.session))
         } else {
-            (changes.rebased.keys()?, None)
+            (changes.rebased.stored_line_keys()?, None)
         };
         let written_under = changes.rewrite.session.clone().or(written_under);
-        let recorder = Recorder::new(base.layout.clone(), keys, stand_ins);
+        let recorder = RenderRecorder::new(base.layout.clone(), keys, stand_ins);
         let recorder = recorder.with_session(changes.rewrite.session.as_deref());
         let steps = recorded.as_ref().map(|recorded| recorded.steps.clone());
         let path = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -262,9 +262,9 @@ impl WriteJob<'_> {
             session,
             is_exact: false,
         };
-        archive.put_object(&source.object())?;
+        archive.put_object(&source.to_object())?;
         for edits in &reading.past.unsaved {
-            archive.put_object(&edits.object())?;
+            archive.put_object(&edits.to_object())?;
         }
         let result = self.fresh.map(|fresh| KeptSession {
             id: fresh.listed_name(),
@@ -285,7 +285,7 @@ impl WriteJob<'_> {
             state: state.key(),
             lines,
             read: version.unwrap_or_else(|| state.key()),
-            earlier: reading.past.history.ids(),
+            earlier: reading.past.history.operation_ids(),
             edits: std::mem::take(&mut changes.planned.edits),
             cuts: std::mem::take(&mut changes.planned.cuts),
             records: std::mem::take(&mut changes.planned.records),
@@ -316,7 +316,7 @@ impl WriteJob<'_> {
 /// Deposits the source of an unchanged copy, so that the archive recognises the copy.
 fn keep_copied(archive: &mut dyn Archive, reading: &Reading, ui: &Ui) -> Result<(), CommandError> {
     let made = reading.made(None);
-    version::deposit(archive, made.file, made.index, &own_id(reading), ui.stop())?;
+    version::deposit_session(archive, made.file, made.index, &own_id(reading), ui.stop())?;
     Ok(archive.commit()?)
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use ctxc_transcript::text::Stopped;
+use ctxc_transcript::text::StopRequested;
 
 /// The exit code of an interrupted program (U-02).
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -54,7 +54,7 @@ pub(crate) fn watch() -> Arc<AtomicBool> {
 /// Those of `wait`, and [`Stopped`] if a signal came before.
 pub(crate) fn while_waiting<T>(wait: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     WAITING.store(true, Ordering::SeqCst);
-    let result = Stopped::check(&STOP).and_then(|()| wait());
+    let result = StopRequested::check_flag(&STOP).and_then(|()| wait());
     WAITING.store(false, Ordering::SeqCst);
     result
 }

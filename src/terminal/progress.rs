@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::ui::Ui;
-use ctxc_transcript::text::printable;
+use ctxc_transcript::text::escape_unprintable;
 
 /// The minimum duration of work before the bar is drawn.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -27,7 +27,7 @@ impl Progress {
             if let Ok(style) = ProgressStyle::with_template("{msg}  {wide_bar} {percent:>3} %  {eta} left") {
                 bar.set_style(style);
             }
-            bar.with_message(printable(label).into_owned())
+            bar.with_message(escape_unprintable(label).into_owned())
         });
         Self { bar, started: Instant::now() }
     }
@@ -44,7 +44,7 @@ impl Progress {
     /// Sets the message beside the bar; `text` is only called if the bar is drawn.
     pub(crate) fn note(&self, text: impl FnOnce() -> String) {
         if let Some(bar) = &self.bar {
-            bar.set_message(printable(&text()).into_owned());
+            bar.set_message(escape_unprintable(&text()).into_owned());
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use ctxc_transcript::text::printable;
+use ctxc_transcript::text::escape_unprintable;
 
 /// Escapes everything that is not printable. An incomplete character waits for its end.
 #[derive(Debug)]
@@ -26,13 +26,13 @@ impl<W: Write> Sanitizer<W> {
         let (whole, kept) = bytes.split_at_checked(bytes.len() - n_kept).unwrap_or((bytes, b""));
         let text = String::from_utf8_lossy(whole);
         self.waiting = kept.to_vec();
-        self.inner.write_all(printable(&text).as_bytes())
+        self.inner.write_all(escape_unprintable(&text).as_bytes())
     }
 
     /// Writes the waiting bytes although they are incomplete.
     fn end(&mut self) -> io::Result<()> {
         let rest = std::mem::take(&mut self.waiting);
-        self.inner.write_all(printable(&String::from_utf8_lossy(&rest)).as_bytes())
+        self.inner.write_all(escape_unprintable(&String::from_utf8_lossy(&rest)).as_bytes())
     }
 }
 

@@ -17,7 +17,7 @@ use super::interrupt::while_waiting;
 use super::sanitizer::Sanitizer;
 use super::screen;
 use crate::report::look::{Look, wrapped};
-use ctxc_transcript::text::printable;
+use ctxc_transcript::text::escape_unprintable;
 
 /// The context of errors on standard output.
 const UNWRITABLE: &str = "write to standard output";
@@ -207,7 +207,7 @@ impl Ui {
             return self.data(text);
         }
         let text = text.to_string();
-        let text = printable(&text);
+        let text = escape_unprintable(&text);
         let text = match paths {
             Paths::Short => look.paths(&text),
             Paths::Whole => text,
@@ -318,7 +318,7 @@ impl Ui {
             return;
         }
         let text = text.to_string();
-        let text = printable(&text);
+        let text = escape_unprintable(&text);
         let is_shown = matches!(self.listener, Listener::Streams) && io::stderr().is_terminal();
         let look = Look { home: is_shown.then(screen::home), ..Look::PLAIN };
         let mut text = look.paths(&text);

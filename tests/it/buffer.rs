@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use ctxc::text::chars4;
+use ctxc::text::chars4_tokens;
 use insta::assert_snapshot;
 use regex::Regex;
 use serde_json::{Value, json};
@@ -149,7 +149,7 @@ fn json_has_every_field_of_an_utterance() {
             "context": null, "buffer": "default", "query": null, "utterances": [utterance(3, 0, 2, 5, TALK[2]), utterance(5, 2, 3, 5, TALK[4])]})
     );
     let summary = stage.run(["buffer", "summary", "--json"]).ended(0).json();
-    let size = chars4(summary["text"].as_str().unwrap()).0;
+    let size = chars4_tokens(summary["text"].as_str().unwrap()).0;
     let holds = json!({"utterances": 3, "size": 3, "total_tokens": 15, "max_tokens": 8000,
         "summary_token_count": size, "summary_tokens": 1000, "summarised": 2, "waiting": 0});
     assert_eq!((&summary["token_count"], &summary["holds"]), (&json!(size), &holds), "H-09");

@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use ctxc::transcript::{Chain, ChainEnd, Groups, Index, LineNo, WHOLE_LIMIT, turns};
+use ctxc::transcript::{Chain, ChainEnd, Groups, Index, LineNo, WHOLE_LIMIT, find_turns};
 
 use crate::oracle::{Live, Transcript};
 use crate::stage::{Stage, fixture};
@@ -16,8 +16,8 @@ fn indexed(transcript: &[u8]) -> (Index, Chain) {
 /// The live lines as people count them, and those at which turns start.
 fn live(transcript: &[u8]) -> (Vec<u32>, Vec<u32>) {
     let (index, chain) = indexed(transcript);
-    let starts = turns(&index, &chain).iter().map(|turn| turn.lines(&chain)[0].number()).collect();
-    (chain.lines.iter().map(|line| line.number()).collect(), starts)
+    let starts = find_turns(&index, &chain).iter().map(|turn| turn.lines(&chain)[0].one_based()).collect();
+    (chain.lines.iter().map(|line| line.one_based()).collect(), starts)
 }
 
 const fn line(number: u32) -> LineNo {
@@ -50,7 +50,7 @@ fn the_live_chain_of_each_fixture_is_what_a_client_resumes() {
         let (_, chain) = indexed(&transcript);
         assert_eq!(live(&transcript), (lines.to_vec(), starts.to_vec()), "{name}");
         assert_eq!(chain.end, end, "{name}");
-        assert_eq!(chain.leaf.map(LineNo::number), lines.iter().copied().max(), "{name}");
+        assert_eq!(chain.leaf.map(LineNo::one_based), lines.iter().copied().max(), "{name}");
         assert_eq!(chain.newest_elsewhere, None, "{name}");
         assert_eq!(chain.is_sidechain, name.starts_with("agent"), "T-08: {name}");
     }
@@ -69,7 +69,7 @@ fn the_live_messages_and_turns_are_as_many_as_the_fixtures_say() {
         let counts: Vec<usize> = columns.take(3).filter_map(|count| count.parse().ok()).collect();
         let [n_lines, n_live, n_turns] = counts[..] else { continue };
         let (index, chain) = indexed(&fixture(name));
-        let found = (index.records.len(), chain.messages(&index).count(), turns(&index, &chain).len());
+        let found = (index.records.len(), chain.live_messages(&index).count(), find_turns(&index, &chain).len());
         assert_eq!(found, (n_lines, n_live, n_turns), "{name}: lines, live messages, turns");
         n_rows += 1;
     }
@@ -83,7 +83,7 @@ fn a_message_and_its_results_are_one_group() {
     let groups = Groups::of(&index, &chain);
     let mut by_group = vec![Vec::new(); groups.n_groups as usize];
     for (group, line) in groups.of.iter().zip(&chain.lines) {
-        by_group[group.0 as usize].push(line.number());
+        by_group[group.0 as usize].push(line.one_based());
     }
     assert_eq!(
         by_group,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ctxc::archive::{ArchiveUrl, open_existing};
 use ctxc::transcript::Index;
-use ctxc::version::read_back;
+use ctxc::version::read_back_session;
 
 use crate::oracle::dice::Dice;
 use crate::stage::{Run, Stage, fixture};
@@ -69,7 +69,7 @@ fn has(archive: &Path, bytes: &[u8]) -> bool {
     file.rewind().unwrap();
     let index = Index::build(&file).unwrap();
     let Ok(Some(archive)) = open_existing(&ArchiveUrl::Sqlite(archive.to_owned())) else { return false };
-    matches!(read_back(&*archive, &file, &index), Ok(Some(_)))
+    matches!(read_back_session(&*archive, &file, &index), Ok(Some(_)))
 }
 
 /// `n_rounds` archives of one session, with one bit flipped in each: three verbs, with `clean` behind each.

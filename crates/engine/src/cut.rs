@@ -2,12 +2,12 @@
 
 use super::SummarizeRequest;
 use super::extract::{extract_within, summarize_messages};
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 /// `summary` in at most `limit` tokens: unchanged if it fits, else its most informative pieces, in order.
 #[must_use]
 pub fn shorten_summary(summary: &str, limit: Tokens) -> String {
-    if chars4(summary) <= limit {
+    if chars4_tokens(summary) <= limit {
         return summary.to_owned();
     }
     let kept = extract_within(summary, limit);
@@ -28,8 +28,8 @@ mod tests {
         #[test]
         fn h_04_a_summary_is_never_over_its_limit(text in "(\\PC{0,30}[ \n.]){0,40}", limit in 0u64..60) {
             let short = shorten_summary(&text, Tokens(limit));
-            prop_assert!(chars4(&short).0 <= limit, "{} tokens: {}", chars4(&short).0, short);
-            if chars4(&text).0 <= limit {
+            prop_assert!(chars4_tokens(&short).0 <= limit, "{} tokens: {}", chars4_tokens(&short).0, short);
+            if chars4_tokens(&text).0 <= limit {
                 prop_assert_eq!(short, text);
             } else if limit > 0 && !text.trim().is_empty() {
                 prop_assert!(!short.trim().is_empty());

@@ -7,7 +7,7 @@ use super::extract::extract_gist;
 use super::extract::extract_within;
 use super::outcome::{ResultKind, extract_outcome, first_of_each, is_plain_success};
 use crate::language::without_envelopes;
-use ctxc_transcript::text::{Tokens, chars4, grouped, without_colors};
+use ctxc_transcript::text::{Tokens, chars4_tokens, group_digits, strip_colors};
 
 /// The mark for the omitted rest of a line.
 const MORE_OF_LINE: &str = "[...]";
@@ -28,12 +28,12 @@ pub fn digest(text: &str, kind: ResultKind, limit: Tokens) -> String {
     if limit == Tokens::ZERO {
         return String::new();
     }
-    let text = without_colors(&without_envelopes(text));
+    let text = strip_colors(&without_envelopes(text));
     if kind == ResultKind::Report {
         return extract_within(&text, limit);
     }
     if is_plain_success(&text) {
-        return Some("ok".to_owned()).filter(|ok| chars4(ok) <= limit).unwrap_or_default();
+        return Some("ok".to_owned()).filter(|ok| chars4_tokens(ok) <= limit).unwrap_or_default();
     }
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     if let Some(source) = NumberedLines::of(&lines) {
@@ -55,7 +55,7 @@ pub fn digest_with_lines(
     limit: Tokens,
     kept: impl for<'t> FnOnce(&[&'t str], usize) -> Vec<&'t str>,
 ) -> String {
-    let text = without_colors(&without_envelopes(text));
+    let text = strip_colors(&without_envelopes(text));
     let mut lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let head = if kind == ResultKind::Report {
         extract_gist(&without_links(&lines), Tokens(limit.0.min(MOST_OUTCOME)))
@@ -70,11 +70,11 @@ pub fn digest_with_lines(
     } else {
         join_parts(&extract_outcome(&lines, kind), "", Tokens(limit.0.min(MOST_OUTCOME)))
     };
-    let mut digest = Some(head).filter(|head| chars4(head) <= limit).unwrap_or_default();
+    let mut digest = Some(head).filter(|head| chars4_tokens(head) <= limit).unwrap_or_default();
     let room = usize::try_from(limit.0 * 4).unwrap_or(usize::MAX).saturating_sub(digest.chars().count());
     for line in kept(&lines, room) {
         let longer = if digest.is_empty() { line.to_owned() } else { format!("{digest}\n{line}") };
-        if !digest.contains(line) && chars4(&longer) <= limit {
+        if !digest.contains(line) && chars4_tokens(&longer) <= limit {
             digest = longer;
         }
     }
@@ -97,17 +97,17 @@ fn join_parts(parts: &[String], text: &str, limit: Tokens) -> String {
     for part in parts {
         let gap = if told.is_empty() { "" } else { "\n" };
         let longer = format!("{told}{gap}{part}");
-        if chars4(&longer) <= limit {
+        if chars4_tokens(&longer) <= limit {
             told = longer;
             continue;
         }
-        let left = limit.0.saturating_sub(chars4(&told).0 + 2);
+        let left = limit.0.saturating_sub(chars4_tokens(&told).0 + 2);
         if left >= LEAST_PART {
             told = format!("{told}{gap}{} {MORE_OF_LINE}", cut_at_word(part, left * 4));
         }
         break;
     }
-    let left = limit.0.saturating_sub(chars4(&told).0 + 1);
+    let left = limit.0.saturating_sub(chars4_tokens(&told).0 + 1);
     if left < LEAST_REST {
         return told;
     }
@@ -138,7 +138,7 @@ fn cut_at_word(line: &str, units: u64) -> &str {
 
 /// `head` and as many of `names` as fit, separated by commas; `None` if not even the head fits.
 fn join_names(head: &str, names: &[&str], limit: Tokens) -> Option<String> {
-    let fits = |text: &str| chars4(text) <= limit;
+    let fits = |text: &str| chars4_tokens(text) <= limit;
     let mut text = head.to_owned();
     for (at, name) in names.iter().enumerate() {
         let longer = if at == 0 { format!("{text}: {name}") } else { format!("{text}, {name}") };
@@ -254,11 +254,11 @@ fn parse_listing<'t>(lines: &[&'t str]) -> Option<(String, Vec<&'t str>)> {
     let inside: Vec<&str> = files.iter().map(|file| file.get(folder.len()..).unwrap_or(file)).collect();
     let place = if folder.is_empty() { String::new() } else { format!(" below {folder}") };
     let plural = |n: usize| if n == 1 { "" } else { "s" };
-    let n_files = grouped(files.len() as u64);
+    let n_files = group_digits(files.len() as u64);
     let head = if n_named == files.len() {
         format!("{n_files} file{}{place}", plural(files.len()))
     } else {
-        format!("{} lines in {n_files} file{}{place}", grouped(lines.len() as u64), plural(files.len()))
+        format!("{} lines in {n_files} file{}{place}", group_digits(lines.len() as u64), plural(files.len()))
     };
     Some((head, inside))
 }
@@ -379,7 +379,7 @@ mod tests {
             text in "([a-zA-Z/._-]{1,90}[ \n:]|[0-9]{1,9}[ \n\u{2192}\t]|漢字|\\{\"a\":|fn a\\(|# b\n|😀){0,90}",
             limit in 0..90u64,
         ) {
-            prop_assert!(chars4(&digest(&text, ResultKind::Succeeded, Tokens(limit))) <= Tokens(limit));
+            prop_assert!(chars4_tokens(&digest(&text, ResultKind::Succeeded, Tokens(limit))) <= Tokens(limit));
         }
     }
 }

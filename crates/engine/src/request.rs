@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::needs::Needs;
 use crate::redact::{RedactedText, Redactor};
 use crate::run::RefusalReason;
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 /// A request to an engine.
 #[derive(Clone, Debug)]
@@ -118,7 +118,7 @@ impl Request<'_> {
     /// The size of all texts, in `chars4` tokens.
     #[must_use]
     pub fn total_tokens(&self) -> Tokens {
-        self.sent_texts().map(chars4).sum()
+        self.sent_texts().map(chars4_tokens).sum()
     }
 
     /// The target or limit of the reply, in `chars4` tokens.

@@ -6,8 +6,8 @@ use std::ops::{ControlFlow, RangeInclusive};
 use std::path::Path;
 
 use super::{
-    ArchiveError, CleanupLimits, Contents, DocumentId, Dropped, EachDigest, EachLine, Hit, Kind, LineId, Object,
-    ObjectKind, Operation, Original, Query, Reader, Record, RecordFilter, StoredOriginal, Sweep, Vector,
+    ArchiveError, CleanupLimits, Contents, DocumentId, DocumentKind, DroppedCounts, EachDigest, EachLine, Hit, LineId,
+    Object, ObjectKind, Operation, Original, Query, Reader, Record, RecordFilter, StoredOriginal, SweepMode, Vector,
 };
 use ctxc_transcript::text::Digest;
 
@@ -22,7 +22,7 @@ pub trait Archive: Send {
     ///
     /// # Errors
     /// When another writer holds the lock for too long, or a put has failed.
-    fn claim(&mut self) -> Result<(), ArchiveError>;
+    fn lock_out_writers(&mut self) -> Result<(), ArchiveError>;
 
     /// Makes everything put since the last commit durable, synced to the disk, and visible at once.
     ///
@@ -58,13 +58,13 @@ pub trait Archive: Send {
     ///
     /// # Errors
     /// When the store cannot be written; the deposit is then lost.
-    fn remove(&mut self, name: Name<'_>) -> Result<(), ArchiveError>;
+    fn remove(&mut self, name: EntryName<'_>) -> Result<(), ArchiveError>;
 
     /// The ids of the lines with any of `digests`, without those that the archive lacks.
     ///
     /// # Errors
     /// When the store cannot be read.
-    fn line_ids(&self, digests: Digests<'_>) -> Result<Vec<(Digest, LineId)>, ArchiveError>;
+    fn line_ids(&self, digests: DigestSelection<'_>) -> Result<Vec<(Digest, LineId)>, ArchiveError>;
 
     /// Calls `each` with the lines of these ids, in order. Lines that were put in succession are read together. `each` must not
     /// use this archive.
@@ -85,13 +85,13 @@ pub trait Archive: Send {
     ///
     /// # Errors
     /// When the store cannot be read or is damaged.
-    fn object(&self, kind: ObjectKind, key: Digest) -> Result<Option<Object>, ArchiveError>;
+    fn find_object(&self, kind: ObjectKind, key: Digest) -> Result<Option<Object>, ArchiveError>;
 
     /// The keys and heads of the objects of this kind, and of this group if one is given, oldest first.
     ///
     /// # Errors
     /// When the store cannot be read or is damaged.
-    fn objects(&self, kind: ObjectKind, group: Option<Digest>) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError>;
+    fn object_heads(&self, kind: ObjectKind, group: Option<Digest>) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError>;
 
     /// A mark of the objects of this kind, which changes when any of them is put or dropped. It reads only two rows, since every
     /// search calls it.
@@ -104,19 +104,19 @@ pub trait Archive: Send {
     ///
     /// # Errors
     /// When the store cannot be read or is damaged; or the error of `each`, which stops the iteration.
-    fn each_record(&self, wanted: Records<'_>, each: &mut EachRecord<'_>) -> Result<(), ArchiveError>;
+    fn each_record(&self, wanted: RecordSelection<'_>, each: &mut EachRecord<'_>) -> Result<(), ArchiveError>;
 
     /// The requested originals.
     ///
     /// # Errors
     /// When the store cannot be read.
-    fn originals(&self, wanted: Originals<'_>) -> Result<Vec<StoredOriginal>, ArchiveError>;
+    fn find_originals(&self, wanted: OriginalSelection<'_>) -> Result<Vec<StoredOriginal>, ArchiveError>;
 
     /// The requested operations.
     ///
     /// # Errors
     /// When the store cannot be read or is damaged.
-    fn operations(&self, wanted: Operations<'_>) -> Result<Vec<Operation>, ArchiveError>;
+    fn find_operations(&self, wanted: OperationSelection<'_>) -> Result<Vec<Operation>, ArchiveError>;
 
     /// The ids of all operations, oldest first.
     ///
@@ -129,7 +129,7 @@ pub trait Archive: Send {
     ///
     /// # Errors
     /// When the store cannot be read or written.
-    fn index(
+    fn update_index(
         &mut self,
         read: &Reader<'_>,
         progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
@@ -139,13 +139,13 @@ pub trait Archive: Send {
     ///
     /// # Errors
     /// When the store cannot be read or is damaged.
-    fn find(&self, search: &Search<'_>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError>;
+    fn find(&self, search: &EntrySearch<'_>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError>;
 
     /// The counts and sizes of the archive's content.
     ///
     /// # Errors
     /// When the store cannot be read.
-    fn contents(&self) -> Result<Contents, ArchiveError>;
+    fn count_contents(&self) -> Result<Contents, ArchiveError>;
 
     /// Calls `each` with every line, its length, and its stored size in bytes: for a packed line its share of the pack.
     ///
@@ -158,14 +158,14 @@ pub trait Archive: Send {
     ///
     /// # Errors
     /// When the store cannot be written. If only the release of space fails, the entries are dropped nevertheless.
-    fn sweep(&mut self, cleanup: &CleanupLimits, sweep: Sweep) -> Result<Dropped, ArchiveError>;
+    fn sweep(&mut self, cleanup: &CleanupLimits, sweep: SweepMode) -> Result<DroppedCounts, ArchiveError>;
 
     /// Rewrites a part of the store or all of it, without changing its content. Returns the decrease in the number of packs.
     ///
     /// # Errors
     /// [`ArchiveError::Locked`] when another process is reading data to be removed; when a deposit is open, or the store cannot
     /// be written or is damaged. Committed steps stay.
-    fn rewrite(&mut self, what: Rewrite<'_>) -> Result<u64, ArchiveError>;
+    fn rewrite(&mut self, what: RewritePart<'_>) -> Result<u64, ArchiveError>;
 }
 
 /// A callback for each requested record.
@@ -197,18 +197,18 @@ pub enum Entry<'a> {
 
 /// The name of an entry to drop from an archive.
 #[derive(Clone, Copy, Debug)]
-pub enum Name<'a> {
+pub enum EntryName<'a> {
     /// The object of this kind with this key.
     Object(ObjectKind, Digest),
     /// The record of this kind with this key.
-    Record(Kind, Digest),
+    Record(DocumentKind, Digest),
     /// The originals that the operation with this id removed.
     Originals(&'a str),
 }
 
 /// A selection of lines by their digests.
 #[derive(Clone, Debug)]
-pub enum Digests<'a> {
+pub enum DigestSelection<'a> {
     /// Lines with these digests, in any order.
     Listed(&'a [Digest]),
     /// The first few lines with a digest in this range, by digest.
@@ -217,18 +217,18 @@ pub enum Digests<'a> {
 
 /// A selection of records.
 #[derive(Clone, Debug)]
-pub enum Records<'a> {
+pub enum RecordSelection<'a> {
     /// Records that this filter admits, oldest first.
     Matching(&'a RecordFilter<'a>),
     /// Existing records of these kinds with these keys, in any order.
-    Named(&'a [(Kind, Digest)]),
+    Named(&'a [(DocumentKind, Digest)]),
     /// The first few records with a key in this range, by key.
     Between(RangeInclusive<Digest>),
 }
 
 /// A selection of originals.
 #[derive(Clone, Copy, Debug)]
-pub enum Originals<'a> {
+pub enum OriginalSelection<'a> {
     /// Originals whose entry had this uuid, newest first: one per removal.
     Uuid(&'a str),
     /// Originals of this line, newest first: one per removal.
@@ -243,7 +243,7 @@ pub enum Originals<'a> {
 
 /// A selection of operations.
 #[derive(Clone, Copy, Debug)]
-pub enum Operations<'a> {
+pub enum OperationSelection<'a> {
     /// All operations, oldest first.
     All,
     /// The first few operations whose id begins with this text, by id.
@@ -255,7 +255,7 @@ pub enum Operations<'a> {
 }
 
 /// The part of a store to rewrite.
-pub enum Rewrite<'a> {
+pub enum RewritePart<'a> {
     /// Merges the small packs of many small deposits to save space. The callback decides after each pack, which is then durable,
     /// whether to go on.
     SmallPacks(&'a mut dyn FnMut() -> ControlFlow<()>),
@@ -265,7 +265,7 @@ pub enum Rewrite<'a> {
 
 /// A search for entries.
 #[derive(Clone, Copy, Debug)]
-pub enum Search<'a> {
+pub enum EntrySearch<'a> {
     /// Entries that match a query, best first.
     Words(&'a Query<'a>),
     /// Entries that match the filters of a query, whatever its words, in reverse order of indexing.

@@ -29,7 +29,7 @@ pub(super) fn pack_checksum(pack: &[u8]) -> Vec<u8> {
 }
 
 /// The checksum of bytes for [`Unpacker::unpack`]: the beginning of their digest.
-pub(super) fn checksum(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn content_checksum(bytes: &[u8]) -> Vec<u8> {
     Digest::of(bytes).as_bytes().iter().take(CHECKSUM).copied().collect()
 }
 
@@ -47,11 +47,11 @@ impl Packer {
 
     /// The codec and the stored bytes of `line`.
     pub(super) fn pack<'a>(&'a mut self, line: &'a [u8]) -> Result<(i64, &'a [u8]), ArchiveError> {
-        let len = self.compress(line).map_err(|source| ArchiveError::Compress { bytes: line.len(), source })?;
+        let len = self.compress_line(line).map_err(|source| ArchiveError::Compress { bytes: line.len(), source })?;
         Ok(if len < line.len() { (ZSTD, &self.buffer) } else { (PLAIN, line) })
     }
 
-    fn compress(&mut self, line: &[u8]) -> std::io::Result<usize> {
+    fn compress_line(&mut self, line: &[u8]) -> std::io::Result<usize> {
         let compressor = match self.compressor.take() {
             Some(compressor) => compressor,
             None => zstd::bulk::Compressor::new(self.level)?,
@@ -71,26 +71,26 @@ pub(super) struct Unpacker {
 impl Unpacker {
     /// The bytes stored in `content`; `None` unless they have this length and their digest begins with `checksum`.
     pub(super) fn unpack(&mut self, codec: i64, content: Vec<u8>, bytes: u64, checksum: &[u8]) -> Option<Vec<u8>> {
-        let unpacked = self.plain(codec, content, bytes)?;
+        let unpacked = self.decode_content(codec, content, bytes)?;
         // A checksum that damage has shortened proves nothing.
         (checksum.len() >= CHECKSUM && Digest::of(&unpacked).as_bytes().starts_with(checksum)).then_some(unpacked)
     }
 
     /// The pack stored in `content`; `None` unless it has this length and `checksum` is its [`pack_checksum`].
     pub(super) fn unpack_pack(&mut self, codec: i64, content: Vec<u8>, bytes: u64, checksum: &[u8]) -> Option<Vec<u8>> {
-        let unpacked = self.plain(codec, content, bytes)?;
+        let unpacked = self.decode_content(codec, content, bytes)?;
         (pack_checksum(&unpacked) == checksum).then_some(unpacked)
     }
 
-    fn plain(&mut self, codec: i64, content: Vec<u8>, bytes: u64) -> Option<Vec<u8>> {
+    fn decode_content(&mut self, codec: i64, content: Vec<u8>, bytes: u64) -> Option<Vec<u8>> {
         match codec {
             PLAIN => Some(content),
-            ZSTD => self.decompress(&content, bytes),
+            ZSTD => self.decompress_frame(&content, bytes),
             _ => None,
         }
     }
 
-    fn decompress(&mut self, content: &[u8], bytes: u64) -> Option<Vec<u8>> {
+    fn decompress_frame(&mut self, content: &[u8], bytes: u64) -> Option<Vec<u8>> {
         // The frame and the row must agree on the length before that much memory is allocated.
         if zstd::zstd_safe::get_frame_content_size(content).ok()? != Some(bytes) {
             return None;

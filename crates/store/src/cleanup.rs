@@ -21,7 +21,7 @@ impl CleanupLimits {
     /// The policy at the time `now`: results older than [`RESULT_DAYS`] days and expired records, with `original_age` also the
     /// originals of operations older than that.
     #[must_use]
-    pub fn at(now: Timestamp, original_age: Option<SignedDuration>) -> Self {
+    pub fn at_time(now: Timestamp, original_age: Option<SignedDuration>) -> Self {
         Self {
             now,
             results_before: time_before(now, SignedDuration::from_hours(24 * i64::from(RESULT_DAYS))),
@@ -36,7 +36,7 @@ fn time_before(now: Timestamp, age: SignedDuration) -> Timestamp {
 
 /// The mode of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sweep {
+pub enum SweepMode {
     /// Drop the data and release its space.
     Drop,
     /// Only count the data.
@@ -45,7 +45,7 @@ pub enum Sweep {
 
 /// The number of dropped records, or of those that would be dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Dropped {
+pub struct DroppedCounts {
     /// Cached results.
     pub results: u64,
     /// Other records.

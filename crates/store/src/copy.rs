@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use super::{
-    Archive, ArchiveError, Kind, LineId, Object, ObjectKind, Operation, Original, Originals, Record, RecordFilter,
-    Records, StoredOriginal,
+    Archive, ArchiveError, DocumentKind, LineId, Object, ObjectKind, Operation, Original, OriginalSelection, Record,
+    RecordFilter, RecordSelection, StoredOriginal,
 };
 use ctxc_transcript::text::Digest;
 
@@ -43,7 +43,7 @@ impl Copied {
 ///
 /// # Errors
 /// When `from` cannot be read or `to` cannot be written; or when they have different operations with the same id.
-pub fn copy(
+pub fn copy_archive(
     from: &dyn Archive,
     to: &mut dyn Archive,
     progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
@@ -53,11 +53,11 @@ pub fn copy(
     for kind in ObjectKind::ALL {
         objects.extend(from.object_keys(kind)?.into_iter().map(|(key, _)| (kind, key)));
     }
-    let total = operations.len() as u64 + from.contents()?.records + objects.len() as u64;
+    let total = operations.len() as u64 + from.count_contents()?.records + objects.len() as u64;
     let mut copied = Copied::default();
-    copy_loose_originals(from, to, from.originals(Originals::Nobodys)?, &mut copied)?;
+    copy_loose_originals(from, to, from.find_originals(OriginalSelection::Nobodys)?, &mut copied)?;
     for id in &operations {
-        if let Some(operation) = from.operation(id)? {
+        if let Some(operation) = from.find_operation(id)? {
             put_operation(from, to, &operation, &mut copied)?;
         }
         if progress(copied.n_done(), total).is_break() {
@@ -69,7 +69,7 @@ pub fn copy(
         Ok::<_, ArchiveError>(progress(copied.n_done(), total).is_break())
     };
     let (mut portion, mut is_stopped) = (Vec::new(), false);
-    from.each_record(Records::Matching(&RecordFilter::default()), &mut |record| {
+    from.each_record(RecordSelection::Matching(&RecordFilter::default()), &mut |record| {
         portion.push(record);
         if portion.len() == AT_A_TIME {
             is_stopped = put(std::mem::take(&mut portion), &mut copied)?;
@@ -80,7 +80,7 @@ pub fn copy(
         return Ok(copied);
     }
     for (kind, key) in objects {
-        object(from, to, kind, key, &mut copied)?;
+        copy_missing_object(from, to, kind, key, &mut copied)?;
         if progress(copied.n_done(), total).is_break() {
             return Ok(copied);
         }
@@ -90,14 +90,14 @@ pub fn copy(
 }
 
 /// Copies one object with its lines, unless `to` has it.
-fn object(
+fn copy_missing_object(
     from: &dyn Archive,
     to: &mut dyn Archive,
     kind: ObjectKind,
     key: Digest,
     copied: &mut Copied,
 ) -> Result<(), ArchiveError> {
-    if to.object(kind, key)?.is_some() {
+    if to.find_object(kind, key)?.is_some() {
         copied.present += 1;
     } else if copy_object(from, to, kind, key)? {
         to.commit()?;
@@ -117,25 +117,25 @@ pub fn copy_object(
     kind: ObjectKind,
     key: Digest,
 ) -> Result<bool, ArchiveError> {
-    let Some(found) = from.object(kind, key)? else { return Ok(false) };
+    let Some(found) = from.find_object(kind, key)? else { return Ok(false) };
     let mut lines = Vec::with_capacity(found.lines.len());
-    let mut portion = Portion::default();
+    let mut portion = LinePortion::default();
     from.each_line(&found.lines, &mut |_, line| {
         portion.0.push((Digest::of(line), line.to_vec()));
         portion.1 += line.len();
-        if portion.1 >= PORTION_BYTES { portion.put(to, &mut lines) } else { Ok(()) }
+        if portion.1 >= PORTION_BYTES { portion.put_lines(to, &mut lines) } else { Ok(()) }
     })?;
-    portion.put(to, &mut lines)?;
+    portion.put_lines(to, &mut lines)?;
     to.put_object(&Object { lines, ..found })?;
     Ok(true)
 }
 
 /// Lines that are put together, with their digests, and their total length.
 #[derive(Default)]
-struct Portion(Vec<(Digest, Vec<u8>)>, usize);
+struct LinePortion(Vec<(Digest, Vec<u8>)>, usize);
 
-impl Portion {
-    fn put(&mut self, to: &mut dyn Archive, ids: &mut Vec<LineId>) -> Result<(), ArchiveError> {
+impl LinePortion {
+    fn put_lines(&mut self, to: &mut dyn Archive, ids: &mut Vec<LineId>) -> Result<(), ArchiveError> {
         let lines: Vec<(Digest, &[u8])> = self.0.iter().map(|(digest, line)| (*digest, line.as_slice())).collect();
         ids.extend(to.put_lines(&lines)?);
         *self = Self::default();
@@ -152,7 +152,7 @@ fn copy_loose_originals(
 ) -> Result<(), ArchiveError> {
     let mut missing: Vec<StoredOriginal> = Vec::new();
     for stored in originals {
-        if !to.originals(Originals::Line(stored.digest))?.iter().any(|known| known.is_same_line(&stored)) {
+        if !to.find_originals(OriginalSelection::Line(stored.digest))?.iter().any(|known| known.is_same_line(&stored)) {
             missing.push(stored);
         }
     }
@@ -170,11 +170,11 @@ fn put_operation(
     copied: &mut Copied,
 ) -> Result<(), ArchiveError> {
     let id = operation.id.as_str();
-    let originals = from.originals(Originals::Operation(id))?;
-    if to.operation(id)?.is_some_and(|known| known == *operation) {
+    let originals = from.find_originals(OriginalSelection::Operation(id))?;
+    if to.find_operation(id)?.is_some_and(|known| known == *operation) {
         copied.present += 1;
         // `to` may have dropped its lines. They are put without an operation, which suffices to undo it.
-        if to.originals(Originals::Operation(id))?.len() < originals.len() {
+        if to.find_originals(OriginalSelection::Operation(id))?.len() < originals.len() {
             copy_loose_originals(from, to, originals, copied)?;
         }
         return Ok(());
@@ -207,9 +207,9 @@ fn put_originals(
 /// Copies a portion of records. Existing ones are read together, to avoid a round trip to the server for each.
 fn put_records(to: &mut dyn Archive, portion: Vec<Record>, copied: &mut Copied) -> Result<(), ArchiveError> {
     let name = |record: &Record| (record.document.kind, record.key);
-    let names: Vec<(Kind, Digest)> = portion.iter().map(name).collect();
+    let names: Vec<(DocumentKind, Digest)> = portion.iter().map(name).collect();
     let theirs = to.records_named(&names)?.into_iter().map(|record| (name(&record), record));
-    let theirs: HashMap<(Kind, Digest), Record> = theirs.collect();
+    let theirs: HashMap<(DocumentKind, Digest), Record> = theirs.collect();
     for record in portion {
         // A newer record is not overwritten.
         let is_newer = |known: &Record| known.document.time > record.document.time;

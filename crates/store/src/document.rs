@@ -9,7 +9,7 @@ use ctxc_transcript::text::Digest;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Document {
     /// The kind of the entry.
-    pub kind: Kind,
+    pub kind: DocumentKind,
     /// The session id, if known.
     pub session: Option<String>,
     /// The author, such as `user`, `assistant` or `tool`.
@@ -22,7 +22,7 @@ pub struct Document {
 
 named! {
     /// The kinds of entries.
-    enum Kind: "the kinds of entries are" or
+    enum DocumentKind: "the kinds of entries are" or
     /// Text that names no kind of entry.
     NotAKind;
     /// A message that the user typed or the client sent on the user's behalf.
@@ -53,7 +53,7 @@ pub enum DocumentId {
     /// An original line.
     Line(Digest),
     /// A record.
-    Record(Kind, Digest),
+    Record(DocumentKind, Digest),
 }
 
 impl DocumentId {

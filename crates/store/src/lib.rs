@@ -40,24 +40,27 @@ mod suite;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use archive::{Archive, Digests, EachRecord, Entry, Name, Operations, Originals, Records, Rewrite, Search};
-pub use cleanup::{CleanupLimits, Contents, Dropped, RESULT_DAYS, Sweep};
-pub use copy::{Copied, copy, copy_object};
-pub use document::{Document, DocumentId, Kind, NotAKind};
-pub use embed::{EMBEDDED, Vector, fuse};
+pub use archive::{
+    Archive, DigestSelection, EachRecord, Entry, EntryName, EntrySearch, OperationSelection, OriginalSelection,
+    RecordSelection, RewritePart,
+};
+pub use cleanup::{CleanupLimits, Contents, DroppedCounts, RESULT_DAYS, SweepMode};
+pub use copy::{Copied, copy_archive, copy_object};
+pub use document::{Document, DocumentId, DocumentKind, NotAKind};
+pub use embed::{EMBEDDED, Vector, fuse_rankings};
 pub use error::ArchiveError;
 pub use object::{EachDigest, EachLine, LineId, NotAnObjectKind, Object, ObjectKind};
 pub use open::{open, open_existing, open_within, stored_bytes};
-pub use operation::{Cut, FileRef, Operation, OperationCost, ancestors, operation_id};
+pub use operation::{Cut, FileRef, Operation, OperationCost, operation_id, session_ancestors};
 pub use original::{Original, StoredOriginal};
 pub use query::{Hit, Query, Reader};
 pub use record::{Record, RecordFilter};
 pub use server_url::{Encryption, ServerUrl, hide_password};
-pub use sqlite::damage::{Damage, DamagedRow, Repair, check, rebuild, restore_statements};
+pub use sqlite::damage::{ArchiveRepair, Damage, DamagedRow, check_archive, rebuild_archive, restore_statements};
 pub use sqlite::find_index::{FindIndex, FindSource};
-pub use sqlite::find_search::{FindHit, FindQuery, Since};
+pub use sqlite::find_search::{FindHit, FindQuery, SearchStart};
 pub use sqlite::find_text::{FindPlace, FindText};
 pub use sqlite::place::leftover_folders;
 pub use sqlite::schema::SCHEMA;
-pub use terms::find;
+pub use terms::find_match;
 pub use url::{ArchiveUrl, default_path};

@@ -56,7 +56,7 @@ pub struct Object {
 }
 
 /// The part of an object that is read without its content.
-pub(super) struct Label {
+pub(super) struct ObjectLabel {
     pub(super) kind: ObjectKind,
     pub(super) key: Digest,
     pub(super) group: Option<Digest>,
@@ -65,7 +65,7 @@ pub(super) struct Label {
     pub(super) checksum: Vec<u8>,
 }
 
-impl Label {
+impl ObjectLabel {
     fn of(object: &Object, payload: &[u8]) -> Self {
         let Object { kind, key, group, head, .. } = object;
         let mut label = Self { kind: *kind, key: *key, group: *group, head: head.clone(), checksum: Vec::new() };
@@ -92,7 +92,7 @@ impl Label {
 
 /// An object as a row of a database: lines and content packed together.
 pub(super) struct PackedObject {
-    pub(super) label: Label,
+    pub(super) label: ObjectLabel,
     /// The codec of the payload.
     pub(super) codec: i64,
     /// The length of the payload.
@@ -107,7 +107,7 @@ impl PackedObject {
         put_varint(&mut payload, object.lines.len() as u64);
         put_ids(&mut payload, object.lines.iter().copied());
         payload.extend_from_slice(&object.content);
-        let label = Label::of(object, &payload);
+        let label = ObjectLabel::of(object, &payload);
         let (codec, content) = packer.pack(&payload)?;
         Ok(Self { label, codec, bytes: payload.len() as u64, content: content.to_vec() })
     }
@@ -122,7 +122,7 @@ impl PackedObject {
         let mut rest = payload.as_slice();
         let n_lines = take_varint(&mut rest)?;
         let lines = take_ids(&mut rest, n_lines)?;
-        let Label { kind, key, group, head, .. } = label;
+        let ObjectLabel { kind, key, group, head, .. } = label;
         Some(Object { kind, key, group, head, lines, content: rest.to_vec() })
     }
 }

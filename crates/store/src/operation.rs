@@ -49,7 +49,7 @@ pub struct Operation {
 impl Operation {
     /// Whether its output differs from its source.
     #[must_use]
-    pub fn changes(&self) -> bool {
+    pub fn has_changes(&self) -> bool {
         self.source.digest != self.output.digest
     }
 }
@@ -103,7 +103,7 @@ impl Cut {
 
     /// The saved `chars4` tokens; negative if the cut added some.
     #[must_use]
-    pub fn saved(&self) -> i64 {
+    pub fn saved_tokens(&self) -> i64 {
         self.before.0.cast_signed() - self.after.0.cast_signed()
     }
 }
@@ -131,7 +131,7 @@ fn to_base32(number: u64, n_digits: u32) -> String {
 
 /// `sessions` and the session ids that they were derived from by `operations`, which are oldest first; sorted by id.
 #[must_use]
-pub fn ancestors(sessions: &[String], operations: &[Operation]) -> Vec<String> {
+pub fn session_ancestors(sessions: &[String], operations: &[Operation]) -> Vec<String> {
     let mut known: BTreeSet<&str> = sessions.iter().map(String::as_str).collect();
     for operation in operations.iter().rev() {
         if known.contains(operation.session.as_str()) {

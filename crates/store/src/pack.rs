@@ -36,7 +36,7 @@ impl OpenPack {
         self.ids.is_empty()
     }
 
-    pub(super) fn ids(&self) -> &[LineId] {
+    pub(super) fn line_ids(&self) -> &[LineId] {
         &self.ids
     }
 
@@ -108,20 +108,20 @@ impl Pack {
 
 /// A cache of the most recently used packs, so that a pack is not unpacked again for each of its lines.
 #[derive(Default)]
-pub(super) struct HeldPacks(Vec<(u64, Arc<Pack>)>);
+pub(super) struct PackCache(Vec<(u64, Arc<Pack>)>);
 
-impl HeldPacks {
+impl PackCache {
     pub(super) fn get(&mut self, id: u64) -> Option<Arc<Pack>> {
         let idx = self.0.iter().position(|(held, _)| *held == id)?;
         self.0.get_mut(..=idx)?.rotate_right(1);
         self.0.first().map(|(_, pack)| Arc::clone(pack))
     }
 
-    pub(super) fn forget(&mut self, id: u64) {
+    pub(super) fn evict_pack(&mut self, id: u64) {
         self.0.retain(|(held, _)| *held != id);
     }
 
-    pub(super) fn hold(&mut self, id: u64, pack: &Arc<Pack>) {
+    pub(super) fn cache_pack(&mut self, id: u64, pack: &Arc<Pack>) {
         self.0.truncate(MOST_HELD - 1);
         self.0.insert(0, (id, Arc::clone(pack)));
         // A line may be longer than all full packs together.
@@ -136,21 +136,21 @@ impl HeldPacks {
 }
 
 /// The content of the row of a packed line: the number of the pack.
-pub(super) fn place(pack: u64) -> Vec<u8> {
+pub(super) fn encode_place(pack: u64) -> Vec<u8> {
     let mut place = Vec::new();
     put_varint(&mut place, pack);
     place
 }
 
 /// The number of a pack in a row of [`place`]; `None` if it is invalid.
-pub(super) fn pack_at(mut place: &[u8]) -> Option<u64> {
+pub(super) fn decode_place(mut place: &[u8]) -> Option<u64> {
     take_varint(&mut place).filter(|_| place.is_empty())
 }
 
 /// The packs to merge next among `small`, the numbers and lengths of all small packs in order: successive ones that together
 /// fill at most one pack, if all but the longest have at least a quarter of its length, so that rewriting it pays. `None` if
 /// no merge does.
-pub(super) fn to_merge(small: &[(u64, usize)]) -> Option<&[(u64, usize)]> {
+pub(super) fn packs_to_merge(small: &[(u64, usize)]) -> Option<&[(u64, usize)]> {
     let mut rest = small;
     while !rest.is_empty() {
         let mut sum = 0;
@@ -203,7 +203,7 @@ mod tests {
         ] {
             let packs: Vec<(u64, usize)> = (0..).zip(sizes.iter().copied()).collect();
             let expected = (!merged.is_empty()).then(|| &packs[merged]);
-            assert_eq!(to_merge(&packs), expected, "{sizes:?}");
+            assert_eq!(packs_to_merge(&packs), expected, "{sizes:?}");
         }
     }
 

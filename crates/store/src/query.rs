@@ -1,6 +1,6 @@
 //! Queries to an archive and their hits.
 
-use super::{Document, DocumentId, Kind, terms};
+use super::{Document, DocumentId, DocumentKind, terms};
 
 /// A query. All of it is plain text without a syntax.
 ///
@@ -12,7 +12,7 @@ pub struct Query<'a> {
     /// The words. A text without letters and digits finds nothing.
     pub text: &'a str,
     /// Only entries of this kind.
-    pub kind: Option<Kind>,
+    pub kind: Option<DocumentKind>,
     /// Only entries of this speaker.
     pub speaker: Option<&'a str>,
     /// Only entries of these sessions; of all if empty.
@@ -25,7 +25,7 @@ impl Query<'_> {
     /// Whether the text has at least one word.
     #[must_use]
     pub fn has_words(&self) -> bool {
-        terms::words(self.text).next().is_some()
+        terms::split_words(self.text).next().is_some()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Document, Kind};
+use super::{Document, DocumentKind};
 use ctxc_transcript::text::Digest;
 
 /// An entry that is not a line of a transcript, such as a cached result.
@@ -22,7 +22,7 @@ pub struct Record {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RecordFilter<'a> {
     /// Only records of this kind.
-    pub kind: Option<Kind>,
+    pub kind: Option<DocumentKind>,
     /// Only records of this session.
     pub session: Option<&'a str>,
     /// Only records of this speaker.

@@ -65,7 +65,7 @@ const SSL_MODES: [(&str, Encryption); 4] = [
 
 impl ServerUrl {
     /// Whether `given` begins with a scheme of such URLs.
-    pub(super) fn is_meant_by(given: &str) -> bool {
+    pub(super) fn is_server_url(given: &str) -> bool {
         SCHEMES.iter().any(|scheme| given.starts_with(scheme))
     }
 
@@ -74,7 +74,7 @@ impl ServerUrl {
     /// # Errors
     /// [`ArchiveError::BadPlace`] with the expected form, and without the password.
     pub(super) fn parse(given: &str) -> Result<Self, ArchiveError> {
-        read(given).map_err(|hint| ArchiveError::BadPlace { given: hide_password(given), hint })
+        parse_url(given).map_err(|hint| ArchiveError::BadPlace { given: hide_password(given), hint })
     }
 
     /// Whether both URLs denote the same archive, regardless of user and protection.
@@ -93,11 +93,11 @@ impl ServerUrl {
     /// The full URL with this password, which [`super::ArchiveUrl`] can parse.
     #[must_use]
     pub fn with_password(&self, password: &str) -> String {
-        self.written(Some(password))
+        self.format_url(Some(password))
     }
 
-    fn written(&self, password: Option<&str>) -> String {
-        let password = password.map_or_else(String::new, |password| format!(":{}", encoded(password)));
+    fn format_url(&self, password: Option<&str>) -> String {
+        let password = password.map_or_else(String::new, |password| format!(":{}", encode_component(password)));
         let Self { host, port, database, encryption, schema, .. } = self;
         let is_socket = host.starts_with('/');
         let shown_host = match host {
@@ -106,16 +106,16 @@ impl ServerUrl {
             host => host.clone(),
         };
         let port = if *port == PORT { String::new() } else { format!(":{port}") };
-        let user = encoded(&self.user);
-        let url = format!("postgres://{user}{password}@{shown_host}{port}/{}", encoded(database));
+        let user = encode_component(&self.user);
+        let url = format!("postgres://{user}{password}@{shown_host}{port}/{}", encode_component(database));
         let mut parameters = Vec::new();
         if is_socket {
-            parameters.push(format!("host={}", encoded_path(host)));
+            parameters.push(format!("host={}", encode_path(host)));
         }
         let is_said = |(_, mode): &&(&str, Encryption)| mode == encryption && *mode != default_encryption(host);
         parameters.extend(SSL_MODES.iter().find(is_said).map(|(mode, _)| format!("sslmode={mode}")));
         if let Some(path) = &self.root_certificates {
-            parameters.push(format!("sslrootcert={}", encoded_path(&path.to_string_lossy())));
+            parameters.push(format!("sslrootcert={}", encode_path(&path.to_string_lossy())));
         }
         if schema != SCHEMA {
             parameters.push(format!("schema={schema}"));
@@ -126,7 +126,7 @@ impl ServerUrl {
 
 impl fmt::Display for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.written(None))
+        f.pad(&self.format_url(None))
     }
 }
 
@@ -144,7 +144,7 @@ pub fn hide_password(text: &str) -> String {
         return text.to_owned();
     };
     let (before, url) = text.split_at(at);
-    if let Ok(url) = read(url) {
+    if let Ok(url) = parse_url(url) {
         return format!("{before}{url}");
     }
     let after = url.split('?').next().and_then(|url| url.rsplit_once('@')).map_or("", |(_, after)| after);
@@ -160,15 +160,15 @@ fn default_encryption(host: &str) -> Encryption {
     if is_local(host) { Encryption::IfOffered } else { Encryption::Verified }
 }
 
-fn read(given: &str) -> Result<ServerUrl, &'static str> {
+fn parse_url(given: &str) -> Result<ServerUrl, &'static str> {
     const FORM: &str = "write `postgres://USER:PASSWORD@HOST/DATABASE`";
     let rest = SCHEMES.iter().find_map(|scheme| given.strip_prefix(scheme)).ok_or(FORM)?;
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
     let (user, place) = authority.rsplit_once('@').ok_or(FORM)?;
     let (user, password) = user.split_once(':').map_or((user, None), |(user, password)| (user, Some(password)));
-    let user = decoded(user)?;
-    let password = password.map(decoded).transpose()?;
+    let user = decode_component(user)?;
+    let password = password.map(decode_component).transpose()?;
     if user.is_empty() {
         return Err(FORM);
     }
@@ -179,13 +179,13 @@ fn read(given: &str) -> Result<ServerUrl, &'static str> {
     if host.contains(',') {
         return Err("name one host; several are not supported");
     }
-    let mut host = decoded(host)?;
+    let mut host = decode_component(host)?;
     let port = if port.is_empty() { PORT } else { port.parse().map_err(|_| "the port is no number up to 65535")? };
-    let database = if database.is_empty() { user.clone() } else { decoded(database)? };
+    let database = if database.is_empty() { user.clone() } else { decode_component(database)? };
     let (mut encryption, mut root_certificates, mut schema) = (None, None, SCHEMA.to_owned());
     for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-        let value = decoded(value)?;
+        let value = decode_component(value)?;
         match name {
             "host" => host = value,
             "sslmode" => {
@@ -223,7 +223,7 @@ fn is_schema(value: &str) -> bool {
 }
 
 /// `text` with `%XX` decoded.
-fn decoded(text: &str) -> Result<String, &'static str> {
+fn decode_component(text: &str) -> Result<String, &'static str> {
     const ODD: &str = "a `%` is followed by two hexadecimal digits; write `%25` for the sign itself";
     let is_byte = |piece: &str| piece.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
     if !text.split('%').skip(1).all(is_byte) {
@@ -233,11 +233,11 @@ fn decoded(text: &str) -> Result<String, &'static str> {
     if text.contains('\0') { Err("it has a character that no name has") } else { Ok(text.into_owned()) }
 }
 
-fn encoded(text: &str) -> PercentEncode<'_> {
+fn encode_component(text: &str) -> PercentEncode<'_> {
     utf8_percent_encode(text, NOT_PLAIN)
 }
 
-fn encoded_path(text: &str) -> PercentEncode<'_> {
+fn encode_path(text: &str) -> PercentEncode<'_> {
     utf8_percent_encode(text, NOT_PLAIN_IN_PATH)
 }
 

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use super::{
-    Archive, ArchiveError, Digests, DocumentId, Entry, Hit, Kind, LineId, Name, Object, ObjectKind, Operation,
-    Operations, Original, Originals, Query, Reader, Record, RecordFilter, Records, Search, StoredOriginal, prefix,
+    Archive, ArchiveError, DigestSelection, DocumentId, DocumentKind, Entry, EntryName, EntrySearch, Hit, LineId,
+    Object, ObjectKind, Operation, OperationSelection, Original, OriginalSelection, Query, Reader, Record,
+    RecordFilter, RecordSelection, StoredOriginal, prefix,
 };
 use ctxc_transcript::text::Digest;
 
@@ -19,7 +20,7 @@ impl dyn Archive + '_ {
     }
 
     /// Adds the removal of the line with this id to the deposit.
-    pub fn put_removed(
+    pub fn put_removal(
         &mut self,
         line: LineId,
         uuid: Option<&str>,
@@ -44,13 +45,13 @@ impl dyn Archive + '_ {
     }
 
     /// Drops a record.
-    pub fn drop_record(&mut self, kind: Kind, key: Digest) -> Result<(), ArchiveError> {
-        self.remove(Name::Record(kind, key))
+    pub fn drop_record(&mut self, kind: DocumentKind, key: Digest) -> Result<(), ArchiveError> {
+        self.remove(EntryName::Record(kind, key))
     }
 
     /// Drops an object.
     pub fn drop_object(&mut self, kind: ObjectKind, key: Digest) -> Result<(), ArchiveError> {
-        self.remove(Name::Object(kind, key))
+        self.remove(EntryName::Object(kind, key))
     }
 
     /// The line with this digest, with its terminator; `None` if there is none.
@@ -60,7 +61,7 @@ impl dyn Archive + '_ {
 
     /// The lines with these digests, in order; `None` for missing ones.
     pub fn lines(&self, digests: &[Digest]) -> Result<Vec<Option<Vec<u8>>>, ArchiveError> {
-        let mut known = self.line_ids(Digests::Listed(digests))?;
+        let mut known = self.line_ids(DigestSelection::Listed(digests))?;
         loop {
             let ids: Vec<LineId> = known.iter().map(|(_, id)| *id).collect();
             let mut lines = Vec::with_capacity(ids.len());
@@ -83,16 +84,16 @@ impl dyn Archive + '_ {
 
     /// The id of the line with this digest; `None` if there is none.
     pub fn line_id(&self, digest: Digest) -> Result<Option<LineId>, ArchiveError> {
-        Ok(self.line_ids(Digests::Listed(&[digest]))?.pop().map(|(_, id)| id))
+        Ok(self.line_ids(DigestSelection::Listed(&[digest]))?.pop().map(|(_, id)| id))
     }
 
     /// The first few lines whose digest begins with the hexadecimal digits `prefix`, then the first few such records by key; none
     /// if `prefix` is empty or has other characters.
-    pub fn begins_with(&self, prefix: &str) -> Result<Vec<DocumentId>, ArchiveError> {
-        let Some(range) = prefix::range(prefix) else { return Ok(Vec::new()) };
-        let lines = self.line_ids(Digests::Between(range.clone()))?;
+    pub fn find_by_prefix(&self, prefix: &str) -> Result<Vec<DocumentId>, ArchiveError> {
+        let Some(range) = prefix::digest_range(prefix) else { return Ok(Vec::new()) };
+        let lines = self.line_ids(DigestSelection::Between(range.clone()))?;
         let mut found: Vec<DocumentId> = lines.into_iter().map(|(digest, _)| DocumentId::Line(digest)).collect();
-        self.each_record(Records::Between(range), &mut |record| {
+        self.each_record(RecordSelection::Between(range), &mut |record| {
             found.push(DocumentId::Record(record.document.kind, record.key));
             Ok(ControlFlow::Continue(()))
         })?;
@@ -101,25 +102,25 @@ impl dyn Archive + '_ {
 
     /// The keys and heads of the objects of this kind and group, oldest first.
     pub fn objects_of(&self, kind: ObjectKind, group: Digest) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
-        self.objects(kind, Some(group))
+        self.object_heads(kind, Some(group))
     }
 
     /// The keys and heads of all objects of this kind, oldest first.
     pub fn object_keys(&self, kind: ObjectKind) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
-        self.objects(kind, None)
+        self.object_heads(kind, None)
     }
 
     /// The records that `filter` admits, oldest first.
-    pub fn records(&self, filter: &RecordFilter<'_>) -> Result<Vec<Record>, ArchiveError> {
-        self.all_records(Records::Matching(filter))
+    pub fn find_records(&self, filter: &RecordFilter<'_>) -> Result<Vec<Record>, ArchiveError> {
+        self.collect_records(RecordSelection::Matching(filter))
     }
 
     /// The existing records of these kinds with these keys, in any order.
-    pub fn records_named(&self, names: &[(Kind, Digest)]) -> Result<Vec<Record>, ArchiveError> {
-        self.all_records(Records::Named(names))
+    pub fn records_named(&self, names: &[(DocumentKind, Digest)]) -> Result<Vec<Record>, ArchiveError> {
+        self.collect_records(RecordSelection::Named(names))
     }
 
-    fn all_records(&self, wanted: Records<'_>) -> Result<Vec<Record>, ArchiveError> {
+    fn collect_records(&self, wanted: RecordSelection<'_>) -> Result<Vec<Record>, ArchiveError> {
         let mut records = Vec::new();
         self.each_record(wanted, &mut |record| {
             records.push(record);
@@ -129,30 +130,30 @@ impl dyn Archive + '_ {
     }
 
     /// The record of this kind with this key; `None` if there is none.
-    pub fn record(&self, kind: Kind, key: Digest) -> Result<Option<Record>, ArchiveError> {
+    pub fn find_record(&self, kind: DocumentKind, key: Digest) -> Result<Option<Record>, ArchiveError> {
         Ok(self.records_named(&[(kind, key)])?.pop())
     }
 
     /// The originals whose entry had this uuid, newest first.
     pub fn originals_of(&self, uuid: &str) -> Result<Vec<StoredOriginal>, ArchiveError> {
-        self.originals(Originals::Uuid(uuid))
+        self.find_originals(OriginalSelection::Uuid(uuid))
     }
 
     /// The newest original that the line with this digest replaced.
-    pub fn replaced_by(&self, line: Digest) -> Result<Option<StoredOriginal>, ArchiveError> {
-        Ok(self.originals(Originals::ReplacedBy(line))?.pop())
+    pub fn original_replaced_by(&self, line: Digest) -> Result<Option<StoredOriginal>, ArchiveError> {
+        Ok(self.find_originals(OriginalSelection::ReplacedBy(line))?.pop())
     }
 
     /// The operation with this id or unambiguous prefix of an id; `None` if there is none.
     ///
     /// # Errors
     /// [`ArchiveError::AmbiguousOperation`] when several ids have this prefix.
-    pub fn operation(&self, id: &str) -> Result<Option<Operation>, ArchiveError> {
-        prefix::only(id, self.operations(Operations::Named(id))?)
+    pub fn find_operation(&self, id: &str) -> Result<Option<Operation>, ArchiveError> {
+        prefix::pick_operation(id, self.find_operations(OperationSelection::Named(id))?)
     }
 
     /// The indexed entries that match `query`, best first.
     pub fn search(&self, query: &Query<'_>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError> {
-        self.find(&Search::Words(query), read)
+        self.find(&EntrySearch::Words(query), read)
     }
 }

@@ -18,7 +18,7 @@ use super::function_words::FunctionWords;
 const LONGEST: usize = 80;
 
 /// The words of `text`, in order.
-pub(super) fn words(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
+pub(super) fn split_words(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
     raw_words(text).map(fold_word)
 }
 
@@ -29,25 +29,26 @@ fn raw_words(text: &str) -> impl Iterator<Item = &str> {
 /// The match of `query` in `text`, in bytes: the place of a term, as whole words, near which most other terms are; else the
 /// first place of the longest term within longer words, then of an inflected form of a term. `None` if there is no match.
 #[must_use]
-pub fn find(query: &str, text: &str) -> Option<Range<usize>> {
-    let mut terms = terms(query);
-    terms.extend(pieces(&terms).into_iter().filter(|piece| piece.len() == 2));
+pub fn find_match(query: &str, text: &str) -> Option<Range<usize>> {
+    let mut terms = query_terms(query);
+    terms.extend(split_ideographs(&terms).into_iter().filter(|piece| piece.len() == 2));
     terms.sort_by_key(|term| Reverse(term.iter().map(String::len).sum::<usize>()));
     // A word is a slice of the text, so the difference of both addresses is its offset.
-    let places: Vec<Place<'_>> =
-        raw_words(text).map(|word| Place { start: word.as_ptr() as usize - text.as_ptr() as usize, word }).collect();
+    let places: Vec<WordPlace<'_>> = raw_words(text)
+        .map(|word| WordPlace { start: word.as_ptr() as usize - text.as_ptr() as usize, word })
+        .collect();
     let place = densest_place(&terms, &places).or_else(|| first_place(&terms, &places, is_part));
     place.or_else(|| first_place(&terms, &places, is_inflected))
 }
 
 /// A word and its offset.
-struct Place<'t> {
+struct WordPlace<'t> {
     start: usize,
     word: &'t str,
 }
 
 /// The place of a term, as whole words, near which most of the terms are; of equal places that of the longest term.
-fn densest_place(terms: &[Vec<String>], places: &[Place<'_>]) -> Option<Range<usize>> {
+fn densest_place(terms: &[Vec<String>], places: &[WordPlace<'_>]) -> Option<Range<usize>> {
     /// The distance, in words, within which terms are near.
     const NEAR: usize = 12;
     /// The number of places among which the best is chosen.
@@ -72,23 +73,23 @@ fn densest_place(terms: &[Vec<String>], places: &[Place<'_>]) -> Option<Range<us
 
 fn first_place(
     terms: &[Vec<String>],
-    places: &[Place<'_>],
-    fits: fn(&[String], &[Place<'_>]) -> bool,
+    places: &[WordPlace<'_>],
+    fits: fn(&[String], &[WordPlace<'_>]) -> bool,
 ) -> Option<Range<usize>> {
     terms.iter().find_map(|term| extent_of(places.windows(term.len()).find(|window| fits(term, window))?))
 }
 
 /// The range from the first of these words to the end of the last.
-fn extent_of(words: &[Place<'_>]) -> Option<Range<usize>> {
+fn extent_of(words: &[WordPlace<'_>]) -> Option<Range<usize>> {
     let (first, last) = (words.first()?, words.last()?);
     Some(first.start..last.start + last.word.len())
 }
 
-fn is_whole(term: &[String], window: &[Place<'_>]) -> bool {
+fn is_whole(term: &[String], window: &[WordPlace<'_>]) -> bool {
     term.iter().zip(window).all(|(word, found)| *word == fold_word(found.word))
 }
 
-fn is_part(term: &[String], window: &[Place<'_>]) -> bool {
+fn is_part(term: &[String], window: &[WordPlace<'_>]) -> bool {
     let window: Vec<Cow<'_, str>> = window.iter().map(|found| fold_word(found.word)).collect();
     match (term, window.as_slice()) {
         ([word], [found]) => found.contains(word.as_str()),
@@ -100,7 +101,7 @@ fn is_part(term: &[String], window: &[Place<'_>]) -> bool {
 }
 
 /// Whether both are probably forms of one word, such as `ports` and `port`, `deployed` and `deploying`.
-fn is_inflected(term: &[String], window: &[Place<'_>]) -> bool {
+fn is_inflected(term: &[String], window: &[WordPlace<'_>]) -> bool {
     /// The maximum length of endings and the minimum length of stems, in characters.
     const ENDING: usize = 3;
     const STEM: usize = 4;
@@ -111,9 +112,9 @@ fn is_inflected(term: &[String], window: &[Place<'_>]) -> bool {
 }
 
 /// The words of `text` separated by single spaces, for the index.
-pub(super) fn indexed(text: &str) -> String {
+pub(super) fn index_text(text: &str) -> String {
     let mut indexed = String::with_capacity(text.len() + text.len() / 8);
-    for word in words(text) {
+    for word in split_words(text) {
         if !indexed.is_empty() {
             indexed.push(' ');
         }
@@ -124,7 +125,7 @@ pub(super) fn indexed(text: &str) -> String {
 
 /// The terms of a query, which white space separates, each as a sequence of words. Function words count only if there are no
 /// others.
-pub(super) fn terms(query: &str) -> Vec<Vec<String>> {
+pub(super) fn query_terms(query: &str) -> Vec<Vec<String>> {
     let all = all_terms(query);
     let singles: Vec<&str> = all.iter().filter_map(|term| single_word(term)).collect();
     let function_words = FunctionWords::of(&singles);
@@ -134,7 +135,7 @@ pub(super) fn terms(query: &str) -> Vec<Vec<String>> {
 }
 
 fn all_terms(query: &str) -> Vec<Vec<String>> {
-    let terms = query.split_whitespace().map(|term| words(term).map(Cow::into_owned).collect::<Vec<_>>());
+    let terms = query.split_whitespace().map(|term| split_words(term).map(Cow::into_owned).collect::<Vec<_>>());
     terms.filter(|term| !term.is_empty()).collect()
 }
 
@@ -147,7 +148,7 @@ fn single_word(term: &[String]) -> Option<&str> {
 
 /// `terms` with runs of ideographs split into pairs of adjacent ones, since a run may be a whole question without spaces; for
 /// queries that no text matches as they are.
-pub(super) fn pieces(terms: &[Vec<String>]) -> Vec<Vec<String>> {
+pub(super) fn split_ideographs(terms: &[Vec<String>]) -> Vec<Vec<String>> {
     let is_run = |term: &[String]| {
         term.len() > 2 && term.iter().filter(|word| word.chars().all(is_ideograph)).count() * 2 > term.len()
     };
@@ -202,9 +203,9 @@ mod tests {
             ("\"quotes' OR NEAR(a*b)", "quotes or near a b"),
         ];
         for (text, expected) in cases {
-            assert_eq!(indexed(text), expected, "{text}");
+            assert_eq!(index_text(text), expected, "{text}");
         }
-        assert_eq!(indexed(&"x".repeat(500)).len(), LONGEST);
+        assert_eq!(index_text(&"x".repeat(500)).len(), LONGEST);
     }
 
     // A-04
@@ -229,7 +230,7 @@ mod tests {
             ("", "text", None),
         ];
         for (query, text, expected) in cases {
-            assert_eq!(find(query, text).map(|place| &text[place]), expected, "{query}");
+            assert_eq!(find_match(query, text).map(|place| &text[place]), expected, "{query}");
         }
     }
 
@@ -248,14 +249,16 @@ mod tests {
             ("src/main.rs in is_empty", "src main rs is empty"),
         ];
         for (query, expected) in cases {
-            assert_eq!(terms(query).concat().join(" "), expected, "{query}");
+            assert_eq!(query_terms(query).concat().join(" "), expected, "{query}");
         }
     }
 
     // W-06
     #[test]
     fn w_06_a_question_without_spaces_comes_in_pairs() {
-        let shown = |query| pieces(&terms(query)).into_iter().map(|piece| piece.concat()).collect::<Vec<_>>().join(" ");
+        let shown = |query| {
+            split_ideographs(&query_terms(query)).into_iter().map(|piece| piece.concat()).collect::<Vec<_>>().join(" ")
+        };
         assert_eq!(shown("選んだポート 8080"), "選ん んだ だポ ポー ート 8080");
         assert_eq!(shown("会議 src/main.rs"), "会議 srcmainrs");
     }
@@ -263,7 +266,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_04_a_place_lies_within_the_text(query in any::<String>(), text in any::<String>()) {
-            if let Some(place) = find(&query, &text) {
+            if let Some(place) = find_match(&query, &text) {
                 prop_assert!(text.get(place).is_some());
             }
         }
@@ -272,12 +275,12 @@ mod tests {
         #[test]
         fn a_04_a_query_has_the_words_of_the_text(text in any::<String>()) {
             let of_terms: Vec<String> = all_terms(&text).into_iter().flatten().collect();
-            prop_assert_eq!(of_terms.join(" "), indexed(&text));
+            prop_assert_eq!(of_terms.join(" "), index_text(&text));
         }
 
         #[test]
         fn a_04_words_hold_nothing_that_an_index_takes_for_syntax(text in any::<String>()) {
-            for word in words(&text) {
+            for word in split_words(&text) {
                 prop_assert!(!word.contains(['"', '*', ' ']), "{}", word);
             }
         }

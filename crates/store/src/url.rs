@@ -39,7 +39,7 @@ impl FromStr for ArchiveUrl {
 
     fn from_str(given: &str) -> Result<Self, ArchiveError> {
         let bad_place = |hint| Err(ArchiveError::BadPlace { given: given.to_owned(), hint });
-        if ServerUrl::is_meant_by(given) {
+        if ServerUrl::is_server_url(given) {
             return ServerUrl::parse(given).map(Self::Postgres);
         }
         let Some((scheme, rest)) = split_scheme(given) else {

@@ -6,11 +6,11 @@ use std::{io, thread};
 use tokio::runtime::{Builder, Handle, Runtime};
 
 /// A runtime that runs only while a caller waits.
-pub struct Waiting {
+pub struct WaitingRuntime {
     runtime: Option<Runtime>,
 }
 
-impl Waiting {
+impl WaitingRuntime {
     /// Creates a single-threaded runtime.
     ///
     /// # Errors
@@ -24,7 +24,7 @@ impl Waiting {
     /// # Panics
     /// When `future` panics.
     #[expect(clippy::expect_used, reason = "the runtime is only taken when this is dropped")]
-    pub fn wait<T: Send>(&self, future: impl Future<Output = T> + Send) -> T {
+    pub fn wait_for<T: Send>(&self, future: impl Future<Output = T> + Send) -> T {
         let runtime = self.runtime.as_ref().expect("the runtime is there until this is dropped");
         if Handle::try_current().is_err() {
             return runtime.block_on(future);
@@ -36,7 +36,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitingRuntime {
     fn drop(&mut self) {
         // Waiting for its end is not allowed within another runtime.
         if let Some(runtime) = self.runtime.take() {

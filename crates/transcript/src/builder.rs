@@ -9,10 +9,10 @@ use super::format::Format;
 use super::index::{Index, STRIDE};
 use super::lines::LineReader;
 use super::model::LARGE_WINDOW;
-use super::reading::{Pointer, Reading, preserved};
+use super::reading::{LineFields, Pointer, read_preserved_segment};
 use super::record::{Flags, IdHash, LineNo, PackedParent, Parent, Record};
-use super::scan::{BlockKind, Kind, Message, Scan, Usage, each_field};
-use super::tools::Tools;
+use super::scan::{BlockKind, EntryKind, Message, Scan, Usage, each_field};
+use super::tools::ToolEnds;
 
 /// A parent is searched for line by line over this many lines before the map of uuids is asked.
 const NEAR: usize = 6;
@@ -31,7 +31,7 @@ impl Index {
         let mut scan = Scan::new(format);
         let mut offset = 0;
         while let Some(line) = lines.next_line()? {
-            if u32::try_from(builder.index.records.len()).is_ok_and(|n| n >= Tools::RESULT) {
+            if u32::try_from(builder.index.records.len()).is_ok_and(|n| n >= ToolEnds::RESULT) {
                 return Err(io::Error::new(io::ErrorKind::FileTooLarge, "there are more than 2^31 lines"));
             }
             if builder.index.records.len().is_multiple_of(STRIDE) {
@@ -46,7 +46,7 @@ impl Index {
         index.n_bytes = index.fingerprint.len;
         match format {
             Format::Claude => {
-                index.heal(&mut reader)?;
+                index.heal_parents(&mut reader)?;
                 index.leave_out_unsent(reader)?;
             }
             Format::Pi => index.count_overrides(reader)?,
@@ -67,11 +67,11 @@ fn format_of(reader: &mut (impl Read + Seek)) -> io::Result<Format> {
 }
 
 /// The counts of `message` that the client takes as the size of the context. Those of one request are those of all.
-fn context_counts(message: Message, line: &[u8]) -> Usage {
+fn recorded_usage(message: Message, line: &[u8]) -> Usage {
     let usage = message.usage.map_or(&[][..], |it| it.of(line));
     let iterations = memchr::memmem::find(usage, br#""iterations":[{"#).and_then(|at| usage.get(at..));
     let has_several = iterations.is_some_and(|iterations| memchr::memmem::find(iterations, b"},{").is_some());
-    if has_several { Usage::recorded(usage) } else { message.counts }
+    if has_several { Usage::of_last_request(usage) } else { message.counts }
 }
 
 #[derive(Default)]
@@ -101,22 +101,22 @@ struct Builder {
 impl Builder {
     fn add(&mut self, scan: &Scan, line: &[u8]) {
         let line_no = LineNo(self.index.n_lines());
-        let Reading { flags, tokens, thinking, session_at } = Reading::of(scan, line, line_no);
+        let LineFields { flags, tokens, thinking, session_at } = LineFields::of(scan, line, line_no);
         self.index.thinking.extend(thinking);
         let uuid = match scan.format {
             // Its items have no ids that all have: they are known by their lines.
             Format::Codex if scan.kind.is_chained() => IdHash::of(&line_no.0.to_le_bytes()),
-            _ => scan.uuid.and_then(|it| it.string(line)).map_or(IdHash::NONE, IdHash::of),
+            _ => scan.uuid.and_then(|it| it.string_in(line)).map_or(IdHash::NONE, IdHash::of),
         };
         let record = Record {
             uuid,
             len: u32::try_from(line.len()).unwrap_or(u32::MAX),
             flags,
-            parent: PackedParent::pack(self.parent(scan, line, line_no)),
+            parent: PackedParent::pack(self.resolve_parent(scan, line, line_no)),
             message: if scan.format == Format::Codex {
-                self.response_of(scan, line, flags)
+                self.note_response(scan, line, flags)
             } else {
-                self.message(scan, line)
+                self.note_message(scan, line)
             },
             tokens,
             session_at,
@@ -134,14 +134,14 @@ impl Builder {
         self.note_time(scan, line, line_no, is_main);
         self.note_boundary(scan, line, line_no, &record);
         if flags.any(Flags::PRESERVES) {
-            self.index.preserved.extend(preserved(line_no, scan, line));
+            self.index.preserved.extend(read_preserved_segment(line_no, scan, line));
         }
         self.note_tools(scan, line, line_no);
         self.index.pointers.extend(Pointer::read(line_no, scan, line));
     }
 
-    fn parent(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) -> Parent {
-        let id = match scan.parent_uuid.map(|it| (it.string(line), it.of(line))) {
+    fn resolve_parent(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) -> Parent {
+        let id = match scan.parent_uuid.map(|it| (it.string_in(line), it.of(line))) {
             Some((Some(id), _)) if !id.is_empty() => IdHash::of(id),
             None | Some((Some(_), _) | (None, b"null" | b"false" | b"0")) => return Parent::Root,
             // Clients look for an entry by whatever it is.
@@ -173,7 +173,7 @@ impl Builder {
 
     /// Timestamps are ISO 8601 in UTC, all of one length, so that their bytes sort as their times do.
     fn note_time(&mut self, scan: &Scan, line: &[u8], line_no: LineNo, is_main: bool) {
-        let Some(time) = scan.timestamp.and_then(|it| it.string(line)) else { return };
+        let Some(time) = scan.timestamp.and_then(|it| it.string_in(line)) else { return };
         if is_main && self.newest.as_slice() <= time {
             self.newest.clear();
             self.newest.extend_from_slice(time);
@@ -189,7 +189,7 @@ impl Builder {
     /// Notes a compact boundary that no summary follows. What a plugin of the client has made of the conversation is no summary
     /// of the client's, but older than its boundary.
     fn note_boundary(&mut self, scan: &Scan, line: &[u8], line_no: LineNo, record: &Record) {
-        let time = || scan.timestamp.and_then(|it| it.string(line)).unwrap_or_default();
+        let time = || scan.timestamp.and_then(|it| it.string_in(line)).unwrap_or_default();
         if record.is_message()
             && let Some((boundary, before)) = self.boundary.take()
             && !record.flags.any(Flags::COMPACT_SUMMARY)
@@ -204,16 +204,16 @@ impl Builder {
     }
 
     /// The message of an assistant line, a new one where its id is new or missing; `u32::MAX` for others.
-    fn message(&mut self, scan: &Scan, line: &[u8]) -> u32 {
-        let Some(message) = scan.message.filter(|_| scan.kind == Kind::Assistant) else { return u32::MAX };
-        let id = message.id.and_then(|it| it.string(line)).map_or(IdHash::NONE, IdHash::of);
+    fn note_message(&mut self, scan: &Scan, line: &[u8]) -> u32 {
+        let Some(message) = scan.message.filter(|_| scan.kind == EntryKind::Assistant) else { return u32::MAX };
+        let id = message.id.and_then(|it| it.string_in(line)).map_or(IdHash::NONE, IdHash::of);
         let Self { index, by_message, message_ids, .. } = self;
         let id_of = |ids: &[IdHash], at: u32| ids.get(at as usize).copied().unwrap_or_default();
         let known = by_message.find(id.0, |&at| id_of(message_ids, at) == id).copied();
         let at = known.unwrap_or_else(|| {
             let at = u32::try_from(index.prompts.len()).unwrap_or(u32::MAX);
             message_ids.push(id);
-            index.models.push(message.model.and_then(|it| it.string(line)));
+            index.models.push(message.model.and_then(|it| it.string_in(line)));
             index.prompts.push(0);
             index.replies.push(0);
             if id != IdHash::NONE {
@@ -221,8 +221,8 @@ impl Builder {
             }
             at
         });
-        let counts = context_counts(message, line);
-        let prompt = counts.prompt();
+        let counts = recorded_usage(message, line);
+        let prompt = counts.prompt_size();
         if let (Some(known), Some(reply)) = (index.prompts.get_mut(at as usize), index.replies.get_mut(at as usize))
             && prompt > 0
         {
@@ -230,16 +230,16 @@ impl Builder {
             *reply = u32::try_from(counts.output).unwrap_or(u32::MAX);
         }
         index.has_large_window |=
-            message.model.and_then(|it| it.string(line)).is_some_and(|it| it.ends_with(LARGE_WINDOW));
+            message.model.and_then(|it| it.string_in(line)).is_some_and(|it| it.ends_with(LARGE_WINDOW));
         at
     }
 
     /// The response that an item of Codex belongs to, `u32::MAX` for what is not the model's: a response goes up to the next
     /// reasoning, or to what others say. What the API counted of it follows in an event.
-    fn response_of(&mut self, scan: &Scan, line: &[u8], flags: Flags) -> u32 {
+    fn note_response(&mut self, scan: &Scan, line: &[u8], flags: Flags) -> u32 {
         let index = &mut self.index;
         index.rollout.note_line(scan, line, LineNo(index.n_lines()));
-        if scan.kind != Kind::Assistant {
+        if scan.kind != EntryKind::Assistant {
             if index.rollout.gauge == Some(LineNo(index.n_lines())) {
                 self.note_usage(scan, line);
             }
@@ -270,10 +270,10 @@ impl Builder {
         let Some(last) = self.last_message.and_then(|line| index.records.get_mut(line.idx())) else { return };
         let at = last.message().map_or(0, |message| message.0 as usize);
         if let (Some(prompt), Some(reply), true) =
-            (index.prompts.get_mut(at), index.replies.get_mut(at), usage.prompt() > 0)
+            (index.prompts.get_mut(at), index.replies.get_mut(at), usage.prompt_size() > 0)
         {
             last.flags.set(Flags::USAGE);
-            *prompt = u32::try_from(usage.prompt()).unwrap_or(u32::MAX);
+            *prompt = u32::try_from(usage.prompt_size()).unwrap_or(u32::MAX);
             *reply = u32::try_from(usage.output).unwrap_or(u32::MAX);
         }
     }
@@ -281,13 +281,13 @@ impl Builder {
     fn note_tools(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) {
         let tools = &mut self.index.tools;
         for block in scan.outer_blocks() {
-            let id = || block.tool_id.and_then(|it| it.string(line)).map_or(IdHash::NONE, IdHash::of);
+            let id = || block.tool_id.and_then(|it| it.string_in(line)).map_or(IdHash::NONE, IdHash::of);
             match (scan.kind, block.kind) {
-                (Kind::Assistant, BlockKind::ToolUse) => {
-                    let name = block.name.and_then(|it| it.string(line)).unwrap_or_default();
+                (EntryKind::Assistant, BlockKind::ToolUse) => {
+                    let name = block.name.and_then(|it| it.string_in(line)).unwrap_or_default();
                     tools.push_call(id(), line_no, scan.format.tool_name(name));
                 }
-                (Kind::User, BlockKind::ToolResult) => tools.push_result(id(), line_no),
+                (EntryKind::User, BlockKind::ToolResult) => tools.push_result(id(), line_no),
                 _ => {}
             }
         }

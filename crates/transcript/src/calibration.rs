@@ -37,12 +37,12 @@ pub struct Calibration {
     /// The context window of the model: 200,000 tokens, or 1,000,000 where the model's name or a recorded usage says so.
     pub window: Tokens,
     /// The last usage that was recorded, where the estimate rests on it.
-    anchor: Option<Anchor>,
+    anchor: Option<UsageAnchor>,
 }
 
 /// The usages recorded along a chain.
 #[derive(Default)]
-struct Steps {
+struct RecordedUsages {
     /// Tokens of the API for one of `chars4`, from step to step.
     ratios: Vec<f64>,
     /// The first and the last prompt, each with the `chars4` tokens before it.
@@ -50,7 +50,7 @@ struct Steps {
     last: Option<(u64, u64)>,
     /// The largest prompt.
     highest: u64,
-    anchor: Option<Anchor>,
+    anchor: Option<UsageAnchor>,
     newest_message: Option<MessageIdx>,
     /// The highest line so far.
     newest_line: LineNo,
@@ -60,7 +60,7 @@ struct Steps {
 
 /// The last usage that was recorded.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Anchor {
+struct UsageAnchor {
     message: MessageIdx,
     /// Prompt and reply.
     recorded: u64,
@@ -68,15 +68,15 @@ struct Anchor {
     seen: u64,
 }
 
-impl Steps {
-    fn take(&mut self, index: &Index, line: LineNo) {
+impl RecordedUsages {
+    fn add_line(&mut self, index: &Index, line: LineNo) {
         let own = context_tokens(index, line).0;
         let message = index.record(line).message();
         // A message written before one that precedes it here, such as one that a compaction keeps, was measured without it.
         if let Some(message) = message.filter(|message| Some(*message) > self.newest_message) {
             self.newest_message = Some(message);
             if line >= self.newest_line {
-                self.note(index, message);
+                self.note_usage(index, message);
             }
         }
         if let Some(anchor) = self.anchor.as_mut().filter(|anchor| Some(anchor.message) == message) {
@@ -87,19 +87,21 @@ impl Steps {
     }
 
     /// Notes the usage of `message`, if it has one that can be true.
-    fn note(&mut self, index: &Index, message: MessageIdx) {
-        let Some(Tokens(prompt)) = index.prompt_of(message).filter(|prompt| *prompt <= MOST_RECORDED) else { return };
+    fn note_usage(&mut self, index: &Index, message: MessageIdx) {
+        let Some(Tokens(prompt)) = index.prompt_tokens(message).filter(|prompt| *prompt <= MOST_RECORDED) else {
+            return;
+        };
         let seen = self.seen;
         if let Some((prompt_before, seen_before)) = self.last
             && prompt > prompt_before
             && seen > seen_before
         {
-            self.ratios.push(ratio(prompt - prompt_before, seen - seen_before));
+            self.ratios.push(token_ratio(prompt - prompt_before, seen - seen_before));
         }
         self.first = self.first.or(Some((prompt, seen)));
         self.last = Some((prompt, seen));
         self.highest = self.highest.max(prompt);
-        self.anchor = Some(Anchor { message, recorded: prompt + index.reply_of(message).0, seen });
+        self.anchor = Some(UsageAnchor { message, recorded: prompt + index.reply_tokens(message).0, seen });
     }
 }
 
@@ -125,12 +127,12 @@ impl Calibration {
     /// Learns from the usage that the client recorded along `chain`. The estimate of the whole chain is anchored: up to the
     /// last recorded usage it is that figure, and only what came after, or changes, is estimated (W-04).
     #[must_use]
-    pub fn learn(index: &Index, chain: &Chain) -> Self {
-        let mut steps = Steps::default();
+    pub fn learn_from_usage(index: &Index, chain: &Chain) -> Self {
+        let mut steps = RecordedUsages::default();
         for &line in &chain.lines {
-            steps.take(index, line);
+            steps.add_line(index, line);
         }
-        let Steps { ratios, first, last, highest, anchor, .. } = steps;
+        let RecordedUsages { ratios, first, last, highest, anchor, .. } = steps;
         let n_steps = ratios.len();
         let learnt = median(ratios).map_or(DEFAULT_FACTOR, |median| median.clamp(FACTORS.0, FACTORS.1));
         let named = index.rollout.window;
@@ -141,38 +143,38 @@ impl Calibration {
         if last.0 < highest {
             // Texts were shortened after they had been measured, so that steps tell nothing; the last figure does.
             if last.0 > first.0 && last.1 > first.1 {
-                calibration.factor = ratio(last.0 - first.0, last.1 - first.1).clamp(FACTORS.0, FACTORS.1);
+                calibration.factor = token_ratio(last.0 - first.0, last.1 - first.1).clamp(FACTORS.0, FACTORS.1);
             }
-            calibration.overhead = Tokens(last.0).saturating_sub(calibration.scale(Tokens(last.1)));
+            calibration.overhead = Tokens(last.0).saturating_sub(calibration.scale_to_api(Tokens(last.1)));
         } else {
-            calibration.overhead = Tokens(first.0).saturating_sub(calibration.scale(Tokens(first.1)));
+            calibration.overhead = Tokens(first.0).saturating_sub(calibration.scale_to_api(Tokens(first.1)));
         }
         let is_cut_off = matches!(chain.end, ChainEnd::MissingParent(_) | ChainEnd::Cycle(_));
         if is_cut_off && calibration.overhead > OVERHEAD_LIMIT {
             calibration.overhead = OVERHEAD_LIMIT;
             calibration.lost_head = true;
         } else if let Some(anchor) = anchor {
-            calibration.pass_through(&anchor);
+            calibration.anchor_estimate(&anchor);
         }
         calibration
     }
 
     /// Makes the estimate of what `anchor` counted the figure that was recorded of it. What the factor overstates it is
     /// lowered by; what it leaves out counts as overhead, so that no saving is ever overstated.
-    fn pass_through(&mut self, anchor: &Anchor) {
-        let Anchor { recorded, seen, .. } = *anchor;
+    fn anchor_estimate(&mut self, anchor: &UsageAnchor) {
+        let UsageAnchor { recorded, seen, .. } = *anchor;
         if recorded < seen / LEAST_RECORDED {
             return;
         }
-        if seen > 0 && recorded < self.context(Tokens(seen)).0 {
+        if seen > 0 && recorded < self.context_size(Tokens(seen)).0 {
             let of_content = recorded.saturating_sub(self.overhead.0);
-            self.factor = ratio(of_content, seen).max(FACTORS.0);
+            self.factor = token_ratio(of_content, seen).max(FACTORS.0);
             // The overhead was none if even that is too much.
-            if self.scale(Tokens(seen)).0 > recorded {
-                self.factor = ratio(recorded, seen);
+            if self.scale_to_api(Tokens(seen)).0 > recorded {
+                self.factor = token_ratio(recorded, seen);
             }
         }
-        self.overhead = Tokens(recorded).saturating_sub(self.scale(Tokens(seen)));
+        self.overhead = Tokens(recorded).saturating_sub(self.scale_to_api(Tokens(seen)));
         self.is_anchored = true;
         self.anchor = Some(*anchor);
     }
@@ -185,7 +187,7 @@ impl Calibration {
         match self.anchor {
             Some(anchor) => {
                 self.overhead = Tokens::ZERO;
-                self.pass_through(&anchor);
+                self.anchor_estimate(&anchor);
             }
             None if !self.lost_head => self.overhead = overhead,
             None => {}
@@ -201,27 +203,27 @@ impl Calibration {
 
     /// `tokens` of `chars4` as tokens of the API, without the overhead.
     #[must_use]
-    pub fn scale(&self, tokens: Tokens) -> Tokens {
-        estimate(tokens, |tokens| (tokens * self.factor).round())
+    pub fn scale_to_api(&self, tokens: Tokens) -> Tokens {
+        map_tokens(tokens, |tokens| (tokens * self.factor).round())
     }
 
     /// The largest number of `chars4` tokens that are at most `tokens` of the API, without the overhead.
     #[must_use]
-    pub fn unscale(&self, tokens: Tokens) -> Tokens {
-        let most = estimate(tokens, |tokens| tokens / self.factor);
-        if self.scale(most) > tokens { most.saturating_sub(Tokens(1)) } else { most }
+    pub fn scale_to_chars4(&self, tokens: Tokens) -> Tokens {
+        let most = map_tokens(tokens, |tokens| tokens / self.factor);
+        if self.scale_to_api(most) > tokens { most.saturating_sub(Tokens(1)) } else { most }
     }
 
     /// As [`Self::scale`], of what may have been given back rather than saved.
     #[must_use]
     pub fn scale_signed(&self, tokens: i64) -> i64 {
-        self.scale(Tokens(tokens.unsigned_abs())).0.cast_signed() * tokens.signum()
+        self.scale_to_api(Tokens(tokens.unsigned_abs())).0.cast_signed() * tokens.signum()
     }
 
     /// The size of a context that holds `tokens` of `chars4`.
     #[must_use]
-    pub fn context(&self, tokens: Tokens) -> Tokens {
-        self.scale(tokens) + self.overhead
+    pub fn context_size(&self, tokens: Tokens) -> Tokens {
+        self.scale_to_api(tokens) + self.overhead
     }
 }
 
@@ -238,12 +240,12 @@ pub fn context_tokens(index: &Index, line: LineNo) -> Tokens {
     clippy::cast_precision_loss,
     reason = "token counts are far below 2^52, and factors are positive"
 )]
-fn estimate(tokens: Tokens, scale: impl Fn(f64) -> f64) -> Tokens {
+fn map_tokens(tokens: Tokens, scale: impl Fn(f64) -> f64) -> Tokens {
     Tokens(scale(tokens.0 as f64) as u64)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
-fn ratio(tokens: u64, estimate: u64) -> f64 {
+fn token_ratio(tokens: u64, estimate: u64) -> f64 {
     tokens as f64 / estimate as f64
 }
 

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::format::Format;
-use super::links::Links;
+use super::links::ParentLinks;
 use super::record::{Flags, IdHash, LineNo, Parent};
-use super::scan::Kind;
-use super::times::Latest;
+use super::scan::EntryKind;
+use super::times::LatestEntryFinder;
 use super::{Index, LineSet};
 
 /// The live entries of a transcript.
@@ -58,15 +58,16 @@ impl Chain {
         let is_message = |line: &LineNo| index.record(*line).is_message();
         let is_sidechain = index.lines().any(|line| is_message(&line))
             && !index.lines().any(|line| is_message(&line) && is_main(&line));
-        let parents = Links::new(index);
+        let parents = ParentLinks::new(index);
         let is_claude = index.format == Format::Claude;
         let Some((tip, leaf)) = find_tip(index, &parents, is_sidechain) else {
             return Self { is_sidechain, ..Self::default() };
         };
-        let Path { lines, end, healed } = Path::walk(index, &parents, parents.start_of(tip), is_sidechain);
+        let RootPath { lines, end, healed } =
+            RootPath::walk_to_root(index, &parents, parents.walk_start(tip), is_sidechain);
         let path: LineSet = lines.iter().copied().collect();
         // Nothing stands beside the path in another format: what is not on it is not sent.
-        let lines = if is_claude { with_siblings(index, &parents, lines, &path) } else { lines };
+        let lines = if is_claude { add_siblings(index, &parents, lines, &path) } else { lines };
         let live: LineSet = lines.iter().copied().collect();
         let beside = lines.iter().copied().filter(|line| !path.contains(*line)).collect();
         let is_elsewhere =
@@ -85,7 +86,7 @@ impl Chain {
         let mut lines: Vec<LineNo> = Vec::new();
         let mut end = ChainEnd::Empty;
         for line in index.lines() {
-            if let Some(n_turns) = index.rollout.rolled_back_at(line) {
+            if let Some(n_turns) = index.rollout.turns_rolled_back_at(line) {
                 let turns = lines.iter().enumerate().rev().filter(|(_, line)| is_user(**line)).map(|(at, _)| at);
                 let first = turns.take(n_turns as usize).last();
                 lines.truncate(first.filter(|_| n_turns > 0).unwrap_or(lines.len()));
@@ -125,18 +126,18 @@ impl Chain {
 
     /// The live messages with their places in the chain, system entries and attachments left out.
     #[must_use]
-    pub fn messages<'a>(&'a self, index: &'a Index) -> impl DoubleEndedIterator<Item = (usize, LineNo)> + 'a {
+    pub fn live_messages<'a>(&'a self, index: &'a Index) -> impl DoubleEndedIterator<Item = (usize, LineNo)> + 'a {
         self.lines.iter().copied().enumerate().filter(|(_, line)| index.record(*line).kind.is_message())
     }
 }
 
 /// The entry that a resume goes on from, and the message at or above it: the last of the file, unless it does not descend from
 /// the entry that the last prompt noted. Parents that clients find themselves do not count here.
-fn find_tip(index: &Index, parents: &Links<'_>, is_sidechain: bool) -> Option<(LineNo, LineNo)> {
+fn find_tip(index: &Index, parents: &ParentLinks<'_>, is_sidechain: bool) -> Option<(LineNo, LineNo)> {
     let is_candidate = |line: &LineNo| {
         let record = index.record(*line);
         let is_main = is_sidechain || !record.flags.any(Flags::SIDECHAIN);
-        record.is_chained() && record.kind != Kind::Progress && is_main && !parents.is_skipped(*line)
+        record.is_chained() && record.kind != EntryKind::Progress && is_main && !parents.is_skipped(*line)
     };
     // Lines known to lead to no message.
     let mut barren = LineSet::default();
@@ -146,14 +147,14 @@ fn find_tip(index: &Index, parents: &Links<'_>, is_sidechain: bool) -> Option<(L
             if index.record(at).is_message() {
                 return Some((line, at));
             }
-            match parents.parent(at) {
+            match parents.parent_of(at) {
                 Parent::At(parent) if barren.insert(at) => at = parent,
                 _ => return None,
             }
         }
     };
-    if let Some(noted) = noted_leaf(index, parents)
-        && !index.lines().rev().find(is_candidate).is_some_and(|last| descends(parents, last, noted))
+    if let Some(noted) = leaf_of_last_prompt(index, parents)
+        && !index.lines().rev().find(is_candidate).is_some_and(|last| is_descendant(parents, last, noted))
         && let Some((noted, leaf)) = with_message(noted)
     {
         return Some((end_of_message(index, parents, noted), leaf));
@@ -162,19 +163,19 @@ fn find_tip(index: &Index, parents: &Links<'_>, is_sidechain: bool) -> Option<(L
 }
 
 /// The last entry of the message of `line` that descends from it, results included: they are active whichever of them is noted.
-fn end_of_message(index: &Index, parents: &Links<'_>, line: LineNo) -> LineNo {
+fn end_of_message(index: &Index, parents: &ParentLinks<'_>, line: LineNo) -> LineNo {
     let Some(message) = index.record(line).message() else { return line };
     let is_of = |line: LineNo| index.record(line).message() == Some(message);
     let belongs = |other: &LineNo| {
         let is_result = || index.record(*other).flags.any(Flags::TOOL_RESULT);
-        let hangs = || matches!(parents.bridged(*other), Parent::At(parent) if is_of(parent));
+        let hangs = || matches!(parents.parent_past_progress(*other), Parent::At(parent) if is_of(parent));
         index.record(*other).is_message() && !parents.is_skipped(*other) && (is_of(*other) || is_result() && hangs())
     };
-    index.lines().rev().filter(belongs).find(|other| descends(parents, *other, line)).unwrap_or(line)
+    index.lines().rev().filter(belongs).find(|other| is_descendant(parents, *other, line)).unwrap_or(line)
 }
 
 /// The entry that the last prompt noted, of those whose entry is there. What was noted before a compaction does not count.
-fn noted_leaf(index: &Index, parents: &Links<'_>) -> Option<LineNo> {
+fn leaf_of_last_prompt(index: &Index, parents: &ParentLinks<'_>) -> Option<LineNo> {
     let is_boundary = |line: &LineNo| {
         let record = index.record(*line);
         record.is_chained() && record.flags.any(Flags::COMPACT_BOUNDARY)
@@ -182,18 +183,18 @@ fn noted_leaf(index: &Index, parents: &Links<'_>) -> Option<LineNo> {
     let boundary = index.lines().rev().find(is_boundary);
     let noted = index.pointers.iter().filter(|pointer| {
         let record = index.record(pointer.line);
-        record.kind == Kind::LastPrompt && !record.flags.any(Flags::DROPPED) && Some(pointer.line) > boundary
+        record.kind == EntryKind::LastPrompt && !record.flags.any(Flags::DROPPED) && Some(pointer.line) > boundary
     });
-    let targets = index.lines_of(noted.clone().map(|pointer| pointer.target));
+    let targets = index.lines_by_uuid(noted.clone().map(|pointer| pointer.target));
     noted.rev().find_map(|pointer| targets.get(&pointer.target).copied().filter(|line| !parents.is_skipped(*line)))
 }
 
 /// Whether `line` is `ancestor`, or descends from it.
-fn descends(parents: &Links<'_>, line: LineNo, ancestor: LineNo) -> bool {
+fn is_descendant(parents: &ParentLinks<'_>, line: LineNo, ancestor: LineNo) -> bool {
     let mut seen = LineSet::default();
     let mut at = line;
     while at != ancestor {
-        match parents.parent(at) {
+        match parents.parent_of(at) {
             Parent::At(parent) if seen.insert(at) => at = parent,
             _ => return false,
         }
@@ -202,7 +203,7 @@ fn descends(parents: &Links<'_>, line: LineNo, ancestor: LineNo) -> bool {
 }
 
 /// The way from the root to an entry.
-struct Path {
+struct RootPath {
     /// The lines, progress entries left out.
     lines: Vec<LineNo>,
     /// The reason why it starts there.
@@ -211,24 +212,24 @@ struct Path {
     healed: Vec<(LineNo, LineNo)>,
 }
 
-impl Path {
+impl RootPath {
     /// Walks from `tip` to the root. Where a parent is missing or has been passed already, the way continues at the entry with
     /// the latest time.
-    fn walk(index: &Index, parents: &Links<'_>, tip: LineNo, is_sidechain: bool) -> Self {
+    fn walk_to_root(index: &Index, parents: &ParentLinks<'_>, tip: LineNo, is_sidechain: bool) -> Self {
         let (mut lines, mut healed) = (Vec::new(), Vec::new());
         let mut seen = LineSet::default();
-        let mut latest = Latest::default();
+        let mut latest = LatestEntryFinder::default();
         let is_of_side = |line: LineNo| index.record(line).flags.any(Flags::SIDECHAIN) == is_sidechain;
         let mut at = tip;
         let end = loop {
             seen.insert(at);
             let record = index.record(at);
-            if record.kind != Kind::Progress {
+            if record.kind != EntryKind::Progress {
                 lines.push(at);
             }
             // Progress entries are passed over first: it is the entry after them that is healed.
             let child = lines.last().copied().unwrap_or(tip);
-            let end = match parents.parent(at) {
+            let end = match parents.parent_of(at) {
                 Parent::At(parent) if !seen.contains(parent) => {
                     at = parent;
                     continue;
@@ -243,7 +244,7 @@ impl Path {
                 is_there && is_of_side(line) && !seen.contains(line)
             };
             let times = index.times.as_ref().filter(|_| is_of_side(child));
-            let Some(parent) = times.and_then(|times| latest.before(times, child, is_free)) else { break end };
+            let Some(parent) = times.and_then(|times| latest.latest_before(times, child, is_free)) else { break end };
             healed.push((child, parent));
             at = parent;
         };
@@ -256,7 +257,7 @@ impl Path {
 /// Adds to the path what parallel tool calls leave beside it: the other lines of its assistant messages, the results that hang
 /// on any of them, and the results of their calls that hang on no message of the path. They follow the last line that their
 /// message has on the path.
-fn with_siblings(index: &Index, parents: &Links<'_>, path: Vec<LineNo>, on_path: &LineSet) -> Vec<LineNo> {
+fn add_siblings(index: &Index, parents: &ParentLinks<'_>, path: Vec<LineNo>, on_path: &LineSet) -> Vec<LineNo> {
     // By message; places on the path count from 1, and 0 is none.
     let mut last_place: Vec<u32> = vec![0; index.prompts.len()];
     for (place, &line) in (1..).zip(&path) {
@@ -278,17 +279,18 @@ fn with_siblings(index: &Index, parents: &Links<'_>, path: Vec<LineNo>, on_path:
         if let Some(place) = place_of(line) {
             calls.entry(place).or_default().push(line);
         } else if record.flags.any(Flags::TOOL_RESULT) {
-            let parent = if let Parent::At(parent) = parents.bridged(line) { place_of(parent) } else { None };
+            let parent =
+                if let Parent::At(parent) = parents.parent_past_progress(line) { place_of(parent) } else { None };
             match parent {
                 Some(place) => results.entry(place).or_default().push(line),
-                None if !parents.is_moved(line) => strays.push(line),
+                None if !parents.is_relinked(line) => strays.push(line),
                 None => {}
             }
         }
     }
     if !strays.is_empty() {
         let known = path.iter().chain(calls.values().flatten()).chain(results.values().flatten()).copied().collect();
-        for (line, call) in answers(index, &known, &strays) {
+        for (line, call) in match_stray_results(index, &known, &strays) {
             if let Some(place) = place_of(call) {
                 results.entry(place).or_default().push(line);
             }
@@ -307,7 +309,7 @@ fn with_siblings(index: &Index, parents: &Links<'_>, path: Vec<LineNo>, on_path:
 }
 
 /// The lines of `strays` that hold the result of a call of the lines `known` that has none there, with the line of the call.
-fn answers(index: &Index, known: &LineSet, strays: &[LineNo]) -> Vec<(LineNo, LineNo)> {
+fn match_stray_results(index: &Index, known: &LineSet, strays: &[LineNo]) -> Vec<(LineNo, LineNo)> {
     let mut open: HashMap<IdHash, LineNo> = HashMap::new();
     for end in index.tools.iter().filter(|end| !end.is_result && end.id != IdHash::NONE && known.contains(end.line)) {
         open.insert(end.id, end.line);

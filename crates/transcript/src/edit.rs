@@ -25,7 +25,7 @@ impl Splice {
 /// Two splices of one line that touch the same bytes.
 #[derive(Debug, thiserror::Error)]
 #[error("edits overlap at byte {at} of the line")]
-pub struct Overlap {
+pub struct SpliceOverlap {
     /// The byte at which they meet.
     pub at: u32,
 }
@@ -34,19 +34,19 @@ pub struct Overlap {
 ///
 /// # Errors
 /// When two splices overlap, or one lies beyond the line.
-pub fn render(line: &[u8], splices: &[Splice]) -> Result<Vec<u8>, Overlap> {
+pub fn splice_line(line: &[u8], splices: &[Splice]) -> Result<Vec<u8>, SpliceOverlap> {
     let mut ordered: Vec<&Splice> = splices.iter().collect();
     ordered.sort_by_key(|splice| (splice.span.start, splice.span.end));
     let mut rendered = Vec::with_capacity(line.len());
     let mut position = 0;
     for splice in ordered {
         let range = splice.span.range();
-        let before = line.get(position..range.start).ok_or(Overlap { at: splice.span.start })?;
+        let before = line.get(position..range.start).ok_or(SpliceOverlap { at: splice.span.start })?;
         rendered.extend_from_slice(before);
         rendered.extend_from_slice(&splice.bytes);
         position = range.end;
     }
-    let rest = line.get(position..).ok_or(Overlap { at: u32::try_from(position).unwrap_or(u32::MAX) })?;
+    let rest = line.get(position..).ok_or(SpliceOverlap { at: u32::try_from(position).unwrap_or(u32::MAX) })?;
     rendered.extend_from_slice(rest);
     Ok(rendered)
 }
@@ -54,12 +54,12 @@ pub fn render(line: &[u8], splices: &[Splice]) -> Result<Vec<u8>, Overlap> {
 /// The splices that take elements out of an array, commas included. `elements` are all of its elements in
 /// order, each with whether it goes; one at least must stay.
 #[must_use]
-pub fn remove_elements(elements: &[(Span, Fate)]) -> Vec<Splice> {
+pub fn remove_elements(elements: &[(Span, ElementFate)]) -> Vec<Splice> {
     let mut splices = Vec::new();
     let mut before: Option<(Span, bool)> = None;
     for (at, &(span, fate)) in elements.iter().enumerate() {
         let is_behind_one_that_stays = before.is_some_and(|(_, stays)| stays);
-        if fate == Fate::Goes {
+        if fate == ElementFate::Goes {
             let gap = match (before, elements.get(at + 1)) {
                 (Some((before, _)), _) if is_behind_one_that_stays => Span { start: before.end, end: span.end },
                 (_, Some(&(next, _))) => Span { start: span.start, end: next.start },
@@ -67,14 +67,14 @@ pub fn remove_elements(elements: &[(Span, Fate)]) -> Vec<Splice> {
             };
             splices.push(Splice::new(gap, ""));
         }
-        before = Some((span, is_behind_one_that_stays || fate == Fate::Stays));
+        before = Some((span, is_behind_one_that_stays || fate == ElementFate::Stays));
     }
     splices
 }
 
 /// Whether an element of an array stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum ElementFate {
     /// It does.
     Stays,
     /// It does not.
@@ -96,7 +96,7 @@ pub fn replace_text(scan: &Scan, line: &[u8], text: &str) -> Option<Vec<Splice>>
 #[must_use]
 pub fn replace_tool_result(scan: &Scan, line: &[u8], result_idx: usize, text: &str) -> Option<Vec<Splice>> {
     let content = scan.blocks.get(result_idx)?.content?;
-    if content.string(line).is_some() {
+    if content.string_in(line).is_some() {
         return Some(vec![Splice::new(content, json_string::encode(text))]);
     }
     let nested: Vec<&Block> = scan.blocks.iter().skip(result_idx + 1).take_while(|block| block.is_nested).collect();
@@ -105,11 +105,11 @@ pub fn replace_tool_result(scan: &Scan, line: &[u8], result_idx: usize, text: &s
 
 fn replace_text_blocks(blocks: &[&Block], format: Format, text: &str) -> Option<Vec<Splice>> {
     let first = blocks.iter().find(|block| block.kind == BlockKind::Text)?.span?;
-    let elements: Option<Vec<(Span, Fate)>> = blocks
+    let elements: Option<Vec<(Span, ElementFate)>> = blocks
         .iter()
         .map(|block| {
             let goes = block.kind == BlockKind::Text && block.span != Some(first);
-            block.span.map(|span| (span, if goes { Fate::Goes } else { Fate::Stays }))
+            block.span.map(|span| (span, if goes { ElementFate::Goes } else { ElementFate::Stays }))
         })
         .collect();
     let mut splices = remove_elements(&elements?);
@@ -125,7 +125,7 @@ mod tests {
 
     fn applied(line: &str, text: &str) -> String {
         let splices = replace_text(&Scan::of(line.as_bytes()), line.as_bytes(), text).unwrap();
-        String::from_utf8(render(line.as_bytes(), &splices).unwrap()).unwrap()
+        String::from_utf8(splice_line(line.as_bytes(), &splices).unwrap()).unwrap()
     }
 
     // 004 applyCompressedContent, B-06
@@ -163,8 +163,8 @@ mod tests {
     #[test]
     fn overlapping_splices_are_refused() {
         let splices = [Splice::new(Span::new(1, 4), "x"), Splice::new(Span::new(3, 5), "y")];
-        assert!(render(b"0123456", &splices).is_err());
-        assert!(render(b"01", &[Splice::new(Span::new(1, 4), "")]).is_err());
+        assert!(splice_line(b"0123456", &splices).is_err());
+        assert!(splice_line(b"01", &[Splice::new(Span::new(1, 4), "")]).is_err());
     }
 
     proptest! {
@@ -176,9 +176,9 @@ mod tests {
             let items: Vec<String> = (0..goes.len()).map(|n| format!("\"{n}\"")).collect();
             let array = format!("[{}]", items.join(", "));
             let spans = (0..goes.len()).map(|n| Span::new(1 + n * 5, 4 + n * 5));
-            let fates = goes.iter().map(|&goes| if goes { Fate::Goes } else { Fate::Stays });
+            let fates = goes.iter().map(|&goes| if goes { ElementFate::Goes } else { ElementFate::Stays });
             let elements: Vec<_> = spans.zip(fates).collect();
-            let left = render(array.as_bytes(), &remove_elements(&elements)).unwrap();
+            let left = splice_line(array.as_bytes(), &remove_elements(&elements)).unwrap();
             let left: Vec<String> = serde_json::from_slice(&left).unwrap();
             let expected: Vec<String> = (0..goes.len()).filter(|&n| !goes[n]).map(|n| n.to_string()).collect();
             prop_assert_eq!(left, expected);

@@ -7,7 +7,7 @@ use crate::text::json_string;
 /// The text of a message: its string content, or its text blocks joined by one newline; `""` when it has neither
 /// (B-05).
 #[must_use]
-pub fn text(scan: &Scan, line: &[u8]) -> String {
+pub fn message_text(scan: &Scan, line: &[u8]) -> String {
     match scan.string_content(line) {
         Some(raw) => json_string::decode(raw).into_owned(),
         None => join_texts(scan.outer_blocks(), line),
@@ -16,26 +16,28 @@ pub fn text(scan: &Scan, line: &[u8]) -> String {
 
 /// The tool results of a user entry: the place of each in `scan.blocks`, and its text.
 #[must_use]
-pub fn tool_results(scan: &Scan, line: &[u8]) -> Vec<(usize, String)> {
-    (0..scan.blocks.len()).filter_map(|at| Some((at, tool_result(scan, line, at)?))).collect()
+pub fn tool_result_texts(scan: &Scan, line: &[u8]) -> Vec<(usize, String)> {
+    (0..scan.blocks.len()).filter_map(|at| Some((at, tool_result_text(scan, line, at)?))).collect()
 }
 
 /// The text of the tool result at `at` of `scan.blocks`, if one stands there.
 #[must_use]
-pub fn tool_result(scan: &Scan, line: &[u8], at: usize) -> Option<String> {
+pub fn tool_result_text(scan: &Scan, line: &[u8], at: usize) -> Option<String> {
     let block = scan.blocks.get(at).filter(|block| block.kind == BlockKind::ToolResult && !block.is_nested)?;
     let nested = scan.blocks.iter().skip(at + 1).take_while(|block| block.is_nested);
-    Some(decoded(block.content, line).unwrap_or_else(|| join_texts(nested, line)))
+    Some(decode_string(block.content, line).unwrap_or_else(|| join_texts(nested, line)))
 }
 
 fn join_texts<'a>(blocks: impl Iterator<Item = &'a Block>, line: &[u8]) -> String {
-    let texts: Vec<String> =
-        blocks.filter(|block| block.kind == BlockKind::Text).filter_map(|block| decoded(block.text, line)).collect();
+    let texts: Vec<String> = blocks
+        .filter(|block| block.kind == BlockKind::Text)
+        .filter_map(|block| decode_string(block.text, line))
+        .collect();
     texts.join("\n")
 }
 
-fn decoded(span: Option<Span>, line: &[u8]) -> Option<String> {
-    span?.string(line).map(|raw| json_string::decode(raw).into_owned())
+fn decode_string(span: Option<Span>, line: &[u8]) -> Option<String> {
+    span?.string_in(line).map(|raw| json_string::decode(raw).into_owned())
 }
 
 #[cfg(test)]
@@ -44,7 +46,7 @@ mod tests {
 
     fn text_of(content: &str) -> String {
         let line = format!(r#"{{"type":"user","message":{{"content":{content}}}}}"#);
-        text(&Scan::of(line.as_bytes()), line.as_bytes())
+        message_text(&Scan::of(line.as_bytes()), line.as_bytes())
     }
 
     // 004 extractTextContent, B-05
@@ -68,7 +70,7 @@ mod tests {
     #[test]
     fn tool_results_have_text_of_both_forms() {
         let line = br#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"1","content":"a\nb"},{"type":"tool_result","tool_use_id":"2","content":[{"type":"text","text":"c"},{"type":"text","text":"d"}]}]}}"#;
-        let results = tool_results(&Scan::of(line), line);
+        let results = tool_result_texts(&Scan::of(line), line);
         assert_eq!(results, [(0, "a\nb".to_owned()), (1, "c\nd".to_owned())]);
     }
 }

@@ -22,7 +22,7 @@ const N_RECORDS: usize = 20;
 
 /// An agent that keeps its sessions in a format of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Foreign {
+pub enum ForeignAgent {
     /// Codex CLI rollouts.
     Codex,
     /// Codex CLI rollouts before version 0.32, whose lines are bare items.
@@ -41,7 +41,7 @@ pub enum Foreign {
     Muse,
 }
 
-impl fmt::Display for Foreign {
+impl fmt::Display for ForeignAgent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Codex => "Codex",
@@ -59,12 +59,13 @@ impl fmt::Display for Foreign {
 /// Whose session the file is that begins with `head`, if it is a known agent's other than Claude Code.
 ///
 /// The first record that is somebody's decides. A record cut off by the end of `head` counts as far as it goes.
-pub(super) fn recognise(head: &[u8]) -> Option<Foreign> {
+pub(super) fn recognise_agent(head: &[u8]) -> Option<ForeignAgent> {
     let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
     let mut rest = head;
     for _ in 0..N_RECORDS {
         let record = RecordKeys::read(rest.split(|&byte| byte == b'\n').next()?);
-        match record.owner().or_else(|| record.is_torn.then(|| RecordKeys::read(rest).owner()).flatten()) {
+        match record.format_owner().or_else(|| record.is_torn.then(|| RecordKeys::read(rest).format_owner()).flatten())
+        {
             Some(FormatOwner::Claude) => return None,
             Some(FormatOwner::Other(foreign)) => return Some(foreign),
             None => {}
@@ -76,8 +77,8 @@ pub(super) fn recognise(head: &[u8]) -> Option<Foreign> {
 }
 
 /// Whose record `line` is by itself.
-pub(super) fn owner_of(line: &[u8]) -> Option<Foreign> {
-    match RecordKeys::read(line).owner()? {
+pub(super) fn agent_of_line(line: &[u8]) -> Option<ForeignAgent> {
+    match RecordKeys::read(line).format_owner()? {
         FormatOwner::Claude => None,
         FormatOwner::Other(foreign) => Some(foreign),
     }
@@ -85,7 +86,7 @@ pub(super) fn owner_of(line: &[u8]) -> Option<Foreign> {
 
 enum FormatOwner {
     Claude,
-    Other(Foreign),
+    Other(ForeignAgent),
 }
 
 /// The keys of a record and of the objects directly in it (`message.role`), with the values that are strings.
@@ -103,12 +104,12 @@ impl RecordKeys {
         let mut record = Self::default();
         let mut json = serde_json::Deserializer::from_slice(bytes);
         let RecordKeys { keys, version, .. } = &mut record;
-        let outcome = KeyWalk { keys, version, path: "", depth: 0 }.deserialize(&mut json);
+        let outcome = KeyCollector { keys, version, path: "", depth: 0 }.deserialize(&mut json);
         record.is_torn = outcome.is_err_and(|error| error.is_eof());
         record
     }
 
-    fn has(&self, keys: &[&str]) -> bool {
+    fn has_keys(&self, keys: &[&str]) -> bool {
         keys.iter().all(|key| self.keys.contains_key(*key))
     }
 
@@ -116,37 +117,37 @@ impl RecordKeys {
         self.keys.get(key).map_or("", String::as_str)
     }
 
-    fn owner(&self) -> Option<FormatOwner> {
+    fn format_owner(&self) -> Option<FormatOwner> {
         let kind = self.text("type");
-        let is_codex = self.has(&["payload", "timestamp"]) && LINES_OF_CODEX.contains(&kind);
+        let is_codex = self.has_keys(&["payload", "timestamp"]) && LINES_OF_CODEX.contains(&kind);
         // The older rollouts begin with a header that has no type.
-        let is_old_codex = (self.has(&["role", "content"]) && kind == "message")
+        let is_old_codex = (self.has_keys(&["role", "content"]) && kind == "message")
             || self.text("record_type") == "state"
-            || self.has(&["id", "timestamp", "instructions"]) && kind.is_empty();
-        let is_header_of_pi = kind == "session" && self.has(&["id", "timestamp"]);
+            || self.has_keys(&["id", "timestamp", "instructions"]) && kind.is_empty();
+        let is_header_of_pi = kind == "session" && self.has_keys(&["id", "timestamp"]);
         let is_pi = is_header_of_pi && self.version.is_some_and(|version| version >= 3);
-        let is_entry_of_pi = (kind == "message" && self.has(&["message.role", "timestamp"]))
-            || self.has(&["type", "id", "parentId", "timestamp"]);
+        let is_entry_of_pi = (kind == "message" && self.has_keys(&["message.role", "timestamp"]))
+            || self.has_keys(&["type", "id", "parentId", "timestamp"]);
         let is_old_pi = is_header_of_pi || is_entry_of_pi;
-        let is_gemini = self.has(&["sessionId", "projectHash"])
-            || (self.has(&["role", "parts"]) && !self.has(&["sessionID"]))
+        let is_gemini = self.has_keys(&["sessionId", "projectHash"])
+            || (self.has_keys(&["role", "parts"]) && !self.has_keys(&["sessionID"]))
             || kind == "gemini"
-            || (self.has(&["sessionId", "messageId"]) && kind == "user" && !self.text("message").is_empty());
+            || (self.has_keys(&["sessionId", "messageId"]) && kind == "user" && !self.text("message").is_empty());
         let is_opencode =
             ["id", "sessionID", "info.id", "info.sessionID"].iter().any(|key| self.text(key).starts_with("ses_"));
-        let is_muse = self.has(&["schema_version", "record_type", "stream", "payload_type"]);
+        let is_muse = self.has_keys(&["schema_version", "record_type", "stream", "payload_type"]);
 
-        let is_claude = self.has(&["parentUuid", "message.content"]) || self.has(&["isSidechain"]);
+        let is_claude = self.has_keys(&["parentUuid", "message.content"]) || self.has_keys(&["isSidechain"]);
         // The first that fits is the owner.
         let owners = [
-            (is_codex, FormatOwner::Other(Foreign::Codex)),
-            (is_old_codex, FormatOwner::Other(Foreign::OldCodex)),
-            (is_muse, FormatOwner::Other(Foreign::Muse)),
-            (is_opencode, FormatOwner::Other(Foreign::OpenCode)),
-            (self.has(&["message.parts"]), FormatOwner::Other(Foreign::Qwen)),
-            (is_pi, FormatOwner::Other(Foreign::Pi)),
-            (is_old_pi, FormatOwner::Other(Foreign::OldPi)),
-            (is_gemini, FormatOwner::Other(Foreign::Gemini)),
+            (is_codex, FormatOwner::Other(ForeignAgent::Codex)),
+            (is_old_codex, FormatOwner::Other(ForeignAgent::OldCodex)),
+            (is_muse, FormatOwner::Other(ForeignAgent::Muse)),
+            (is_opencode, FormatOwner::Other(ForeignAgent::OpenCode)),
+            (self.has_keys(&["message.parts"]), FormatOwner::Other(ForeignAgent::Qwen)),
+            (is_pi, FormatOwner::Other(ForeignAgent::Pi)),
+            (is_old_pi, FormatOwner::Other(ForeignAgent::OldPi)),
+            (is_gemini, FormatOwner::Other(ForeignAgent::Gemini)),
             (is_claude, FormatOwner::Claude),
         ];
         owners.into_iter().find_map(|(is_theirs, owner)| is_theirs.then_some(owner))
@@ -154,21 +155,21 @@ impl RecordKeys {
 }
 
 /// Collects keys into a place that outlives an error, so that a cut record still tells what it had.
-struct KeyWalk<'a> {
+struct KeyCollector<'a> {
     keys: &'a mut BTreeMap<String, String>,
     version: &'a mut Option<u64>,
     path: &'a str,
     depth: u8,
 }
 
-impl<'de> DeserializeSeed<'de> for KeyWalk<'_> {
+impl<'de> DeserializeSeed<'de> for KeyCollector<'_> {
     type Value = ();
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for KeyWalk<'_> {
+impl<'de> Visitor<'de> for KeyCollector<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -180,7 +181,7 @@ impl<'de> Visitor<'de> for KeyWalk<'_> {
             let path = if self.path.is_empty() { key } else { format!("{}.{key}", self.path) };
             self.keys.insert(path.clone(), String::new());
             if self.depth < 2 {
-                map.next_value_seed(KeyWalk {
+                map.next_value_seed(KeyCollector {
                     keys: self.keys,
                     version: self.version,
                     path: &path,
@@ -196,7 +197,7 @@ impl<'de> Visitor<'de> for KeyWalk<'_> {
     /// Only a list at the top is looked into (checkpoints and logs are lists of records), and there only the first.
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         if self.depth == 0 {
-            seq.next_element_seed(KeyWalk { keys: self.keys, version: self.version, path: "", depth: 0 })?;
+            seq.next_element_seed(KeyCollector { keys: self.keys, version: self.version, path: "", depth: 0 })?;
         }
         while seq.next_element::<IgnoredAny>()?.is_some() {}
         Ok(())
@@ -242,26 +243,38 @@ mod tests {
     #[test]
     fn foreign_sessions_are_known_by_their_first_records() {
         let cases = [
-            (r#"{"timestamp":"t","type":"session_meta","payload":{"id":"x"}}"#, Foreign::Codex),
-            (r#"{"id":"x","timestamp":"t","instructions":null,"git":{}}"#, Foreign::OldCodex),
-            (r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}"#, Foreign::OldCodex),
-            (r#"{"record_type":"state"}"#, Foreign::OldCodex),
-            (r#"{"type":"session","version":3,"id":"x","timestamp":"t","cwd":"/p"}"#, Foreign::Pi),
-            (r#"{"type":"session","id":"x","timestamp":"t","cwd":"/p"}"#, Foreign::OldPi),
-            (r#"{"type":"message","id":"e","timestamp":"t","message":{"role":"user","content":[]}}"#, Foreign::OldPi),
-            (r#"{"sessionId":"x","projectHash":"h","startTime":"t","messages":[]}"#, Foreign::Gemini),
-            ("{\n  \"sessionId\": \"x\",\n  \"projectHash\": \"h\",\n  \"messages\": [\n", Foreign::Gemini),
-            ("[\n  {\n    \"role\": \"user\",\n    \"parts\": [{\"text\": \"a\"}]\n  }\n]", Foreign::Gemini),
-            (r#"[{"sessionId":"x","messageId":0,"type":"user","message":"a","timestamp":"t"}]"#, Foreign::Gemini),
-            (r#"{"uuid":"u","parentUuid":null,"type":"user","message":{"role":"user","parts":[]}}"#, Foreign::Qwen),
-            (r#"{"id":"ses_1","projectID":"p","directory":"/p","title":"a"}"#, Foreign::OpenCode),
-            (r#"{"id":"msg_1","sessionID":"ses_1","role":"user"}"#, Foreign::OpenCode),
-            ("{\n  \"info\": {\n    \"id\": \"ses_1\"", Foreign::OpenCode),
-            (r#"{"schema_version":1,"id":"r","stream":{},"record_type":"event","payload_type":"p"}"#, Foreign::Muse),
+            (r#"{"timestamp":"t","type":"session_meta","payload":{"id":"x"}}"#, ForeignAgent::Codex),
+            (r#"{"id":"x","timestamp":"t","instructions":null,"git":{}}"#, ForeignAgent::OldCodex),
+            (
+                r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}"#,
+                ForeignAgent::OldCodex,
+            ),
+            (r#"{"record_type":"state"}"#, ForeignAgent::OldCodex),
+            (r#"{"type":"session","version":3,"id":"x","timestamp":"t","cwd":"/p"}"#, ForeignAgent::Pi),
+            (r#"{"type":"session","id":"x","timestamp":"t","cwd":"/p"}"#, ForeignAgent::OldPi),
+            (
+                r#"{"type":"message","id":"e","timestamp":"t","message":{"role":"user","content":[]}}"#,
+                ForeignAgent::OldPi,
+            ),
+            (r#"{"sessionId":"x","projectHash":"h","startTime":"t","messages":[]}"#, ForeignAgent::Gemini),
+            ("{\n  \"sessionId\": \"x\",\n  \"projectHash\": \"h\",\n  \"messages\": [\n", ForeignAgent::Gemini),
+            ("[\n  {\n    \"role\": \"user\",\n    \"parts\": [{\"text\": \"a\"}]\n  }\n]", ForeignAgent::Gemini),
+            (r#"[{"sessionId":"x","messageId":0,"type":"user","message":"a","timestamp":"t"}]"#, ForeignAgent::Gemini),
+            (
+                r#"{"uuid":"u","parentUuid":null,"type":"user","message":{"role":"user","parts":[]}}"#,
+                ForeignAgent::Qwen,
+            ),
+            (r#"{"id":"ses_1","projectID":"p","directory":"/p","title":"a"}"#, ForeignAgent::OpenCode),
+            (r#"{"id":"msg_1","sessionID":"ses_1","role":"user"}"#, ForeignAgent::OpenCode),
+            ("{\n  \"info\": {\n    \"id\": \"ses_1\"", ForeignAgent::OpenCode),
+            (
+                r#"{"schema_version":1,"id":"r","stream":{},"record_type":"event","payload_type":"p"}"#,
+                ForeignAgent::Muse,
+            ),
         ];
         for (head, foreign) in cases {
-            assert_eq!(recognise(head.as_bytes()), Some(foreign), "{head}");
-            assert_eq!(recognise(format!("\u{feff}\nnot json\n{head}\n").as_bytes()), Some(foreign), "{head}");
+            assert_eq!(recognise_agent(head.as_bytes()), Some(foreign), "{head}");
+            assert_eq!(recognise_agent(format!("\u{feff}\nnot json\n{head}\n").as_bytes()), Some(foreign), "{head}");
         }
     }
 
@@ -270,7 +283,7 @@ mod tests {
     fn a_record_cut_short_is_known_by_what_is_there() {
         let head =
             format!(r#"{{"timestamp":"t","type":"session_meta","payload":{{"id":"x","text":"{}"#, "x".repeat(HEAD));
-        assert_eq!(recognise(&head.as_bytes()[..HEAD]), Some(Foreign::Codex));
+        assert_eq!(recognise_agent(&head.as_bytes()[..HEAD]), Some(ForeignAgent::Codex));
     }
 
     // T-07
@@ -290,10 +303,10 @@ mod tests {
             r#"{"type":"file-history-snapshot","messageId":"u","snapshot":{"messageId":"u"}}"#,
         ];
         for head in cases {
-            assert_eq!(recognise(head.as_bytes()), None, "{head}");
+            assert_eq!(recognise_agent(head.as_bytes()), None, "{head}");
         }
-        assert_eq!(recognise(&[0xff; 100]), None);
-        assert_eq!(recognise(&[0; 100]), None);
+        assert_eq!(recognise_agent(&[0xff; 100]), None);
+        assert_eq!(recognise_agent(&[0; 100]), None);
     }
 
     // T-07: over real files, where there are some and the folder that CTXC_CORPUS names says in a MANIFEST.tsv of
@@ -309,16 +322,16 @@ mod tests {
             let mut head = Vec::new();
             fs::File::open(corpus.join(file)).unwrap().take(HEAD as u64).read_to_end(&mut head).unwrap();
             let expected = match kind {
-                "codex" => Some(Foreign::Codex),
+                "codex" => Some(ForeignAgent::Codex),
                 // One of them is of the first version.
-                "pi" if file.contains("sample_pi_session") => Some(Foreign::OldPi),
-                "pi" => Some(Foreign::Pi),
+                "pi" if file.contains("sample_pi_session") => Some(ForeignAgent::OldPi),
+                "pi" => Some(ForeignAgent::Pi),
                 // The others of that kind are Claude Code's own lines in excerpts, or near enough to be read.
-                "other-agent/format" => file.contains("musecode").then_some(Foreign::Muse),
+                "other-agent/format" => file.contains("musecode").then_some(ForeignAgent::Muse),
                 // The manifest counts the Qwen fixtures among Claude Code's.
-                _ => file.contains("qwencode").then_some(Foreign::Qwen),
+                _ => file.contains("qwencode").then_some(ForeignAgent::Qwen),
             };
-            assert_eq!(recognise(&head), expected, "{file} ({kind})");
+            assert_eq!(recognise_agent(&head), expected, "{file} ({kind})");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The formats of session files that are read, and which one a file has.
 
-use crate::foreign::{self, Foreign};
+use crate::foreign::{self, ForeignAgent};
 
 /// The format of a session file. It is chosen once for a file, by its head, and holds for each of its lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,11 +22,11 @@ impl Format {
     ///
     /// # Errors
     /// When it is the session of an agent whose sessions are not read.
-    pub fn of(head: &[u8]) -> Result<Self, Foreign> {
-        match foreign::recognise(head) {
+    pub fn of(head: &[u8]) -> Result<Self, ForeignAgent> {
+        match foreign::recognise_agent(head) {
             None => Ok(Self::Claude),
-            Some(Foreign::Pi) => Ok(Self::Pi),
-            Some(Foreign::Codex) => Ok(Self::Codex),
+            Some(ForeignAgent::Pi) => Ok(Self::Pi),
+            Some(ForeignAgent::Codex) => Ok(Self::Codex),
             Some(other) => Err(other),
         }
     }
@@ -40,9 +40,9 @@ impl Format {
         if !has(b"\"parentId\"") && !has(b"\"session\"") && !has(b"\"payload\"") {
             return Self::Claude;
         }
-        match foreign::owner_of(line) {
-            Some(Foreign::Pi | Foreign::OldPi) => Self::Pi,
-            Some(Foreign::Codex) => Self::Codex,
+        match foreign::agent_of_line(line) {
+            Some(ForeignAgent::Pi | ForeignAgent::OldPi) => Self::Pi,
+            Some(ForeignAgent::Codex) => Self::Codex,
             _ => Self::Claude,
         }
     }
@@ -98,7 +98,7 @@ mod tests {
         let claude = r#"{"parentUuid":null,"type":"user","uuid":"u","message":{"role":"user","content":"a"}}"#;
         assert_eq!(Format::of(claude.as_bytes()), Ok(Format::Claude));
         assert_eq!(Format::of(b""), Ok(Format::Claude));
-        assert_eq!(Format::of(br#"{"id":"ses_1","projectID":"p"}"#), Err(Foreign::OpenCode));
+        assert_eq!(Format::of(br#"{"id":"ses_1","projectID":"p"}"#), Err(ForeignAgent::OpenCode));
         // A line of another format further down does not change the file's.
         let other = r#"{"id":"ses_1","projectID":"p","directory":"/p"}"#;
         let file = format!("{claude}\n{other}\n{claude}\n");
@@ -131,10 +131,10 @@ mod tests {
         let head = |version: &str| format!(r#"{{"type":"session"{version},"id":"s","timestamp":"t","cwd":"/p"}}"#);
         assert_eq!(Format::of(head(r#","version":3"#).as_bytes()), Ok(Format::Pi));
         for version in ["", r#","version":1"#, r#","version":2"#] {
-            assert_eq!(Format::of(head(version).as_bytes()), Err(Foreign::OldPi), "{version}");
+            assert_eq!(Format::of(head(version).as_bytes()), Err(ForeignAgent::OldPi), "{version}");
         }
         // Without a header pi does not open it.
         let message = r#"{"type":"message","id":"e","parentId":null,"timestamp":"t","message":{"role":"user"}}"#;
-        assert_eq!(Format::of(message.as_bytes()), Err(Foreign::OldPi));
+        assert_eq!(Format::of(message.as_bytes()), Err(ForeignAgent::OldPi));
     }
 }

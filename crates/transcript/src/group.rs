@@ -24,7 +24,7 @@ impl Groups {
     /// The groups of `chain`, numbered in its order.
     #[must_use]
     pub fn of(index: &Index, chain: &Chain) -> Self {
-        let callers = callers(index, chain);
+        let callers = calling_messages(index, chain);
         let mut groups = Self::default();
         let mut by_message: HashMap<MessageIdx, GroupIdx> = HashMap::new();
         for &line in &chain.lines {
@@ -48,7 +48,7 @@ impl Groups {
 }
 
 /// For each live line with a tool result, the message that made the call.
-fn callers(index: &Index, chain: &Chain) -> HashMap<LineNo, MessageIdx> {
+fn calling_messages(index: &Index, chain: &Chain) -> HashMap<LineNo, MessageIdx> {
     let mut calls = HashMap::new();
     for end in index.tools.iter().filter(|end| !end.is_result && chain.is_live(end.line)) {
         if let Some(message) = index.record(end.line).message() {

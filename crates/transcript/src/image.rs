@@ -2,7 +2,7 @@
 
 /// Width and height in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Size {
+pub(super) struct ImageSize {
     /// Pixels from left to right.
     pub width: u64,
     /// Pixels from top to bottom.
@@ -16,48 +16,48 @@ const START: usize = 30;
 
 /// The size of the PNG, JPEG, GIF or WebP image whose base64 text is `base64`; `None` where it cannot be read.
 #[must_use]
-pub(super) fn size(base64: &[u8]) -> Option<Size> {
+pub(super) fn read_size(base64: &[u8]) -> Option<ImageSize> {
     let base64 = base64.get(..HEAD).unwrap_or(base64);
-    let bytes: Vec<u8> = (0..START).map_while(|at| byte(base64, at)).collect();
+    let bytes: Vec<u8> = (0..START).map_while(|at| decode_byte(base64, at)).collect();
     match bytes.as_slice() {
-        [0x89, b'P', b'N', b'G', ..] => sized(big_endian(&bytes, 16, 4)?, big_endian(&bytes, 20, 4)?),
-        [b'G', b'I', b'F', b'8', ..] => sized(little_endian(&bytes, 6, 2)?, little_endian(&bytes, 8, 2)?),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => webp(&bytes),
-        [0xFF, 0xD8, ..] => jpeg(base64),
+        [0x89, b'P', b'N', b'G', ..] => nonzero_size(big_endian(&bytes, 16, 4)?, big_endian(&bytes, 20, 4)?),
+        [b'G', b'I', b'F', b'8', ..] => nonzero_size(little_endian(&bytes, 6, 2)?, little_endian(&bytes, 8, 2)?),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => webp_size(&bytes),
+        [0xFF, 0xD8, ..] => jpeg_size(base64),
         _ => None,
     }
 }
 
-const fn sized(width: u64, height: u64) -> Option<Size> {
-    if width == 0 || height == 0 { None } else { Some(Size { width, height }) }
+const fn nonzero_size(width: u64, height: u64) -> Option<ImageSize> {
+    if width == 0 || height == 0 { None } else { Some(ImageSize { width, height }) }
 }
 
 /// The three forms of WebP: lossy, lossless and extended (RFC 9649).
-fn webp(bytes: &[u8]) -> Option<Size> {
+fn webp_size(bytes: &[u8]) -> Option<ImageSize> {
     match bytes.get(12..16)? {
-        b"VP8 " => sized(little_endian(bytes, 26, 2)? & 0x3FFF, little_endian(bytes, 28, 2)? & 0x3FFF),
+        b"VP8 " => nonzero_size(little_endian(bytes, 26, 2)? & 0x3FFF, little_endian(bytes, 28, 2)? & 0x3FFF),
         b"VP8L" => {
             let packed = little_endian(bytes, 21, 4)?;
-            sized((packed & 0x3FFF) + 1, (packed >> 14 & 0x3FFF) + 1)
+            nonzero_size((packed & 0x3FFF) + 1, (packed >> 14 & 0x3FFF) + 1)
         }
-        b"VP8X" => sized(little_endian(bytes, 24, 3)? + 1, little_endian(bytes, 27, 3)? + 1),
+        b"VP8X" => nonzero_size(little_endian(bytes, 24, 3)? + 1, little_endian(bytes, 27, 3)? + 1),
         _ => None,
     }
 }
 
 /// Goes from segment to segment up to the frame header, SOF0 to SOF15 (ITU T.81, B.2.2). What the segments hold is not
 /// decoded.
-fn jpeg(base64: &[u8]) -> Option<Size> {
-    let number = |at| Some(u64::from(byte(base64, at)?) << 8 | u64::from(byte(base64, at + 1)?));
+fn jpeg_size(base64: &[u8]) -> Option<ImageSize> {
+    let number = |at| Some(u64::from(decode_byte(base64, at)?) << 8 | u64::from(decode_byte(base64, at + 1)?));
     let mut at = 2;
     loop {
-        let marker = byte(base64, at + 1)?;
+        let marker = decode_byte(base64, at + 1)?;
         let is_frame = matches!(marker, 0xC0..=0xCF) && !matches!(marker, 0xC4 | 0xC8 | 0xCC);
-        if byte(base64, at) != Some(0xFF) {
+        if decode_byte(base64, at) != Some(0xFF) {
             return None;
         }
         if is_frame {
-            return sized(number(at + 7)?, number(at + 5)?);
+            return nonzero_size(number(at + 7)?, number(at + 5)?);
         }
         at += 2 + usize::try_from(number(at + 2)?).ok()?;
     }
@@ -72,7 +72,7 @@ fn little_endian(bytes: &[u8], at: usize, len: usize) -> Option<u64> {
 }
 
 /// The byte at `at` of what `base64` encodes: three bytes are four letters.
-fn byte(base64: &[u8], at: usize) -> Option<u8> {
+fn decode_byte(base64: &[u8], at: usize) -> Option<u8> {
     let first = at / 3 * 4 + at % 3;
     let [high, low] = base64.get(first..first + 2)? else { return None };
     let bits = u16::from(base64_value(*high)?) << 6 | u16::from(base64_value(*low)?);
@@ -109,7 +109,7 @@ mod tests {
             ("", None),
         ];
         for (base64, expected) in cases {
-            let found = size(base64.as_bytes()).map(|size| (size.width, size.height));
+            let found = read_size(base64.as_bytes()).map(|size| (size.width, size.height));
             assert_eq!(found, expected, "{base64}");
         }
     }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use super::format::Format;
 use super::line_set::LineSet;
 use super::lines::Fingerprint;
-use super::model::Models;
+use super::model::MessageModels;
 use super::preserved::PreservedSegment;
-use super::reading::{Pointer, Reading, Thinking, clamp, preserved};
+use super::reading::{LineFields, Pointer, Thinking, clamp_to_u32, read_preserved_segment};
 use super::record::{Flags, IdHash, LineNo, MessageIdx, PackedParent, Parent, Record};
 use super::rollout::Rollout;
 use super::scan::Scan;
-use super::times::Times;
-use super::tools::Tools;
+use super::times::EntryTimes;
+use super::tools::ToolEnds;
 use crate::text::Tokens;
 
 /// The index of a transcript: all that is known of its lines without holding their text.
@@ -30,7 +30,7 @@ pub struct Index {
     /// Whether a model is named that has the large context window.
     pub has_large_window: bool,
     /// Every tool call and every result.
-    pub tools: Tools,
+    pub tools: ToolEnds,
     /// The tokens of thinking, for the lines that hold some.
     pub thinking: Vec<Thinking>,
     /// Entries outside the chain that point into it, in file order.
@@ -50,14 +50,14 @@ pub struct Index {
     /// The facts of a rollout of Codex beside its items.
     pub rollout: Rollout,
     /// The models that wrote the messages.
-    pub(super) models: Models,
+    pub(super) models: MessageModels,
     /// The active calls and results that clients leave out, for they have sent one of the same id.
     pub(super) repeats: HashSet<(LineNo, IdHash, bool)>,
     /// The active lines of which another says what they are sent as.
     pub(super) overridden: LineSet,
     pub(super) offsets: Vec<u64>,
     /// The times of entries, where parents are missing or circular.
-    pub(super) times: Option<Arc<Times>>,
+    pub(super) times: Option<Arc<EntryTimes>>,
     /// The active lines whose records have the parent that a client continues at, each with the parent that the file says.
     healed: BTreeMap<LineNo, Parent>,
 }
@@ -116,7 +116,7 @@ impl Index {
 
     /// The offset of the start of `line` in the file.
     #[must_use]
-    pub fn offset(&self, line: LineNo) -> u64 {
+    pub fn line_offset(&self, line: LineNo) -> u64 {
         let stride = line.idx() / STRIDE;
         let start = self.offsets.get(stride).copied().unwrap_or(0);
         let before = self.records.get(stride * STRIDE..line.idx()).unwrap_or_default();
@@ -130,7 +130,7 @@ impl Index {
 
     /// The lines that `uuids` stand for, in one walk over the index: of each the last chained entry.
     #[must_use]
-    pub fn lines_of(&self, uuids: impl IntoIterator<Item = IdHash>) -> HashMap<IdHash, LineNo> {
+    pub fn lines_by_uuid(&self, uuids: impl IntoIterator<Item = IdHash>) -> HashMap<IdHash, LineNo> {
         let wanted: HashSet<IdHash> = uuids.into_iter().collect();
         if wanted.is_empty() {
             return HashMap::new();
@@ -142,7 +142,7 @@ impl Index {
     /// Whether `line` stays whatever becomes of the messages around it: of Codex, what the client says to the model by itself, and a
     /// compaction of the client, before which nothing is sent.
     #[must_use]
-    pub fn is_standing(&self, line: LineNo) -> bool {
+    pub fn is_always_kept(&self, line: LineNo) -> bool {
         let flags = self.record(line).flags;
         self.format == Format::Codex && flags.any(Flags::META.with(Flags::COMPACT_BOUNDARY))
     }
@@ -153,7 +153,7 @@ impl Index {
     }
 
     /// Lets an earlier entry of the same uuid count again for each of `lines`, which go.
-    pub fn revive_copies(&mut self, lines: &LineSet) {
+    pub fn restore_superseded(&mut self, lines: &LineSet) {
         let counts = |record: &Record| record.uuid != IdHash::NONE && !record.flags.any(Flags::SUPERSEDED);
         let going = lines.iter().filter(|&line| counts(self.record(line)));
         let going: HashMap<IdHash, LineNo> = going.map(|line| (self.record(line).uuid, line)).collect();
@@ -179,7 +179,7 @@ impl Index {
     }
 
     /// Hangs `line` on another parent; `None` makes it a root.
-    pub fn relink(&mut self, line: LineNo, parent: Option<LineNo>) {
+    pub fn set_parent(&mut self, line: LineNo, parent: Option<LineNo>) {
         self.healed.remove(&line);
         self.record_mut(line).parent = PackedParent::pack(parent.map_or(Parent::Root, Parent::At));
     }
@@ -191,7 +191,7 @@ impl Index {
     }
 
     /// The lines whose parents clients find themselves, and these parents. A result that says so is the same to all clients.
-    pub fn healed(&self) -> impl Iterator<Item = (LineNo, LineNo)> {
+    pub fn healed_parents(&self) -> impl Iterator<Item = (LineNo, LineNo)> {
         self.healed.keys().filter_map(|&line| match self.record(line).parent() {
             Parent::At(parent) => Some((line, parent)),
             Parent::Root | Parent::Missing => None,
@@ -199,7 +199,7 @@ impl Index {
     }
 
     /// Gives `lines` these parents, which clients find themselves, and no others.
-    pub(super) fn set_healed(&mut self, lines: &[(LineNo, LineNo)]) {
+    pub(super) fn set_healed_parents(&mut self, lines: &[(LineNo, LineNo)]) {
         for (line, parent) in std::mem::take(&mut self.healed) {
             self.record_mut(line).parent = PackedParent::pack(parent);
         }
@@ -211,9 +211,9 @@ impl Index {
 
     /// Brings the record of `line` up to the text that it has after an edit. Its links and its uuid stay, and its
     /// length, which tells where lines are in the source.
-    pub fn reread(&mut self, line: LineNo, scan: &Scan, text: &[u8]) {
-        let Reading { flags, tokens, thinking, session_at } = Reading::of(scan, text, line);
-        let tokens = tokens.saturating_sub(clamp(self.repeated_tokens(line, scan, text)));
+    pub fn update_record(&mut self, line: LineNo, scan: &Scan, text: &[u8]) {
+        let LineFields { flags, tokens, thinking, session_at } = LineFields::of(scan, text, line);
+        let tokens = tokens.saturating_sub(clamp_to_u32(self.repeated_tokens(line, scan, text)));
         let record = self.record_mut(line);
         // Of Codex the usage stands in another line, whatever becomes of this one.
         let elsewhere = if scan.format == Format::Codex { Flags::USAGE } else { Flags::NONE };
@@ -229,19 +229,19 @@ impl Index {
             self.pointers.splice(at..=at, Pointer::read(line, scan, text));
         }
         if let Ok(at) = self.preserved.binary_search_by_key(&line, |segment| segment.boundary) {
-            self.preserved.splice(at..=at, preserved(line, scan, text));
+            self.preserved.splice(at..=at, read_preserved_segment(line, scan, text));
         }
     }
 
     /// The size of the prompt that a message answered, as the API measured it.
     #[must_use]
-    pub fn prompt_of(&self, message: MessageIdx) -> Option<Tokens> {
+    pub fn prompt_tokens(&self, message: MessageIdx) -> Option<Tokens> {
         self.prompts.get(message.0 as usize).filter(|&&prompt| prompt > 0).map(|&prompt| Tokens(u64::from(prompt)))
     }
 
     /// The size of the reply of a message, as the API measured it; 0 where it did not.
     #[must_use]
-    pub fn reply_of(&self, message: MessageIdx) -> Tokens {
+    pub fn reply_tokens(&self, message: MessageIdx) -> Tokens {
         self.replies.get(message.0 as usize).map_or(Tokens::ZERO, |&reply| Tokens(u64::from(reply)))
     }
 

@@ -66,11 +66,11 @@ impl<R: Read> LineReader<R> {
         loop {
             let unsearched = self.buffer.get(searched..self.end).unwrap_or_default();
             if let Some(at) = memchr::memchr(b'\n', unsearched) {
-                return Ok(Some(self.take(searched + at + 1)));
+                return Ok(Some(self.take_line(searched + at + 1)));
             }
             let pending = self.end - self.start;
-            if !self.fill()? {
-                return Ok(if pending == 0 { None } else { Some(self.take(self.end)) });
+            if !self.fill_buffer()? {
+                return Ok(if pending == 0 { None } else { Some(self.take_line(self.end)) });
             }
             searched = self.start + pending;
         }
@@ -82,14 +82,14 @@ impl<R: Read> LineReader<R> {
         self.fingerprinter.finish()
     }
 
-    fn take(&mut self, end: usize) -> &[u8] {
+    fn take_line(&mut self, end: usize) -> &[u8] {
         let line = self.buffer.get(self.start..end).unwrap_or_default();
         self.start = end;
         line
     }
 
     /// Reads more behind the pending bytes, which move to the front; false at the end of the file.
-    fn fill(&mut self) -> io::Result<bool> {
+    fn fill_buffer(&mut self) -> io::Result<bool> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;

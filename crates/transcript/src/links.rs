@@ -5,14 +5,14 @@ use std::collections::HashMap;
 
 use super::format::Format;
 use super::record::{Flags, LineNo, Parent};
-use super::scan::Kind;
+use super::scan::EntryKind;
 use super::{Index, PreservedSegment};
 
 /// Of larger files, in bytes, clients skip all that stands before the last plain compact boundary.
 pub const WHOLE_LIMIT: u64 = 5 * 1024 * 1024;
 
 /// The parents as the client sees them.
-pub(super) struct Links<'a> {
+pub(super) struct ParentLinks<'a> {
     index: &'a Index,
     rehung: HashMap<LineNo, LineNo>,
     first_read: Option<LineNo>,
@@ -39,7 +39,7 @@ fn newest_boundary(index: &Index) -> Option<LineNo> {
 /// The first line that a resume looks at, where it skips any: the last of the boundaries that keep nothing of what precedes
 /// them, as it was first written. These are the boundaries that say so, and in a file over [`WHOLE_LIMIT`] those that do not
 /// speak of it (plain ones).
-fn first_read(index: &Index) -> Option<LineNo> {
+fn first_line_read(index: &Index) -> Option<LineNo> {
     let is_boundary = |line: &LineNo| {
         let flags = index.record(*line).flags;
         flags.any(Flags::COMPACT_BOUNDARY) && !flags.any(Flags::DROPPED)
@@ -55,18 +55,20 @@ fn first_read(index: &Index) -> Option<LineNo> {
     said.max(boundaries().rfind(is_plain))
 }
 
-impl<'a> Links<'a> {
+impl<'a> ParentLinks<'a> {
     pub(super) fn new(index: &'a Index) -> Self {
         let (first_read, newest) = match index.format {
-            Format::Claude => (first_read(index), None),
+            Format::Claude => (first_line_read(index), None),
             Format::Pi => (None, newest_boundary(index)),
             Format::Codex => (None, None),
         };
         let mut links = Self { index, rehung: HashMap::new(), first_read, newest, tails: HashMap::new() };
-        let ids = index.lines_of(index.preserved.iter().flat_map(PreservedSegment::ids));
+        let ids = index.lines_by_uuid(index.preserved.iter().flat_map(PreservedSegment::named_uuids));
         let is_there = |boundary: LineNo| {
             let flags = index.record(boundary).flags;
-            !flags.any(Flags::DROPPED.with(Flags::SUPERSEDED)) && !links.is_skipped(boundary) && links.ends_at(boundary)
+            !flags.any(Flags::DROPPED.with(Flags::SUPERSEDED))
+                && !links.is_skipped(boundary)
+                && links.is_history_end(boundary)
         };
         let (mut rehung, mut tails) = (HashMap::new(), HashMap::new());
         for segment in index.preserved.iter().filter(|segment| is_there(segment.boundary)) {
@@ -96,7 +98,7 @@ impl<'a> Links<'a> {
 
     /// The entry from which the way to the root goes on where it begins at `tip`: what a boundary keeps stands behind it, also
     /// where it is the last entry of the file and a summary itself.
-    pub(super) fn start_of(&self, tip: LineNo) -> LineNo {
+    pub(super) fn walk_start(&self, tip: LineNo) -> LineNo {
         match self.index.format {
             Format::Claude | Format::Codex => tip,
             Format::Pi => self.tails.get(&tip).copied().unwrap_or(tip),
@@ -104,33 +106,33 @@ impl<'a> Links<'a> {
     }
 
     /// Whether `line` is a boundary at which the history ends.
-    fn ends_at(&self, line: LineNo) -> bool {
+    fn is_history_end(&self, line: LineNo) -> bool {
         let is_boundary = self.index.record(line).flags.any(Flags::COMPACT_BOUNDARY);
         is_boundary && (self.index.format == Format::Claude || self.newest == Some(line))
     }
 
     /// Whether `line` is linked anew because a boundary keeps a segment.
-    pub(super) fn is_moved(&self, line: LineNo) -> bool {
+    pub(super) fn is_relinked(&self, line: LineNo) -> bool {
         self.rehung.contains_key(&line)
     }
 
     /// The parent with progress entries passed over.
-    pub(super) fn bridged(&self, line: LineNo) -> Parent {
-        let mut parent = self.parent(line);
+    pub(super) fn parent_past_progress(&self, line: LineNo) -> Parent {
+        let mut parent = self.parent_of(line);
         // A circle of progress entries ends nowhere.
         for _ in 0..self.index.records.len() {
             match parent {
-                Parent::At(at) if self.index.record(at).kind == Kind::Progress => parent = self.parent(at),
+                Parent::At(at) if self.index.record(at).kind == EntryKind::Progress => parent = self.parent_of(at),
                 _ => break,
             }
         }
         parent
     }
 
-    pub(super) fn parent(&self, line: LineNo) -> Parent {
+    pub(super) fn parent_of(&self, line: LineNo) -> Parent {
         match self.rehung.get(&line) {
             Some(&parent) => Parent::At(parent),
-            None if self.ends_at(line) => Parent::Root,
+            None if self.is_history_end(line) => Parent::Root,
             None => match self.index.named_parent(line) {
                 Parent::At(parent) if self.is_skipped(parent) => Parent::Missing,
                 parent => parent,

@@ -2,7 +2,7 @@
 
 use super::Span;
 use super::image;
-use super::scan::{Block, BlockKind, Kind, Scan, each_string};
+use super::scan::{Block, BlockKind, EntryKind, Scan, each_string};
 use crate::text::Tokens;
 use crate::text::json_string::{encoded_units, utf16_units};
 
@@ -52,9 +52,9 @@ const PIXELS_A_TOKEN: u64 = 750;
 
 /// Calls `each` with the tokens of every part that the model sees of an entry. Metadata, `toolUseResult` and
 /// the kinds that are never sent count nothing.
-pub fn measure(scan: &Scan, line: &[u8], mut each: impl FnMut(Part, Tokens)) {
+pub fn measure_parts(scan: &Scan, line: &[u8], mut each: impl FnMut(Part, Tokens)) {
     match scan.kind {
-        Kind::User | Kind::Assistant => {
+        EntryKind::User | EntryKind::Assistant => {
             if let Some(text) = scan.string_content(line) {
                 each(Part::Text, string_tokens(text));
             }
@@ -62,7 +62,7 @@ pub fn measure(scan: &Scan, line: &[u8], mut each: impl FnMut(Part, Tokens)) {
                 measure_block(block, line, &mut each);
             }
         }
-        Kind::Attachment => {
+        EntryKind::Attachment => {
             let mut tokens = Tokens::ZERO;
             let text = scan.sent_attachment(line).map_or(&[][..], |it| it.of(line));
             let mut is_sent = true;
@@ -100,7 +100,7 @@ pub fn result_blocks(scan: &Scan, at: usize) -> impl Iterator<Item = &Block> {
 }
 
 fn measure_block(block: &Block, line: &[u8], each: &mut impl FnMut(Part, Tokens)) {
-    let tokens = |span: Option<Span>| span.and_then(|span| span.string(line)).map_or(Tokens::ZERO, string_tokens);
+    let tokens = |span: Option<Span>| span.and_then(|span| span.string_in(line)).map_or(Tokens::ZERO, string_tokens);
     match block.kind {
         BlockKind::Text if block.is_nested => each(Part::ToolResult, tokens(block.text)),
         BlockKind::Text => each(Part::Text, tokens(block.text)),
@@ -129,7 +129,7 @@ fn image_tokens(source: Option<Span>, line: &[u8]) -> Tokens {
     if let Some(source) = source {
         each_string(source.of(line), |key, string| {
             if key == Some(b"data") {
-                data = image::size(string);
+                data = image::read_size(string);
             }
         });
     }
@@ -145,7 +145,7 @@ mod tests {
         let line =
             format!(r#"{{"type":"attachment","attachment":{{"content":"twelve chars","type":"{kind}"}},"uuid":"u"}}"#);
         let mut sum = Tokens::ZERO;
-        measure(&Scan::of(line.as_bytes()), line.as_bytes(), |_, tokens| sum += tokens);
+        measure_parts(&Scan::of(line.as_bytes()), line.as_bytes(), |_, tokens| sum += tokens);
         sum
     }
 

@@ -1,7 +1,7 @@
 //! The messages of a chain as the API sees them: an assistant message with all its lines, or one user entry.
 
 use super::record::{Flags, IdHash};
-use super::scan::Kind;
+use super::scan::EntryKind;
 use super::{Chain, GroupIdx, Index, LineNo, LineSet};
 
 /// The messages of a chain, in the order of their first lines.
@@ -12,12 +12,12 @@ pub struct Messages {
     /// The group of each: what stays or goes as one. An assistant message and all its tool results are one.
     pub groups: Vec<GroupIdx>,
     /// The owner of each line, by line number.
-    owners: Vec<Owner>,
+    owners: Vec<OwningMessage>,
 }
 
 /// The owner of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
+pub enum OwningMessage {
     /// Nothing: it is not live, or stands before the first message.
     None,
     /// It is a part of this message.
@@ -40,31 +40,31 @@ impl Messages {
                 *slot |= record.flags.any(Flags::BEYOND_THINKING);
             }
         }
-        let mut messages = Self { owners: vec![Owner::None; index.records.len()], ..Self::default() };
+        let mut messages = Self { owners: vec![OwningMessage::None; index.records.len()], ..Self::default() };
         let mut known: Vec<Option<u32>> = vec![None; index.prompts.len()];
         for (place, &line) in lines() {
             let record = index.record(line);
             let message = record.message().map(|message| message.0 as usize);
             let is_message = record.kind.is_message()
-                && !index.is_standing(line)
+                && !index.is_always_kept(line)
                 && message.is_none_or(|message| has_content.get(message).copied().unwrap_or_default());
             let owner = if !is_message {
-                messages.len().checked_sub(1).map_or(Owner::None, Owner::Behind)
+                messages.len().checked_sub(1).map_or(OwningMessage::None, OwningMessage::Behind)
             } else if let Some(known) = message.and_then(|message| known.get(message).copied().flatten()) {
-                Owner::Of(known)
+                OwningMessage::Of(known)
             } else {
                 let new = messages.len();
                 messages.firsts.push(place);
                 if let Some(slot) = message.and_then(|message| known.get_mut(message)) {
                     *slot = Some(new);
                 }
-                Owner::Of(new)
+                OwningMessage::Of(new)
             };
             if let Some(slot) = messages.owners.get_mut(line.idx()) {
                 *slot = owner;
             }
         }
-        messages.groups = messages.groups(index);
+        messages.groups = messages.group_by_calls(index);
         messages
     }
 
@@ -82,20 +82,20 @@ impl Messages {
 
     /// The owner of `line`.
     #[must_use]
-    pub fn owner(&self, line: LineNo) -> Owner {
-        self.owners.get(line.idx()).copied().unwrap_or(Owner::None)
+    pub fn owner_of(&self, line: LineNo) -> OwningMessage {
+        self.owners.get(line.idx()).copied().unwrap_or(OwningMessage::None)
     }
 
     /// The groups, from the ends of the tool calls: all messages that hold an end of one call, and what stands between
     /// them, are one. So a damaged transcript, in which several calls have one id, falls apart nowhere.
-    fn groups(&self, index: &Index) -> Vec<GroupIdx> {
+    fn group_by_calls(&self, index: &Index) -> Vec<GroupIdx> {
         let mut ends: Vec<(IdHash, u32)> = index
             .tools
             .iter()
             .filter(|end| end.id != IdHash::NONE)
-            .filter_map(
-                |end| if let Owner::Of(message) = self.owner(end.line) { Some((end.id, message)) } else { None },
-            )
+            .filter_map(|end| {
+                if let OwningMessage::Of(message) = self.owner_of(end.line) { Some((end.id, message)) } else { None }
+            })
             .collect();
         ends.sort_unstable();
         let mut reaches: Vec<u32> = (0..self.len()).collect();
@@ -120,7 +120,7 @@ impl Messages {
     /// Whether the message at `at` is of the user.
     #[must_use]
     pub fn is_user(&self, index: &Index, chain: &Chain, at: usize) -> bool {
-        self.first_line(chain, at).is_some_and(|line| index.record(line).kind == Kind::User)
+        self.first_line(chain, at).is_some_and(|line| index.record(line).kind == EntryKind::User)
     }
 
     /// The first line of the message at `at`.

@@ -10,7 +10,7 @@ pub(super) const LARGE_WINDOW: &[u8] = b"[1m]";
 /// The models of the messages of a file. A resume goes on with the model of the last active message, and sends the thinking
 /// of that model alone (2.1.330).
 #[derive(Clone, Debug, Default)]
-pub(super) struct Models {
+pub(super) struct MessageModels {
     names: Vec<Box<[u8]>>,
     of_messages: Vec<MessageModel>,
 }
@@ -27,18 +27,18 @@ pub(super) enum MessageModel {
     Named(u8),
 }
 
-impl Models {
+impl MessageModels {
     /// Adds the next message, whose model is `name`.
     pub(super) fn push(&mut self, name: Option<&[u8]>) {
         let model = match name {
             None => MessageModel::Unknown,
             Some(SYNTHETIC) => MessageModel::Synthetic,
-            Some(name) => self.number(base_name(name)).map_or(MessageModel::Unknown, MessageModel::Named),
+            Some(name) => self.intern_name(base_name(name)).map_or(MessageModel::Unknown, MessageModel::Named),
         };
         self.of_messages.push(model);
     }
 
-    fn number(&mut self, name: &[u8]) -> Option<u8> {
+    fn intern_name(&mut self, name: &[u8]) -> Option<u8> {
         if let Some(known) = self.names.iter().position(|known| **known == *name) {
             return u8::try_from(known).ok();
         }
@@ -48,7 +48,7 @@ impl Models {
     }
 
     /// The model of `message`.
-    pub(super) fn of(&self, message: Option<MessageIdx>) -> MessageModel {
+    pub(super) fn model_of(&self, message: Option<MessageIdx>) -> MessageModel {
         message.and_then(|message| self.of_messages.get(message.0 as usize)).copied().unwrap_or_default()
     }
 
@@ -58,7 +58,7 @@ impl Models {
     }
 
     /// Whether messages differ in their models.
-    pub(super) fn are_several(&self) -> bool {
+    pub(super) fn has_several(&self) -> bool {
         self.names.len() > 1 || self.names.len() == 1 && self.of_messages.contains(&MessageModel::Unknown)
     }
 }

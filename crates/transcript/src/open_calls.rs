@@ -5,7 +5,7 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-use super::scan::{BlockKind, Kind, Scan};
+use super::scan::{BlockKind, EntryKind, Scan};
 use crate::text::json_string;
 
 /// The number of bytes read from the end of the file. Parameters of a call are shorter; a call that begins before them is
@@ -45,9 +45,9 @@ pub fn open_calls(mut file: impl Read + Seek) -> io::Result<Vec<OpenCall>> {
         if scan.is_sidechain {
             continue;
         }
-        let string = |span: Option<super::Span>| span.and_then(|it| it.string(line)).map(json_string::decode);
+        let string = |span: Option<super::Span>| span.and_then(|it| it.string_in(line)).map(json_string::decode);
         let text = |span| string(span).unwrap_or_default().into_owned();
-        if scan.kind == Kind::Assistant {
+        if scan.kind == EntryKind::Assistant {
             let id = string(scan.message.and_then(|message| message.id)).map(std::borrow::Cow::into_owned);
             // Calls that an earlier message left open were interrupted.
             if id.is_none() || message != id {
@@ -56,8 +56,8 @@ pub fn open_calls(mut file: impl Read + Seek) -> io::Result<Vec<OpenCall>> {
             }
         }
         for block in scan.outer_blocks() {
-            let is_call = (scan.kind, block.kind) == (Kind::Assistant, BlockKind::ToolUse);
-            if is_call || (scan.kind, block.kind) == (Kind::User, BlockKind::ToolResult) {
+            let is_call = (scan.kind, block.kind) == (EntryKind::Assistant, BlockKind::ToolUse);
+            if is_call || (scan.kind, block.kind) == (EntryKind::User, BlockKind::ToolResult) {
                 let id = text(block.tool_id);
                 open.retain(|call| call.id != id);
                 if is_call {

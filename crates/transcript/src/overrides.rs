@@ -6,10 +6,10 @@ use std::io::{self, Read, Seek};
 use super::chain::Chain;
 use super::index::Index;
 use super::line_set::LineSet;
-use super::measure::measure;
+use super::measure::measure_parts;
 use super::record::{Flags, IdHash, LineNo};
-use super::revisit::revisit;
-use super::scan::{Kind, Scan, each_field};
+use super::revisit::visit_lines;
+use super::scan::{EntryKind, Scan, each_field};
 use crate::text::Tokens;
 
 impl Index {
@@ -38,15 +38,15 @@ impl Index {
             .map(|line| (line, Tokens::ZERO))
             .collect();
         let remarks: LineSet =
-            chain.lines.iter().copied().filter(|line| self.record(*line).kind == Kind::System).collect();
+            chain.lines.iter().copied().filter(|line| self.record(*line).kind == EntryKind::System).collect();
         let mut edits: HashMap<LineNo, (IdHash, Tokens)> = HashMap::new();
         let mut scan = self.new_scan();
-        revisit(reader, self, &remarks, |line, bytes| {
+        visit_lines(reader, self, &remarks, |line, bytes| {
             scan.read(bytes);
-            edits.extend(context_edit(&scan, bytes).map(|edit| (line, edit)));
+            edits.extend(read_context_edit(&scan, bytes).map(|edit| (line, edit)));
             io::Result::Ok(())
         })?;
-        let targets = self.lines_of(edits.values().map(|(target, _)| *target));
+        let targets = self.lines_by_uuid(edits.values().map(|(target, _)| *target));
         for (target, tokens) in chain.lines.iter().filter_map(|line| edits.get(line)) {
             if let Some(&line) = targets.get(target).filter(|line| chain.is_live(**line)) {
                 sent.insert(line, *tokens);
@@ -61,23 +61,24 @@ impl Index {
 }
 
 /// The target of a `context_edit`, and the tokens of what stands in its place.
-fn context_edit(scan: &Scan, line: &[u8]) -> Option<(IdHash, Tokens)> {
-    if scan.subtype?.string(line)? != b"context_edit" {
+fn read_context_edit(scan: &Scan, line: &[u8]) -> Option<(IdHash, Tokens)> {
+    if scan.subtype?.string_in(line)? != b"context_edit" {
         return None;
     }
-    let target = IdHash::of(scan.leaf_uuid?.string(line)?);
+    let target = IdHash::of(scan.leaf_uuid?.string_in(line)?);
     let replacement = scan.attachment.map_or(&b"null"[..], |it| it.of(line));
     // Read as a message, whose content it is.
-    let framed = [br#"{"type":"message","message":{"role":"user","content":"#, content_of(replacement), b"}}"].concat();
+    let framed =
+        [br#"{"type":"message","message":{"role":"user","content":"#, replacement_content(replacement), b"}}"].concat();
     let mut inner = Scan::new(scan.format);
     inner.read(&framed);
     let mut sum = Tokens::ZERO;
-    measure(&inner, &framed, |_, tokens| sum += tokens);
+    measure_parts(&inner, &framed, |_, tokens| sum += tokens);
     Some((target, sum))
 }
 
 /// The content of a replacement: an object that holds it, a bare string, or nothing.
-fn content_of(replacement: &[u8]) -> &[u8] {
+fn replacement_content(replacement: &[u8]) -> &[u8] {
     let mut content: &[u8] = if replacement.starts_with(b"\"") { replacement } else { b"[]" };
     each_field(replacement, |key, value| {
         if key == b"content" {

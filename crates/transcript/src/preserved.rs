@@ -38,7 +38,7 @@ impl PreservedSegment {
 
     fn read_part(&mut self, object: &[u8]) {
         each_field(object, |key, value| {
-            let id = value.string(object).map(IdHash::of);
+            let id = value.string_in(object).map(IdHash::of);
             match (key, id) {
                 (b"anchorUuid", Some(id)) => self.anchor = id,
                 (b"headUuid", Some(id)) => self.head = id,
@@ -50,7 +50,7 @@ impl PreservedSegment {
     }
 
     /// Every uuid that the segment names.
-    pub fn ids(&self) -> impl Iterator<Item = IdHash> {
+    pub fn named_uuids(&self) -> impl Iterator<Item = IdHash> {
         [self.anchor, self.head, self.tail].into_iter().chain(self.entries.iter().copied())
     }
 }

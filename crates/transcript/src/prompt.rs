@@ -1,6 +1,6 @@
 //! Which user entries are prompts that a person typed (format: "User entries"; T-05).
 
-use super::scan::{BlockKind, Kind, Scan, each_field};
+use super::scan::{BlockKind, EntryKind, Scan, each_field};
 use crate::text::json_string;
 
 /// Beginnings of entries that the client wrote and no person typed.
@@ -22,7 +22,7 @@ const COMMAND: [&[u8]; 5] =
 
 /// Whether an entry is a prompt, and of which kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Prompt {
+pub enum PromptKind {
     /// No prompt.
     No,
     /// A slash command, or a shell line.
@@ -31,11 +31,11 @@ pub enum Prompt {
     Typed,
 }
 
-impl Prompt {
+impl PromptKind {
     /// Whether the entry is a prompt. Callers have to leave sidechains out themselves.
     #[must_use]
     pub fn of(scan: &Scan, line: &[u8]) -> Self {
-        let is_excluded = scan.kind != Kind::User
+        let is_excluded = scan.kind != EntryKind::User
             || scan.is_meta
             || scan.is_compact_summary
             || scan.tool_use_result.is_some()
@@ -49,7 +49,7 @@ impl Prompt {
         }
         let texts = scan.outer_blocks().filter(|block| block.kind == BlockKind::Text);
         texts
-            .filter_map(|block| block.text?.string(line))
+            .filter_map(|block| block.text?.string_in(line))
             .map(Self::of_text)
             .find(|prompt| *prompt != Self::No)
             .unwrap_or(Self::No)
@@ -75,7 +75,7 @@ pub fn is_notification(scan: &Scan, line: &[u8]) -> bool {
     let Some(origin) = scan.origin.map(|it| it.of(line)) else { return false };
     let mut is_notification = false;
     each_field(origin, |key, value| {
-        is_notification |= key == b"kind" && value.string(origin) == Some(b"task-notification");
+        is_notification |= key == b"kind" && value.string_in(origin) == Some(b"task-notification");
     });
     is_notification
 }
@@ -88,31 +88,31 @@ mod tests {
     #[test]
     fn tells_prompts_from_what_the_client_writes() {
         let cases = [
-            (r#""content":"Fix it""#, "", Prompt::Typed),
-            (r#""content":[{"type":"text","text":"Fix it"}]"#, "", Prompt::Typed),
+            (r#""content":"Fix it""#, "", PromptKind::Typed),
+            (r#""content":[{"type":"text","text":"Fix it"}]"#, "", PromptKind::Typed),
             (
                 r#""content":[{"type":"text","text":"<system-reminder>x</system-reminder>"},{"type":"text","text":"Fix it"}]"#,
                 "",
-                Prompt::Typed,
+                PromptKind::Typed,
             ),
-            (r#""content":"<command-name>/clear</command-name>""#, "", Prompt::Command),
-            (r#""content":"<bash-input>ls</bash-input>""#, "", Prompt::Command),
-            (r#""content":"<local-command-stdout>x</local-command-stdout>""#, "", Prompt::No),
-            (r#""content":"<bash-stdout>x</bash-stdout>""#, "", Prompt::No),
-            (r#""content":"<task-notification>x""#, "", Prompt::No),
-            (r#""content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]"#, "", Prompt::No),
-            (r#""content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]"#, "", Prompt::No),
-            (r#""content":[{"type":"image"}]"#, "", Prompt::No),
-            (r#""content":" \n""#, "", Prompt::No),
-            (r#""content":"Fix it""#, r#","isMeta":true"#, Prompt::No),
-            (r#""content":"Fix it""#, r#","isCompactSummary":true"#, Prompt::No),
-            (r#""content":"Fix it""#, r#","toolUseResult":"x""#, Prompt::No),
-            (r#""content":"Fix it""#, r#","origin":{"kind":"human"}"#, Prompt::Typed),
-            (r#""content":"Done""#, r#","origin":{"kind":"task-notification"}"#, Prompt::No),
+            (r#""content":"<command-name>/clear</command-name>""#, "", PromptKind::Command),
+            (r#""content":"<bash-input>ls</bash-input>""#, "", PromptKind::Command),
+            (r#""content":"<local-command-stdout>x</local-command-stdout>""#, "", PromptKind::No),
+            (r#""content":"<bash-stdout>x</bash-stdout>""#, "", PromptKind::No),
+            (r#""content":"<task-notification>x""#, "", PromptKind::No),
+            (r#""content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]"#, "", PromptKind::No),
+            (r#""content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]"#, "", PromptKind::No),
+            (r#""content":[{"type":"image"}]"#, "", PromptKind::No),
+            (r#""content":" \n""#, "", PromptKind::No),
+            (r#""content":"Fix it""#, r#","isMeta":true"#, PromptKind::No),
+            (r#""content":"Fix it""#, r#","isCompactSummary":true"#, PromptKind::No),
+            (r#""content":"Fix it""#, r#","toolUseResult":"x""#, PromptKind::No),
+            (r#""content":"Fix it""#, r#","origin":{"kind":"human"}"#, PromptKind::Typed),
+            (r#""content":"Done""#, r#","origin":{"kind":"task-notification"}"#, PromptKind::No),
         ];
         for (content, rest, expected) in cases {
             let line = format!(r#"{{"type":"user","message":{{"role":"user",{content}}}{rest}}}"#);
-            assert_eq!(Prompt::of(&Scan::of(line.as_bytes()), line.as_bytes()), expected, "{line}");
+            assert_eq!(PromptKind::of(&Scan::of(line.as_bytes()), line.as_bytes()), expected, "{line}");
         }
     }
 }

@@ -10,7 +10,7 @@ use super::{Index, LineNo};
 /// # Errors
 /// When reading fails, or the file is no longer as long as it was.
 pub fn read_line<'b>(mut file: &File, index: &Index, line: LineNo, buffer: &'b mut Vec<u8>) -> io::Result<&'b [u8]> {
-    file.seek(SeekFrom::Start(index.offset(line)))?;
+    file.seek(SeekFrom::Start(index.line_offset(line)))?;
     buffer.resize(index.record(line).len as usize, 0);
     file.read_exact(buffer)?;
     Ok(buffer)

@@ -2,11 +2,11 @@
 
 use super::Span;
 use super::format::Format;
-use super::measure::{Part, measure};
+use super::measure::{Part, measure_parts};
 use super::preserved::{PreservedSegment, keeps_nothing};
-use super::prompt::Prompt;
-use super::record::{Flags, IdHash, LineNo, SessionAt};
-use super::scan::{Block, BlockKind, Form, Kind, Scan};
+use super::prompt::PromptKind;
+use super::record::{Flags, IdHash, LineNo, SessionIdPosition};
+use super::scan::{Block, BlockKind, EntryKind, LineForm, Scan};
 use crate::text::{Tokens, json_string};
 
 /// The beginning of a chained entry as the client writes it.
@@ -44,18 +44,18 @@ pub struct Pointer {
 }
 
 /// The fields of a record that depend on its line alone.
-pub(super) struct Reading {
+pub(super) struct LineFields {
     pub(super) flags: Flags,
     pub(super) tokens: u32,
     pub(super) thinking: Option<Thinking>,
-    pub(super) session_at: SessionAt,
+    pub(super) session_at: SessionIdPosition,
 }
 
-impl Reading {
+impl LineFields {
     pub(super) fn of(scan: &Scan, text: &[u8], line: LineNo) -> Self {
         let mut tokens = Tokens::ZERO;
         let mut thinking = (Tokens::ZERO, Tokens::ZERO);
-        measure(scan, text, |part, count| match part {
+        measure_parts(scan, text, |part, count| match part {
             Part::Thinking => thinking.0 += count,
             Part::Signature => thinking.1 += count,
             _ => tokens += count,
@@ -63,22 +63,24 @@ impl Reading {
         let flags = flags_of(scan, text);
         let thinking = flags.any(Flags::THINKING).then(|| Thinking {
             line,
-            text: clamp(thinking.0),
-            signature: clamp(thinking.1),
+            text: clamp_to_u32(thinking.0),
+            signature: clamp_to_u32(thinking.1),
             unsent: None,
             digest: thinking_digest(scan, text),
         });
-        let session_at = scan.session_id.map_or(SessionAt::NONE, |it| SessionAt::note(it.start as usize, text.len()));
-        Self { flags, tokens: clamp(tokens), thinking, session_at }
+        let session_at = scan
+            .session_id
+            .map_or(SessionIdPosition::NONE, |it| SessionIdPosition::encode_position(it.start as usize, text.len()));
+        Self { flags, tokens: clamp_to_u32(tokens), thinking, session_at }
     }
 }
 
 /// The segment that a compact boundary keeps.
-pub(super) fn preserved(line: LineNo, scan: &Scan, text: &[u8]) -> Option<PreservedSegment> {
+pub(super) fn read_preserved_segment(line: LineNo, scan: &Scan, text: &[u8]) -> Option<PreservedSegment> {
     match scan.format {
         Format::Claude => PreservedSegment::read(line, scan.compact_metadata.map_or(&[][..], |it| it.of(text))),
         Format::Pi => {
-            let id = |span: Option<Span>| span.and_then(|it| it.string(text)).map(IdHash::of);
+            let id = |span: Option<Span>| span.and_then(|it| it.string_in(text)).map(IdHash::of);
             let (anchor, head, tail) = (id(scan.uuid)?, id(scan.leaf_uuid)?, id(scan.parent_uuid)?);
             Some(PreservedSegment { boundary: line, anchor, head, tail, entries: Vec::new() })
         }
@@ -90,15 +92,15 @@ impl Pointer {
     /// The pointer in a line, if it holds one.
     pub(super) fn read(line: LineNo, scan: &Scan, text: &[u8]) -> Option<Self> {
         let target = match scan.kind {
-            Kind::Summary | Kind::LastPrompt => scan.leaf_uuid,
-            Kind::FileHistorySnapshot => scan.snapshot_of,
+            EntryKind::Summary | EntryKind::LastPrompt => scan.leaf_uuid,
+            EntryKind::FileHistorySnapshot => scan.snapshot_of,
             _ => None,
         };
-        target?.string(text).map(|target| Self { line, target: IdHash::of(target) })
+        target?.string_in(text).map(|target| Self { line, target: IdHash::of(target) })
     }
 }
 
-pub(super) fn clamp(tokens: Tokens) -> u32 {
+pub(super) fn clamp_to_u32(tokens: Tokens) -> u32 {
     u32::try_from(tokens.0).unwrap_or(u32::MAX)
 }
 
@@ -106,9 +108,9 @@ pub(super) fn clamp(tokens: Tokens) -> u32 {
 fn flags_of(scan: &Scan, line: &[u8]) -> Flags {
     let mut flags = Flags::NONE;
     match scan.form {
-        Form::Blank => return flags,
-        Form::Malformed => return Flags::MALFORMED,
-        Form::Entry => flags.set(Flags::ENTRY),
+        LineForm::Blank => return flags,
+        LineForm::Malformed => return Flags::MALFORMED,
+        LineForm::Entry => flags.set(Flags::ENTRY),
     }
     flags.set_if(scan.is_sidechain, Flags::SIDECHAIN);
     flags.set_if(scan.is_meta || scan.is_api_error, Flags::META);
@@ -116,7 +118,7 @@ fn flags_of(scan: &Scan, line: &[u8]) -> Flags {
     flags.set_if(scan.is_team, Flags::TEAM);
     flags.set_if(scan.timestamp.is_none(), Flags::NO_TIMESTAMP);
     flags.set_if(scan.parent_uuid.is_none(), Flags::NO_PARENT_FIELD);
-    flags.set_if(scan.parent_uuid.is_some_and(|it| it.string(line).is_some()), Flags::NAMES_PARENT);
+    flags.set_if(scan.parent_uuid.is_some_and(|it| it.string_in(line).is_some()), Flags::NAMES_PARENT);
     // Of two fields of one name the scan knows the last.
     let leads = scan.parent_uuid.is_some_and(|it| it.range().start == LEADING_PARENT.len());
     flags.set_if(leads && line.starts_with(LEADING_PARENT), Flags::LEADING_PARENT);
@@ -127,15 +129,15 @@ fn flags_of(scan: &Scan, line: &[u8]) -> Flags {
             flags.set_if(key == b"preservedSegment" || key == b"preservedMessages", Flags::PRESERVES);
         });
         flags.set_if(keeps_nothing(metadata), Flags::KEEPS_NOTHING);
-        let id = |span: Option<Span>| span.and_then(|it| it.string(line));
+        let id = |span: Option<Span>| span.and_then(|it| it.string_in(line));
         flags.set_if(scan.format == Format::Pi && id(scan.leaf_uuid) != id(scan.uuid), Flags::PRESERVES);
         let has_history = scan.message.is_some_and(|message| message.history.is_some());
         flags.set_if(scan.format == Format::Codex && !has_history, Flags::PRESERVES);
     }
-    match Prompt::of(scan, line) {
-        Prompt::No => {}
-        Prompt::Command => flags.set(Flags::PROMPT.with(Flags::COMMAND)),
-        Prompt::Typed => flags.set(Flags::PROMPT),
+    match PromptKind::of(scan, line) {
+        PromptKind::No => {}
+        PromptKind::Command => flags.set(Flags::PROMPT.with(Flags::COMMAND)),
+        PromptKind::Typed => flags.set(Flags::PROMPT),
     }
     if !scan.kind.is_message() {
         return flags;
@@ -150,7 +152,7 @@ fn flags_of(scan: &Scan, line: &[u8]) -> Flags {
 }
 
 /// Whether these are one block, with nothing but text in it.
-fn is_single(blocks: &[Block]) -> bool {
+fn is_single_block(blocks: &[Block]) -> bool {
     let is_medium = |block: &Block| matches!(block.kind, BlockKind::Image | BlockKind::Document);
     blocks.split_first().is_some_and(|(first, inner)| {
         inner.iter().all(|block| block.is_nested && !is_medium(block))
@@ -161,9 +163,9 @@ fn is_single(blocks: &[Block]) -> bool {
 fn content_flags(scan: &Scan, line: &[u8]) -> Flags {
     let mut flags = Flags::NONE;
     let Some(message) = scan.message else { return Flags::BAD_CONTENT };
-    let role: &[u8] = if scan.kind == Kind::User { b"user" } else { b"assistant" };
-    flags.set_if(message.role.and_then(|it| it.string(line)) != Some(role), Flags::WRONG_ROLE);
-    flags.set_if(message.counts.context() > 0, Flags::USAGE);
+    let role: &[u8] = if scan.kind == EntryKind::User { b"user" } else { b"assistant" };
+    flags.set_if(message.role.and_then(|it| it.string_in(line)) != Some(role), Flags::WRONG_ROLE);
+    flags.set_if(message.counts.context_size() > 0, Flags::USAGE);
     if let Some(text) = scan.string_content(line) {
         flags.set(Flags::TEXT.with(Flags::BEYOND_THINKING).with(Flags::BEYOND_RESULTS).with(Flags::SINGLE));
         flags.set_if(json_string::is_blank(text), Flags::BLANK);
@@ -174,7 +176,7 @@ fn content_flags(scan: &Scan, line: &[u8]) -> Flags {
         return flags.with(Flags::BAD_CONTENT);
     }
     flags.set_if(scan.blocks.is_empty(), Flags::BLANK);
-    flags.set_if(is_single(&scan.blocks), Flags::SINGLE);
+    flags.set_if(is_single_block(&scan.blocks), Flags::SINGLE);
     for block in scan.outer_blocks() {
         let is_object = block.span.is_some_and(|it| it.of(line).starts_with(b"{"));
         flags.set_if(!is_object, Flags::BAD_CONTENT);
@@ -183,7 +185,7 @@ fn content_flags(scan: &Scan, line: &[u8]) -> Flags {
         match block.kind {
             BlockKind::Text => {
                 flags.set(Flags::TEXT);
-                let text = block.text.and_then(|it| it.string(line));
+                let text = block.text.and_then(|it| it.string_in(line));
                 flags.set_if(text.is_none_or(json_string::is_blank), Flags::BLANK);
             }
             BlockKind::Thinking => {
@@ -201,7 +203,7 @@ fn content_flags(scan: &Scan, line: &[u8]) -> Flags {
 
 /// Whether thinking has no signature, which the API asks for. Redacted thinking is data that needs none.
 fn is_unsigned(block: &Block, line: &[u8]) -> bool {
-    let is_signed = block.signature.and_then(|it| it.string(line)).is_some_and(|signature| !signature.is_empty());
+    let is_signed = block.signature.and_then(|it| it.string_in(line)).is_some_and(|signature| !signature.is_empty());
     let text = block.span.map_or(&[][..], |it| it.of(line));
     !is_signed && memchr::memmem::find(text, b"\"redacted_thinking\"").is_none()
 }

@@ -1,6 +1,6 @@
 //! The record that the index keeps for a line: 32 bytes, so that an index of a gigabyte of transcript fits in some 12 MB.
 
-use super::scan::{Kind, Scan};
+use super::scan::{EntryKind, Scan};
 use super::span::Span;
 
 /// A digest of an id: equal ids have equal digests. 64 bits tell apart the ids of any transcript that exists.
@@ -27,7 +27,7 @@ pub struct LineNo(pub u32);
 
 impl From<LineNo> for u32 {
     fn from(line: LineNo) -> Self {
-        line.number()
+        line.one_based()
     }
 }
 
@@ -40,7 +40,7 @@ impl LineNo {
 
     /// The number that people count with, from 1.
     #[must_use]
-    pub const fn number(self) -> u32 {
+    pub const fn one_based(self) -> u32 {
         self.0.saturating_add(1)
     }
 }
@@ -210,9 +210,9 @@ pub struct Record {
     /// The `chars4` tokens that the model sees of the line, without thinking.
     pub tokens: u32,
     /// The position of the value of `sessionId`.
-    pub session_at: SessionAt,
+    pub session_at: SessionIdPosition,
     /// The kind of the entry.
-    pub kind: Kind,
+    pub kind: EntryKind,
 }
 
 impl Record {
@@ -246,9 +246,9 @@ impl Record {
 
 /// The position of the value of `sessionId` in its line, in 16 bits: from the start, from the end, or unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SessionAt(u16);
+pub struct SessionIdPosition(u16);
 
-impl SessionAt {
+impl SessionIdPosition {
     const NEAR: usize = 0x7FF0;
     const FROM_END: u16 = 0x8000;
     /// The line has no `sessionId`.
@@ -259,7 +259,7 @@ impl SessionAt {
     /// The note of a value at `start` in a line of `len` bytes.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "both are checked to be below 15 bits")]
-    pub const fn note(start: usize, len: usize) -> Self {
+    pub const fn encode_position(start: usize, len: usize) -> Self {
         if start < Self::NEAR {
             Self(start as u16)
         } else if len - start < Self::NEAR {
@@ -283,7 +283,7 @@ impl SessionAt {
 
     /// The span of the value in `text`, quotes included, by the note or else by a scan; `None` if it is no string.
     #[must_use]
-    pub fn span(self, text: &[u8]) -> Option<Span> {
+    pub fn find_span(self, text: &[u8]) -> Option<Span> {
         if self == Self::NONE {
             return None;
         }
@@ -304,8 +304,8 @@ mod tests {
     #[test]
     fn session_positions_read_back() {
         for (start, len) in [(0, 10), (300, 90_000), (0x7FEF, 0x7FFFF), (89_000, 90_000), (40_000, 72_000)] {
-            assert_eq!(SessionAt::note(start, len).position(len), Some(start), "{start} of {len}");
+            assert_eq!(SessionIdPosition::encode_position(start, len).position(len), Some(start), "{start} of {len}");
         }
-        assert_eq!(SessionAt::note(50_000, 100_000), SessionAt::SOMEWHERE);
+        assert_eq!(SessionIdPosition::encode_position(50_000, 100_000), SessionIdPosition::SOMEWHERE);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Read, Seek};
 
 use super::line_set::LineSet;
-use super::revisit::revisit;
+use super::revisit::visit_lines;
 use super::scan::{BlockKind, Scan};
 use super::{Chain, IdHash, Index, LineNo, result_tokens};
 use crate::text::Tokens;
@@ -50,7 +50,7 @@ impl Index {
         let lines: LineSet = self.repeats.iter().map(|(line, ..)| *line).collect();
         let mut scan = self.new_scan();
         let mut unsent: Vec<(LineNo, Tokens)> = Vec::new();
-        revisit(reader, self, &lines, |line, bytes| {
+        visit_lines(reader, self, &lines, |line, bytes| {
             scan.read(bytes);
             unsent.push((line, self.repeated_tokens(line, &scan, bytes)));
             io::Result::Ok(())
@@ -67,7 +67,7 @@ impl Index {
         let outer = scan.blocks.iter().enumerate().filter(|(_, block)| !block.is_nested);
         let ends = outer.filter(|(_, block)| matches!(block.kind, BlockKind::ToolUse | BlockKind::ToolResult));
         let repeats = ends.filter(|(_, block)| {
-            let id = block.tool_id.and_then(|it| it.string(bytes)).map_or(IdHash::NONE, IdHash::of);
+            let id = block.tool_id.and_then(|it| it.string_in(bytes)).map_or(IdHash::NONE, IdHash::of);
             self.is_repeat(line, id, block.kind == BlockKind::ToolResult)
         });
         repeats.map(|(at, _)| result_tokens(scan, bytes, at)).sum()

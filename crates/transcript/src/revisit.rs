@@ -14,15 +14,15 @@ const GAP: u64 = 16 * 1024;
 ///
 /// # Errors
 /// When reading fails, also where the file is shorter by now than when it was indexed, or when `each` does.
-pub fn revisit<E: From<io::Error>>(
+pub fn visit_lines<E: From<io::Error>>(
     mut file: impl Read + Seek,
     index: &Index,
     lines: &LineSet,
     mut each: impl FnMut(LineNo, &[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut buffer = Vec::new();
-    let mut wanted = places(index, lines).peekable();
-    let mut stretch: Vec<Place> = Vec::new();
+    let mut wanted = line_ranges(index, lines).peekable();
+    let mut stretch: Vec<LineExtent> = Vec::new();
     let mut position = 0;
     file.rewind()?;
     while let Some(first) = wanted.next() {
@@ -61,18 +61,18 @@ pub fn revisit<E: From<io::Error>>(
 }
 
 /// The range of a line in its file.
-struct Place {
+struct LineExtent {
     line: LineNo,
     start: u64,
     end: u64,
 }
 
-fn places<'a>(index: &'a Index, lines: &'a LineSet) -> impl Iterator<Item = Place> + 'a {
+fn line_ranges<'a>(index: &'a Index, lines: &'a LineSet) -> impl Iterator<Item = LineExtent> + 'a {
     let mut end = 0;
     let all = index.lines().map(move |line| {
         let start = end;
         end += u64::from(index.record(line).len);
-        Place { line, start, end }
+        LineExtent { line, start, end }
     });
     all.filter(|place| lines.contains(place.line))
 }
@@ -91,7 +91,7 @@ mod tests {
         for bits in 0..1 << all.len() {
             let wanted: LineSet = index.lines().filter(|line| bits >> line.0 & 1 == 1).collect();
             let mut found = LineSet::default();
-            revisit(Cursor::new(&file), &index, &wanted, |line, bytes| {
+            visit_lines(Cursor::new(&file), &index, &wanted, |line, bytes| {
                 assert_eq!(bytes, all[line.idx()].as_bytes());
                 found.insert(line);
                 io::Result::Ok(())
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn a_file_that_has_become_shorter_is_an_error() {
         let index = Index::build(Cursor::new(&b"one\ntwo\n"[..])).unwrap();
-        let result = revisit(Cursor::new(b"one\n"), &index, &index.lines().collect(), |_, _| io::Result::Ok(()));
+        let result = visit_lines(Cursor::new(b"one\n"), &index, &index.lines().collect(), |_, _| io::Result::Ok(()));
         assert_eq!(result.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 }

@@ -2,9 +2,9 @@
 
 use memchr::memmem;
 
-use super::edit::{Splice, render};
+use super::edit::{Splice, splice_line};
 use super::record::LineNo;
-use super::scan::{Scan, Unreadable, each_count, each_field};
+use super::scan::{Scan, UnreadableHistory, each_count, each_field};
 use super::span::Span;
 use super::text::{Tokens, json_string};
 use super::turn_marks::TurnMarks;
@@ -19,7 +19,7 @@ pub struct Rollout {
     /// Whether the header says that lines are numbered.
     pub is_paginated: bool,
     /// The first compaction whose history is not read.
-    pub unreadable: Option<(LineNo, Unreadable)>,
+    pub unreadable: Option<(LineNo, UnreadableHistory)>,
     /// The lines by which the client knows how far to read back.
     pub turns: TurnMarks,
     /// The lines with the context that the client sent: the last whole one, and the changes after it.
@@ -36,20 +36,20 @@ pub struct Rollout {
 
 impl Rollout {
     /// The number of turns that an event in `line` took back, if one did.
-    pub(super) fn rolled_back_at(&self, line: LineNo) -> Option<u32> {
+    pub(super) fn turns_rolled_back_at(&self, line: LineNo) -> Option<u32> {
         let at = self.rolled_back.binary_search_by_key(&line, |(at, _)| *at).ok()?;
         self.rolled_back.get(at).map(|(_, n_turns)| *n_turns)
     }
 
     /// Whether an event took turns back.
     #[must_use]
-    pub const fn is_rolled_back(&self) -> bool {
+    pub const fn has_rollbacks(&self) -> bool {
         !self.rolled_back.is_empty()
     }
 
     /// The first event behind `line`, or at it, that took turns back.
     #[must_use]
-    pub fn rolled_back_from(&self, line: LineNo) -> Option<LineNo> {
+    pub fn first_rollback_from(&self, line: LineNo) -> Option<LineNo> {
         self.rolled_back.iter().map(|(at, _)| *at).find(|at| *at >= line)
     }
 
@@ -66,7 +66,7 @@ impl Rollout {
             self.note_header(line);
         }
         self.turns.note_line(scan, line, line_no);
-        let kind = scan.subtype.and_then(|it| it.string(line)).unwrap_or_default();
+        let kind = scan.subtype.and_then(|it| it.string_in(line)).unwrap_or_default();
         match kind {
             b"turn_context" => self.turn_context = Some(line_no),
             b"world_state" => {
@@ -83,7 +83,7 @@ impl Rollout {
             let mut folder = None;
             each_payload_field(line, |key, value| {
                 if key == b"cwd" {
-                    folder = value.string(line).map(|raw| json_string::decode(raw).into_owned());
+                    folder = value.string_in(line).map(|raw| json_string::decode(raw).into_owned());
                 }
             });
             let folder = folder.filter(|folder| !folder.is_empty());
@@ -94,7 +94,7 @@ impl Rollout {
         if let Some(unreadable) = message.unreadable {
             self.unreadable = self.unreadable.or(Some((line_no, unreadable)));
         }
-        match message.kind.and_then(|it| it.string(line)) {
+        match message.kind.and_then(|it| it.string_in(line)) {
             Some(b"token_count") => {
                 let Some(info) = message.usage.map(|it| it.of(line)).filter(|info| info.starts_with(b"{")) else {
                     return;
@@ -120,14 +120,14 @@ impl Rollout {
     }
 
     /// The session whose beginning is sent before the rollout that begins with the line `header`.
-    pub(super) fn base_in(header: &[u8]) -> Option<String> {
+    pub(super) fn base_session_id(header: &[u8]) -> Option<String> {
         HistoryBase::of(header).map(|base| base.thread)
     }
 
     fn note_header(&mut self, line: &[u8]) {
         each_payload_field(line, |key, value| {
             if key == b"history_mode" {
-                self.is_paginated = value.string(line) == Some(b"paginated");
+                self.is_paginated = value.string_in(line) == Some(b"paginated");
             }
         });
     }
@@ -160,7 +160,7 @@ impl HistoryBase {
             match key {
                 b"thread_id" => {
                     this.thread =
-                        value.string(base).map(|id| String::from_utf8_lossy(id).into_owned()).unwrap_or_default();
+                        value.string_in(base).map(|id| String::from_utf8_lossy(id).into_owned()).unwrap_or_default();
                 }
                 b"end_byte_offset" => this.end_byte = number(),
                 b"end_ordinal_exclusive" => this.end_ordinal = number(),
@@ -185,7 +185,7 @@ pub fn header_without_base(header: &[u8]) -> Vec<u8> {
             edits.push(Splice::new(value, "null"));
         }
     });
-    render(header, &edits).unwrap_or_else(|_| header.to_vec())
+    splice_line(header, &edits).unwrap_or_else(|_| header.to_vec())
 }
 
 /// The payload of a line.
@@ -215,7 +215,7 @@ pub fn line_ordinal(line: &[u8]) -> Option<u64> {
 /// Calls `each` with the fields of the payload in a line, the spans being those in the line.
 fn each_payload_field(line: &[u8], mut each: impl FnMut(&[u8], Span)) {
     if let Some(payload) = line_payload(line) {
-        each_field(payload.of(line), |key, value| each(key, value.shifted(payload.start)));
+        each_field(payload.of(line), |key, value| each(key, value.shift_by(payload.start)));
     }
 }
 
@@ -235,10 +235,10 @@ pub fn context_counts(scan: &Scan, line: &[u8]) -> Option<ContextCounts> {
     let (mut total, mut input) = (None, None);
     each_field(info.of(line), |key, usage| {
         if key == b"last_token_usage" {
-            let usage = usage.shifted(info.start);
+            let usage = usage.shift_by(info.start);
             each_count(usage.of(line), |key, span, count| match key {
-                b"total_tokens" => total = Some((span.shifted(usage.start), count)),
-                b"input_tokens" => input = Some((span.shifted(usage.start), count)),
+                b"total_tokens" => total = Some((span.shift_by(usage.start), count)),
+                b"input_tokens" => input = Some((span.shift_by(usage.start), count)),
                 _ => {}
             });
         }

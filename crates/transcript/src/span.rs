@@ -27,7 +27,7 @@ impl Span {
 
     /// The span in what this one counts from, when that starts at `offset` of something larger.
     #[must_use]
-    pub const fn shifted(self, offset: u32) -> Self {
+    pub const fn shift_by(self, offset: u32) -> Self {
         Self { start: self.start + offset, end: self.end + offset }
     }
 
@@ -48,7 +48,7 @@ impl Span {
 
     /// The inside of a JSON string, its quotes left off; `None` when the span is no string.
     #[must_use]
-    pub fn string(self, line: &[u8]) -> Option<&[u8]> {
+    pub fn string_in(self, line: &[u8]) -> Option<&[u8]> {
         self.of(line).strip_prefix(b"\"")?.strip_suffix(b"\"")
     }
 }

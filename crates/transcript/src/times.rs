@@ -10,14 +10,14 @@ const LONGEST_GAP: i64 = 5_000;
 
 /// The times of the entries that may be a parent, or may need one.
 #[derive(Debug, Default)]
-pub(super) struct Times {
+pub(super) struct EntryTimes {
     /// By line, in milliseconds since 1970; the smallest number where an entry has none.
     of_line: Vec<i64>,
     /// The lines with a time, oldest first. Of equal times the first line of the file comes last.
     sorted: Vec<LineNo>,
 }
 
-impl Times {
+impl EntryTimes {
     const NONE: i64 = i64::MIN;
 
     /// Takes the times of lines, in file order, of a file of `n_lines`.
@@ -41,14 +41,19 @@ impl Times {
 
 /// Finds entries by their times. What was refused once is never looked at again.
 #[derive(Default)]
-pub(super) struct Latest {
+pub(super) struct LatestEntryFinder {
     /// For each number of sorted lines, how many of them to look at: the last of these may be free still.
     n_open: Vec<u32>,
 }
 
-impl Latest {
+impl LatestEntryFinder {
     /// The entry with the latest time at or before that of `line`, not too long before it, that `is_free`.
-    pub(super) fn before(&mut self, times: &Times, line: LineNo, is_free: impl Fn(LineNo) -> bool) -> Option<LineNo> {
+    pub(super) fn latest_before(
+        &mut self,
+        times: &EntryTimes,
+        line: LineNo,
+        is_free: impl Fn(LineNo) -> bool,
+    ) -> Option<LineNo> {
         let time = times.of(line)?;
         if self.n_open.is_empty() {
             self.n_open = (0..=u32::try_from(times.sorted.len()).unwrap_or(u32::MAX)).collect();
@@ -84,7 +89,7 @@ impl Latest {
 }
 
 /// A timestamp in milliseconds since 1970. Without a zone it is taken as UTC.
-pub(super) fn milliseconds(text: &[u8]) -> Option<i64> {
+pub(super) fn parse_milliseconds(text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?;
     let zoned = text.parse::<jiff::Timestamp>();
     let time = zoned.or_else(|_| {
@@ -107,11 +112,11 @@ mod tests {
             "2026-01-01 00:00:05.123Z",
             "2026-01-01T00:00:05.123",
         ] {
-            assert_eq!(milliseconds(text.as_bytes()), due, "{text}");
+            assert_eq!(parse_milliseconds(text.as_bytes()), due, "{text}");
         }
-        assert_eq!(milliseconds(b"2026-01-01"), Some(1_767_225_600_000));
+        assert_eq!(parse_milliseconds(b"2026-01-01"), Some(1_767_225_600_000));
         for text in ["", "yesterday", "1767225605123"] {
-            assert_eq!(milliseconds(text.as_bytes()), None, "{text}");
+            assert_eq!(parse_milliseconds(text.as_bytes()), None, "{text}");
         }
     }
 }

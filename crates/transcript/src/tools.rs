@@ -9,12 +9,12 @@ use crate::text::json_string;
 
 /// Tool calls and results, in file order.
 #[derive(Clone, Debug, Default)]
-pub struct Tools {
+pub struct ToolEnds {
     ids: Vec<IdHash>,
     lines: Vec<u32>,
     /// The tools of the calls, results left out.
     calls: Vec<ToolIdx>,
-    names: Names,
+    names: ToolNames,
 }
 
 /// A tool, among those of its file.
@@ -34,7 +34,7 @@ pub struct ToolEnd {
     pub tool: Option<ToolIdx>,
 }
 
-impl Tools {
+impl ToolEnds {
     /// The bit that marks a result; lines have lower numbers.
     pub(super) const RESULT: u32 = 1 << 31;
 
@@ -42,7 +42,7 @@ impl Tools {
     pub(super) fn push_call(&mut self, id: IdHash, line: LineNo, name: &[u8]) {
         self.ids.push(id);
         self.lines.push(line.0);
-        self.calls.push(self.names.number(name));
+        self.calls.push(self.names.intern_name(name));
     }
 
     pub(super) fn push_result(&mut self, id: IdHash, line: LineNo) {
@@ -56,7 +56,7 @@ impl Tools {
         self.ids.iter().zip(&self.lines).map(move |(&id, &line)| {
             let is_result = line & Self::RESULT != 0;
             let tool = if is_result { None } else { calls.next().copied() };
-            let tool = tool.filter(|tool| *tool != Names::BEYOND);
+            let tool = tool.filter(|tool| *tool != ToolNames::BEYOND);
             ToolEnd { id, line: LineNo(line & !Self::RESULT), is_result, tool }
         })
     }
@@ -70,16 +70,16 @@ impl Tools {
 
 /// The names of tools, each once.
 #[derive(Clone, Debug, Default)]
-struct Names {
+struct ToolNames {
     raw: Vec<Box<[u8]>>,
     numbers: HashTable<u16>,
 }
 
-impl Names {
+impl ToolNames {
     /// Stands for all names beyond the limit.
     const BEYOND: ToolIdx = ToolIdx(u16::MAX);
 
-    fn number(&mut self, name: &[u8]) -> ToolIdx {
+    fn intern_name(&mut self, name: &[u8]) -> ToolIdx {
         let Self { raw, numbers } = self;
         let hash = |name: &[u8]| IdHash::of(name).0;
         let name_of = |raw: &[Box<[u8]>], at: u16| raw.get(usize::from(at)).cloned().unwrap_or_default();
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn calls_keep_their_tools_among_results() {
-        let mut tools = Tools::default();
+        let mut tools = ToolEnds::default();
         tools.push_call(IdHash(1), LineNo(0), b"Read");
         tools.push_call(IdHash(2), LineNo(1), b"caf\\u00e9");
         tools.push_result(IdHash(1), LineNo(2));
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn names_that_are_too_many_have_no_number() {
-        let mut tools = Tools::default();
+        let mut tools = ToolEnds::default();
         for n in 0..70_000u32 {
             tools.push_call(IdHash(1), LineNo(n), n.to_string().as_bytes());
         }

@@ -1,7 +1,7 @@
 //! The token totals of the live chain.
 
 use super::scan::Scan;
-use super::{Chain, Index, Part, measure};
+use super::{Chain, Index, Part, measure_parts};
 use crate::text::Tokens;
 
 /// The `chars4` tokens of what a resume would send.
@@ -32,7 +32,7 @@ impl Totals {
 
     /// Adds what the model sees of an entry that is not in the index.
     pub fn add(&mut self, line: &[u8]) {
-        measure(&Scan::of(line), line, |part, tokens| match part {
+        measure_parts(&Scan::of(line), line, |part, tokens| match part {
             Part::Thinking => self.thinking += tokens,
             Part::Signature => self.signatures += tokens,
             _ => self.messages += tokens,
@@ -47,7 +47,7 @@ impl Totals {
 
     /// Context usage in `chars4` tokens, without signatures: the API counts thinking by its text.
     #[must_use]
-    pub fn context(&self) -> Tokens {
+    pub fn context_tokens(&self) -> Tokens {
         self.messages + self.thinking
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::record::Flags;
-use super::scan::Kind;
+use super::scan::EntryKind;
 use super::{Chain, Index, LineNo};
 
 /// The place of a turn among those of its transcript, from 0.
@@ -30,23 +30,23 @@ impl Turn {
 /// The turns of the live chain, in order. What stands before the first prompt is a turn of its own where the model said
 /// something in it, as behind a compaction (K-02), and belongs to none otherwise.
 #[must_use]
-pub fn turns(index: &Index, chain: &Chain) -> Vec<Turn> {
+pub fn find_turns(index: &Index, chain: &Chain) -> Vec<Turn> {
     let is_start = |line: LineNo| {
         let flags = index.record(line).flags;
         flags.any(Flags::PROMPT) && (chain.is_sidechain || !flags.any(Flags::SIDECHAIN))
     };
     let prompts = (0..).zip(&chain.lines).filter(|(_, line)| is_start(**line)).map(|(at, _)| at);
-    let starts: Vec<usize> = opening(index, chain, is_start).into_iter().chain(prompts).collect();
+    let starts: Vec<usize> = find_opening(index, chain, is_start).into_iter().chain(prompts).collect();
     let ends = starts.iter().skip(1).copied().chain([chain.lines.len()]);
     starts.iter().copied().zip(ends).map(|(start, end)| Turn { places: start..end }).collect()
 }
 
 /// The first message of the chain, where an answer stands before the first prompt.
-fn opening(index: &Index, chain: &Chain, is_start: impl Fn(LineNo) -> bool) -> Option<usize> {
+fn find_opening(index: &Index, chain: &Chain, is_start: impl Fn(LineNo) -> bool) -> Option<usize> {
     let before = || (0..).zip(&chain.lines).map(|(at, line)| (at, *line)).take_while(|(_, line)| !is_start(*line));
     let is_answer = |line: LineNo| {
         let record = index.record(line);
-        record.kind == Kind::Assistant && !record.flags.any(Flags::META)
+        record.kind == EntryKind::Assistant && !record.flags.any(Flags::META)
     };
     let (first, _) = before().find(|(_, line)| index.record(*line).kind.is_message())?;
     before().any(|(_, line)| is_answer(line)).then_some(first)

@@ -26,7 +26,7 @@ pub struct TurnMarks(Vec<(LineNo, TurnMark)>);
 
 /// A turn, as far as it was read back.
 #[derive(Clone, Copy, Debug, Default)]
-struct PartOfTurn {
+struct PartialTurn {
     id: IdHash,
     is_asked: bool,
     has_context: bool,
@@ -38,8 +38,8 @@ struct PartOfTurn {
 impl TurnMarks {
     /// Takes what `line` says, which `scan` has read.
     pub(super) fn note_line(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) {
-        let kind = scan.subtype.and_then(|it| it.string(line)).unwrap_or_default();
-        let event = || scan.message.and_then(|message| message.kind?.string(line)).unwrap_or_default();
+        let kind = scan.subtype.and_then(|it| it.string_in(line)).unwrap_or_default();
+        let event = || scan.message.and_then(|message| message.kind?.string_in(line)).unwrap_or_default();
         let mark = match kind {
             b"turn_context" => TurnMark::Context(turn_id(line)),
             b"compacted" if scan.message.is_some_and(|message| message.history.is_some()) => TurnMark::Compacted,
@@ -57,7 +57,7 @@ impl TurnMarks {
 
     /// The last line before `line` that begins a turn.
     #[must_use]
-    pub fn begun_before(&self, line: LineNo) -> Option<LineNo> {
+    pub fn turn_start_before(&self, line: LineNo) -> Option<LineNo> {
         let starts = |(at, mark): &&(LineNo, TurnMark)| *at < line && matches!(mark, TurnMark::Started(_));
         self.0.iter().rfind(starts).map(|(at, _)| *at)
     }
@@ -69,9 +69,9 @@ impl TurnMarks {
     /// The rule is that of Codex's own `rollout_reconstruction.rs`, seen in 0.144.6 and 0.169.0. Turns count as a person's by their
     /// event alone, so that a client that counts more of them stops no later. Turns that were taken back are for the caller to refuse.
     #[must_use]
-    pub fn read_from(&self, gauge: Option<LineNo>) -> Option<LineNo> {
+    pub fn read_back_stop(&self, gauge: Option<LineNo>) -> Option<LineNo> {
         let (mut has_history, mut has_settings, mut knows_context) = (false, false, false);
-        let mut part: Option<PartOfTurn> = None;
+        let mut part: Option<PartialTurn> = None;
         for (at, (line, mark)) in self.0.iter().enumerate().rev() {
             let is_of = |id: IdHash, other: IdHash| id == other || id == IdHash::NONE || other == IdHash::NONE;
             let turn = match mark {
@@ -120,7 +120,7 @@ fn turn_id(line: &[u8]) -> IdHash {
         if key == b"payload" {
             each_field(payload, |key, value| {
                 if key == b"turn_id" {
-                    found = value.string(payload).map_or(IdHash::NONE, IdHash::of);
+                    found = value.string_in(payload).map_or(IdHash::NONE, IdHash::of);
                 }
             });
         }
@@ -155,7 +155,7 @@ mod tests {
             scan.read(line.as_bytes());
             marks.note_line(&scan, line.as_bytes(), line_no);
         }
-        marks.read_from(gauge.map(LineNo)).map(|line| line.0)
+        marks.read_back_stop(gauge.map(LineNo)).map(|line| line.0)
     }
 
     // O-04

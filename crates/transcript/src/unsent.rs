@@ -11,7 +11,7 @@ impl Index {
     /// # Errors
     /// When reading fails.
     pub(super) fn leave_out_unsent(&mut self, reader: impl Read + Seek) -> io::Result<()> {
-        let has_others = self.models.are_several() && !self.thinking.is_empty();
+        let has_others = self.models.has_several() && !self.thinking.is_empty();
         let repeated = self.repeated_ids();
         if !has_others && repeated.is_empty() {
             return Ok(());
@@ -26,20 +26,20 @@ impl Index {
     /// The model that resumes the session: that of the last active message which names one. `None` where none does.
     #[must_use]
     pub fn resuming_model(&self, chain: &Chain) -> Option<String> {
-        let MessageModel::Named(at) = self.last_model(chain)? else { return None };
+        let MessageModel::Named(at) = self.last_named_model(chain)? else { return None };
         self.models.name(at)
     }
 
-    fn last_model(&self, chain: &Chain) -> Option<MessageModel> {
-        let mut models = chain.lines.iter().rev().map(|&line| self.models.of(self.record(line).message()));
+    fn last_named_model(&self, chain: &Chain) -> Option<MessageModel> {
+        let mut models = chain.lines.iter().rev().map(|&line| self.models.model_of(self.record(line).message()));
         models.find(|model| matches!(model, MessageModel::Named(_)))
     }
 
     /// Counts the thinking of other models than that which resumes `chain` as unsent.
     fn leave_out_thinking(&mut self, chain: &Chain) {
-        let Some(resuming) = self.last_model(chain) else { return };
+        let Some(resuming) = self.last_named_model(chain) else { return };
         for thinking in &mut self.thinking {
-            let model = self.models.of(self.records.get(thinking.line.idx()).and_then(Record::message));
+            let model = self.models.model_of(self.records.get(thinking.line.idx()).and_then(Record::message));
             if model != resuming && model != MessageModel::Synthetic {
                 *thinking = thinking.as_unsent();
             }

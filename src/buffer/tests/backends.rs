@@ -30,14 +30,14 @@ fn test_7_15_the_backend_is_switched_with_the_data() {
     on_each_backend(|to| {
         let mut from = open(&ArchiveUrl::Memory).unwrap();
         write(&mut *from, &["1", "2", "3"], size(2));
-        copy(&*from, to, &mut |_, _| ControlFlow::Continue(())).unwrap();
+        copy_archive(&*from, to, &mut |_, _| ControlFlow::Continue(())).unwrap();
         assert_eq!(held(to), held(&*from));
         write(to, &["4"], LimitChange::default());
         assert_eq!(texts(to), ["3", "4"]);
         // The older state does not replace the newer one.
-        copy(&*from, to, &mut |_, _| ControlFlow::Continue(())).unwrap();
+        copy_archive(&*from, to, &mut |_, _| ControlFlow::Continue(())).unwrap();
         assert_eq!(texts(to), ["3", "4"]);
-        copy(to, &mut *from, &mut |_, _| ControlFlow::Continue(())).unwrap();
+        copy_archive(to, &mut *from, &mut |_, _| ControlFlow::Continue(())).unwrap();
         assert_eq!(held(&*from), held(to));
     });
 }
@@ -49,7 +49,7 @@ fn h_08_a_copy_takes_no_utterance_away() {
         let mut from = open(&ArchiveUrl::Memory).unwrap();
         write(&mut *from, &["source one", "source two"], LimitChange::default());
         write(to, &["target one"], LimitChange::default());
-        copy(&*from, to, &mut |_, _| ControlFlow::Continue(())).unwrap();
+        copy_archive(&*from, to, &mut |_, _| ControlFlow::Continue(())).unwrap();
         for text in ["source one", "source two", "target one"] {
             assert_eq!(found_in_archive(to, text).first().map(String::as_str), Some(text));
         }
@@ -87,7 +87,7 @@ fn h_03_a_damaged_buffer_is_said_and_left_alone() {
     on_each_backend(|archive| {
         write(archive, &["1", "2"], LimitChange::default());
         let utterance = held(archive).utterances[0].record(&name());
-        archive.drop_record(Kind::Utterance, utterance.key).unwrap();
+        archive.drop_record(DocumentKind::Utterance, utterance.key).unwrap();
         archive.commit().unwrap();
         let error = contents(archive, &name()).unwrap_err().to_string();
         assert!(error.starts_with("read the buffer talk: utterance 1 is missing;"), "{error}");
@@ -99,12 +99,12 @@ fn h_03_a_damaged_buffer_is_said_and_left_alone() {
         summarize(archive, &ScriptedEngine::new([])).unwrap();
         assert_eq!(texts(archive), ["2"]);
 
-        let mut state = archive.record(Kind::Summary, name().key()).unwrap().unwrap();
+        let mut state = archive.find_record(DocumentKind::Summary, name().key()).unwrap().unwrap();
         state.meta = Some("{}".to_owned());
         archive.put_record(&state).unwrap();
         archive.commit().unwrap();
         let error = push(archive, &name(), vec![said(User, "3")], LimitChange::default(), now()).unwrap_err();
         assert!(error.to_string().contains("its record makes no sense"), "{error}");
-        assert_eq!(archive.record(Kind::Summary, name().key()).unwrap(), Some(state));
+        assert_eq!(archive.find_record(DocumentKind::Summary, name().key()).unwrap(), Some(state));
     });
 }

@@ -80,7 +80,7 @@ fn test_7_16_the_token_budget_is_kept_to() {
             write(archive, &[&format!("{n:03} ").repeat(300)], change);
             let state = held(archive).state;
             assert!(state.total_tokens() <= Tokens(1000), "{:?}", state.total_tokens());
-            let counted: Tokens = texts(archive).iter().map(|text| chars4(text)).sum();
+            let counted: Tokens = texts(archive).iter().map(|text| chars4_tokens(text)).sum();
             assert_eq!(state.total_tokens(), counted, "the figure is what is there");
         }
         assert_eq!(numbers(archive), [10, 11, 12], "as many as fit");
@@ -161,7 +161,7 @@ fn h_01_a_deleted_buffer_leaves_nothing_and_no_other_one_changes() {
         assert_eq!(delete_all(archive, &name()).unwrap(), 3);
         assert_eq!(held(archive), Contents::default());
         assert_eq!(names(archive).unwrap(), std::slice::from_ref(&other));
-        assert_eq!(archive.records(&RecordFilter::default()).unwrap().len(), 2);
+        assert_eq!(archive.find_records(&RecordFilter::default()).unwrap().len(), 2);
         let theirs = contents(archive, &other).unwrap();
         assert_eq!((theirs.utterances.len(), theirs.state.limits.size), (1, 7));
         assert_eq!(delete_all(archive, &name()).unwrap(), 0);
@@ -174,7 +174,7 @@ fn test_7_19_large_utterances_come_back_byte_for_byte() {
     on_each_backend(|archive| {
         let odd = "\u{feff}\0 \r\n\ttail \u{1b}[31m e\u{301} \u{1f600}\u{200b} 会議\n\n".to_owned();
         let large = "Many words, and each of them counts: wörter 会議.\r\n".repeat(2_000);
-        assert!(chars4(&large) > Tokens(10_000));
+        assert!(chars4_tokens(&large) > Tokens(10_000));
         for text in [large.as_str(), odd.as_str(), ""] {
             write(archive, &[text], LimitChange { max_tokens: Some(Tokens(100_000)), ..LimitChange::default() });
         }

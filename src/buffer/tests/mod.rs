@@ -18,8 +18,8 @@ use super::{
 use ctxc_engine::run::{SummaryError, summarize_at_once};
 use ctxc_engine::{Engine, ExtractEngine, ScriptedEngine, SummarizeRequest};
 use ctxc_store::testing::on_each_backend;
-use ctxc_store::{Archive, ArchiveUrl, Kind, Query, RecordFilter, copy, open};
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_store::{Archive, ArchiveUrl, DocumentKind, Query, RecordFilter, copy_archive, open};
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 use Speaker::{Assistant, System, User};
 
@@ -95,7 +95,7 @@ fn numbers(archive: &dyn Archive) -> Vec<u64> {
 
 /// The utterances that a search of the whole archive finds.
 fn found_in_archive(archive: &mut dyn Archive, query: &str) -> Vec<String> {
-    archive.index(&|_| None, &mut |_, _| ControlFlow::Continue(())).unwrap();
-    let query = Query { text: query, kind: Some(Kind::Utterance), speaker: None, sessions: &[], limit: 10 };
+    archive.update_index(&|_| None, &mut |_, _| ControlFlow::Continue(())).unwrap();
+    let query = Query { text: query, kind: Some(DocumentKind::Utterance), speaker: None, sessions: &[], limit: 10 };
     archive.search(&query, &|_| None).unwrap().into_iter().map(|hit| hit.document.text).collect()
 }

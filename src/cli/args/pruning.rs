@@ -3,7 +3,7 @@
 use crate::cli::config::Config;
 use crate::session::error::CommandError;
 use crate::session::quantity::tokens;
-use ctxc_core::plan::{AlsoRemoved, PruneStage, Rule};
+use ctxc_core::plan::{ExtraRemoval, PruneStage, SupersedeRule};
 use ctxc_transcript::text::Tokens;
 
 #[derive(Debug, clap::Args)]
@@ -70,7 +70,7 @@ impl SelectArgs {
     /// Adds the selection to `stage`, with the default rules if none are given.
     pub(crate) fn put_in(&self, stage: PruneStage) -> Result<PruneStage, CommandError> {
         let rules = match self.rules.as_deref() {
-            None if stage.rules.is_empty() => Rule::DEFAULT.to_vec(),
+            None if stage.rules.is_empty() => SupersedeRule::DEFAULT.to_vec(),
             None => stage.rules,
             Some(typed) => rules(typed)?,
         };
@@ -95,20 +95,20 @@ impl ProtectArgs {
     /// As [`Self::stage`], with the default rules.
     #[cfg(feature = "mcp")]
     pub(crate) fn usual_stage(&self, config: &Config) -> PruneStage {
-        PruneStage { rules: Rule::DEFAULT.to_vec(), ..self.stage(config) }
+        PruneStage { rules: SupersedeRule::DEFAULT.to_vec(), ..self.stage(config) }
     }
 }
 
 impl ExtraArgs {
     /// The content selected by the options.
-    fn typed(&self) -> impl Iterator<Item = AlsoRemoved> {
+    fn typed(&self) -> impl Iterator<Item = ExtraRemoval> {
         let typed = [
-            (self.images, AlsoRemoved::Images),
-            (self.thinking, AlsoRemoved::Thinking),
-            (self.inputs, AlsoRemoved::Inputs),
-            (self.ui_copies, AlsoRemoved::UiCopies),
-            (self.progress, AlsoRemoved::Progress),
-            (self.dead, AlsoRemoved::Dead),
+            (self.images, ExtraRemoval::Images),
+            (self.thinking, ExtraRemoval::Thinking),
+            (self.inputs, ExtraRemoval::Inputs),
+            (self.ui_copies, ExtraRemoval::UiCopies),
+            (self.progress, ExtraRemoval::Progress),
+            (self.dead, ExtraRemoval::Dead),
         ];
         typed.into_iter().filter(|(is_typed, _)| *is_typed).map(|(_, also)| also)
     }
@@ -126,9 +126,9 @@ impl ExtraArgs {
 }
 
 /// The rules in a list, sorted and without duplicates.
-fn rules(typed: &str) -> Result<Vec<Rule>, CommandError> {
+fn rules(typed: &str) -> Result<Vec<SupersedeRule>, CommandError> {
     let names = typed.split(',').map(str::trim).filter(|_| !typed.trim().is_empty());
-    let mut rules: Vec<Rule> = names.map(str::parse).collect::<Result<_, _>>().map_err(CommandError::usage)?;
+    let mut rules: Vec<SupersedeRule> = names.map(str::parse).collect::<Result<_, _>>().map_err(CommandError::usage)?;
     rules.sort_unstable();
     rules.dedup();
     Ok(rules)

@@ -19,7 +19,7 @@ use ctxc_core::version::ThinkingPolicy;
 use ctxc_store::hide_password;
 use ctxc_transcript::Format;
 use ctxc_transcript::session;
-use ctxc_transcript::session::{Found, SessionError, agent_of_name};
+use ctxc_transcript::session::{FoundSession, SessionError, format_of_file_name};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SessionArg {
@@ -191,7 +191,7 @@ impl RewriteArgs {
     /// The archived session that `name` means, if no file does.
     pub(crate) fn gone(&self, name: &str, context: &Context<'_>) -> Result<Option<KeptOnly>, CommandError> {
         let places = context.environment.places()?;
-        if !matches!(session::find(name, &places), Err(SessionError::Unknown { .. })) {
+        if !matches!(session::find_session(name, &places), Err(SessionError::Unknown { .. })) {
             return Ok(None);
         }
         let Keep::In(archive) = self.archive.keep(context.environment)? else { return Ok(None) };
@@ -222,12 +222,12 @@ pub(crate) fn both_printed() -> CommandError {
 
 impl SessionArg {
     /// The named session, or the newest of this project.
-    pub(crate) fn find(&self, context: &Context<'_>) -> Result<Found, CommandError> {
+    pub(crate) fn find(&self, context: &Context<'_>) -> Result<FoundSession, CommandError> {
         self.session.as_ref().map_or_else(|| find_newest(context), |name| find(name, context))
     }
 
     /// As [`Self::find`], for a rewrite: `latest` never means a session of another project.
-    fn find_to_rewrite(&self, context: &Context<'_>) -> Result<Found, CommandError> {
+    fn find_to_rewrite(&self, context: &Context<'_>) -> Result<FoundSession, CommandError> {
         match &self.session {
             Some(name) if name.as_os_str() != "latest" => find(name, context),
             Some(_) | None => find_newest(context),
@@ -236,13 +236,13 @@ impl SessionArg {
 }
 
 /// The newest session of this project.
-fn find_newest(context: &Context<'_>) -> Result<Found, CommandError> {
-    Ok(session::newest(1, &context.environment.places()?)?)
+fn find_newest(context: &Context<'_>) -> Result<FoundSession, CommandError> {
+    Ok(session::find_newest(1, &context.environment.places()?)?)
 }
 
 /// The session that `name` means.
-pub(crate) fn find(name: &Path, context: &Context<'_>) -> Result<Found, CommandError> {
-    session::find(name, &context.environment.places()?).map_err(|error| {
+pub(crate) fn find(name: &Path, context: &Context<'_>) -> Result<FoundSession, CommandError> {
+    session::find_session(name, &context.environment.places()?).map_err(|error| {
         let id = name.to_string_lossy();
         let is_kept = matches!(error, SessionError::Unknown { .. }) && is_kept(&id, context);
         let error = CommandError::from(error);
@@ -263,34 +263,34 @@ fn is_kept(name: &str, context: &Context<'_>) -> bool {
 
 impl OutputArgs {
     /// The destination of the result; a new session gets the id `session_id`.
-    pub(crate) fn resolve(self, session_id: Option<Uuid>, source: &Found) -> Result<Output, CommandError> {
+    pub(crate) fn resolve(self, session_id: Option<Uuid>, source: &FoundSession) -> Result<Output, CommandError> {
         let existing = if self.force { IfExists::Replace } else { IfExists::Refuse };
         match (self.output, source) {
             (Some(path), _) if path.as_os_str() == "-" => Ok(Output::Stdout),
             (Some(path), _) => Ok(Output::File(path, existing)),
-            (None, Found::StandardInput) if self.in_place => {
+            (None, FoundSession::StandardInput) if self.in_place => {
                 Err(CommandError::usage(anyhow!("--in-place cannot be used with standard input"))
                     .hint("the result goes to standard output"))
             }
-            (None, Found::StandardInput) if session_id.is_some() => {
+            (None, FoundSession::StandardInput) if session_id.is_some() => {
                 Err(CommandError::usage(anyhow!("--session-id cannot be used with standard input"))
                     .hint("the result goes to standard output"))
             }
-            (None, Found::StandardInput) => Ok(Output::Stdout),
-            (None, Found::File { .. }) if self.in_place => {
+            (None, FoundSession::StandardInput) => Ok(Output::Stdout),
+            (None, FoundSession::File { .. }) if self.in_place => {
                 Ok(Output::InPlace(if self.even_if_open { IfExists::Replace } else { existing }))
             }
-            (None, Found::File { .. }) => Ok(Output::NewSession(session_id)),
+            (None, FoundSession::File { .. }) => Ok(Output::NewSession(session_id)),
         }
     }
 }
 
 /// Refuses to write beside or into a compressed file: a client could not read the result (W-17). Codex compresses its own, and
 /// finds a new session by its id.
-fn refuse_unless_unpacked(source: &Found, output: &Output) -> Result<(), CommandError> {
+fn refuse_unless_unpacked(source: &FoundSession, output: &Output) -> Result<(), CommandError> {
     let is_refused = |path: &&Path| match output {
         Output::InPlace(_) => true,
-        Output::NewSession(_) => agent_of_name(path) != Some(Format::Codex),
+        Output::NewSession(_) => format_of_file_name(path) != Some(Format::Codex),
         Output::File(..) | Output::Stdout => false,
     };
     let Some(path) = source.path().filter(is_refused) else { return Ok(()) };

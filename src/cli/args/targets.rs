@@ -14,7 +14,7 @@ use crate::session::cut::{CutAction, Matches, TargetSpec, Targets, Unmatched};
 use crate::session::error::CommandError;
 use crate::terminal::interrupt::while_waiting;
 use ctxc_core::plan::{Handle, Roles, Target};
-use ctxc_transcript::session::Found;
+use ctxc_transcript::session::FoundSession;
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Targets")]
@@ -86,7 +86,7 @@ impl TargetArgs {
     pub(crate) fn resolve(
         &self,
         typed: &[String],
-        source: &Found,
+        source: &FoundSession,
         action: Option<CutAction>,
     ) -> Result<Targets, CommandError> {
         if typed.is_empty() && self.targets.is_none() {
@@ -142,9 +142,9 @@ const FORM: &str = r#"write a JSON array such as [["r_3f9a1"], ["Let me explain.
 #[derive(Debug, Deserialize)]
 struct TargetPair(String, #[serde(default)] Option<String>);
 
-fn read(path: &Path, source: &Found) -> Result<Vec<TargetPair>, CommandError> {
+fn read(path: &Path, source: &FoundSession) -> Result<Vec<TargetPair>, CommandError> {
     let is_stdin = path.as_os_str() == "-";
-    if is_stdin && *source == Found::StandardInput {
+    if is_stdin && *source == FoundSession::StandardInput {
         return Err(CommandError::usage(anyhow!("the session and the targets cannot both be standard input")));
     }
     let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };

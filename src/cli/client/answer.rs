@@ -13,7 +13,7 @@ use crate::session::error::CommandError;
 use crate::session::reading::Reading;
 use ctxc_core::apply::ArchiveRef;
 use ctxc_transcript::scan::{BlockKind, Scan};
-use ctxc_transcript::text::{Tokens, chars4, json_string};
+use ctxc_transcript::text::{Tokens, chars4_tokens, json_string};
 use ctxc_transcript::{Flags, LineNo, entry, read_line};
 
 /// The request of the client for a compaction.
@@ -136,7 +136,7 @@ impl<'a> Given<'a> {
         let bytes = read_line(&reading.file, &reading.index, line, &mut buffer)?;
         let scan = Scan::of(bytes);
         if message.is_prompt() {
-            let text = entry::text(&scan, bytes);
+            let text = entry::message_text(&scan, bytes);
             if text == message.text {
                 return self.push_as_it_came(at);
             }
@@ -148,7 +148,7 @@ impl<'a> Given<'a> {
             if self.step.is_answered() {
                 self.flush()?;
             }
-            let text = self.linear.renamed(at, entry::text(&scan, bytes));
+            let text = self.linear.renamed(at, entry::message_text(&scan, bytes));
             self.step.texts.extend(Some(text).filter(|text| !text.trim().is_empty()));
             let inputs = scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse).map(|block| block.input);
             for (call, input) in message.tool_uses.iter().zip(inputs) {
@@ -159,11 +159,11 @@ impl<'a> Given<'a> {
             return Ok(());
         }
         self.step.said.extend(Some(message.text.clone()).filter(|text| !text.trim().is_empty()));
-        for (result, (_, text)) in message.tool_results.iter().zip(entry::tool_results(&scan, bytes)) {
+        for (result, (_, text)) in message.tool_results.iter().zip(entry::tool_result_texts(&scan, bytes)) {
             let mut text = self.linear.renamed(at, text);
             if scan.blocks.iter().any(|block| block.kind == BlockKind::Image) {
                 // The client does not send images, so they cannot be returned.
-                let show = self.linear.names.get(&at).map(|(_, original)| self.archive_ref.command(*original));
+                let show = self.linear.names.get(&at).map(|(_, original)| self.archive_ref.show_command(*original));
                 text = format!("{text}[ctxc: image removed{}]", show.unwrap_or_default());
             }
             self.step.results.push(ToolResult { text, ..result.clone() });
@@ -206,9 +206,9 @@ impl AnsweredStep {
 
 /// The visible `chars4` tokens of a message.
 pub(super) fn tokens_of(message: &Message) -> Tokens {
-    let calls: Tokens = message.tool_uses.iter().map(|call| chars4(call.input.get())).sum();
-    let results: Tokens = message.tool_results.iter().map(|result| chars4(&result.text)).sum();
-    chars4(&message.text) + calls + results
+    let calls: Tokens = message.tool_uses.iter().map(|call| chars4_tokens(call.input.get())).sum();
+    let results: Tokens = message.tool_results.iter().map(|result| chars4_tokens(&result.text)).sum();
+    chars4_tokens(&message.text) + calls + results
 }
 
 /// The summary on `line` of `reading`, if this compaction added it.

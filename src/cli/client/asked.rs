@@ -11,7 +11,7 @@ use crate::session::cut;
 use crate::session::cut::{CutAction, Matches, TargetSpec};
 use crate::session::error::CommandError;
 use crate::session::open::OpenSession;
-use ctxc_core::apply::{Item, Rewrite, cut_named};
+use ctxc_core::apply::{CutItem, Rewrite, cut_named};
 use ctxc_core::plan::Roles;
 use ctxc_transcript::text::Tokens;
 
@@ -51,16 +51,16 @@ impl Conversation<'_> {
         &self,
         action: CutAction,
         specs: &[TargetSpec],
-        seen: &mut HashSet<Item>,
+        seen: &mut HashSet<CutItem>,
         rewrite: &mut Rewrite,
     ) -> Result<(), CommandError> {
         let OpenSession { reading, settings, .. } = &self.work;
         let (calls, items) = cut::find(action, specs, reading, Roles::Both, Matches::One)?;
-        let line = |item: &Item| match item {
-            Item::Text(line) => Some(*line),
-            Item::Result(call_idx) => calls.calls.get(*call_idx)?.result.map(|result| result.line),
+        let line = |item: &CutItem| match item {
+            CutItem::Text(line) => Some(*line),
+            CutItem::Result(call_idx) => calls.calls.get(*call_idx)?.result.map(|result| result.line),
         };
-        let is_open = |item: &Item| {
+        let is_open = |item: &CutItem| {
             let at = line(item).and_then(|line| self.message_of(line));
             at.is_some_and(|at| at < self.tail && self.linear.names.contains_key(&at))
         };

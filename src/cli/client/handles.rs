@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 
 use super::messages::{Message, Role};
-use ctxc_transcript::scan::{BlockKind, Kind, Scan};
+use ctxc_transcript::scan::{BlockKind, EntryKind, Scan};
 use ctxc_transcript::text::Digest;
 use ctxc_transcript::{Index, entry, read_line};
 
@@ -20,7 +20,7 @@ pub(super) fn find_handles(messages: &mut [Message], file: &File, index: &Index)
     for line in index.lines().filter(|line| index.record(*line).is_message()) {
         let bytes = read_line(file, index, line, &mut buffer)?;
         let scan = Scan::of(bytes);
-        let uuid = scan.uuid.and_then(|uuid| std::str::from_utf8(uuid.string(bytes)?).ok());
+        let uuid = scan.uuid.and_then(|uuid| std::str::from_utf8(uuid.string_in(bytes)?).ok());
         if let (Some(uuid), Some(key)) = (uuid, key_of_entry(&scan, bytes)) {
             entries.entry(key).or_default().push(uuid.to_owned());
         }
@@ -39,16 +39,16 @@ fn key_of_message(message: &Message) -> Digest {
 
 fn key_of_entry(scan: &Scan, bytes: &[u8]) -> Option<Digest> {
     let role = match scan.kind {
-        Kind::User => Role::User,
-        Kind::Assistant => Role::Assistant,
+        EntryKind::User => Role::User,
+        EntryKind::Assistant => Role::Assistant,
         _ => return None,
     };
     let calls = scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse);
-    let calls = calls.filter_map(|block| block.tool_id?.string(bytes));
-    let results = entry::tool_results(scan, bytes);
+    let calls = calls.filter_map(|block| block.tool_id?.string_in(bytes));
+    let results = entry::tool_result_texts(scan, bytes);
     let results =
-        results.iter().filter_map(|(at, text)| Some((scan.blocks.get(*at)?.tool_id?.string(bytes)?, text.as_str())));
-    Some(key(role, calls, results, &entry::text(scan, bytes)))
+        results.iter().filter_map(|(at, text)| Some((scan.blocks.get(*at)?.tool_id?.string_in(bytes)?, text.as_str())));
+    Some(key(role, calls, results, &entry::message_text(scan, bytes)))
 }
 
 /// A key that is equal for a message and its entry: the role, the calls, and the results, or the text if there are no results.

@@ -7,7 +7,7 @@ use super::jsonc::{Member, as_plain_json, members, skip_blank};
 use super::settings::{Edit, Settings};
 use crate::session::error::CommandError;
 use ctxc_transcript::Span;
-use ctxc_transcript::edit::{Splice, render};
+use ctxc_transcript::edit::{Splice, splice_line};
 use ctxc_transcript::text::json_string;
 
 const KEY: &[u8] = b"\"statusLine\"";
@@ -111,7 +111,7 @@ pub(super) fn remove_line(settings: &Settings) -> Result<Edit, CommandError> {
 }
 
 fn is_own(json: &[u8], member: &Member) -> bool {
-    let command = command_in(json, member).and_then(|span| span.string(json).map(json_string::decode));
+    let command = command_in(json, member).and_then(|span| span.string_in(json).map(json_string::decode));
     member.key.of(json) == KEY && command.is_some_and(|command| is_own_command(&command))
 }
 
@@ -124,7 +124,7 @@ fn command_span(settings: &Settings) -> Option<Span> {
 fn command_in(json: &[u8], member: &Member) -> Option<Span> {
     let value = member.value;
     let inner = members(value.of(json)).into_iter().rfind(|it| it.key.of(value.of(json)) == b"\"command\"")?;
-    Some(inner.value.shifted(value.start))
+    Some(inner.value.shift_by(value.start))
 }
 
 /// The splices that remove `own` from its object, with one comma. Comments around it stay.
@@ -171,7 +171,7 @@ const fn at(place: usize) -> Span {
 }
 
 fn spliced(text: &[u8], splices: &[Splice]) -> Result<Vec<u8>, CommandError> {
-    Ok(render(text, splices).map_err(|error| anyhow!("{error}"))?)
+    Ok(splice_line(text, splices).map_err(|error| anyhow!("{error}"))?)
 }
 
 #[cfg(test)]

@@ -11,10 +11,10 @@ use uuid::Uuid;
 use super::handles::find_handles;
 use super::messages::{Message, Role};
 use ctxc_core::apply::unnamed_file;
-use ctxc_transcript::edit::{Splice, render};
-use ctxc_transcript::scan::{BlockKind, Kind, Scan};
+use ctxc_transcript::edit::{Splice, splice_line};
+use ctxc_transcript::scan::{BlockKind, EntryKind, Scan};
 use ctxc_transcript::text::{Digest, json_string};
-use ctxc_transcript::{IdHash, Index, LineNo, Prompt, entry, read_line};
+use ctxc_transcript::{IdHash, Index, LineNo, PromptKind, entry, read_line};
 
 /// A transcript of messages.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Linear {
             find_handles(messages, transcript, &index)?;
         }
         let uuids = messages.iter().filter_map(|message| message.handle.as_deref()).map(id);
-        let rows = index.lines_of(uuids);
+        let rows = index.lines_by_uuid(uuids);
         let mut linear = Self { file: unnamed_file()?, messages: HashMap::new(), names: HashMap::new() };
         let mut out = io::BufWriter::new(&linear.file);
         let mut before = Before { uuid: None, time: "1970-01-01T00:00:00.000Z".to_owned() };
@@ -59,7 +59,7 @@ impl Linear {
         for (at, message) in messages.iter_mut().enumerate() {
             // Text typed while a call is running may follow its result in one message.
             let may_be_typed = message.role == Role::User && !message.text.trim().is_empty();
-            message.is_typed = may_be_typed && Prompt::of_text(message.text.as_bytes()) == Prompt::Typed;
+            message.is_typed = may_be_typed && PromptKind::of_text(message.text.as_bytes()) == PromptKind::Typed;
             let uuid = message.handle.clone().unwrap_or_else(|| made_uuid(at));
             if let Some(head) = head.filter(|_| at == 0) {
                 message.is_typed = false;
@@ -74,8 +74,8 @@ impl Linear {
                 rows.get(&id(&uuid)).and_then(|line| row(transcript, &index, *line, &mut buffer, message))
             {
                 let (scan, bytes) = row;
-                message.is_typed &= !message.is_prompt() || Prompt::of(&scan, bytes) == Prompt::Typed;
-                if let Some(time) = scan.timestamp.and_then(|time| time.string(bytes)) {
+                message.is_typed &= !message.is_prompt() || PromptKind::of(&scan, bytes) == PromptKind::Typed;
+                if let Some(time) = scan.timestamp.and_then(|time| time.string_in(bytes)) {
                     before.time = json_string::decode(time).into_owned();
                 }
                 let line = before.relinked(&scan, bytes)?;
@@ -128,16 +128,16 @@ fn row<'b>(
     let bytes = read_line(file, index, line, buffer).ok()?;
     let scan = Scan::of(bytes);
     let role = match scan.kind {
-        Kind::User => Role::User,
-        Kind::Assistant => Role::Assistant,
+        EntryKind::User => Role::User,
+        EntryKind::Assistant => Role::Assistant,
         _ => return None,
     };
-    let results = entry::tool_results(&scan, bytes);
+    let results = entry::tool_result_texts(&scan, bytes);
     let n_calls = scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse).count();
     let is_same = role == message.role
         && n_calls == message.tool_uses.len()
         && results.iter().map(|(_, text)| text).eq(message.tool_results.iter().map(|result| &result.text))
-        && (!results.is_empty() || entry::text(&scan, bytes) == message.text);
+        && (!results.is_empty() || entry::message_text(&scan, bytes) == message.text);
     (is_same && bytes.ends_with(b"\n")).then_some((scan, bytes))
 }
 
@@ -165,7 +165,7 @@ impl Before {
     fn relinked(&self, scan: &Scan, bytes: &[u8]) -> io::Result<Vec<u8>> {
         let Some(place) = scan.parent_uuid else { return Ok(bytes.to_vec()) };
         let parent = self.uuid.as_deref().map_or_else(|| "null".to_owned(), json_string::encode);
-        render(bytes, &[Splice::new(place, parent)]).map_err(io::Error::other)
+        splice_line(bytes, &[Splice::new(place, parent)]).map_err(io::Error::other)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sections of the view beside the summaries: content that `/compact keep ...` asked for, and prompts.
 
 use super::messages::{Message, Role};
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 /// The heading of the instructions of `/compact`.
 const CONSTRAINTS: &str = "## Constraints given with /compact";
@@ -77,7 +77,7 @@ pub(super) fn sections(
 
 /// The tokens of the prompts among `messages` in the form of [`sections`].
 pub(super) fn typed_tokens<'m>(messages: impl Iterator<Item = &'m Message>) -> Tokens {
-    messages.filter(|message| message.is_typed).map(|message| chars4(&message.text).min(LONG)).sum()
+    messages.filter(|message| message.is_typed).map(|message| chars4_tokens(&message.text).min(LONG)).sum()
 }
 
 fn push(parts: &mut Vec<String>, heading: &str, texts: &[String]) {
@@ -104,10 +104,10 @@ fn excerpts(gone: &[&Message], words: &[String], room: Tokens) -> Vec<String> {
         for text in texts.filter(|text| mentions(text, words)) {
             let who = if message.role == Role::User { "a tool said" } else { "the assistant said" };
             let excerpt = format!("({who})\n{}", lines_with(text, words));
-            if excerpts.contains(&excerpt) || chars4(&excerpt) > left {
+            if excerpts.contains(&excerpt) || chars4_tokens(&excerpt) > left {
                 continue;
             }
-            left = left.saturating_sub(chars4(&excerpt));
+            left = left.saturating_sub(chars4_tokens(&excerpt));
             excerpts.push(excerpt);
         }
     }
@@ -128,7 +128,7 @@ fn lines_with(text: &str, words: &[String]) -> String {
 
 /// `text`, with a note instead of its middle if it is long.
 fn middle_cut(text: &str) -> String {
-    if chars4(text) <= LONG {
+    if chars4_tokens(text) <= LONG {
         return text.to_owned();
     }
     let half = usize::try_from(LONG.0 * 2).unwrap_or(usize::MAX);

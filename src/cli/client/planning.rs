@@ -21,11 +21,11 @@ use crate::session::open::OpenSession;
 use crate::session::options::{Compacting, Keep, Rewriting, Summaries, Trigger};
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Calls, Pruning, Rewrite, own_edits, prior_summary, prune, read_calls};
-use ctxc_core::plan::{PlannedCut, Protected, PruneStage};
+use ctxc_core::apply::{PruneSelection, Rewrite, ToolCalls, own_edits, prior_summary, prune_transcript, read_calls};
+use ctxc_core::plan::{PlannedCut, Protections, PruneStage};
 use ctxc_store::Record;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Calibration, LineNo, Messages, Owner};
+use ctxc_transcript::{Calibration, LineNo, Messages, OwningMessage};
 
 /// The first message of a conversation that was only pruned.
 const NOTE: &str = "[Context Summary, made by ctxc: all messages are here. Superseded and old tool results are replaced by \
@@ -135,11 +135,11 @@ impl<'a> Conversation<'a> {
         let len = file.metadata()?.len();
         let reading = Reading::of_part(Input { file, path: None, packed: None }, len, ui)?;
         let window = request.window.map(Tokens).or(how.window);
-        let calibration = Calibration::learn(&reading.index, &reading.chain).with_window(window);
+        let calibration = Calibration::learn_from_usage(&reading.index, &reading.chain).with_window(window);
         let work = OpenSession::unnamed(&how.rewriting, reading, calibration, ui);
         let used = work.size_of_stages(&Rewrite::default());
         // Content before the first message stays in any case.
-        let fixed = calibration.context(Tokens::ZERO);
+        let fixed = calibration.context_size(Tokens::ZERO);
         let target = part_of(calibration.window, how.part).min(fixed + part_of(used.saturating_sub(fixed), how.part));
         let tail = tail(messages, target, &calibration);
         Ok(Self {
@@ -172,16 +172,16 @@ impl<'a> Conversation<'a> {
         rewrite: &mut Rewrite,
     ) -> Result<(), CommandError> {
         let OpenSession { reading, settings, .. } = &self.work;
-        let calls = read_calls(reading.transcript(), &Protected::default())?;
+        let calls = read_calls(reading.transcript(), &Protections::default())?;
         let cut = Some(self.open(&calls, &words(&request.instructions)));
-        let pruning = Pruning::of(PruneStage { cut, ..stage.clone() }).map_err(CommandError::usage)?;
-        prune(reading.transcript(), &pruning, &settings.archive_ref, rewrite)?;
+        let pruning = PruneSelection::from_stage(PruneStage { cut, ..stage.clone() }).map_err(CommandError::usage)?;
+        prune_transcript(reading.transcript(), &pruning, &settings.archive_ref, rewrite)?;
         Ok(())
     }
 
     /// The handles of the results that may be cut: those before the tail whose entries the archive can restore, except those
     /// that the instructions name, as far as there is room for them.
-    fn open(&self, calls: &Calls, words: &[String]) -> Vec<PlannedCut> {
+    fn open(&self, calls: &ToolCalls, words: &[String]) -> Vec<PlannedCut> {
         let mut room = Tokens(self.target.0 / 4);
         let mut open = Vec::new();
         for (call_idx, call) in calls.calls.iter().enumerate().rev() {
@@ -229,7 +229,7 @@ impl<'a> Conversation<'a> {
         let mut tokens = vec![Tokens::ZERO; messages.len() as usize];
         let mut n_tail = 0;
         for &line in &reading.chain.lines {
-            if let Owner::Of(message) | Owner::Behind(message) = messages.owner(line)
+            if let OwningMessage::Of(message) | OwningMessage::Behind(message) = messages.owner_of(line)
                 && let Some(sum) = tokens.get_mut(message as usize)
             {
                 *sum += rewrite.tokens(&reading.index, line);
@@ -244,7 +244,7 @@ impl<'a> Conversation<'a> {
         let mut sum = Tokens(how.summarizing.limit.0 * n_shown as u64) + LEDGER + typed_tokens(self.messages.iter());
         let fits = tokens.iter().rev().take_while(|tokens| {
             sum += **tokens;
-            self.work.calibration.context(sum) <= self.target
+            self.work.calibration.context_size(sum) <= self.target
         });
         // The target takes precedence over the configured number of messages to keep.
         fits.count().max(n_tail as usize).max(LEAST_KEPT.min(how.stage.keep_recent))
@@ -297,7 +297,7 @@ impl<'a> Conversation<'a> {
         for at in *tail..messages.len() {
             given.push_as_it_came(at)?;
         }
-        let after = work.calibration.context(given.tokens);
+        let after = work.calibration.context_size(given.tokens);
         // A requested change is made even if it saves little.
         let most = if request.has_asked() { 20 } else { 19 };
         if after.0.saturating_mul(20) > before.0.saturating_mul(most) {
@@ -319,7 +319,7 @@ fn tail(messages: &[Message], target: Tokens, calibration: &Calibration) -> usiz
     let starts = || (start..messages.len()).filter(|at| is_step(*at));
     let mut left: Tokens = messages.iter().skip(start).map(tokens_of).sum();
     for (at, message) in messages.iter().enumerate().skip(start) {
-        if is_step(at) && calibration.scale(left).0 <= target.0 / 2 {
+        if is_step(at) && calibration.scale_to_api(left).0 <= target.0 / 2 {
             // The prompt of the turn stays with a whole loop.
             return if at == start { at.saturating_sub(1) } else { at };
         }

@@ -10,7 +10,7 @@ use super::answer::{Answer, Request};
 use super::messages::{Message, Role};
 use crate::report::size::{count, short};
 use crate::session::error::CommandError;
-use ctxc_transcript::Prompt;
+use ctxc_transcript::PromptKind;
 use ctxc_transcript::text::Tokens;
 
 /// The message that a preview adds to the conversation, as Claude Code 2.1.330 writes it.
@@ -88,7 +88,7 @@ fn results_of(messages: &[Message]) -> impl Iterator<Item = (&str, &str)> {
 
 fn is_typed(message: &Message) -> bool {
     let text = message.text.trim();
-    message.role == Role::User && !text.is_empty() && Prompt::of_text(text.as_bytes()) == Prompt::Typed
+    message.role == Role::User && !text.is_empty() && PromptKind::of_text(text.as_bytes()) == PromptKind::Typed
 }
 
 /// The headings of a view: `Words:` before the first `## HEADING`, and those.

@@ -17,9 +17,9 @@ use crate::session::open::OpenSession;
 use crate::session::options::{Consent, Keep, Mode};
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{ClientCompaction, TakeUp, append_line, take_up};
+use ctxc_core::apply::{ClientCompaction, CompactionSource, append_line, archive_compaction};
 use ctxc_store::Archive;
-use ctxc_transcript::session::{Found, FoundBy, session_id};
+use ctxc_transcript::session::{FoundBy, FoundSession, session_id};
 
 /// The input of a hook of the client.
 #[derive(Clone, Debug, Deserialize)]
@@ -59,7 +59,7 @@ pub(crate) fn repair(path: &Path, url: &str, ui: &Ui) -> Result<Option<(Reading,
     }
     let Some(archive) = archives::open_if_there(url)? else { return Ok(None) };
     for _ in 0..ATTEMPTS {
-        let reading = Reading::of(&Found::File { path: path.to_owned(), by: FoundBy::Path }, ui)?;
+        let reading = Reading::of(&FoundSession::File { path: path.to_owned(), by: FoundBy::Path }, ui)?;
         let Some(found) = find_own(&*archive, &reading)? else { return Ok(None) };
         let Some(line) = found.repair_line(&reading.file, &reading.index)? else { return Ok(Some((reading, found))) };
         append_line(path, reading.index.n_bytes, &line)?;
@@ -152,7 +152,7 @@ fn take(
     found: &ClientCompaction,
     ui: &Ui,
 ) -> Result<(), CommandError> {
-    let taken = TakeUp {
+    let taken = CompactionSource {
         file: &reading.file,
         index: &reading.index,
         path: reading.path.as_deref().unwrap_or(Path::new("")),
@@ -161,6 +161,6 @@ fn take(
         now: Timestamp::now(),
         stop: ui.stop(),
     };
-    take_up(archive, found, taken)?;
+    archive_compaction(archive, found, taken)?;
     Ok(())
 }

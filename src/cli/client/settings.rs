@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 use super::files::{Fate, Touched, WriteMode};
 use super::jsonc::{as_plain_json, members};
 use crate::session::error::CommandError;
-use ctxc_core::apply::{IfExists, Staged};
+use ctxc_core::apply::{IfExists, StagedFile};
 use ctxc_transcript::text::json_string;
 
 /// The maximum size of a settings file, in bytes. Typical ones have a few kB.
@@ -150,7 +150,7 @@ impl Settings {
             Edit::Write(text) => {
                 self.path.parent().map_or(Ok(()), fs::create_dir_all)?;
                 let permissions = self.path.metadata().ok().map(|metadata| metadata.permissions());
-                let mut staged = Staged::beside(&self.path, IfExists::Replace, permissions)?;
+                let mut staged = StagedFile::create_beside(&self.path, IfExists::Replace, permissions)?;
                 staged.file().write_all(&text)?;
                 staged.sync()?;
                 staged.commit(IfExists::Replace)?;

@@ -1,7 +1,7 @@
 //! The views that ctxc gave the client, identified by their records in the archive (L-03), since their words may change with
 //! any version of ctxc.
 
-use ctxc_store::{Archive, ArchiveError, Document, Kind, Record};
+use ctxc_store::{Archive, ArchiveError, Document, DocumentKind, Record};
 use ctxc_transcript::text::Digest;
 
 /// The speaker in the record of a summary.
@@ -24,7 +24,9 @@ impl View {
     /// # Errors
     /// When the archive cannot be read.
     pub(crate) fn find(archive: &dyn Archive, text: &str) -> Result<Option<Self>, ArchiveError> {
-        let Some(Record { document, .. }) = archive.record(Kind::Result, key(text))? else { return Ok(None) };
+        let Some(Record { document, .. }) = archive.find_record(DocumentKind::Result, key(text))? else {
+            return Ok(None);
+        };
         Ok(match document.speaker.as_deref() {
             Some(SUMMARY) => Some(Self::Summary(document.text.lines().map(str::to_owned).collect())),
             Some(NOTE) => Some(Self::Note),
@@ -39,7 +41,7 @@ impl View {
             Self::Note => (NOTE, String::new()),
         };
         let document = Document {
-            kind: Kind::Result,
+            kind: DocumentKind::Result,
             session: Some(session.to_owned()),
             speaker: Some(speaker.to_owned()),
             time: None,

@@ -15,10 +15,11 @@ use crate::session::error::{CommandError, Completion};
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{
-    Problem, Side, ThinkingContexts, Visible, as_written, check, compare, new_problems, outlived_thinking,
+    ComparedTranscript, Problem, ThinkingContexts, VisibleContent, check_transcript, compare_transcripts,
+    files_as_written, find_outlived_thinking, new_problems,
 };
 use ctxc_store::Archive;
-use ctxc_transcript::session::Found;
+use ctxc_transcript::session::FoundSession;
 use ctxc_transcript::{Chain, Format, Index};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -47,10 +48,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     let ui = context.ui;
     let found = args.session.find(context)?;
     let original = args.against.as_deref().map(|original| find(original, context)).transpose()?;
-    if found == Found::StandardInput && original == Some(Found::StandardInput) {
+    if found == FoundSession::StandardInput && original == Some(FoundSession::StandardInput) {
         return Err(CommandError::usage(anyhow!("only one transcript can be standard input")));
     }
-    context.probe_report(found.path().into_iter().chain(original.as_ref().and_then(Found::path)))?;
+    context.probe_report(found.path().into_iter().chain(original.as_ref().and_then(FoundSession::path)))?;
     let mut file = Reading::of(&found, ui)?;
     let report = match &original {
         // The check works without an archive too.
@@ -64,7 +65,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
 }
 
 fn alone(mut file: Reading, archive: Option<&str>, ui: &Ui) -> Result<CheckReport, CommandError> {
-    let mut problems = check(&file.index, &file.chain);
+    let mut problems = check_transcript(&file.index, &file.chain);
     // The other checks do not need an archive.
     if let Some(archive) = archive.and_then(|url| archives::open_existing(url).ok()) {
         problems.extend(invalidated_thinking(&mut file, &*archive, ui)?);
@@ -84,16 +85,19 @@ fn invalidated_thinking(file: &mut Reading, archive: &dyn Archive, ui: &Ui) -> R
     let known = file.past.known.clone().filter(|it| it.version.as_ref().is_some_and(|version| !version.is_plain()));
     let Some(known) = known else { return Ok(Vec::new()) };
     let mut written = ThinkingContexts::default();
-    for written_in in as_written(archive, &known)? {
+    for written_in in files_as_written(archive, &known)? {
         let index = Index::build(&written_in).with_context(|| format!("read {} as it was", file.name))?;
         let chain = Chain::find(&index);
-        let visible = file.named(Visible::read(&written_in, &index, &chain, None))?;
-        written.note(Side { index: &index, chain: &chain, visible: &visible });
+        let visible = file.named(VisibleContent::read(&written_in, &index, &chain, None))?;
+        written.note_transcript(ComparedTranscript { index: &index, chain: &chain, visible: &visible });
     }
     let total = file.live_bytes();
     let visible =
-        file.again(ui, "comparing", total, |reader, index, chain| Visible::read(reader, index, chain, None))?;
-    Ok(outlived_thinking(&written, Side { index: &file.index, chain: &file.chain, visible: &visible }))
+        file.again(ui, "comparing", total, |reader, index, chain| VisibleContent::read(reader, index, chain, None))?;
+    Ok(find_outlived_thinking(
+        &written,
+        ComparedTranscript { index: &file.index, chain: &file.chain, visible: &visible },
+    ))
 }
 
 fn against(file: &mut Reading, original: &mut Reading, ui: &Ui) -> Result<CheckReport, CommandError> {
@@ -104,19 +108,19 @@ fn against(file: &mut Reading, original: &mut Reading, ui: &Ui) -> Result<CheckR
         .filter(|stem| Uuid::parse_str(stem).is_ok())
         .filter(|stem| file.stem.as_ref().is_some_and(|own| own != stem));
     let total = original.live_bytes();
-    let before =
-        original.again(ui, "comparing", total, |reader, index, chain| Visible::read(reader, index, chain, None))?;
+    let before = original
+        .again(ui, "comparing", total, |reader, index, chain| VisibleContent::read(reader, index, chain, None))?;
     let total = file.live_bytes();
     let after = file.again(ui, "comparing", total, |reader, index, chain| {
-        Visible::read(reader, index, chain, old_session.as_deref())
+        VisibleContent::read(reader, index, chain, old_session.as_deref())
     })?;
 
-    let of_original = check(&original.index, &original.chain);
-    let all = check(&file.index, &file.chain);
+    let of_original = check_transcript(&original.index, &original.chain);
+    let all = check_transcript(&file.index, &file.chain);
     let new = new_problems(&of_original, all.clone());
-    let compared = compare(
-        Side { index: &original.index, chain: &original.chain, visible: &before },
-        Side { index: &file.index, chain: &file.chain, visible: &after },
+    let compared = compare_transcripts(
+        ComparedTranscript { index: &original.index, chain: &original.chain, visible: &before },
+        ComparedTranscript { index: &file.index, chain: &file.chain, visible: &after },
     );
     let mut left = new.iter().peekable();
     let mut problems: Vec<_> = all

@@ -20,11 +20,11 @@ use crate::session::quantity::age;
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{remove_leftover, remove_made};
-use ctxc_core::version::{KeptSession, Known, read_back};
-use ctxc_store::{Archive, Operation, Operations};
+use ctxc_core::version::{KeptSession, KnownSession, read_back_session};
+use ctxc_store::{Archive, Operation, OperationSelection};
 use ctxc_transcript::Index;
-use ctxc_transcript::session::{Found, FoundBy, session_id, sidecar_dir};
-use ctxc_transcript::text::Stopped;
+use ctxc_transcript::session::{FoundBy, FoundSession, session_id, sidecar_dir};
+use ctxc_transcript::text::StopRequested;
 
 pub(crate) const EXAMPLES: &str = "\
 Removes sessions that ctxc wrote, and backups of those it replaced, if the archive has their full content. Keeps \
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     };
     let mut is_damaged = false;
     for (path, candidate) in archive.as_deref().map(candidates).transpose()?.unwrap_or_default() {
-        Stopped::check(ui.stop())?;
+        StopRequested::check_flag(ui.stop())?;
         let metadata = fs::metadata(&path).with_context(|| format!("read {}", path.display()))?;
         if metadata.modified().is_ok_and(|modified| modified >= SystemTime::from(before)) {
             continue;
@@ -119,7 +119,7 @@ enum Candidate {
 
 /// The files that ctxc made: sessions that are not the only file of their conversation, and backups of replaced sessions.
 fn candidates(archive: &dyn Archive) -> Result<BTreeMap<PathBuf, Candidate>, CommandError> {
-    let operations = archive.operations(Operations::All)?;
+    let operations = archive.find_operations(OperationSelection::All)?;
     let paths = |operation: &Operation| operation.source.path.clone().zip(operation.output.path.clone());
     let ways: BTreeSet<(PathBuf, PathBuf)> = operations.iter().filter_map(paths).collect();
     let (mut found, mut sources) = (BTreeMap::new(), BTreeSet::new());
@@ -165,16 +165,16 @@ fn can_go(archive: &dyn Archive, path: &Path, candidate: &Candidate, ui: &Ui) ->
     match candidate {
         Candidate::Version => {
             let kept = session_id(path).map(|id| KeptSession::read(archive, id)).transpose()?.flatten();
-            Ok(kept.map(|kept| kept.gives(archive, index.fingerprint)).transpose()? == Some(true))
+            Ok(kept.map(|kept| kept.matches_fingerprint(archive, index.fingerprint)).transpose()? == Some(true))
         }
         Candidate::Backup(session) => {
-            let Some(stored) = read_back(archive, &file, &index)? else { return Ok(false) };
+            let Some(stored) = read_back_session(archive, &file, &index)? else { return Ok(false) };
             // Undoing the operations on the session leads back to the backup.
-            let found = Found::File { path: session.clone(), by: FoundBy::Path };
+            let found = FoundSession::File { path: session.clone(), by: FoundBy::Path };
             let mut reading = if session.is_file() { Reading::of(&found, ui)? } else { return Ok(false) };
             reading.recognise(archive)?;
-            let operations = reading.past.history.ids();
-            let leads_back = |known: &Known| {
+            let operations = reading.past.history.operation_ids();
+            let leads_back = |known: &KnownSession| {
                 stored.operations.iter().all(|id| operations.contains(id))
                     && known.state.lines.starts_with(&stored.lines)
             };

@@ -20,12 +20,12 @@ use crate::session::quantity::tokens;
 use crate::session::rewrite::Intent;
 use crate::session::shrink::expect;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Rewrite, Tasks, ThinkingReach, tokens_before};
+use ctxc_core::apply::{CompressTasks, Rewrite, ThinkingReach, tokens_before};
 use ctxc_core::plan;
-use ctxc_core::plan::{Bands, Selection};
+use ctxc_core::plan::{Bands, CompressSelection};
 use ctxc_engine::run::MinKept;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Totals, turns};
+use ctxc_transcript::{Totals, find_turns};
 
 pub(crate) const EXAMPLES: &str = "\
 Shortens each message in the bands with the engine. Tool calls and results stay, unless --include is given.
@@ -107,9 +107,9 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
     let selection = select.resolve(config)?;
     let mut work = context.open(&rewriting)?;
     let reading = &work.reading;
-    let turns = turns(&reading.index, &reading.chain);
+    let turns = find_turns(&reading.index, &reading.chain);
     let mut rewrite = Rewrite::default();
-    let Tasks { tasks, n_skipped } = tasks(&work, &turns, &selection, min_tokens, &rewrite)?;
+    let CompressTasks { tasks, n_skipped } = tasks(&work, &turns, &selection, min_tokens, &rewrite)?;
     let lost = if facts.show_lost { LostFacts::Named } else { LostFacts::Counted };
     let bands = &selection.bands;
     warn_of_newest(&selection, turns.len(), ui);
@@ -150,13 +150,13 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
 }
 
 impl CompressSelectArgs {
-    fn resolve(&self, config: &Config) -> Result<Selection, CommandError> {
+    fn resolve(&self, config: &Config) -> Result<CompressSelection, CommandError> {
         let bands: Bands = self.bands.parse().map_err(CommandError::usage)?;
         let has_results = self.include.contains(&Include::ToolResults);
-        Ok(Selection {
+        Ok(CompressSelection {
             bands,
             roles: PatternRole::roles(self.only),
-            include: if has_results { plan::Include::ToolResults } else { plan::Include::Messages },
+            include: if has_results { plan::IncludedTexts::ToolResults } else { plan::IncludedTexts::Messages },
             n_protected_turns: usize::try_from(self.protect_turns.unwrap_or(config.protect_turns))
                 .unwrap_or(usize::MAX),
         })
@@ -164,7 +164,7 @@ impl CompressSelectArgs {
 }
 
 /// Compressing the newest turn is a surprise, likely in a short session (B-13).
-fn warn_of_newest(selection: &Selection, n_turns: usize, ui: &Ui) {
+fn warn_of_newest(selection: &CompressSelection, n_turns: usize, ui: &Ui) {
     let newest = n_turns.checked_sub(1).and_then(|newest| selection.bands.of_turn(newest, n_turns));
     if let Some(band) = newest.filter(|_| selection.n_protected_turns == 0) {
         ui.warning(format_args!("the newest turn is in the band {band}"));

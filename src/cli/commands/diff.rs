@@ -16,10 +16,10 @@ use crate::report::when::to_second;
 use crate::session::archives;
 use crate::session::error::CommandError;
 use crate::session::reading::Reading;
-use ctxc_core::apply::{Change, Outline, Outlined, Shown, shown_in};
+use ctxc_core::apply::{EntryChange, Outline, OutlineEntry, ShownText, read_shown_texts};
 use ctxc_transcript::Calibration;
-use ctxc_transcript::session::{Found, FoundBy};
-use ctxc_transcript::text::{Stopped, clipped, on_one_line};
+use ctxc_transcript::session::{FoundBy, FoundSession};
+use ctxc_transcript::text::{StopRequested, clip_text, collapse_whitespace};
 
 pub(crate) const EXAMPLES: &str = "\
 With one session, compares it with the original: the session before any edit by ctxc, with the messages appended \
@@ -48,9 +48,9 @@ pub(crate) struct Args {
 #[derive(Debug)]
 enum Sides {
     /// Any two sessions; the first is the earlier one.
-    Two(Found, Found),
+    Two(FoundSession, FoundSession),
     /// A session and its state before all operations of ctxc, from the archive at this URL.
-    Source { session: Found, archive: String },
+    Source { session: FoundSession, archive: String },
 }
 
 /// The maximum number of lines of a difference.
@@ -72,11 +72,11 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     let length = if args.full { Length::Full } else { Length::Short };
     let (before, after) = read(&sides, context)?;
     let (outline, other) = (outline(&before)?, outline(&after)?);
-    let changes = outline.changes(&other);
-    let n_gone = changes.iter().filter(|change| !matches!(change, Change::Added(_))).count();
+    let changes = outline.find_changes(&other);
+    let n_gone = changes.iter().filter(|change| !matches!(change, EntryChange::Added(_))).count();
     let mut entries = Vec::new();
     for change in changes {
-        Stopped::check(ui.stop()).map_err(|_| CommandError::interrupted())?;
+        StopRequested::check_flag(ui.stop()).map_err(|_| CommandError::interrupted())?;
         entries.push(entry(change, &before, &after, length)?);
     }
     let is_own = |reading: &Reading| reading.drafted.is_none();
@@ -85,9 +85,9 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
         label: if is_own(reading) { reading.session().label_within(TITLE_WIDTH) } else { "its source".to_owned() },
         entries: outline.len() as u64,
         tokens: outline.tokens(),
-        usage: Calibration::learn(&reading.index, &reading.chain).context(outline.tokens()),
+        usage: Calibration::learn_from_usage(&reading.index, &reading.chain).context_size(outline.tokens()),
     };
-    let measure = Calibration::learn(&before.index, &before.chain);
+    let measure = Calibration::learn_from_usage(&before.index, &before.chain);
     let unchanged = outline.len().saturating_sub(n_gone) as u64;
     let diff = Diff::new(side(&before, &outline), side(&after, &other), unchanged, entries, measure);
     let look = match length {
@@ -105,22 +105,22 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
 fn read(sides: &Sides, context: &Context<'_>) -> Result<(Reading, Reading), CommandError> {
     let ui = context.ui;
     match sides {
-        Sides::Two(Found::StandardInput, Found::StandardInput) => {
+        Sides::Two(FoundSession::StandardInput, FoundSession::StandardInput) => {
             Err(CommandError::usage(anyhow!("only one session can be standard input"))
                 .hint("use a path or a session id for the other"))
         }
         Sides::Two(before, after) => {
-            context.probe_report([before, after].into_iter().filter_map(Found::path))?;
+            context.probe_report([before, after].into_iter().filter_map(FoundSession::path))?;
             Ok((Reading::of(before, ui)?, Reading::of(after, ui)?))
         }
-        Sides::Source { session: Found::StandardInput, .. } => {
+        Sides::Source { session: FoundSession::StandardInput, .. } => {
             Err(CommandError::usage(anyhow!("standard input cannot be compared with its source"))
                 .hint("use a path or a session id"))
         }
         Sides::Source { session, archive } => {
             context.probe_report(session.path())?;
             let after = Reading::of(session, ui)?;
-            let again = session.path().map(|path| Found::File { path: path.to_owned(), by: FoundBy::Id });
+            let again = session.path().map(|path| FoundSession::File { path: path.to_owned(), by: FoundBy::Id });
             let mut before = Reading::of(&again.unwrap_or_else(|| session.clone()), ui)?;
             let is_changed = match archives::open_if_there(archive)? {
                 Some(archive) => before.undo_all(&*archive, ui)?,
@@ -138,24 +138,26 @@ fn outline(reading: &Reading) -> Result<Outline, CommandError> {
     reading.named(Outline::of(reading.transcript()))
 }
 
-fn entry(change: Change, before: &Reading, after: &Reading, length: Length) -> Result<DiffEntry, CommandError> {
-    let texts = |reading: &Reading, entry: Outlined| reading.named(shown_in(&reading.file, &reading.index, entry.line));
+fn entry(change: EntryChange, before: &Reading, after: &Reading, length: Length) -> Result<DiffEntry, CommandError> {
+    let texts = |reading: &Reading, entry: OutlineEntry| {
+        reading.named(read_shown_texts(&reading.file, &reading.index, entry.line))
+    };
     Ok(match change {
-        Change::Dropped(entry) => DiffEntry {
-            line_before: Some(entry.line.number()),
+        EntryChange::Dropped(entry) => DiffEntry {
+            line_before: Some(entry.line.one_based()),
             tokens_before: Some(entry.tokens),
             ..alone(Became::Dropped, &texts(before, entry)?)
         },
-        Change::Added(entry) => DiffEntry {
-            line_after: Some(entry.line.number()),
+        EntryChange::Added(entry) => DiffEntry {
+            line_after: Some(entry.line.one_based()),
             tokens_after: Some(entry.tokens),
             ..alone(Became::Added, &texts(after, entry)?)
         },
-        Change::Changed(old, new) => {
+        EntryChange::Changed(old, new) => {
             let (shown, other) = (texts(before, old)?, texts(after, new)?);
             DiffEntry {
-                line_before: Some(old.line.number()),
-                line_after: Some(new.line.number()),
+                line_before: Some(old.line.one_based()),
+                line_after: Some(new.line.one_based()),
                 tokens_before: Some(old.tokens),
                 tokens_after: Some(new.tokens),
                 diff: difference(&joined(&shown), &joined(&other), length),
@@ -166,10 +168,10 @@ fn entry(change: Change, before: &Reading, after: &Reading, length: Length) -> R
 }
 
 /// An entry with these texts, without lines and sizes.
-fn alone(became: Became, shown: &[Shown]) -> DiffEntry {
+fn alone(became: Became, shown: &[ShownText]) -> DiffEntry {
     let what = shown.first().map_or_else(|| "without text".to_owned(), |first| ShownMessage::new(first.clone()).what());
-    let text = on_one_line(&joined(shown));
-    let beginning = clipped(&text, BEGINNING);
+    let text = collapse_whitespace(&joined(shown));
+    let beginning = clip_text(&text, BEGINNING);
     let time = shown.first().and_then(|first| first.time).map(to_second);
     DiffEntry {
         became,
@@ -184,7 +186,7 @@ fn alone(became: Became, shown: &[Shown]) -> DiffEntry {
     }
 }
 
-fn joined(shown: &[Shown]) -> String {
+fn joined(shown: &[ShownText]) -> String {
     shown.iter().map(|shown| shown.text.as_str()).collect::<Vec<_>>().join("\n")
 }
 
@@ -201,7 +203,7 @@ fn difference(before: &str, after: &str, length: Length) -> Option<String> {
         .to_string()
         .lines()
         .map(|line| match length {
-            Length::Short => clipped(line, WIDTH),
+            Length::Short => clip_text(line, WIDTH),
             Length::Full => line.to_owned(),
         })
         .collect();

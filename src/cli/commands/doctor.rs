@@ -18,12 +18,12 @@ use crate::session::error::{CommandError, Completion, Kind};
 use crate::session::leftovers::leftovers;
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Severity, check};
+use ctxc_core::apply::{Severity, check_transcript};
 use ctxc_core::version::{KeptSession, kept_sessions, session_sizes};
 use ctxc_store::{Archive, ArchiveUrl, SCHEMA, hide_password, stored_bytes};
 use ctxc_transcript::PROVEN_CLIENT;
-use ctxc_transcript::session::{Candidate, Found, FoundBy, Places, of_project, session_id};
-use ctxc_transcript::text::Stopped;
+use ctxc_transcript::session::{Candidate, FoundBy, FoundSession, SessionFolders, session_id, sessions_of_project};
+use ctxc_transcript::text::StopRequested;
 
 pub(crate) const EXAMPLES: &str = "\
 Checks the client, the archive, the configuration and the sessions of this project, and changes nothing. Exits with 1 \
@@ -124,7 +124,7 @@ fn note_archive(archive: &dyn Archive, place: &ArchiveUrl, doctor: &mut Doctor) 
     state.is_there = true;
     state.schema = matches!(place, ArchiveUrl::Sqlite(_)).then_some(SCHEMA);
     state.bytes = stored_bytes(place).ok().flatten();
-    state.operations = archive.contents()?.operations;
+    state.operations = archive.count_contents()?.operations;
     state.n_sessions = sizes.len() as u64;
     let largest = sizes.into_iter().take(N_LARGEST).map(|size| SessionBytes {
         id: size.session.id,
@@ -135,7 +135,7 @@ fn note_archive(archive: &dyn Archive, place: &ArchiveUrl, doctor: &mut Doctor) 
     Ok(())
 }
 
-fn look_for_leftovers(archive: Option<&dyn Archive>, url: &str, places: Option<&Places>, doctor: &mut Doctor) {
+fn look_for_leftovers(archive: Option<&dyn Archive>, url: &str, places: Option<&SessionFolders>, doctor: &mut Doctor) {
     // An archive that cannot be read is reported elsewhere.
     let left = leftovers(archive, url, places, SystemTime::now()).unwrap_or_default();
     if let Some(first) = left.first() {
@@ -145,7 +145,7 @@ fn look_for_leftovers(archive: Option<&dyn Archive>, url: &str, places: Option<&
     }
 }
 
-fn look_at_client(places: &Places, client: Option<FoundClient>, doctor: &mut Doctor) {
+fn look_at_client(places: &SessionFolders, client: Option<FoundClient>, doctor: &mut Doctor) {
     let Some(folder) = places.projects.parent() else { return };
     let is_found = folder.is_dir();
     let cleanup_days = match Settings::read_by_client(&folder.join("settings.json")) {
@@ -169,18 +169,23 @@ fn look_at_client(places: &Places, client: Option<FoundClient>, doctor: &mut Doc
     }
 }
 
-fn look_at_sessions(places: &Places, kept: &[KeptSession], doctor: &mut Doctor, ui: &Ui) -> Result<(), CommandError> {
-    let sessions = of_project(places)?;
+fn look_at_sessions(
+    places: &SessionFolders,
+    kept: &[KeptSession],
+    doctor: &mut Doctor,
+    ui: &Ui,
+) -> Result<(), CommandError> {
+    let sessions = sessions_of_project(places)?;
     if doctor.client.version.is_none() {
         doctor.client.version = sessions.first().and_then(|newest| client_version(&newest.path));
     }
     let kept: HashMap<&str, &KeptSession> = kept.iter().map(|session| (session.id.as_str(), session)).collect();
     let mut near = Vec::new();
     for Candidate { path, modified, .. } in &sessions {
-        Stopped::check(ui.stop())?;
+        StopRequested::check_flag(ui.stop())?;
         let id = session_id(path).unwrap_or_default();
         let short: String = id.chars().take(8).collect();
-        let reading = match Reading::of(&Found::File { path: path.clone(), by: FoundBy::Id }, ui) {
+        let reading = match Reading::of(&FoundSession::File { path: path.clone(), by: FoundBy::Id }, ui) {
             Ok(reading) => reading,
             Err(error) if error.kind() == Kind::Interrupted => return Err(error),
             // A session of another agent, or an unreadable file: a resume in this client does not use it.
@@ -190,7 +195,8 @@ fn look_at_sessions(places: &Places, kept: &[KeptSession], doctor: &mut Doctor, 
             }
         };
         doctor.sessions_checked += 1;
-        let n_errors = check(&reading.index, &reading.chain).iter().filter(|it| it.severity == Severity::Error).count();
+        let n_errors =
+            check_transcript(&reading.index, &reading.chain).iter().filter(|it| it.severity == Severity::Error).count();
         if n_errors > 0 {
             let problem = format!("{short} may not resume: {}", counted(n_errors as u64, "error"));
             doctor.find("session", problem, format!("ctxc check {short}"));

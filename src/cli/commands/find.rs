@@ -21,10 +21,10 @@ use crate::session::find_index::{Sessions, take_up};
 use crate::session::packed::Packing;
 use crate::session::quantity::age;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{SUMMARY, Speaker, is_active, output_at, said_at};
-use ctxc_store::{Archive, FindHit, FindPlace, FindQuery, FindSource, LineId, Originals, Since};
+use ctxc_core::apply::{SUMMARY, Speaker, is_active, read_output_at, text_at};
+use ctxc_store::{Archive, FindHit, FindPlace, FindQuery, FindSource, LineId, OriginalSelection, SearchStart};
 use ctxc_transcript::LineReader;
-use ctxc_transcript::session::{Places, project_folder, session_id, session_of_saved_output, subagent_id};
+use ctxc_transcript::session::{SessionFolders, project_folder, session_id, session_of_saved_output, subagent_id};
 use ctxc_transcript::text::Digest;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     context.probe_report(None)?;
     let now = Timestamp::now();
     // The index knows projects by the names that Claude Code has for them.
-    let of_all = Places { agent: None, ..places.clone() };
+    let of_all = SessionFolders { agent: None, ..places.clone() };
     let (projects, folder) =
         if args.all_projects { (Projects::All, None) } else { (Projects::Current, project_folder(&of_all)?) };
     let speaker = args.speaker.map(|who| match who {
@@ -100,9 +100,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     let mut query = FindQuery {
         text: &text,
         project: project.as_deref(),
-        speaker: speaker.map(Speaker::word),
+        speaker: speaker.map(Speaker::name),
         tool: args.tool.as_deref(),
-        since: args.since.and_then(|age| Some(Since { from: now.checked_sub(age).ok()?, now })),
+        since: args.since.and_then(|age| Some(SearchStart { from: now.checked_sub(age).ok()?, now })),
         limit: args.limit,
     };
     if !query.has_words() {
@@ -119,7 +119,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     };
     let (index, archive) = take_up(which, ui)?;
     query.limit = args.limit.saturating_add(SPARE);
-    let sources = index.sources()?.into_values().collect();
+    let sources = index.read_sources()?.into_values().collect();
     let reader = HitReader { sources, archive: archive.as_deref() };
     let mut found = Vec::new();
     for hit in index.search(&query)? {
@@ -164,7 +164,7 @@ impl HitReader<'_> {
         let places = hit.places.iter().filter_map(|place| Some((*place, self.sources.get(&place.source)?)));
         let (files, kept): (Vec<_>, Vec<_>) = places.partition(|(_, source)| !source.key.starts_with("kept:"));
         if let Some((place, source)) = files.iter().find(|(_, source)| is_saved_output(source)) {
-            let text = output_at(Path::new(&source.key), place.start);
+            let text = read_output_at(Path::new(&source.key), place.start);
             return Ok(text.map(|text| FoundText::new(query, hit, (*place, source), &text, None, Standing::Saved)));
         }
         let (of_subagents, files): (Vec<_>, Vec<_>) =
@@ -196,8 +196,11 @@ impl HitReader<'_> {
         let digest = Digest::of(line);
         let mut removed = Standing::Removed { digest, operation: None };
         let Some(archive) = self.archive else { return Ok(removed) };
-        let operation = archive.originals(Originals::Line(digest))?.into_iter().find_map(|original| original.operation);
-        if let Some(operation) = operation.map(|id| archive.operation(&id)).transpose()?.flatten() {
+        let operation = archive
+            .find_originals(OriginalSelection::Line(digest))?
+            .into_iter()
+            .find_map(|original| original.operation);
+        if let Some(operation) = operation.map(|id| archive.find_operation(&id)).transpose()?.flatten() {
             let session = operation.output.path.as_deref().and_then(session_id).map(str::to_owned);
             removed = Standing::Removed { digest, operation: Some((operation.verb, operation.id, session)) };
         }
@@ -222,7 +225,7 @@ fn found(
     line: &[u8],
     standing: Standing,
 ) -> Option<FoundText> {
-    let (text, folder) = said_at(line, place.at)?;
+    let (text, folder) = text_at(line, place.at)?;
     Some(FoundText::new(query, hit, (place, source), &text, folder, standing))
 }
 

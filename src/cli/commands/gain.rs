@@ -20,10 +20,12 @@ use crate::session::error::{CommandError, Kind};
 use crate::session::quantity::age;
 use crate::session::reading::Reading;
 use ctxc_core::apply::{read_steps, write_report};
-use ctxc_core::version::Edits;
+use ctxc_core::version::OperationEdits;
 use ctxc_engine::Prices;
-use ctxc_store::{Archive, Operation, Operations, hide_password};
-use ctxc_transcript::session::{Candidate, Found, FoundBy, of_all_projects, project_folder_name, working_folder};
+use ctxc_store::{Archive, Operation, OperationSelection, hide_password};
+use ctxc_transcript::session::{
+    Candidate, FoundBy, FoundSession, project_folder_name, sessions_of_all_projects, working_folder,
+};
 
 pub(crate) const EXAMPLES: &str = "\
 Saved: by how much each operation shrank the context, counted once; undone operations count as zero. Re-cached: tokens \
@@ -70,10 +72,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let since = args.since.and_then(|age| Timestamp::now().checked_sub(age).ok());
     let mut gain = Gain::new(hide_password(&url), since, ui.look());
     if let Some(archive) = archives::open_if_there(&url)? {
-        let operations = archive.operations(Operations::All)?;
+        let operations = archive.find_operations(OperationSelection::All)?;
         let (undone, undoing) = undone(&*archive, &operations);
         // An undo saves nothing, and the operation that it undoes does not count as a saving.
-        let counted = operations.iter().filter(|it| it.changes() && !undoing.contains(it.id.as_str()));
+        let counted = operations.iter().filter(|it| it.has_changes() && !undoing.contains(it.id.as_str()));
         let mut projects = HashMap::new();
         for operation in counted.filter(|it| since.is_none_or(|since| it.time >= since)) {
             gain.add(operation, &project(operation, &mut projects), undone.contains(&operation.id));
@@ -95,11 +97,11 @@ fn simulate_policies(args: &Args, context: &Context<'_>) -> Result<(), CommandEr
         probe(path, args.force, None)?;
     }
     let since = args.since.and_then(|age| Timestamp::now().checked_sub(age).ok());
-    let mut found = args.sessions.iter().map(|name| find(name, context)).collect::<Result<Vec<Found>, _>>()?;
+    let mut found = args.sessions.iter().map(|name| find(name, context)).collect::<Result<Vec<FoundSession>, _>>()?;
     if found.is_empty() {
-        let all = of_all_projects(&environment.places()?)?.into_iter();
+        let all = sessions_of_all_projects(&environment.places()?)?.into_iter();
         let is_recent = |it: &Candidate| since.is_none_or(|since| SystemTime::from(since) <= it.modified);
-        found = all.filter(is_recent).map(|it| Found::File { path: it.path, by: FoundBy::Id }).collect();
+        found = all.filter(is_recent).map(|it| FoundSession::File { path: it.path, by: FoundBy::Id }).collect();
     }
     let mut simulation = Simulation::new();
     for session in &found {
@@ -137,7 +139,7 @@ fn undone<'a>(archive: &dyn Archive, operations: &'a [Operation]) -> (HashSet<St
     let (mut undone, mut undoing) = (HashSet::new(), HashSet::new());
     // Newest first, since an undone undo has no effect.
     for Operation { id, .. } in operations.iter().rev() {
-        let Ok(edits) = Edits::read(archive, id) else { continue };
+        let Ok(edits) = OperationEdits::read(archive, id) else { continue };
         if !edits.undoes.is_empty() {
             undoing.insert(id.as_str());
             if !undone.contains(id) {

@@ -23,10 +23,12 @@ use crate::session::reading::{Reading, empty};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::title_of;
 use ctxc_core::version;
-use ctxc_core::version::{Deposited, KeptSession, Sidecar, StandIns, Version, VersionError};
-use ctxc_store::{Archive, Rewrite, hide_password};
-use ctxc_transcript::session::{Found, FoundBy, Places, of_all_projects, session_id, sidecar_dir};
-use ctxc_transcript::text::Stopped;
+use ctxc_core::version::{DepositedSession, KeptSession, SidecarSize, StandIns, Version, VersionError};
+use ctxc_store::{Archive, RewritePart, hide_password};
+use ctxc_transcript::session::{
+    FoundBy, FoundSession, SessionFolders, session_id, sessions_of_all_projects, sidecar_dir,
+};
+use ctxc_transcript::text::StopRequested;
 
 pub(crate) const EXAMPLES: &str = "\
 Stores whole sessions with their subagents and tool results, each line once. Works while the client is running: the \
@@ -58,9 +60,9 @@ const PORTION: u64 = 8 << 20;
 #[derive(Debug)]
 pub(crate) enum SessionsToKeep {
     /// A single session.
-    One(Found),
+    One(FoundSession),
     /// The sessions of all projects.
-    All(Places),
+    All(SessionFolders),
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
@@ -110,8 +112,8 @@ pub(crate) fn keep_sessions(
 }
 
 /// Whether the archive already has the session, by its id.
-fn is_kept(archive: &dyn Archive, found: &Found) -> Result<bool, CommandError> {
-    let Found::File { path, .. } = found else { return Ok(false) };
+fn is_kept(archive: &dyn Archive, found: &FoundSession) -> Result<bool, CommandError> {
+    let FoundSession::File { path, .. } = found else { return Ok(false) };
     match session_id(path) {
         Some(id) => Ok(KeptSession::read(archive, id)?.is_some()),
         None => Ok(false),
@@ -121,18 +123,23 @@ fn is_kept(archive: &dyn Archive, found: &Found) -> Result<bool, CommandError> {
 fn merge(archive: &mut dyn Archive) -> Result<u64, CommandError> {
     let end = Instant::now() + MERGING;
     let go_on = || if Instant::now() < end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-    Ok(archive.rewrite(Rewrite::SmallPacks(&mut { go_on }))?)
+    Ok(archive.rewrite(RewritePart::SmallPacks(&mut { go_on }))?)
 }
 
 /// Stores the sessions of all projects. One that cannot be read does not stop the others.
-fn keep_all(archive: &mut dyn Archive, places: &Places, report: &mut KeepReport, ui: &Ui) -> Result<(), CommandError> {
-    for session in of_all_projects(places)? {
-        Stopped::check(ui.stop())?;
+fn keep_all(
+    archive: &mut dyn Archive,
+    places: &SessionFolders,
+    report: &mut KeepReport,
+    ui: &Ui,
+) -> Result<(), CommandError> {
+    for session in sessions_of_all_projects(places)? {
+        StopRequested::check_flag(ui.stop())?;
         // Opening a pipe would block.
         if !session.path.metadata().is_ok_and(|metadata| metadata.is_file()) {
             continue;
         }
-        match keep(archive, &Found::File { path: session.path.clone(), by: FoundBy::Id }, ui) {
+        match keep(archive, &FoundSession::File { path: session.path.clone(), by: FoundBy::Id }, ui) {
             // The client is still writing its first line.
             Ok(None) => {}
             Ok(Some(row)) => report.add(row),
@@ -154,7 +161,7 @@ fn is_of_archive(error: &CommandError) -> bool {
         || matches!(error.cause::<VersionError>(), Some(VersionError::Archive(_)))
 }
 
-fn nothing_whole(found: &Found) -> CommandError {
+fn nothing_whole(found: &FoundSession) -> CommandError {
     let name = found.path().map_or_else(|| "standard input".to_owned(), |path| path.display().to_string());
     if found.path().is_some_and(|path| path.metadata().is_ok_and(|metadata| metadata.len() == 0)) {
         return empty(&name);
@@ -164,7 +171,7 @@ fn nothing_whole(found: &Found) -> CommandError {
 
 /// Stores the session up to its last complete line, since a client may be writing the next one. `None` if there is no complete
 /// line.
-pub(super) fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<Option<KeptRow>, CommandError> {
+pub(super) fn keep(archive: &mut dyn Archive, found: &FoundSession, ui: &Ui) -> Result<Option<KeptRow>, CommandError> {
     let time = Timestamp::now();
     let mut input = input::open(found)?;
     let name = input.name();
@@ -201,10 +208,10 @@ pub(super) fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<
     row.title = title_of(reading.transcript()).with_context(|| format!("read {name}"))?;
     if len <= PORTION {
         // Without a claim, two processes would count the same lines. A longer session is committed in portions anyway.
-        archive.claim()?;
+        archive.lock_out_writers()?;
     }
-    let deposited = version::deposit(archive, &reading.file, &reading.index, &id, ui.stop())?;
-    let Deposited { state, known, session, n_new, new_bytes, .. } = deposited;
+    let deposited = version::deposit_session(archive, &reading.file, &reading.index, &id, ui.stop())?;
+    let DepositedSession { state, known, session, n_new, new_bytes, .. } = deposited;
     row.found = match (&known, n_new) {
         (None, _) => WasFound::New,
         (Some(_), 0) => WasFound::Unchanged,
@@ -214,11 +221,11 @@ pub(super) fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<
     let folder = path.as_deref().filter(|path| session_id(path).is_some()).map(sidecar_dir);
     let sidecar = match folder {
         Some(folder) => version::keep_sidecar(archive, &id, &folder, since, ui.stop())?,
-        None => Sidecar::default(),
+        None => SidecarSize::default(),
     };
     row.deposit = DepositSize { lines: n_new.into(), files: sidecar.n_files, bytes: new_bytes + sidecar.bytes };
     let version = known.and_then(|known| known.version).map(|version| Version::key(&version).to_string());
-    row.title = StandIns::load(archive)?.of_text(std::mem::take(&mut row.title));
+    row.title = StandIns::load(archive)?.mask_text(std::mem::take(&mut row.title));
     let title = row.title.clone();
     let state_key = state.key().to_string();
     let mut kept =
@@ -226,11 +233,11 @@ pub(super) fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<
     if row.found != WasFound::New {
         // The recognised lines may differ in their session ids.
         archive.commit()?;
-        if !kept.gives(archive, reading.index.fingerprint)? {
+        if !kept.matches_fingerprint(archive, reading.index.fingerprint)? {
             kept.keep_exact(archive, &reading.file, len, ui.stop())?;
         }
     }
-    archive.put_object(&kept.object())?;
+    archive.put_object(&kept.to_object())?;
     Ok(Some(row))
 }
 

@@ -18,15 +18,15 @@ use crate::session::error::{CommandError, Kind};
 use crate::session::figures::Inherited;
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Order, Speaker, agent_description, each_shown, read_ledger, title_of};
+use ctxc_core::apply::{ReadingOrder, Speaker, agent_description, each_shown_text, read_ledger, title_of};
 use ctxc_core::version::kept_sessions;
-use ctxc_store::{Archive, Kind as TextKind, Operation, Operations, hide_password};
+use ctxc_store::{Archive, DocumentKind as TextKind, Operation, OperationSelection, hide_password};
 use ctxc_transcript::session::{
-    Candidate, Found, FoundBy, agent_of_name, newest_first, of_all_projects, of_project, session_id,
-    session_of_subagent, subagent_id, subagents_of_all_projects, subagents_of_project,
+    Candidate, FoundBy, FoundSession, format_of_file_name, newest_first, session_id, session_of_subagent,
+    sessions_of_all_projects, sessions_of_project, subagent_id, subagents_of_all_projects, subagents_of_project,
 };
-use ctxc_transcript::text::{clipped, on_one_line};
-use ctxc_transcript::{Totals, Transcript, turns};
+use ctxc_transcript::text::{clip_text, collapse_whitespace};
+use ctxc_transcript::{Totals, Transcript, find_turns};
 
 pub(crate) const EXAMPLES: &str = "\
 Sizes are estimates of the context usage, scaled to the counts that the client recorded. Every command that takes SESSION \
@@ -68,8 +68,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     }
     let projects = if args.all { Projects::All } else { Projects::Current };
     let mut sessions = match (projects, args.agents) {
-        (Projects::Current, false) => of_project(&places)?,
-        (Projects::All, false) => of_all_projects(&places)?,
+        (Projects::Current, false) => sessions_of_project(&places)?,
+        (Projects::All, false) => sessions_of_all_projects(&places)?,
         (Projects::Current, true) => newest_first(subagents_of_project(&places)?),
         (Projects::All, true) => newest_first(subagents_of_all_projects(&places)?),
     };
@@ -120,13 +120,13 @@ fn row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<Se
     let Candidate { path, modified, .. } = session;
     let mut row = SessionRow {
         id: session_id(path).or_else(|| subagent_id(path)).unwrap_or_default().to_owned(),
-        agent: agent_of_name(path).unwrap_or_default().agent_name(),
+        agent: format_of_file_name(path).unwrap_or_default().agent_name(),
         path: path.display().to_string(),
         modified: Timestamp::try_from(*modified).unwrap_or(Timestamp::UNIX_EPOCH),
         origin: archive.and_then(|archive| origin(archive, path)),
         ..SessionRow::default()
     };
-    let found = Found::File { path: path.clone(), by: FoundBy::Id };
+    let found = FoundSession::File { path: path.clone(), by: FoundBy::Id };
     let reading = match Reading::of(&found, ui) {
         Ok(reading) => reading,
         Err(error) if error.kind() == Kind::Interrupted => return Err(error),
@@ -137,11 +137,11 @@ fn row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<Se
     };
     let Transcript { index, chain, .. } = reading.transcript();
     row.bytes = index.fingerprint.len;
-    row.turns = turns(index, chain).len() as u64;
+    row.turns = find_turns(index, chain).len() as u64;
     let totals = Totals::of(index, chain);
     row.tokens_chars4 = totals.all();
     let inherited = archive.and_then(|archive| Inherited::of(archive, path));
-    row.tokens = Inherited::calibration(inherited, index, chain).context(totals.context());
+    row.tokens = Inherited::calibration(inherited, index, chain).context_size(totals.context_tokens());
     if subagent_id(path).is_some() {
         row.subagent = Some(reading.named(agent_row(&reading, path))?);
     }
@@ -161,15 +161,15 @@ fn agent_row(reading: &Reading, path: &Path) -> io::Result<SubagentRow> {
     let description: Value = description.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
     let text = |key: &str| description.get(key).and_then(Value::as_str).map(str::to_owned);
     let (mut brief, mut last) = (None, None);
-    each_shown(reading.transcript(), Order::Forward, |shown| {
-        brief = (shown.speaker != Speaker::Assistant).then(|| clipped(&on_one_line(&shown.text), LAST_WORD));
+    each_shown_text(reading.transcript(), ReadingOrder::Forward, |shown| {
+        brief = (shown.speaker != Speaker::Assistant).then(|| clip_text(&collapse_whitespace(&shown.text), LAST_WORD));
         ControlFlow::Break(())
     })?;
-    each_shown(reading.transcript(), Order::Backward, |shown| {
+    each_shown_text(reading.transcript(), ReadingOrder::Backward, |shown| {
         if shown.speaker != Speaker::Assistant || shown.kind != TextKind::Answer {
             return ControlFlow::Continue(());
         }
-        last = Some(clipped(&on_one_line(&shown.text), LAST_WORD));
+        last = Some(clip_text(&collapse_whitespace(&shown.text), LAST_WORD));
         ControlFlow::Break(())
     })?;
     let ledger = read_ledger(&reading.file, &reading.index, &reading.chain.lines)?;
@@ -186,8 +186,8 @@ fn agent_row(reading: &Reading, path: &Path) -> io::Result<SubagentRow> {
 /// The operation that wrote the session, if it changed something.
 fn origin(archive: &dyn Archive, path: &Path) -> Option<SessionOrigin> {
     // An undo that found the earlier file unchanged wrote nothing, and counted no tokens.
-    let is_written = |operation: &Operation| operation.changes() && operation.tokens.is_some();
-    let operation = archive.operations(Operations::At(path)).ok()?.into_iter().rev().find(is_written)?;
+    let is_written = |operation: &Operation| operation.has_changes() && operation.tokens.is_some();
+    let operation = archive.find_operations(OperationSelection::At(path)).ok()?.into_iter().rev().find(is_written)?;
     let source = operation.source.path.as_deref().and_then(|source| {
         session_id(source).map(str::to_owned).or_else(|| Some(source.file_name()?.to_string_lossy().into_owned()))
     });

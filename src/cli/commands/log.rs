@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     if let Some(archive) = archive {
         reading.recognise(&*archive)?;
         for operation in reading.past.history.operations().iter().rev() {
-            lineage.extend(archive.operation(&operation.operation)?);
+            lineage.extend(archive.find_operation(&operation.operation)?);
         }
     }
     let version = reading.past.known.as_ref().and_then(|known| known.version.as_ref());

@@ -105,10 +105,10 @@ fn operations(reading: &mut Reading, url: &str, session: &str) -> Result<Vec<Map
     let Ok(archive) = archives::open_existing(url) else { return Ok(Vec::new()) };
     reading.recognise(&*archive)?;
     reading.inherit(&*archive);
-    let undone = reading.past.history.undone();
+    let undone = reading.past.history.undone_ids();
     let mut rows = Vec::new();
     for edits in reading.past.history.operations() {
-        let Some(operation) = archive.operation(&edits.operation)? else { continue };
+        let Some(operation) = archive.find_operation(&edits.operation)? else { continue };
         let noted = operation.cost;
         rows.push(MapOperation {
             command: format!("ctxc undo {session} --op {}", operation.id),

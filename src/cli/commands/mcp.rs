@@ -11,7 +11,7 @@ use crate::mcp::{ServerSettings, serve};
 use crate::session::error::CommandError;
 use crate::session::options::Keep;
 use ctxc_transcript::session;
-use ctxc_transcript::session::Found;
+use ctxc_transcript::session::FoundSession;
 
 pub(crate) const EXAMPLES: &str = "\
 Agents can list, remove, restore and search parts of their own session, and compact it. Clients start the server \
@@ -39,13 +39,13 @@ impl Args {
     pub(super) fn settings(self, context: &Context<'_>) -> Result<ServerSettings, CommandError> {
         let environment = context.environment;
         let places = environment.places()?;
-        let session = match self.session.as_deref().map(|name| session::find(name, &places)).transpose()? {
-            Some(Found::StandardInput) => {
+        let session = match self.session.as_deref().map(|name| session::find_session(name, &places)).transpose()? {
+            Some(FoundSession::StandardInput) => {
                 return Err(CommandError::usage(anyhow!("the session cannot be standard input: the client uses it"))
                     .hint("use a path, a session id, or `latest`"));
             }
             // The current folder may change later.
-            Some(Found::File { path, .. }) => Some(std::path::absolute(&path).unwrap_or(path)),
+            Some(FoundSession::File { path, .. }) => Some(std::path::absolute(&path).unwrap_or(path)),
             None => None,
         };
         let keep = Keep::In(self.archive.url(environment)?);

@@ -18,8 +18,8 @@ use crate::session::stats::measure;
 use ctxc_core::apply::ArchiveRef;
 use ctxc_core::plan::Bands;
 use ctxc_core::version::ThinkingPolicy;
-use ctxc_transcript::scan::Kind;
-use ctxc_transcript::session::{Found, FoundBy, of_project};
+use ctxc_transcript::scan::EntryKind;
+use ctxc_transcript::session::{FoundBy, FoundSession, sessions_of_project};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Flags, Part};
 
@@ -30,7 +30,7 @@ pub(crate) fn run(of: Option<PathBuf>, context: &Context<'_>) -> Result<(), Comm
     let named = of.map(|name| SessionArg { session: Some(name) }.find(context)).transpose()?;
     let path = match named {
         Some(found) => found.path().map(Path::to_owned),
-        None => of_project(&environment.places()?)?.into_iter().next().map(|newest| newest.path),
+        None => sessions_of_project(&environment.places()?)?.into_iter().next().map(|newest| newest.path),
     };
     let Some(path) = path else {
         ui.status("this project has no session");
@@ -41,7 +41,7 @@ pub(crate) fn run(of: Option<PathBuf>, context: &Context<'_>) -> Result<(), Comm
     let modified = path.metadata().and_then(|metadata| metadata.modified());
     let modified = modified.ok().and_then(|modified| Timestamp::try_from(modified).ok());
     let modified = modified.unwrap_or(Timestamp::UNIX_EPOCH);
-    let source = Found::File { path: path.clone(), by: FoundBy::Id };
+    let source = FoundSession::File { path: path.clone(), by: FoundBy::Id };
     let mut reading = Reading::of(&source, ui)?;
     reading.note_unsent_thinking(ui);
     let window = environment.config.window();
@@ -67,7 +67,7 @@ pub(crate) fn run(of: Option<PathBuf>, context: &Context<'_>) -> Result<(), Comm
 /// Context usage: unattributed content first, then by kind, then by tool.
 fn usage(stats: &Stats, calibration: &Calibration, reading: &Reading) -> Vec<Usage> {
     let (index, chain) = (&reading.index, &reading.chain);
-    let sum = |is_counted: &dyn Fn(Kind, Flags) -> bool| -> Tokens {
+    let sum = |is_counted: &dyn Fn(EntryKind, Flags) -> bool| -> Tokens {
         let lines = chain.lines.iter().map(|&line| index.record(line));
         lines.filter(|record| is_counted(record.kind, record.flags)).map(|record| Tokens(record.tokens.into())).sum()
     };
@@ -75,20 +75,21 @@ fn usage(stats: &Stats, calibration: &Calibration, reading: &Reading) -> Vec<Usa
         let found = stats.parts.iter().find(|row| row.part == wanted);
         found.map_or(Tokens::ZERO, |row| row.tokens.chars4)
     };
-    let prompts = sum(&|kind, flags| kind == Kind::User && flags.any(Flags::PROMPT) && !flags.any(Flags::TOOL_RESULT));
-    let answers = sum(&|kind, _| kind == Kind::Assistant).saturating_sub(part(Part::ToolUse));
+    let prompts =
+        sum(&|kind, flags| kind == EntryKind::User && flags.any(Flags::PROMPT) && !flags.any(Flags::TOOL_RESULT));
+    let answers = sum(&|kind, _| kind == EntryKind::Assistant).saturating_sub(part(Part::ToolUse));
     let mut rows = vec![
-        Usage::new("prompts", None, calibration.scale(prompts)),
-        Usage::new("answers", None, calibration.scale(answers)),
-        Usage::new("tool calls", None, calibration.scale(part(Part::ToolUse))),
-        Usage::new("thinking", None, calibration.scale(part(Part::Thinking))),
+        Usage::new("prompts", None, calibration.scale_to_api(prompts)),
+        Usage::new("answers", None, calibration.scale_to_api(answers)),
+        Usage::new("tool calls", None, calibration.scale_to_api(part(Part::ToolUse))),
+        Usage::new("thinking", None, calibration.scale_to_api(part(Part::Thinking))),
     ];
     rows.extend(stats.tools.iter().map(|row| {
         let tool = if row.tool.is_empty() { "(inactive call)" } else { &row.tool };
         Usage::new("tool results", Some(tool), row.results.calibrated)
     }));
     let known = |rows: &[Usage]| rows.iter().map(|row| row.tokens).sum::<Tokens>();
-    let entries = calibration.scale(stats.tokens.chars4);
+    let entries = calibration.scale_to_api(stats.tokens.chars4);
     rows.push(Usage::new("other", None, entries.saturating_sub(known(&rows))));
     rows.push(Usage::new("system and tools", None, stats.tokens.calibrated.saturating_sub(known(&rows))));
     rows.retain(|row| row.tokens > Tokens::ZERO);
@@ -103,7 +104,7 @@ fn advice(figures: &Figures, stats: &Stats, calibration: &Calibration) -> Vec<Ad
     let now = stats.tokens.calibrated;
     let half = Tokens(stats.window.0 / 2);
     let thinking = stats.parts.iter().find(|row| row.part == Part::Thinking).map_or(0, |row| row.tokens.chars4.0);
-    let scaled = |tokens: u64| calibration.scale(Tokens(tokens));
+    let scaled = |tokens: u64| calibration.scale_to_api(Tokens(tokens));
     // Rounded up, so that removing results reaches it regardless of its consequences.
     let masked = (now.saturating_sub(scaled(figures.removable())).0 + 150).next_multiple_of(100);
     let mut all = vec![

@@ -16,7 +16,7 @@ use crate::session::options::{Keep, Mode, Rewriting};
 use crate::session::pick::{PickSource, Selection, pick_session};
 use crate::session::reading::Reading;
 use ctxc_core::plan::Target;
-use ctxc_transcript::session::Found;
+use ctxc_transcript::session::FoundSession;
 
 pub(crate) const EXAMPLES: &str = "\
 Keeps what you name and leaves out the rest: turns, messages that contain a text, tool calls with their results. A message \
@@ -106,7 +106,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
 /// Stores the sessions in the archive that the rewrite itself does not store, so that it has all sources.
 fn keep_others<'a>(
     rewriting: &Rewriting,
-    others: impl Iterator<Item = &'a Found>,
+    others: impl Iterator<Item = &'a FoundSession>,
     context: &Context<'_>,
 ) -> Result<(), CommandError> {
     let (Keep::In(url), Mode::Do) = (&rewriting.keep, rewriting.mode) else { return Ok(()) };
@@ -135,7 +135,7 @@ fn parse_source(typed: &Path, turns: &[usize]) -> PickSource<SessionArg> {
     PickSource { session: SessionArg { session: Some(session) }, turns }
 }
 
-fn found_name(found: &Found) -> String {
+fn found_name(found: &FoundSession) -> String {
     found.path().map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
 }
 

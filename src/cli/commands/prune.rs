@@ -6,7 +6,7 @@ use crate::report::prune::PruneText;
 use crate::session::error::CommandError;
 use crate::session::options::Mode;
 use crate::session::prune::prune;
-use ctxc_core::apply::Pruning;
+use ctxc_core::apply::PruneSelection;
 
 pub(crate) const EXAMPLES: &str = "\
 Removes tool results that later calls superseded (tool result clearing). Each is replaced by a
@@ -43,7 +43,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let stage = args.select.put_in(args.protect.stage(&context.environment.config))?;
-    let pruning = Pruning::of(args.extras.added_to(stage)).map_err(CommandError::usage)?;
+    let pruning = PruneSelection::from_stage(args.extras.added_to(stage)).map_err(CommandError::usage)?;
     let rewriting = args.rewrite.resolve(&args.session, context)?;
     let report = prune("prune", &pruning, &mut context.open(&rewriting)?)?;
     let look = context.ui.look();

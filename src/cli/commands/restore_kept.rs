@@ -14,10 +14,10 @@ use crate::session::error::CommandError;
 use crate::session::options::{Mode, Output};
 use crate::session::write::{refuse_unless_file, say_resume};
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::Staged;
+use ctxc_core::apply::StagedFile;
 use ctxc_core::version::{KeptSession, write_sidecar};
 use ctxc_store::Archive;
-use ctxc_transcript::session::{Places, project_folder, session_id, sidecar_dir};
+use ctxc_transcript::session::{SessionFolders, project_folder, session_id, sidecar_dir};
 
 pub(crate) fn run(gone: &KeptOnly, context: &Context<'_>) -> Result<(), CommandError> {
     let (kept, ui) = (&gone.kept, context.ui);
@@ -50,7 +50,7 @@ pub(crate) fn run(gone: &KeptOnly, context: &Context<'_>) -> Result<(), CommandE
 }
 
 /// The former path; if its folder is gone, a path in the current project, with the missing folder.
-fn place(kept: &KeptSession, places: &Places) -> Result<(PathBuf, Option<PathBuf>), CommandError> {
+fn place(kept: &KeptSession, places: &SessionFolders) -> Result<(PathBuf, Option<PathBuf>), CommandError> {
     let folder = kept.path.as_deref().and_then(Path::parent);
     match (&kept.path, folder) {
         (Some(path), Some(folder)) if folder.is_dir() => Ok((path.clone(), None)),
@@ -83,7 +83,7 @@ fn write(
     {
         std::fs::create_dir_all(folder).with_context(|| format!("make the folder {}", folder.display()))?;
     }
-    let mut staged = Staged::beside(path, gone.existing, None)?;
+    let mut staged = StagedFile::create_beside(path, gone.existing, None)?;
     report.bytes = kept.write(archive, &mut BufWriter::with_capacity(256 * 1024, staged.file()))?.len;
     if report.bytes != kept.bytes {
         ui.warning(format_args!("the file has {} bytes, and had {} when it was stored", report.bytes, kept.bytes));
@@ -103,7 +103,7 @@ fn write(
     if gone.output.is_none() && kept.path.as_ref() != Some(&path) {
         let moved = KeptSession { path: Some(path), ..kept.clone() };
         // The session is restored even if its new path cannot be recorded.
-        if let Err(error) = archive.put_object(&moved.object()).and_then(|()| archive.commit()) {
+        if let Err(error) = archive.put_object(&moved.to_object()).and_then(|()| archive.commit()) {
             ui.warning(format_args!("the archive does not note where the session is now: cannot {error}"));
         }
     }

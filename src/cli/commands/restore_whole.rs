@@ -21,10 +21,10 @@ use crate::session::restore::{lineage, refuse_unknown};
 use crate::session::rewrite::{Intent, LOST_PAST};
 use crate::session::write::refuse_unless_file;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{ApplyError, IfExists, OpenCut, Staged, open_cuts, state_has_placeholder};
-use ctxc_core::version::{Edits, History, Known, Version};
+use ctxc_core::apply::{ApplyError, IfExists, OpenCut, StagedFile, open_cuts, state_has_placeholder};
+use ctxc_core::version::{History, KnownSession, OperationEdits, Version};
 use ctxc_store::{Archive, ArchiveError, Operation, hide_password};
-use ctxc_transcript::session::{Found, FoundBy};
+use ctxc_transcript::session::{FoundBy, FoundSession};
 
 /// The operations to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ pub(crate) fn run(
         }
         Err(error) if error.cause().is_some_and(ApplyError::starts_with_reply) => {
             // The restored content answers messages that a later operation removed or summarized.
-            let removing = history.removing_after(&ids);
+            let removing = history.later_removals(&ids);
             let ([_, ..], [first, ..]) = (removing.as_slice(), ids.as_slice()) else { return Err(error) };
             if later == Later::Refuse {
                 return Err(CommandError::from(anyhow!(
@@ -106,7 +106,7 @@ pub(crate) fn run(
                 .hint("use --with-later to undo both"));
             }
             let mut ids = [ids, removing].concat();
-            ids.extend(history.standing_on(&ids).into_iter().map(|it| it.later));
+            ids.extend(history.find_dependents(&ids).into_iter().map(|it| it.later));
             undo_operations(verb, context.open(rewriting)?, archives::open_existing(url)?, which, &ids, context)
         }
         done => done,
@@ -129,7 +129,7 @@ fn undo_operations(
     let rewriting = work.settings;
     let history = work.reading.past.history.clone();
     let operations = lineage(&history, &*archive)?;
-    let edits = Edits {
+    let edits = OperationEdits {
         undoes: ids.to_vec(),
         thinking: rewriting.thinking,
         ..work.reading.edits(work.reading.past.pending.clone())
@@ -142,7 +142,7 @@ fn undo_operations(
         }
     };
     let source = read_by.filter(|_| matches!(rewriting.output, Output::NewSession(_))).and_then(|it| it.source.path);
-    let result = history.with(edits.clone());
+    let result = history.with_operation(edits.clone());
     let place = source.map(|path| (is_result(&path, &work.reading, &result, &*archive, context.ui), path));
     let untouched =
         place.as_ref().filter(|(is_result, _)| *is_result == Some(true) && !work.reading.has_grown()).map(|it| &it.1);
@@ -194,14 +194,14 @@ fn has_lost_past(reading: &Reading, archive: &dyn Archive) -> Result<bool, Comma
 
 /// The ids of the operations to undo; empty if none is effective.
 fn chosen(which: &Which, later: Later, history: &History, archive: &dyn Archive) -> Result<Vec<String>, CommandError> {
-    let does = |operation: &&Edits| operation.undoes.is_empty();
+    let does = |operation: &&OperationEdits| operation.undoes.is_empty();
     let ids: Vec<String> = match which {
-        Which::All => history.standing().filter(does).map(|operation| operation.operation.clone()).collect(),
+        Which::All => history.active_operations().filter(does).map(|operation| operation.operation.clone()).collect(),
         Which::Newest => {
             // The archive does not list operations that only answered a running call.
             let mut newest = None;
-            for operation in history.standing().rev().filter(does) {
-                if archive.operation(&operation.operation)?.is_some() {
+            for operation in history.active_operations().rev().filter(does) {
+                if archive.find_operation(&operation.operation)?.is_some() {
                     newest = Some(operation.operation.clone());
                     break;
                 }
@@ -209,11 +209,11 @@ fn chosen(which: &Which, later: Later, history: &History, archive: &dyn Archive)
             newest.into_iter().collect()
         }
         Which::NewestUndo => {
-            let undo = history.standing().rev().find(|operation| !does(operation));
+            let undo = history.active_operations().rev().find(|operation| !does(operation));
             undo.map(|operation| operation.operation.clone()).into_iter().collect()
         }
         Which::One(given) => {
-            let Some(operation) = archive.operation(given)? else {
+            let Some(operation) = archive.find_operation(given)? else {
                 return Err(CommandError::from(anyhow!("no operation {given} in the archive"))
                     .hint("run `ctxc log SESSION` to list its operations"));
             };
@@ -222,11 +222,11 @@ fn chosen(which: &Which, later: Later, history: &History, archive: &dyn Archive)
                 return Err(CommandError::from(anyhow!("operation {id} does not belong to this session"))
                     .hint("run `ctxc log SESSION` to list its operations"));
             }
-            if let Some(by) = history.standing().find(|operation| operation.undoes.contains(&id)) {
+            if let Some(by) = history.active_operations().find(|operation| operation.undoes.contains(&id)) {
                 return Err(CommandError::from(anyhow!("operation {id} was already undone by {}", by.operation))
                     .hint(format!("run `ctxc undo SESSION --op {}` to redo it", by.operation)));
             }
-            if history.undone().contains(id.as_str()) {
+            if history.undone_ids().contains(id.as_str()) {
                 return Err(CommandError::from(anyhow!("operation {id} is already undone"))
                     .hint("run `ctxc log SESSION` to list its operations"));
             }
@@ -236,7 +236,7 @@ fn chosen(which: &Which, later: Later, history: &History, archive: &dyn Archive)
     if *which == Which::All {
         return Ok(ids);
     }
-    let standing = history.standing_on(&ids);
+    let standing = history.find_dependents(&ids);
     match (standing.first(), later) {
         (None, _) => Ok(ids),
         (Some(_), Later::Undo) => Ok(ids.into_iter().chain(standing.into_iter().map(|it| it.later)).collect()),
@@ -270,7 +270,7 @@ fn report(
         appended_lines: work.reading.n_appended(),
     };
     if let [only] = ids
-        && let Some(operation) = archive.operation(only)?
+        && let Some(operation) = archive.find_operation(only)?
     {
         report.command = operation.command;
     }
@@ -290,7 +290,7 @@ fn report(
 /// The first operation of the session that the archive lists, effective or not.
 fn first_listed(history: &History, archive: &dyn Archive) -> Result<Option<Operation>, CommandError> {
     for operation in history.operations() {
-        if let Some(operation) = archive.operation(&operation.operation)? {
+        if let Some(operation) = archive.find_operation(&operation.operation)? {
             return Ok(Some(operation));
         }
     }
@@ -303,7 +303,7 @@ fn is_result(path: &Path, of: &Reading, result: &History, archive: &dyn Archive,
     if !path.is_file() {
         return None;
     }
-    let found = Found::File { path: path.to_owned(), by: FoundBy::Path };
+    let found = FoundSession::File { path: path.to_owned(), by: FoundBy::Path };
     let Ok(mut reading) = Reading::of(&found, ui) else { return Some(false) };
     if reading.recognise(archive).is_err() {
         return Some(false);
@@ -312,7 +312,7 @@ fn is_result(path: &Path, of: &Reading, result: &History, archive: &dyn Archive,
     let is_same_session = state(&reading).is_some() && state(&reading) == state(of);
     let version = reading.past.known.as_ref().and_then(|known| known.version.as_ref());
     let is_source = version.is_none_or(Version::is_plain) && !result.changes_something();
-    Some(is_same_session && !reading.has_grown() && (is_source || reading.past.history.is_same(result)))
+    Some(is_same_session && !reading.has_grown() && (is_source || reading.past.history.has_same_effect(result)))
 }
 
 /// Redoes an undo that wrote nothing because the earlier file still existed: continues with the file that was undone.
@@ -346,7 +346,7 @@ fn redo_by_name(
     }
     let operations = lineage(&reading.past.history, archive)?;
     let report = report(work, std::slice::from_ref(&undo), &operations, true, archive)?;
-    let edits = Edits { undoes: vec![undo], ..reading.edits(reading.past.pending.clone()) };
+    let edits = OperationEdits { undoes: vec![undo], ..reading.edits(reading.past.pending.clone()) };
     go_on_with(&of, verb, &report, &edits, work, context)
 }
 
@@ -360,7 +360,7 @@ fn no_archive(verb: &str, which: &Which, url: &str) -> CommandError {
 /// that the archive does not know.
 fn refuse_unless_whole(reading: &Reading) -> Result<(), CommandError> {
     let (name, n_lines) = (&reading.name, reading.index.n_lines());
-    let is_part = |known: &&Known| known.version.is_none() && known.state.n_lines() < n_lines;
+    let is_part = |known: &&KnownSession| known.version.is_none() && known.state.n_lines() < n_lines;
     let Some(known) = reading.past.known.as_ref().filter(is_part) else { return Ok(()) };
     Err(CommandError::from(anyhow!(
         "nothing to undo in {name}: the archive has no operation on it, and only the first {} of its {n_lines} lines",
@@ -392,7 +392,7 @@ fn nothing_to_undo(
     let path = match &rewriting.output {
         Output::File(path, existing) if rewriting.mode == Mode::Do => {
             refuse_unless_file(path)?;
-            let mut staged = Staged::beside(path, *existing, None)?;
+            let mut staged = StagedFile::create_beside(path, *existing, None)?;
             std::io::copy(&mut input.file, staged.file())?;
             staged.sync()?;
             staged.commit(*existing)?;

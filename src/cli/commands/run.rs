@@ -21,7 +21,7 @@ use anyhow::anyhow;
 use clap::Arg;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use ctxc_core::plan::{AlsoRemoved, CompressStage, Preset, PruneStage, Stage, StepKind, TruncateStage};
+use ctxc_core::plan::{CompressStage, ExtraRemoval, Preset, PruneStage, Stage, StepKind, TruncateStage};
 use ctxc_transcript::text::Tokens;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -79,8 +79,8 @@ struct WhatArgs {
     #[arg(long, value_parser = one_of(Preset::ALL, Preset::name), value_name = "NAME")]
     preset: Option<Preset>,
     /// Also remove this content when pruning
-    #[arg(long, value_parser = one_of(AlsoRemoved::ALL, AlsoRemoved::name), value_name = "KIND,...", value_delimiter = ',')]
-    also: Vec<AlsoRemoved>,
+    #[arg(long, value_parser = one_of(ExtraRemoval::ALL, ExtraRemoval::name), value_name = "KIND,...", value_delimiter = ',')]
+    also: Vec<ExtraRemoval>,
     /// Stop when the context is below N tokens
     #[arg(long, value_name = "N", value_parser = some_tokens)]
     target_tokens: Option<Tokens>,
@@ -215,7 +215,7 @@ impl Args {
             .filter(|&preset| if self.what.target_tokens.is_some() { preset <= last } else { preset == last });
         // Options take precedence over the preset.
         let stage = |preset: Preset| {
-            let stage = preset.stage(protections.clone());
+            let stage = preset.prune_stage(protections.clone());
             let stage = if self.select.is_typed() { self.select.put_in(stage)? } else { stage };
             Ok(with_extras(stage))
         };

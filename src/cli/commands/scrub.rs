@@ -25,13 +25,13 @@ use crate::session::scrub::{ScrubFiles, ScrubScope, damaged_archives, removed_by
 use crate::terminal::interrupt::while_waiting;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{
-    IfExists, Masked, Rewrite, ThinkingReach, each_part, first_masked, n_masked, overwrite, remove_leftover,
-    write_private,
+    IfExists, MaskedLines, Rewrite, ThinkingReach, count_masked_lines, each_part, first_masked, overwrite_masked,
+    remove_leftover, write_private,
 };
-use ctxc_core::version::{Purge, Purged, Secrets, ThinkingPolicy, purge};
-use ctxc_store::{Archive, ArchiveUrl, FindIndex, Rewrite as Rewriter, hide_password};
-use ctxc_transcript::session::{Found, FoundBy};
-use ctxc_transcript::text::Stopped;
+use ctxc_core::version::{PurgeCounts, PurgeMode, Secrets, ThinkingPolicy, purge_archive};
+use ctxc_store::{Archive, ArchiveUrl, FindIndex, RewritePart as Rewriter, hide_password};
+use ctxc_transcript::session::{FoundBy, FoundSession};
+use ctxc_transcript::text::StopRequested;
 
 pub(crate) const EXAMPLES: &str = "\
 Finds keys, tokens and passwords in the sessions of this project, their subagents, tool results and backups, and \
@@ -134,8 +134,8 @@ impl ScopeArgs {
             _ if self.all_projects => ScrubScope::AllProjects,
             None => ScrubScope::Project,
             Some(name) => match find(name, context)? {
-                Found::File { path, .. } => ScrubScope::Session(path),
-                Found::StandardInput => {
+                FoundSession::File { path, .. } => ScrubScope::Session(path),
+                FoundSession::StandardInput => {
                     return Err(CommandError::usage(anyhow!(
                         "a session on standard input cannot be masked in its place"
                     )));
@@ -169,12 +169,12 @@ impl Scrub<'_> {
         }
         let mut secrets = Secrets::by_rules(key(mode)?.as_bytes());
         let mut learn = |bytes: &[u8]| {
-            for kind in secrets.learn(bytes) {
+            for kind in secrets.learn_secrets(bytes) {
                 *self.n_places.entry(kind).or_default() += 1;
             }
         };
         for path in &self.files.searched {
-            Stopped::check(ui.stop())?;
+            StopRequested::check_flag(ui.stop())?;
             // A file that cannot be read is named later.
             let _unread = each_part(path, &mut learn);
         }
@@ -184,9 +184,9 @@ impl Scrub<'_> {
                 (learn.borrow_mut())(bytes);
                 None
             };
-            purge(archive, &mask, Purge::Count, ui.stop())?;
+            purge_archive(archive, &mask, PurgeMode::Count, ui.stop())?;
         }
-        Ok(secrets.ready().unwrap_or_default())
+        Ok(secrets.build_finder().unwrap_or_default())
     }
 
     /// The places of `secrets`.
@@ -198,21 +198,26 @@ impl Scrub<'_> {
         let (context, ui) = (self.context, self.context.ui);
         let url = archive.is_some().then(|| hide_password(self.place));
         let mut report = ScrubReport::new(url, &secrets.n_by_kind(), &self.n_places);
-        let mask = |line: &[u8]| secrets.mask(line, 0);
+        let mask = |line: &[u8]| secrets.mask_bytes(line, 0);
         let places = context.environment.places().ok();
         // Leftovers may contain partial lines or compressed data, which cannot be searched.
         let left = leftovers(archive.as_deref().map(|it| it as _), self.place, places.as_ref(), SystemTime::now())?;
         report.leftovers = left.iter().map(|path| path.display().to_string()).collect();
         if let Some(archive) = archive {
-            report.purged(purge(archive, &|bytes, attempt| secrets.mask(bytes, attempt), Purge::Count, ui.stop())?);
+            report.purged(purge_archive(
+                archive,
+                &|bytes, attempt| secrets.mask_bytes(bytes, attempt),
+                PurgeMode::Count,
+                ui.stop(),
+            )?);
         }
         let shown = |path: &Path| {
             let name = path.display().to_string();
-            secrets.mask(name.as_bytes(), 0).map_or(name, |masked| String::from_utf8_lossy(&masked).into_owned())
+            secrets.mask_bytes(name.as_bytes(), 0).map_or(name, |masked| String::from_utf8_lossy(&masked).into_owned())
         };
         for path in self.files.changed() {
-            Stopped::check(ui.stop())?;
-            let Ok(masked) = Masked::find(path, &mask) else {
+            StopRequested::check_flag(ui.stop())?;
+            let Ok(masked) = MaskedLines::find(path, &mask) else {
                 report.left.push(LeftFile { path: shown(path), lines: 0, reason: LeftReason::Unreadable });
                 continue;
             };
@@ -224,14 +229,14 @@ impl Scrub<'_> {
                 report.files.push(MaskedFile { path: shown(path), lines: masked.n_lines });
             }
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if secrets.is_in(name.as_bytes()) {
+            if secrets.is_found_in(name.as_bytes()) {
                 report.left.push(LeftFile { path: shown(path), lines: masked.n_lines, reason: LeftReason::Name });
             }
         }
         for (path, reason) in &self.files.left {
-            Stopped::check(ui.stop())?;
+            StopRequested::check_flag(ui.stop())?;
             // Other unreadable files are not our concern.
-            let lines = n_masked(path, &mask).unwrap_or(0);
+            let lines = count_masked_lines(path, &mask).unwrap_or(0);
             report.left.extend((lines > 0).then(|| LeftFile { path: shown(path), lines, reason: *reason }));
         }
         report.damaged_archives = damaged_archives(self.place);
@@ -241,14 +246,14 @@ impl Scrub<'_> {
     /// Masks `secrets`. The archive comes first, so that what is killed before the end finds them in the files again.
     fn carry_out(&self, secrets: &Secrets, report: &mut ScrubReport) -> Result<(), CommandError> {
         let ui = self.context.ui;
-        let mask = |line: &[u8]| secrets.mask(line, 0);
+        let mask = |line: &[u8]| secrets.mask_bytes(line, 0);
         // The index of a search has texts of the client's files too; the next search rebuilds it.
         let index = index_path(&self.place.parse().map_err(CommandError::usage)?, data_dir().ok().as_deref());
-        index.map_or(Ok(()), |path| FindIndex::delete(&path)).context("delete the index of `ctxc find`")?;
+        index.map_or(Ok(()), |path| FindIndex::delete_files(&path)).context("delete the index of `ctxc find`")?;
         if !self.args.of.stored {
             let mut removed = Vec::new();
             for path in self.files.changed().filter(|path| path.extension().is_some_and(|it| it == "jsonl")) {
-                Stopped::check(ui.stop())?;
+                StopRequested::check_flag(ui.stop())?;
                 match self.remove_thinking(path, secrets) {
                     Ok(true) => removed.push(path.display().to_string()),
                     Ok(false) => {}
@@ -260,7 +265,12 @@ impl Scrub<'_> {
             report.thinking_removed = removed;
         }
         if let Some(mut archive) = archives::open_if_there(self.place)? {
-            report.purged(purge(&mut *archive, &|bytes, at| secrets.mask(bytes, at), Purge::Mask, ui.stop())?);
+            report.purged(purge_archive(
+                &mut *archive,
+                &|bytes, at| secrets.mask_bytes(bytes, at),
+                PurgeMode::Mask,
+                ui.stop(),
+            )?);
             archive.rewrite(Rewriter::Everything)?;
         }
         // Removing thinking made backups.
@@ -268,12 +278,12 @@ impl Scrub<'_> {
         let places = self.context.environment.places().ok();
         let files = ScrubFiles::find(&self.scope, archive.as_deref(), places.as_ref(), &other_clients())?;
         for path in files.changed() {
-            let n_lines = n_masked(path, &mask).unwrap_or(0);
+            let n_lines = count_masked_lines(path, &mask).unwrap_or(0);
             if n_lines == 0 {
                 continue;
             }
             let name = path.display().to_string();
-            match overwrite(path, &mask) {
+            match overwrite_masked(path, &mask) {
                 Ok(_) if report.files.iter().any(|file| file.path == name) => {}
                 Ok(lines) => report.files.push(MaskedFile { path: name, lines }),
                 Err(_) => {
@@ -291,18 +301,18 @@ impl Scrub<'_> {
     /// Masks the first secret of the session at `path` as an operation, by which the thinking behind it goes; whether there was
     /// any. A session without is left as it is.
     fn remove_thinking(&self, path: &Path, secrets: &Secrets) -> Result<bool, CommandError> {
-        let mask = |line: &[u8]| secrets.mask(line, 0);
-        if !Masked::find(path, &mask).is_ok_and(|masked| masked.has_thinking_behind) {
+        let mask = |line: &[u8]| secrets.mask_bytes(line, 0);
+        if !MaskedLines::find(path, &mask).is_ok_and(|masked| masked.has_thinking_behind) {
             return Ok(false);
         }
-        let source = Found::File { path: path.to_owned(), by: FoundBy::Path };
+        let source = FoundSession::File { path: path.to_owned(), by: FoundBy::Path };
         let (output, keep) = (Output::InPlace(IfExists::Replace), Keep::In(self.place.to_owned()));
         let rewriting = self.context.rewriting(source, output, ThinkingPolicy::Remove, keep)?;
         let mut work = self.context.open(&rewriting)?;
         let mut rewrite = Rewrite::default();
         let first = work.reading.named(first_masked(work.reading.transcript(), &mask))?;
         let Some((line, splices)) = first else { return Ok(false) };
-        rewrite.edit(line, splices);
+        rewrite.edit_line(line, splices);
         let outcome = work.finish(rewrite, ThinkingReach::BehindChange, Intent::offline("scrub", "no secret"))?;
         Ok(outcome.thinking_removed.entries > 0)
     }
@@ -311,13 +321,14 @@ impl Scrub<'_> {
     fn finish(&self, secrets: &Secrets, mut report: ScrubReport) -> Result<Completion, CommandError> {
         let (context, ui) = (self.context, self.context.ui);
         if let Some(mut archive) = archives::open_if_there(self.place)? {
-            let is_in = |bytes: &[u8], _| secrets.is_in(bytes).then(|| bytes.to_vec());
-            let purged = purge(&mut *archive, &is_in, Purge::Count, ui.stop())?;
-            let Purged { lines, objects, operations, records } = purged;
+            let is_in = |bytes: &[u8], _| secrets.is_found_in(bytes).then(|| bytes.to_vec());
+            let purged = purge_archive(&mut *archive, &is_in, PurgeMode::Count, ui.stop())?;
+            let PurgeCounts { lines, objects, operations, records } = purged;
             report.unmasked = lines + objects + operations + records;
         }
         for path in self.files.changed() {
-            let n_lines = n_masked(path, &|line| secrets.is_in(line).then(|| line.to_vec())).unwrap_or(0);
+            let n_lines =
+                count_masked_lines(path, &|line| secrets.is_found_in(line).then(|| line.to_vec())).unwrap_or(0);
             let path = path.display().to_string();
             if n_lines > 0 && !report.left.iter().any(|left| left.path == path) {
                 report.left.push(LeftFile { path, lines: n_lines, reason: LeftReason::Entry });

@@ -14,9 +14,9 @@ use crate::report::show::{Length, Show, ShownMessage};
 use crate::session::error::CommandError;
 use crate::session::pick::fold_case;
 use crate::session::reading::Reading;
-use ctxc_core::apply::{Order, Shown, Speaker, each_shown, shown_in};
-use ctxc_transcript::text::Stopped;
-use ctxc_transcript::{Calibration, LineNo, turn_at, turns};
+use ctxc_core::apply::{ReadingOrder, ShownText, Speaker, each_shown_text, read_shown_texts};
+use ctxc_transcript::text::StopRequested;
+use ctxc_transcript::{Calibration, LineNo, find_turns, turn_at};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let length = if args.full { Length::Full } else { Length::Short };
     context.probe_report(source.path())?;
     let reading = Reading::of(&source, ui)?;
-    let n_turns = turns(&reading.index, &reading.chain).len();
+    let n_turns = find_turns(&reading.index, &reading.chain).len();
     if let Some(turn) = args.turn.filter(|turn| *turn >= n_turns) {
         return Err(CommandError::usage(anyhow!("no turn {turn} in {}: it has {n_turns}", reading.name))
             .hint("turns count from 0; run `ctxc stats` to list them"));
@@ -87,15 +87,15 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
         TypedSpeaker::System => Speaker::System,
     });
     let wanted = args.search.as_deref().map(fold_case);
-    let fits = |shown: &Shown| {
+    let fits = |shown: &ShownText| {
         speaker.is_none_or(|speaker| speaker == shown.speaker)
             && args.turn.is_none_or(|turn| shown.turn.is_some_and(|it| it.0 == turn))
             && wanted.as_ref().is_none_or(|wanted| fold_case(&shown.text).contains(wanted))
     };
     let mut messages = Vec::new();
     let mut is_stopped = false;
-    reading.named(each_shown(reading.transcript(), Order::Backward, |shown| {
-        is_stopped = Stopped::check(ui.stop()).is_err();
+    reading.named(each_shown_text(reading.transcript(), ReadingOrder::Backward, |shown| {
+        is_stopped = StopRequested::check_flag(ui.stop()).is_err();
         if is_stopped || last.is_some_and(|last| messages.len() >= last) {
             return ControlFlow::Break(());
         }
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
         return Err(CommandError::interrupted());
     }
     messages.reverse();
-    let measure = Calibration::learn(&reading.index, &reading.chain);
+    let measure = Calibration::learn_from_usage(&reading.index, &reading.chain);
     let (session, show) = (reading.session(), Show { messages, length, measure });
     context.print_quoted(About::Session(&session), &show, show.text(ui.look()))?;
     if show.messages.is_empty() {
@@ -122,18 +122,18 @@ fn show_line(reading: Reading, line: LineNo, length: Length, context: &Context<'
     let session = reading.session();
     let Reading { file, index, chain, name, .. } = reading;
     if line.0 >= index.n_lines() {
-        return Err(CommandError::usage(anyhow!("no line {} in {name}: it has {}", line.number(), index.n_lines())));
+        return Err(CommandError::usage(anyhow!("no line {} in {name}: it has {}", line.one_based(), index.n_lines())));
     }
-    let shown = shown_in(&file, &index, line).with_context(|| format!("read {name}"))?;
+    let shown = read_shown_texts(&file, &index, line).with_context(|| format!("read {name}"))?;
     let place = chain.lines.iter().position(|it| *it == line);
-    let turn = place.and_then(|place| turn_at(&turns(&index, &chain), place));
-    let messages = shown.into_iter().map(|shown| ShownMessage::new(Shown { turn, ..shown })).collect();
-    let show = Show { messages, length, measure: Calibration::learn(&index, &chain) };
+    let turn = place.and_then(|place| turn_at(&find_turns(&index, &chain), place));
+    let messages = shown.into_iter().map(|shown| ShownMessage::new(ShownText { turn, ..shown })).collect();
+    let show = Show { messages, length, measure: Calibration::learn_from_usage(&index, &chain) };
     context.print_quoted(About::Session(&session), &show, show.text(ui.look()))?;
     if show.messages.is_empty() {
-        ui.status(format_args!("line {} of {} has no text", line.number(), name));
+        ui.status(format_args!("line {} of {} has no text", line.one_based(), name));
     } else if place.is_none() {
-        ui.status(format_args!("line {} is inactive: a resume does not send it", line.number()));
+        ui.status(format_args!("line {} is inactive: a resume does not send it", line.one_based()));
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::session::error::CommandError;
 use crate::session::reading::Reading;
 use crate::session::stats::measure;
 use ctxc_core::plan::Bands;
-use ctxc_transcript::session::{Found, FoundBy};
+use ctxc_transcript::session::{FoundBy, FoundSession};
 
 pub(crate) const EXAMPLES: &str = "\
 Shows tokens by role, kind of content, tool and turn.
@@ -39,8 +39,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let window = context.environment.config.window();
     // On a terminal the session is named once, by what is printed.
     let source = match source {
-        Found::File { path, by: FoundBy::LatestHere } if ui.look().width.is_some() => {
-            Found::File { path, by: FoundBy::Id }
+        FoundSession::File { path, by: FoundBy::LatestHere } if ui.look().width.is_some() => {
+            FoundSession::File { path, by: FoundBy::Id }
         }
         source => source,
     };

@@ -18,8 +18,8 @@ use crate::session::reading::Reading;
 use crate::session::write::{command_line, say_resume};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::REST;
-use ctxc_core::version::{Edits, Version};
-use ctxc_store::{Archive, ArchiveError, FileRef, Operation, Operations};
+use ctxc_core::version::{OperationEdits, Version};
+use ctxc_store::{Archive, ArchiveError, FileRef, Operation, OperationSelection};
 use ctxc_transcript::session::session_id;
 
 /// Continues with the file at `path`, the result of `edits` on the session of `work`: records the edits in the archive, makes
@@ -31,7 +31,7 @@ pub(super) fn go_on_with(
     path: &Path,
     verb: &'static str,
     report: &UndoneReport,
-    edits: &Edits,
+    edits: &OperationEdits,
     work: &OpenSession<'_>,
     context: &Context<'_>,
 ) -> Result<(), CommandError> {
@@ -54,7 +54,7 @@ pub(super) fn go_on_with(
 
 /// Records in the archive that operations were undone although nothing was written, so that their savings do not count (W-08).
 /// Errors of the archive are ignored.
-fn note_undone(verb: &str, edits: &Edits, reading: &Reading, source: &Path, rewriting: &Rewriting, ui: &Ui) {
+fn note_undone(verb: &str, edits: &OperationEdits, reading: &Reading, source: &Path, rewriting: &Rewriting, ui: &Ui) {
     let Keep::In(url) = &rewriting.keep else { return };
     let Some(known) = &reading.past.known else { return };
     let state = known.state.key();
@@ -75,7 +75,7 @@ fn note_undone(verb: &str, edits: &Edits, reading: &Reading, source: &Path, rewr
     };
     let note = || -> Result<(), CommandError> {
         let mut archive = archives::open(url)?;
-        archive.put_object(&edits.object())?;
+        archive.put_object(&edits.to_object())?;
         archive.put_operation(&operation)?;
         Ok(archive.commit()?)
     };
@@ -117,14 +117,14 @@ fn set_modified(path: &Path, time: SystemTime) -> std::io::Result<()> {
 /// # Errors
 /// When the archive cannot be read.
 pub(super) fn newest_undo(path: &Path, archive: &dyn Archive) -> Result<Option<(String, PathBuf)>, ArchiveError> {
-    let undoes = |id: &str| Edits::read(archive, id).map(|edits| edits.undoes).unwrap_or_default();
-    for operation in archive.operations(Operations::At(path))?.into_iter().rev() {
+    let undoes = |id: &str| OperationEdits::read(archive, id).map(|edits| edits.undoes).unwrap_or_default();
+    for operation in archive.find_operations(OperationSelection::At(path))?.into_iter().rev() {
         let undone = undoes(&operation.id);
         let is_redo = undone.iter().any(|id| !undoes(id).is_empty());
         let Some(of) = operation.source.path.filter(|of| !undone.is_empty() && !is_redo && of != path) else {
             continue;
         };
-        let redone = archive.operations(Operations::At(&of))?;
+        let redone = archive.find_operations(OperationSelection::At(&of))?;
         if !redone.iter().any(|redo| undoes(&redo.id).contains(&operation.id)) {
             return Ok(Some((operation.id, of)));
         }

@@ -9,7 +9,7 @@ use crate::session::options::{Share, Target};
 use crate::session::quantity::some_tokens;
 use crate::session::rewrite::Intent;
 use crate::session::rollout::refuse_cutting;
-use ctxc_core::apply::{Rewrite, Thinking, ThinkingReach, truncate};
+use ctxc_core::apply::{Rewrite, ThinkingReach, ThinkingRule, truncate_transcript};
 use ctxc_core::plan::TopDownTruncation;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{LineSet, Messages};
@@ -73,10 +73,10 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     refuse_cutting(&work.reading)?;
     let target = target.of(work.calibration.window);
     let strategy = TopDownTruncation::new(target, work.estimate());
-    let thinking = Thinking { policy: rewriting.thinking, reach: ThinkingReach::BehindChange };
+    let thinking = ThinkingRule { policy: rewriting.thinking, reach: ThinkingReach::BehindChange };
     let mut rewrite = Rewrite::default();
     let reading = &work.reading;
-    let truncated = reading.named(truncate(reading.transcript(), &strategy, thinking, &mut rewrite))?;
+    let truncated = reading.named(truncate_transcript(reading.transcript(), &strategy, thinking, &mut rewrite))?;
     let lowest = truncated.truncation.size;
     if !args.target.best_effort && strategy.is_out_of_reach(lowest) {
         let hint = format!("use --target-tokens {}, or --best-effort to go as low as possible", lowest.0 + 1);

@@ -43,7 +43,7 @@ struct LineageRow {
 impl Log {
     /// The log of the session, whose file has the digest `now`, from its `lineage`, newest operation first.
     pub(crate) fn new(session: SessionRef, now: Digest, lineage: &[Operation], history: &History) -> Self {
-        let undone = history.undone();
+        let undone = history.undone_ids();
         let holds = |operation: &&Operation| !undone.contains(operation.id.as_str());
         let open = open_cuts(&lineage.iter().filter(holds).cloned().collect::<Vec<_>>());
         let read = std::iter::once(now).chain(lineage.iter().map(|operation| operation.source.digest));

@@ -139,7 +139,7 @@ impl fmt::Display for OperationEntry {
         let mut table = Table::new(&["item", "rule", "before", "after"]);
         let factor = cost.map_or(0.0, |cost| cost.factor);
         let measure = Calibration::CHARS4.with_base(factor, Tokens::ZERO);
-        let figure = |n| if factor > 0.0 { Cell::Count(measure.scale(n).0) } else { Cell::from("-") };
+        let figure = |n| if factor > 0.0 { Cell::Count(measure.scale_to_api(n).0) } else { Cell::from("-") };
         for cut in &self.items {
             table.push(vec![cut.name.as_str().into(), cut.rule.as_str().into(), figure(cut.before), figure(cut.after)]);
         }

@@ -12,7 +12,7 @@ pub(in crate::report) fn snippet(query: &str, text: &str) -> String {
 
 /// As [`snippet`], with `n_around` characters on either side.
 pub(in crate::report) fn snippet_of(query: &str, text: &str, n_around: usize) -> String {
-    let place = archive::find(query, text).unwrap_or(0..0);
+    let place = archive::find_match(query, text).unwrap_or(0..0);
     let (before, rest) = text.split_at_checked(place.start).unwrap_or(("", text));
     let (found, after) = rest.split_at_checked(place.len()).unwrap_or(("", rest));
     let start = before.char_indices().rev().nth(n_around).map_or(0, |(at, c)| at + c.len_utf8());

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::report::size::{bytes, counted};
-use ctxc_store::{Dropped, RESULT_DAYS};
+use ctxc_store::{DroppedCounts, RESULT_DAYS};
 
 /// The records that were dropped from an archive, or would be.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
@@ -45,8 +45,8 @@ impl Session {
 
 impl Swept {
     /// The report of a dry run that would drop `dropped` from the archive at the URL `archive`.
-    pub(crate) fn counted(archive: String, dropped: Dropped) -> Self {
-        let Dropped { results, expired, originals, operations, lines, bytes } = dropped;
+    pub(crate) fn counted(archive: String, dropped: DroppedCounts) -> Self {
+        let DroppedCounts { results, expired, originals, operations, lines, bytes } = dropped;
         let counted = Self { results, expired, originals, operations, lines, bytes, ..Self::default() };
         Self { archive, dry_run: true, ..counted }
     }

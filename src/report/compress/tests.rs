@@ -6,11 +6,11 @@ use std::ops::ControlFlow;
 use serde_json::json;
 
 use super::*;
-use ctxc_core::apply::{Rewrite, Tasks, add_edits, read_tasks};
-use ctxc_core::plan::{Selection, candidates};
+use ctxc_core::apply::{CompressTasks, Rewrite, add_compress_edits, read_tasks};
+use ctxc_core::plan::{CompressSelection, select_candidates};
 use ctxc_engine::ScriptedEngine;
 use ctxc_engine::run::shorten_at_once;
-use ctxc_transcript::{Chain, turns};
+use ctxc_transcript::{Chain, find_turns};
 
 // B-08, B-09
 #[test]
@@ -18,10 +18,11 @@ fn counts_are_true_whatever_the_engine_answers() {
     let file = File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/hundred-turns.jsonl")).unwrap();
     let index = Index::build(&file).unwrap();
     let chain = Chain::find(&index);
-    let turns = turns(&index, &chain);
-    let selection = Selection { bands: "0-2:heavy,2-4:50%".parse().unwrap(), ..Selection::default() };
-    let candidates = candidates(&index, &chain, &turns, &selection);
-    let Tasks { tasks, n_skipped } = read_tasks(&file, &index, &candidates, Tokens(20), &Rewrite::default()).unwrap();
+    let turns = find_turns(&index, &chain);
+    let selection = CompressSelection { bands: "0-2:heavy,2-4:50%".parse().unwrap(), ..CompressSelection::default() };
+    let candidates = select_candidates(&index, &chain, &turns, &selection);
+    let CompressTasks { tasks, n_skipped } =
+        read_tasks(&file, &index, &candidates, Tokens(20), &Rewrite::default()).unwrap();
     assert_eq!(tasks.len(), 8);
 
     let engine = ScriptedEngine::new([
@@ -57,7 +58,7 @@ fn counts_are_true_whatever_the_engine_answers() {
 
     // Texts that failed or were refused stay unchanged.
     let mut rewrite = Rewrite::default();
-    add_edits(&file, &index, &tasks, &outcomes, &mut rewrite).unwrap();
+    add_compress_edits(&file, &index, &tasks, &outcomes, &mut rewrite).unwrap();
     let edited: Vec<_> = rewrite.edits.keys().copied().collect();
     assert_eq!(edited, [0, 3, 5, 7].map(|at: usize| tasks[at].line));
 }

@@ -26,7 +26,7 @@ impl MarkdownPlace {
         // Consecutive texts of one speaker share a heading.
         let goes_on = self.speaker.replace(piece.role) == Some(piece.role);
         let time = piece.time.as_ref().map_or_else(String::new, |time| format!(" ({time})"));
-        let name = if goes_on { String::new() } else { format!("**{}**{time}\n\n", capitalized(piece.role.word())) };
+        let name = if goes_on { String::new() } else { format!("**{}**{time}\n\n", capitalized(piece.role.name())) };
         let said = printable(piece.text.trim_end());
         let said = match (piece.kind, piece.tool.as_deref()) {
             ("prompt" | "answer", _) => format!("{}\n\n", closed(&said)),

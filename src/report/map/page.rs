@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use super::data::{ContentKind, Group, ItemState, Map, MapItem, MapOperation};
 use crate::report::size::{count, counted, short, whole_percent};
-use ctxc_transcript::text::{Tokens, grouped, printable};
+use ctxc_transcript::text::{Tokens, escape_unprintable, group_digits};
 
 const PAGE: &str = include_str!("page.html");
 pub(crate) const STYLE: &str = include_str!("page.css");
@@ -58,7 +58,7 @@ impl Map {
             ("{file}", escaped(self.read.path.as_deref().unwrap_or("standard input"))),
             ("{style}", STYLE.to_owned()),
             ("{how}", self.origin.word().to_owned()),
-            ("{tokens}", grouped(self.usage.before.0)),
+            ("{tokens}", group_digits(self.usage.before.0)),
             ("{percent}", whole_percent(self.usage.before, self.usage.window)),
             ("{window}", short(self.usage.window)),
             ("{bar}", self.bar()),
@@ -138,12 +138,15 @@ impl Map {
             object.insert("window".to_owned(), self.usage.window.0.into());
         }
         let text = serde_json::to_string(&data)?;
-        Ok(printable(&text).replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029"))
+        Ok(escape_unprintable(&text)
+            .replace('<', "\\u003c")
+            .replace('\u{2028}', "\\u2028")
+            .replace('\u{2029}', "\\u2029"))
     }
 }
 
 fn operation_row(row: &MapOperation) -> String {
-    let counted = |(before, after)| format!("{} -> {}", grouped(before), grouped(after));
+    let counted = |(before, after)| format!("{} -> {}", group_digits(before), group_digits(after));
     let tokens = row.tokens.map_or_else(|| "-".to_owned(), counted);
     let (state, command) = if row.is_undone { ("undone", "") } else { ("holds", row.command.as_str()) };
     format!(
@@ -164,7 +167,7 @@ fn row(item: &MapItem) -> String {
     let turn = if item.turn == 0 { "-".to_owned() } else { item.turn.to_string() };
     format!(
         "<tr><td data-head=\"Tokens\">{}</td><td class=\"item\">{name}</td><td data-head=\"Turn\">{turn}</td><td data-head=\"State\">{}</td><td class=\"text\"><div>{}</div></td>{}</tr>\n",
-        grouped(item.tokens),
+        group_digits(item.tokens),
         item.state.label(),
         escaped(&item.text),
         command_cell(&item.command)
@@ -185,7 +188,7 @@ fn command_cell(command: &str) -> String {
 /// `text` as HTML, without control characters that would steer a terminal or change the direction of writing.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in printable(text).chars() {
+    for c in escape_unprintable(text).chars() {
         match c {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),

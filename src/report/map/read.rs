@@ -9,14 +9,16 @@ use super::steps::steps;
 use crate::report::overview::Origin;
 use crate::report::session::{ContextUsage, SessionRef};
 use ctxc_core::apply::{
-    Calls, Described, TITLE_LEN, describe, is_placeholder, read_calls, recorded_context, shortened, whole_title_of,
+    Described, TITLE_LEN, ToolCalls, describe_calls, is_placeholder, read_calls, recorded_context, shorten_text,
+    whole_title_of,
 };
-use ctxc_core::plan::{Access, Call, Horizon, Place, Protected, Rule, supersede};
+use ctxc_core::plan::{BlockPlace, CutHorizon, CutPermission, Protections, SupersedeRule, ToolCall, find_superseded};
 use ctxc_engine::redact::Redactor;
 use ctxc_transcript::scan::{BlockKind, Scan};
-use ctxc_transcript::text::{Pattern, Tokens, clipped, on_one_line};
+use ctxc_transcript::text::{Pattern, Tokens, clip_text, collapse_whitespace};
 use ctxc_transcript::{
-    Calibration, Flags, LineNo, LineSet, Part, Transcript, block_tokens, entry, measure, revisit, scan, turn_at, turns,
+    Calibration, Flags, LineNo, LineSet, Part, Transcript, block_tokens, entry, find_turns, measure_parts, scan,
+    turn_at, visit_lines,
 };
 
 /// The maximum number of single items; smaller ones are summed by group. With the longest beginnings they take about 600 kB.
@@ -34,8 +36,8 @@ struct Pass<'a> {
     turn_of: HashMap<LineNo, usize>,
     redactor: Option<Redactor>,
     lines: HashMap<LineNo, ActiveLine>,
-    inputs: HashMap<Place, u64>,
-    results: HashMap<Place, String>,
+    inputs: HashMap<BlockPlace, u64>,
+    results: HashMap<BlockPlace, String>,
     items: Vec<MapItem>,
 }
 
@@ -52,12 +54,12 @@ impl Map {
     ) -> io::Result<Self> {
         let MapSource { transcript, calibration, .. } = from;
         let Transcript { file, index, chain } = transcript;
-        let calls = read_calls(transcript, &Protected::default())?;
-        let described = describe(file, index, calls.calls.iter().map(|call| call.call))?;
+        let calls = read_calls(transcript, &Protections::default())?;
+        let described = describe_calls(file, index, calls.calls.iter().map(|call| call.call))?;
         let mut pass = Pass::new(from, shows_secrets);
         let lines: LineSet = chain.lines.iter().copied().collect();
         let mut scan = index.new_scan();
-        revisit(file, index, &lines, |line, bytes| {
+        visit_lines(file, index, &lines, |line, bytes| {
             scan.read(bytes);
             pass.read(line, &scan, bytes);
             io::Result::Ok(())
@@ -65,14 +67,14 @@ impl Map {
         pass.add_calls(&calls, &described);
         let (steps, n_steps) = steps(from, &pass.lines, &calibration, &operations);
         // Redacts before clipping, since a truncated secret is not detected.
-        read.title = Some(clipped(&pass.redacted(&whole_title_of(transcript)?), TITLE_LEN));
+        read.title = Some(clip_text(&pass.redacted(&whole_title_of(transcript)?), TITLE_LEN));
         let mut kinds = pass.kinds(&calibration);
         kinds.retain(|group| group.tokens > 0);
         let superseded =
             pass.items.iter().filter(|item| item.state == ItemState::Superseded).map(|item| item.tokens).sum();
         let (items, smaller) = parted(std::mem::take(&mut pass.items), &calibration);
         let chars4: Tokens = chain.lines.iter().map(|&line| ctxc_transcript::context_tokens(index, line)).sum();
-        let before = if chain.lines.is_empty() { Tokens::ZERO } else { calibration.context(chars4) };
+        let before = if chain.lines.is_empty() { Tokens::ZERO } else { calibration.context_size(chars4) };
         Ok(Self {
             read,
             usage: ContextUsage {
@@ -87,7 +89,7 @@ impl Map {
             steps,
             items,
             smaller,
-            superseded: calibration.scale(Tokens(superseded)).0,
+            superseded: calibration.scale_to_api(Tokens(superseded)).0,
             operations,
             secrets: pass.redactor.map_or(0, |redactor| redactor.n_secrets()),
         })
@@ -96,7 +98,7 @@ impl Map {
 
 impl<'a> Pass<'a> {
     fn new(from: MapSource<'a>, shows_secrets: bool) -> Self {
-        let turns = turns(from.transcript.index, from.transcript.chain);
+        let turns = find_turns(from.transcript.index, from.transcript.chain);
         let places = from.transcript.chain.lines.iter().enumerate();
         let turn_of =
             places.map(|(place, &line)| (line, turn_at(&turns, place).map_or(0, |turn| turn.0 + 1))).collect();
@@ -120,7 +122,7 @@ impl<'a> Pass<'a> {
     fn beginning(&mut self, text: &str) -> String {
         // Long enough to fold white space and to contain a secret at the end completely.
         let head: String = text.chars().take(SECRET_LEN).collect();
-        clipped(&on_one_line(&self.redacted(&head)), BEGINNING_LEN)
+        clip_text(&collapse_whitespace(&self.redacted(&head)), BEGINNING_LEN)
     }
 
     fn read(&mut self, line: LineNo, scan: &Scan, bytes: &[u8]) {
@@ -129,12 +131,12 @@ impl<'a> Pass<'a> {
         let is_thinking_sent = index.thinking_of(line).is_none_or(|thinking| thinking.unsent.is_none());
         let has_results = flags.any(Flags::TOOL_RESULT);
         let of_text = match scan.kind {
-            scan::Kind::Assistant => ContentKind::Answer,
-            scan::Kind::User if flags.any(Flags::PROMPT) => ContentKind::Prompt,
+            scan::EntryKind::Assistant => ContentKind::Answer,
+            scan::EntryKind::User if flags.any(Flags::PROMPT) => ContentKind::Prompt,
             _ => ContentKind::Client,
         };
         let mut used = Used::default();
-        measure(scan, bytes, |part, Tokens(tokens)| {
+        measure_parts(scan, bytes, |part, Tokens(tokens)| {
             let kind = match part {
                 Part::Signature => return,
                 Part::Thinking if !is_thinking_sent => return,
@@ -153,11 +155,11 @@ impl<'a> Pass<'a> {
         }
         let tokens = used.of(of_text);
         if tokens > 0 {
-            let text = entry::text(scan, bytes);
+            let text = entry::message_text(scan, bytes);
             let command = self.discard(&text).filter(|_| of_text != ContentKind::Client).unwrap_or_default();
             self.add(line, of_text, tokens, &text, command);
         }
-        let raw = scan.timestamp.and_then(|span| span.string(bytes));
+        let raw = scan.timestamp.and_then(|span| span.string_in(bytes));
         let time = raw.and_then(|raw| std::str::from_utf8(raw).ok()?.parse().ok());
         self.lines.insert(line, ActiveLine { used, time });
     }
@@ -165,13 +167,13 @@ impl<'a> Pass<'a> {
     /// Records the sizes of inputs and the beginnings of results.
     fn read_blocks(&mut self, line: LineNo, scan: &Scan, bytes: &[u8]) {
         for (block, at) in scan.blocks.iter().zip(0..).filter(|(block, _)| !block.is_nested) {
-            let place = Place { line, block: at };
+            let place = BlockPlace { line, block: at };
             match block.kind {
                 BlockKind::ToolUse => {
                     self.inputs.insert(place, block_tokens(block, bytes).0);
                 }
                 BlockKind::ToolResult => {
-                    let text = entry::tool_result(scan, bytes, at as usize).unwrap_or_default();
+                    let text = entry::tool_result_text(scan, bytes, at as usize).unwrap_or_default();
                     let text = self.beginning(&text);
                     self.results.insert(place, text);
                 }
@@ -204,19 +206,19 @@ impl<'a> Pass<'a> {
         let group = if kind == ContentKind::Tool { "results without a call" } else { kind.label() };
         let turn = self.turn_of.get(&line).copied().unwrap_or(0);
         let text = self.beginning(text);
-        let name = clipped(&text, NAME_LEN);
+        let name = clip_text(&text, NAME_LEN);
         self.items.push(MapItem { kind, group: group.to_owned(), name, tokens, turn, state, text, command });
     }
 
-    fn add_calls(&mut self, calls: &Calls, described: &HashMap<Place, Described>) {
-        let horizon = Horizon::new(calls.n_steps, 0, calls.n_turns, 0);
+    fn add_calls(&mut self, calls: &ToolCalls, described: &HashMap<BlockPlace, Described>) {
+        let horizon = CutHorizon::new(calls.n_steps, 0, calls.n_turns, 0);
         let superseded: HashSet<usize> =
-            supersede(&calls.calls, &Rule::DEFAULT, horizon).iter().map(|it| it.call_idx).collect();
+            find_superseded(&calls.calls, &SupersedeRule::DEFAULT, horizon).iter().map(|it| it.call_idx).collect();
         for (at, call) in calls.calls.iter().enumerate() {
             let (Some(known), Some(handle)) = (described.get(&call.call), calls.handles.get(at)) else { continue };
             let session = self.from.session;
             let state = match call.access {
-                Access::Cut => ItemState::Removed,
+                CutPermission::Cut => ItemState::Removed,
                 _ if superseded.contains(&at) => ItemState::Superseded,
                 _ => ItemState::Active,
             };
@@ -225,7 +227,7 @@ impl<'a> Pass<'a> {
                 _ if call.result.is_none() => String::new(),
                 _ => format!("ctxc discard {session} {handle}"),
             };
-            let name = shortened(&self.redacted(&on_one_line(&known.argument)), NAME_LEN);
+            let name = shorten_text(&self.redacted(&collapse_whitespace(&known.argument)), NAME_LEN);
             let item = MapItem {
                 kind: ContentKind::Tool,
                 group: known.tool.to_string(),
@@ -241,7 +243,7 @@ impl<'a> Pass<'a> {
     }
 
     /// The `chars4` tokens of a call and its result.
-    fn size(&self, call: &Call) -> u64 {
+    fn size(&self, call: &ToolCall) -> u64 {
         self.inputs.get(&call.call).copied().unwrap_or(0) + call.tokens.0
     }
 
@@ -264,10 +266,10 @@ fn parted(mut items: Vec<MapItem>, calibration: &Calibration) -> (Vec<MapItem>, 
         *sum = (sum.0 + 1, sum.1 + item.tokens);
     }
     for item in &mut items {
-        item.tokens = calibration.scale(Tokens(item.tokens)).0;
+        item.tokens = calibration.scale_to_api(Tokens(item.tokens)).0;
     }
     let smaller = smaller.into_iter().map(|((kind, group), (n, tokens))| {
-        let tokens = calibration.scale(Tokens(tokens)).0;
+        let tokens = calibration.scale_to_api(Tokens(tokens)).0;
         Smaller { kind, group, n, tokens }
     });
     (items, smaller.collect())

@@ -34,7 +34,7 @@ pub(super) fn steps(
         if let Some(known) = known {
             used.add_all(&known.used);
         }
-        let is_step = record.kind == scan::Kind::Assistant && !record.flags.any(Flags::SIDECHAIN);
+        let is_step = record.kind == scan::EntryKind::Assistant && !record.flags.any(Flags::SIDECHAIN);
         let Some(message) = record.message().filter(|_| is_step) else { continue };
         let now = chain.is_live(line).then(|| used.calibrated(calibration));
         if newest == Some(message) {
@@ -45,7 +45,7 @@ pub(super) fn steps(
             continue;
         }
         newest = Some(message);
-        let measured = index.prompt_of(message).map(|tokens| tokens.0);
+        let measured = index.prompt_tokens(message).map(|tokens| tokens.0);
         steps.push(MapStep { step: steps.len() + 1, measured, used: now, marks: std::mem::take(&mut marks) });
     }
     marks.extend(operations.map(|operation| operation.verb.clone()));

@@ -10,11 +10,11 @@ use super::estimates::Estimates;
 use super::second_pass::SecondPass;
 use super::turn::{TurnRow, turn_rows};
 use crate::report::session::{ContextUsage, SessionRef};
-use ctxc_core::apply::{Severity, check};
+use ctxc_core::apply::{Severity, check_transcript};
 use ctxc_core::plan::Bands;
-use ctxc_transcript::scan::Kind;
+use ctxc_transcript::scan::EntryKind;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Calibration, Chain, ChainEnd, Index, MessageIdx, Part, context_tokens, revisit};
+use ctxc_transcript::{Calibration, Chain, ChainEnd, Index, MessageIdx, Part, context_tokens, visit_lines};
 
 /// Token usage of a session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -147,7 +147,7 @@ pub(crate) struct Problems {
 
 impl Problems {
     fn of(index: &Index, chain: &Chain) -> Self {
-        let problems = check(index, chain);
+        let problems = check_transcript(index, chain);
         let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count() as u64;
         Self { errors, warnings: problems.len() as u64 - errors }
     }
@@ -218,7 +218,7 @@ impl Stats {
         let problems = Problems::of(index, chain);
         let turns = turn_rows(index, chain, calibration);
         let mut second = SecondPass::new(index, chain, turns);
-        revisit(file, index, &second.unknown(chain), |line_no, line| {
+        visit_lines(file, index, &second.unknown(chain), |line_no, line| {
             second.read(line_no, line);
             io::Result::Ok(())
         })?;
@@ -244,15 +244,15 @@ impl Stats {
             counts: counts(index, chain, turns.len()),
             tokens: ContextSize {
                 chars4,
-                calibrated: if chain.lines.is_empty() { Tokens::ZERO } else { calibration.context(chars4) },
+                calibrated: if chain.lines.is_empty() { Tokens::ZERO } else { calibration.context_size(chars4) },
                 factor: calibration.factor,
                 factor_from_steps: calibration.n_steps,
                 overhead: calibration.overhead,
             },
             measured: recorded_by.map(|(message, place)| Measured {
-                line: chain.lines.get(place).map_or(0, |line| line.number()),
+                line: chain.lines.get(place).map_or(0, |line| line.one_based()),
                 tokens: Tokens(recorded),
-                estimate: calibration.context(estimate_up_to(index, chain, message)),
+                estimate: calibration.context_size(estimate_up_to(index, chain, message)),
                 lowered_from: None,
             }),
             start: start(chain),
@@ -284,7 +284,7 @@ fn counts(index: &Index, chain: &Chain, n_turns: usize) -> Counts {
     let mut counts = Counts { turns: n_turns as u64, ..Counts::default() };
     for &line in &chain.lines {
         let record = index.record(line);
-        counts.messages += u64::from(record.kind == Kind::User);
+        counts.messages += u64::from(record.kind == EntryKind::User);
         if let Some(known) = record.message().and_then(|MessageIdx(at)| is_counted.get_mut(at as usize)) {
             counts.steps += u64::from(!*known);
             *known = true;
@@ -301,18 +301,22 @@ fn roles(index: &Index, chain: &Chain, calibration: &Calibration) -> Vec<RoleRow
         let tokens = of_kind.clone().map(|&line| context_tokens(index, line)).sum();
         RoleRow { role, entries: of_kind.count() as u64, tokens: Estimates::of(tokens, calibration) }
     };
-    let rows = [row("user", Kind::User), row("assistant", Kind::Assistant), row("attachments", Kind::Attachment)];
+    let rows = [
+        row("user", EntryKind::User),
+        row("assistant", EntryKind::Assistant),
+        row("attachments", EntryKind::Attachment),
+    ];
     rows.into_iter().filter(|row| row.entries > 0).collect()
 }
 
 fn start(chain: &Chain) -> Start {
-    let line = chain.lines.first().map_or(0, |line| line.number());
+    let line = chain.lines.first().map_or(0, |line| line.one_based());
     match chain.end {
         ChainEnd::Empty => Start::Nowhere,
         ChainEnd::Root => Start::Root { line },
         ChainEnd::CompactBoundary => Start::CompactBoundary { line },
-        ChainEnd::MissingParent(line) => Start::MissingParent { line: line.number() },
-        ChainEnd::Cycle(line) => Start::Cycle { line: line.number() },
+        ChainEnd::MissingParent(line) => Start::MissingParent { line: line.one_based() },
+        ChainEnd::Cycle(line) => Start::Cycle { line: line.one_based() },
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct Estimates {
 
 impl Estimates {
     pub(super) fn of(chars4: Tokens, calibration: &Calibration) -> Self {
-        Self { chars4, calibrated: calibration.scale(chars4) }
+        Self { chars4, calibrated: calibration.scale_to_api(chars4) }
     }
 
     pub(super) fn add(&mut self, other: Self) {

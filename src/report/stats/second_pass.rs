@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::iter::Peekable;
 
 use super::turn::TurnRow;
-use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
+use ctxc_transcript::scan::{Block, BlockKind, EntryKind, Scan};
 use ctxc_transcript::text::{Tokens, json_string};
 use ctxc_transcript::{
-    Chain, Flags, Format, IdHash, Index, LineNo, LineSet, MessageIdx, Part, ToolEnd, Usage, measure,
+    Chain, Flags, Format, IdHash, Index, LineNo, LineSet, MessageIdx, Part, ToolEnd, Usage, measure_parts,
 };
 
 /// The `chars4` tokens of one tool.
@@ -48,13 +48,13 @@ impl<'a> SecondPass<'a> {
     pub(super) fn new(index: &'a Index, chain: &'a Chain, turns: Vec<TurnRow>) -> Self {
         let records_usage = |(_, line): &(usize, LineNo)| index.record(*line).flags.any(Flags::USAGE);
         let recorded_by = chain
-            .messages(index)
+            .live_messages(index)
             .rev()
             .find(records_usage)
             .and_then(|(place, line)| Some((index.record(line).message()?, place)));
         // Codex says it in a line of its own, which the index has read; others say it in the message.
         let by_line = recorded_by.filter(|_| index.format == Format::Codex).map(|(message, _)| message);
-        let counted = |message| index.prompt_of(message).unwrap_or_default() + index.reply_of(message);
+        let counted = |message| index.prompt_tokens(message).unwrap_or_default() + index.reply_tokens(message);
         let Tokens(recorded) = by_line.map_or(Tokens::ZERO, counted);
         Self {
             index,
@@ -84,13 +84,15 @@ impl<'a> SecondPass<'a> {
     fn is_known(&self, line: LineNo) -> bool {
         let record = self.index.record(line);
         let is_simple = match record.kind {
-            Kind::User => record.flags.any(Flags::SINGLE) && !record.flags.any(Flags::TOOL_USE.with(Flags::THINKING)),
-            Kind::Assistant => record.flags.any(Flags::SINGLE) && !record.flags.any(Flags::TOOL_RESULT),
+            EntryKind::User => {
+                record.flags.any(Flags::SINGLE) && !record.flags.any(Flags::TOOL_USE.with(Flags::THINKING))
+            }
+            EntryKind::Assistant => record.flags.any(Flags::SINGLE) && !record.flags.any(Flags::TOOL_RESULT),
             _ => true,
         };
         let records_size =
             record.message().is_some() && record.message() == self.recorded_by.map(|(message, _)| message);
-        is_simple && !records_size && !self.turn_at.contains_key(&line.number())
+        is_simple && !records_size && !self.turn_at.contains_key(&line.one_based())
     }
 
     /// Counts a line that must be read, after all those before it. They are passed in file order.
@@ -122,8 +124,8 @@ impl<'a> SecondPass<'a> {
         let record = index.record(line);
         let tokens = Tokens(u64::from(record.tokens));
         match record.kind {
-            Kind::User | Kind::Assistant if record.flags.any(Flags::TEXT) => self.note(Part::Text, tokens),
-            Kind::User | Kind::Assistant if record.flags.any(Flags::THINKING) => {
+            EntryKind::User | EntryKind::Assistant if record.flags.any(Flags::TEXT) => self.note(Part::Text, tokens),
+            EntryKind::User | EntryKind::Assistant if record.flags.any(Flags::THINKING) => {
                 let thinking = index.thinking_of(line);
                 if thinking.is_some_and(|thinking| thinking.unsent.is_some()) {
                     return;
@@ -131,7 +133,7 @@ impl<'a> SecondPass<'a> {
                 self.note(Part::Thinking, Tokens(thinking.map_or(0, |it| it.text.into())));
                 self.note(Part::Signature, Tokens(thinking.map_or(0, |it| it.signature.into())));
             }
-            Kind::User | Kind::Assistant => {
+            EntryKind::User | EntryKind::Assistant => {
                 while self.ends.next_if(|end| end.line < line).is_some() {}
                 let Some(end) = self.ends.next_if(|end| end.line == line) else { return };
                 if index.is_repeat(line, end.id, end.is_result) {
@@ -145,7 +147,7 @@ impl<'a> SecondPass<'a> {
                     self.note_result(end.id, tokens);
                 }
             }
-            Kind::Attachment => self.note(Part::Attachment, tokens),
+            EntryKind::Attachment => self.note(Part::Attachment, tokens),
             _ => {}
         }
     }
@@ -154,17 +156,17 @@ impl<'a> SecondPass<'a> {
         let is_thinking_sent = self.index.thinking_of(line_no).is_none_or(|thinking| thinking.unsent.is_none());
         let mut scan = std::mem::take(&mut self.scan);
         scan.read(line);
-        if let Some(turn) = self.turn_at.get(&line_no.number()).and_then(|&at| self.turns.get_mut(at)) {
+        if let Some(turn) = self.turn_at.get(&line_no.one_based()).and_then(|&at| self.turns.get_mut(at)) {
             turn.quote(&scan, line);
         }
         let message = self.index.record(line_no).message();
         if message.is_some() && message == self.recorded_by.map(|(message, _)| message) {
             // The entries of one message repeat its usage, the earlier ones with only a part of the reply.
             let usage = scan.message.and_then(|message| message.usage).map(|it| Usage::of(it.of(line)));
-            self.recorded = self.recorded.max(usage.map_or(0, Usage::context));
+            self.recorded = self.recorded.max(usage.map_or(0, Usage::context_size));
         }
         if scan.blocks.is_empty() {
-            measure(&scan, line, |part, tokens| self.note(part, tokens));
+            measure_parts(&scan, line, |part, tokens| self.note(part, tokens));
         }
         self.one.kind = scan.kind;
         for blocks in scan.blocks.chunk_by(|_, next| next.is_nested) {
@@ -190,7 +192,7 @@ impl<'a> SecondPass<'a> {
         one.blocks.extend_from_slice(blocks);
         let mut tokens = Tokens::ZERO;
         let mut has_result = false;
-        measure(&one, line, |part, count| {
+        measure_parts(&one, line, |part, count| {
             tokens += count;
             let is_more_of_it = part == Part::ToolResult && has_result;
             has_result |= part == Part::ToolResult;
@@ -199,12 +201,12 @@ impl<'a> SecondPass<'a> {
             *sum += count;
         });
         match (one.kind, outer.kind) {
-            (Kind::Assistant, BlockKind::ToolUse) => {
-                let name = outer.name.and_then(|it| it.string(line));
+            (EntryKind::Assistant, BlockKind::ToolUse) => {
+                let name = outer.name.and_then(|it| it.string_in(line));
                 let name = name.map_or(Cow::Borrowed(""), json_string::decode);
                 self.note_call(id_of(outer, line), &name, tokens);
             }
-            (Kind::User, BlockKind::ToolResult) => self.note_result(id_of(outer, line), tokens),
+            (EntryKind::User, BlockKind::ToolResult) => self.note_result(id_of(outer, line), tokens),
             _ => {}
         }
         self.one = one;
@@ -245,5 +247,5 @@ impl<'a> SecondPass<'a> {
 }
 
 fn id_of(block: &Block, line: &[u8]) -> IdHash {
-    block.tool_id.and_then(|it| it.string(line)).map_or(IdHash::NONE, IdHash::of)
+    block.tool_id.and_then(|it| it.string_in(line)).map_or(IdHash::NONE, IdHash::of)
 }

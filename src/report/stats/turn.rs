@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::estimates::Estimates;
 use ctxc_transcript::scan::{BlockKind, Scan};
 use ctxc_transcript::text::json_string;
-use ctxc_transcript::{Calibration, Chain, Index, Prompt, TurnIdx, context_tokens, turns};
+use ctxc_transcript::{Calibration, Chain, Index, PromptKind, TurnIdx, context_tokens, find_turns};
 
 /// The maximum length of a quoted prompt, in characters.
 const QUOTE: usize = 48;
@@ -34,13 +34,13 @@ pub(crate) struct TurnRow {
 
 /// A row for each turn; prompts are not quoted yet.
 pub(super) fn turn_rows(index: &Index, chain: &Chain, calibration: &Calibration) -> Vec<TurnRow> {
-    let rows = turns(index, chain).into_iter().enumerate().map(|(at, turn)| {
+    let rows = find_turns(index, chain).into_iter().enumerate().map(|(at, turn)| {
         let lines = turn.lines(chain);
         let messages: HashSet<_> = lines.iter().filter_map(|&line| index.record(line).message()).collect();
         let tokens = lines.iter().map(|&line| context_tokens(index, line)).sum();
         TurnRow {
             turn: TurnIdx(at),
-            line: lines.first().map_or(0, |line| line.number()),
+            line: lines.first().map_or(0, |line| line.one_based()),
             entries: lines.len() as u64,
             steps: messages.len() as u64,
             tokens: Estimates::of(tokens, calibration),
@@ -54,8 +54,9 @@ impl TurnRow {
     /// Sets the quote of the prompt from its entry.
     pub(super) fn quote(&mut self, scan: &Scan, line: &[u8]) {
         let blocks = scan.outer_blocks().filter(|block| block.kind == BlockKind::Text);
-        let mut texts = blocks.filter_map(|block| block.text?.string(line));
-        let typed = scan.string_content(line).or_else(|| texts.find(|text| Prompt::of_text(text) != Prompt::No));
+        let mut texts = blocks.filter_map(|block| block.text?.string_in(line));
+        let typed =
+            scan.string_content(line).or_else(|| texts.find(|text| PromptKind::of_text(text) != PromptKind::No));
         let Some(raw) = typed else { return };
         let head = raw.get(..QUOTE_BYTES).unwrap_or(raw);
         let text = json_string::decode(head);

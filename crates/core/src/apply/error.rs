@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::apply::check::problem::{Problem, ProblemKind};
 use crate::version::VersionError;
 use ctxc_store::ArchiveError;
-use ctxc_transcript::edit::Overlap;
+use ctxc_transcript::edit::SpliceOverlap;
 
 /// The reason why a rewrite was not carried out. Nothing has changed unless the message says so.
 #[derive(Debug, thiserror::Error)]
@@ -62,7 +62,7 @@ pub enum ApplyError {
         line: u32,
         /// The overlap.
         #[source]
-        overlap: Overlap,
+        overlap: SpliceOverlap,
     },
     /// A line came out otherwise than planned: a fault in ctxc.
     #[error("edit line {0}: the result is not an entry")]

@@ -1,20 +1,24 @@
 //! Entry points for property tests and fuzz targets that read arbitrary bytes as a command or as the output of tests.
 
 use super::{
-    Runner, Script, TestReport, TestRun, effects, folders, only_looks, shows_its_end, tells_its_end, without_cd,
-    without_tail,
+    ShellScript, TestReport, TestRun, TestRunner, command_folders, find_file_effects, is_read_only_script,
+    shows_output_end, split_leading_cd, status_shows_outcome, strip_output_filters,
 };
 
 /// Whether `bytes`, decoded lossily, are read as a command without a panic, and trimming them yields a part of them.
 #[must_use]
 pub fn reads_any_shell(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
-    let script = Script::read(&text);
-    let _ =
-        (only_looks(&script), tells_its_end(&script), folders(&script, Some("/src")), effects(&script, Some("/src")));
-    let run = TestRun::of(&script).or_else(|| TestRun::behind(&script, &text));
-    let _ = run.map(|(_, at)| shows_its_end(&script, at, &text));
-    text.contains(without_cd(&text).1) && text.contains(without_tail(&text))
+    let script = ShellScript::parse(&text);
+    let _ = (
+        is_read_only_script(&script),
+        status_shows_outcome(&script),
+        command_folders(&script, Some("/src")),
+        find_file_effects(&script, Some("/src")),
+    );
+    let run = TestRun::from_script(&script).or_else(|| TestRun::from_output(&script, &text));
+    let _ = run.map(|(_, at)| shows_output_end(&script, at, &text));
+    text.contains(split_leading_cd(&text).1) && text.contains(strip_output_filters(&text))
 }
 
 /// Whether `bytes`, decoded lossily, are read as the output of each runner, and no report has both failures and `all_passed`.
@@ -22,9 +26,9 @@ pub fn reads_any_shell(bytes: &[u8]) -> bool {
 pub fn reads_any_test_report(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let commands = ["cargo test", "pytest tests", "npx jest", "go test ./...", "cargo test name", "pytest a.py::b"];
-    let runs = commands.iter().filter_map(|command| TestRun::of(&Script::read(command)));
-    let mut reports = runs.map(|(run, _)| (run.runner, TestReport::read(&run, &text)));
-    let is_sane = |(runner, report): (Runner, TestReport)| {
+    let runs = commands.iter().filter_map(|command| TestRun::from_script(&ShellScript::parse(command)));
+    let mut reports = runs.map(|(run, _)| (run.runner, TestReport::parse(&run, &text)));
+    let is_sane = |(runner, report): (TestRunner, TestReport)| {
         !runner.name().is_empty() && (!report.all_passed || report.failed.is_empty())
     };
     reports.all(is_sane)

@@ -27,7 +27,7 @@ const UNKNOWN: &str = "-";
 impl Batch {
     /// The batch that replaces `batches`, given in order, with `text` as its summary.
     #[must_use]
-    pub fn over<'a>(batches: impl IntoIterator<Item = &'a Self>, text: String) -> Self {
+    pub fn from_batches<'a>(batches: impl IntoIterator<Item = &'a Self>, text: String) -> Self {
         let mut over = Self { text, ..Self::default() };
         for batch in batches {
             over.depth = over.depth.max(batch.depth.saturating_add(1));
@@ -48,7 +48,7 @@ impl Batch {
 
     /// The depth and the times to the minute, for a view without room for the full header: `[depth:N|START/END]`.
     #[must_use]
-    pub fn mark(&self) -> String {
+    pub fn short_header(&self) -> String {
         let minute = |time: Timestamp| time.strftime("%Y-%m-%dT%H:%MZ").to_string();
         let times = match (self.start.map(minute), self.end.map(minute)) {
             (Some(start), Some(end)) if start.get(..10) == end.get(..10) => {
@@ -61,28 +61,28 @@ impl Batch {
 
     /// The stored form, without the ledger: the header, a newline, the text.
     #[must_use]
-    pub fn stored(&self) -> String {
+    pub fn stored_text(&self) -> String {
         format!("{}\n{}", self.header(), self.text)
     }
 
     /// Parses the output of [`Batch::stored`]. Without a valid header, all of it is the text of a batch of depth 0.
     #[must_use]
-    pub fn read(stored: &str, ledger: Ledger) -> Self {
+    pub fn parse_stored(stored: &str, ledger: Ledger) -> Self {
         let (header, text) = stored.split_once('\n').unwrap_or((stored, ""));
-        let (head, text) = Self::of_header(header).map_or((Self::default(), stored), |head| (head, text));
+        let (head, text) = Self::parse_header(header).map_or((Self::default(), stored), |head| (head, text));
         Self { text: text.to_owned(), ledger, ..head }
     }
 
     /// The fields of a batch that a header holds; `None` if it is malformed.
-    fn of_header(header: &str) -> Option<Self> {
+    fn parse_header(header: &str) -> Option<Self> {
         let inside = header.trim_end_matches('\r').strip_prefix("[depth:")?.strip_suffix(']')?;
         let (depth, rest) = inside.split_once("|start:")?;
         let (start, rest) = rest.split_once("|end:")?;
         let (end, count) = rest.split_once("|count:")?;
         Some(Self {
             depth: depth.parse().ok()?,
-            start: read_time(start).ok()?,
-            end: read_time(end).ok()?,
+            start: parse_time(start).ok()?,
+            end: parse_time(end).ok()?,
             n_messages: count.parse().ok()?,
             ..Self::default()
         })
@@ -90,7 +90,7 @@ impl Batch {
 }
 
 /// The time in a header; `None` if it is unknown.
-fn read_time(written: &str) -> Result<Option<Timestamp>, jiff::Error> {
+fn parse_time(written: &str) -> Result<Option<Timestamp>, jiff::Error> {
     if written == UNKNOWN { Ok(None) } else { written.parse().map(Some) }
 }
 
@@ -100,7 +100,7 @@ fn time_text(time: Option<Timestamp>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Clip, refold};
+    use super::super::{BatchClip, batches_to_merge};
     use super::*;
     use proptest::prelude::*;
 
@@ -119,9 +119,9 @@ mod tests {
             text: "Two\nlines".to_owned(),
             ledger: Ledger::default(),
         };
-        let stored = batch.stored();
+        let stored = batch.stored_text();
         assert_eq!(stored, "[depth:1|start:2026-03-02T09:00:00Z|end:2026-03-02T09:30:00.5Z|count:40]\nTwo\nlines");
-        assert_eq!(Batch::read(&stored, Ledger::default()), batch);
+        assert_eq!(Batch::parse_stored(&stored, Ledger::default()), batch);
         assert_eq!(at(0).header(), "[depth:0|start:-|end:-|count:20]");
     }
 
@@ -140,7 +140,7 @@ mod tests {
         ];
         for stored in broken {
             let expected = Batch { text: stored.to_owned(), ..Batch::default() };
-            assert_eq!(Batch::read(stored, Ledger::default()), expected, "{stored}");
+            assert_eq!(Batch::parse_stored(stored, Ledger::default()), expected, "{stored}");
         }
     }
 
@@ -150,7 +150,7 @@ mod tests {
         let cases: [(&[u32], u32); 4] = [(&[0, 0, 0], 1), (&[0, 1], 2), (&[2, 0, 0, 1, 0], 3), (&[], 0)];
         for (depths, expected) in cases {
             let batches: Vec<Batch> = depths.iter().copied().map(at).collect();
-            let over = Batch::over(&batches, "all".to_owned());
+            let over = Batch::from_batches(&batches, "all".to_owned());
             assert_eq!((over.depth, over.n_messages), (expected, 20 * depths.len() as u64), "{depths:?}");
         }
     }
@@ -158,14 +158,14 @@ mod tests {
     // F-06 [000 AC2.4]
     #[test]
     fn ac2_4_cycles_of_compaction_climb() {
-        let clip = Clip::default();
+        let clip = BatchClip::default();
         let mut batches: Vec<Batch> = Vec::new();
         let mut deepest = Vec::new();
         for _ in 0..20 {
             batches.push(at(0));
-            if let Some(oldest) = refold(batches.len(), clip) {
+            if let Some(oldest) = batches_to_merge(batches.len(), clip) {
                 let oldest: Vec<Batch> = batches.drain(oldest).collect();
-                batches.insert(0, Batch::over(&oldest, String::new()));
+                batches.insert(0, Batch::from_batches(&oldest, String::new()));
                 deepest.push(batches[0].depth);
             }
         }
@@ -178,7 +178,7 @@ mod tests {
     fn f_06_a_batch_over_others_spans_their_times() {
         let between = |start: &str, end: &str| Batch { start: start.parse().ok(), end: end.parse().ok(), ..at(0) };
         let batches = [between("2026-03-02T09:00:00Z", "-"), between("-", "2026-03-02T10:00:00Z"), at(0)];
-        let over = Batch::over(&batches, String::new());
+        let over = Batch::from_batches(&batches, String::new());
         assert_eq!(over.header(), "[depth:1|start:2026-03-02T09:00:00Z|end:2026-03-02T10:00:00Z|count:60]");
     }
 
@@ -193,7 +193,7 @@ mod tests {
         ) {
             let [start, end] = times.map(|time| Timestamp::from_millisecond(time?).ok());
             let batch = Batch { depth, start, end, n_messages, text, ledger: Ledger::default() };
-            prop_assert_eq!(Batch::read(&batch.stored(), Ledger::default()), batch);
+            prop_assert_eq!(Batch::parse_stored(&batch.stored_text(), Ledger::default()), batch);
         }
     }
 }

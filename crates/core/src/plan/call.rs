@@ -5,7 +5,7 @@ use ctxc_transcript::{IdHash, LineNo};
 
 /// The position of a content block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct BlockPlace {
     /// The line.
     pub line: LineNo,
     /// The index of the block among those of that line.
@@ -14,11 +14,11 @@ pub struct Place {
 
 /// An active tool call and its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct ToolCall {
     /// The position of the call.
-    pub call: Place,
+    pub call: BlockPlace,
     /// The position of its result, if it has one.
-    pub result: Option<Place>,
+    pub result: Option<BlockPlace>,
     /// The index of its assistant message, from 0.
     pub step: u32,
     /// The index of its turn, from 0; `None` before the first.
@@ -28,20 +28,20 @@ pub struct Call {
     /// A digest of the result.
     pub output: u64,
     /// The file, list or address that the call is about.
-    pub subject: Subject,
+    pub subject: CallSubject,
     /// The effect of calling again with the same parameters.
-    pub repeat: Repeat,
+    pub repeat: RepeatEffect,
     /// The outcome.
-    pub answer: Answer,
+    pub answer: CallOutcome,
     /// The permission to cut it.
-    pub access: Access,
+    pub access: CutPermission,
     /// The size of the result.
     pub tokens: Tokens,
 }
 
 /// The subject of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Subject {
+pub enum CallSubject {
     /// A read of a file, by a digest of its path, and the lines read; `None` if it is not read by lines.
     Read(IdHash, Option<LineRange>),
     /// A write or an edit of a file, by a digest of its path.
@@ -76,7 +76,7 @@ pub struct LineRange {
 
 /// The effect of a repeated call: a new state of the same thing, or something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repeat {
+pub enum RepeatEffect {
     /// It does: the newer result supersedes the older one.
     Same,
     /// It does not, as with actions and messages: only an equal result supersedes.
@@ -85,7 +85,7 @@ pub enum Repeat {
 
 /// The result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum CallOutcome {
     /// A result.
     Good,
     /// A result that only points back to an earlier one of the same call.
@@ -98,7 +98,7 @@ pub enum Answer {
 
 /// The permission to cut a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum CutPermission {
     /// It may be cut.
     Open,
     /// It is cut already.
@@ -113,15 +113,15 @@ impl LineRange {
 
     /// Whether `others` includes all of these lines.
     #[must_use]
-    pub const fn are_in(self, others: Self) -> bool {
+    pub const fn is_within(self, others: Self) -> bool {
         others.start <= self.start && self.end <= others.end
     }
 }
 
-impl Call {
+impl ToolCall {
     /// Whether the call can supersede others: it has a result of its own, without an error.
     #[must_use]
-    pub fn is_good(&self) -> bool {
-        self.answer == Answer::Good
+    pub fn has_good_result(&self) -> bool {
+        self.answer == CallOutcome::Good
     }
 }

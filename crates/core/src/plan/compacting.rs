@@ -7,23 +7,23 @@ use ctxc_transcript::GroupIdx;
 
 /// The number of batches that a view shows at either end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Clip {
+pub struct BatchClip {
     /// The number of earliest batches.
     pub first: u32,
     /// The number of latest batches.
     pub last: u32,
 }
 
-impl Default for Clip {
+impl Default for BatchClip {
     fn default() -> Self {
         Self { first: 2, last: 2 }
     }
 }
 
-impl Clip {
+impl BatchClip {
     /// The number of batches that a view shows.
     #[must_use]
-    pub const fn room(self) -> usize {
+    pub const fn n_shown(self) -> usize {
         self.first as usize + self.last as usize
     }
 }
@@ -31,23 +31,23 @@ impl Clip {
 /// The number of messages that are compacted: all but the newest `keep_recent`, and fewer if that would split one of the
 /// `groups` (F-02).
 #[must_use]
-pub fn split(groups: &[GroupIdx], keep_recent: usize) -> usize {
+pub fn count_compacted(groups: &[GroupIdx], keep_recent: usize) -> usize {
     let mut n_compacted = groups.len().saturating_sub(keep_recent);
-    while n_compacted > 0 && is_inside(groups, n_compacted) {
+    while n_compacted > 0 && is_inside_group(groups, n_compacted) {
         n_compacted -= 1;
     }
     n_compacted
 }
 
 /// Whether the message at `at` is in the same group as the one before it.
-fn is_inside(groups: &[GroupIdx], at: usize) -> bool {
+fn is_inside_group(groups: &[GroupIdx], at: usize) -> bool {
     groups.get(at).is_some_and(|group| at.checked_sub(1).and_then(|before| groups.get(before)) == Some(group))
 }
 
 /// Splits messages into chunks of `size`: fewer if a group would be split, more if a single group is larger (F-03). `groups`
 /// are the groups of the messages.
 #[must_use]
-pub fn chunks(groups: &[GroupIdx], size: NonZeroUsize) -> Vec<Range<usize>> {
+pub fn split_into_chunks(groups: &[GroupIdx], size: NonZeroUsize) -> Vec<Range<usize>> {
     let mut chunks: Vec<Range<usize>> = Vec::new();
     let mut start = 0;
     for group in groups.chunk_by(PartialEq::eq) {
@@ -78,8 +78,8 @@ pub struct Chunking {
 impl Chunking {
     /// The chunks of messages with these `groups`.
     #[must_use]
-    pub fn part(self, groups: &[GroupIdx]) -> Vec<Range<usize>> {
-        let chunks = chunks(groups, self.size);
+    pub fn chunk_messages(self, groups: &[GroupIdx]) -> Vec<Range<usize>> {
+        let chunks = split_into_chunks(groups, self.size);
         match self.bounded_before {
             Some(n_last) => join_chunks(&chunks, n_last),
             None => chunks,
@@ -104,10 +104,10 @@ fn join_chunks(chunks: &[Range<usize>], n_last: usize) -> Vec<Range<usize>> {
 /// The batches that are summarized into one: all but the latest that a view shows, once there are more than two beyond its room
 /// (F-06).
 #[must_use]
-pub const fn refold(n_batches: usize, clip: Clip) -> Option<Range<usize>> {
+pub const fn batches_to_merge(n_batches: usize, clip: BatchClip) -> Option<Range<usize>> {
     /// The number of batches that a view may omit before they are summarized into one.
     const BUFFER: usize = 2;
-    if n_batches > clip.room() + BUFFER { Some(0..n_batches - clip.last as usize) } else { None }
+    if n_batches > clip.n_shown() + BUFFER { Some(0..n_batches - clip.last as usize) } else { None }
 }
 
 #[cfg(test)]
@@ -121,14 +121,14 @@ mod tests {
         let size = NonZeroUsize::new(20).unwrap();
         for (n_messages, n_chunks) in [(0, 0), (45, 3), (640, 32), (680, 34), (681, 9), (20_000, 10), (300_000, 10)] {
             let groups = groups(&vec![1; n_messages]);
-            let parted = Chunking { size, bounded_before: Some(2) }.part(&groups);
+            let parted = Chunking { size, bounded_before: Some(2) }.chunk_messages(&groups);
             assert_eq!(parted.len(), n_chunks, "{n_messages}");
             let ends: Vec<usize> = [0].into_iter().chain(parted.iter().map(|chunk| chunk.end)).collect();
             assert!(parted.iter().zip(&ends).all(|(chunk, before)| chunk.start == *before), "{n_messages}");
             assert_eq!(ends.last(), Some(&n_messages));
-            assert_eq!(Chunking { size, bounded_before: None }.part(&groups).len(), n_messages.div_ceil(20));
+            assert_eq!(Chunking { size, bounded_before: None }.chunk_messages(&groups).len(), n_messages.div_ceil(20));
             let latest = |parts: &[Range<usize>]| parts.iter().rev().take(2).cloned().collect::<Vec<_>>();
-            assert_eq!(latest(&parted), latest(&chunks(&groups, size)), "{n_messages}");
+            assert_eq!(latest(&parted), latest(&split_into_chunks(&groups, size)), "{n_messages}");
         }
     }
 
@@ -139,24 +139,27 @@ mod tests {
     }
 
     fn lens(sizes: &[usize], size: usize) -> Vec<usize> {
-        chunks(&groups(sizes), NonZeroUsize::new(size).unwrap()).into_iter().map(|chunk| chunk.len()).collect()
+        split_into_chunks(&groups(sizes), NonZeroUsize::new(size).unwrap())
+            .into_iter()
+            .map(|chunk| chunk.len())
+            .collect()
     }
 
     // F-02 [000 AC1.6]
     #[test]
     fn ac1_6_the_newest_are_kept() {
-        assert_eq!(split(&groups(&[1; 10]), 5), 5);
-        assert_eq!(split(&groups(&[1; 3]), 5), 0);
-        assert_eq!(split(&groups(&[1; 3]), 0), 3);
-        assert_eq!(split(&[], 5), 0);
+        assert_eq!(count_compacted(&groups(&[1; 10]), 5), 5);
+        assert_eq!(count_compacted(&groups(&[1; 3]), 5), 0);
+        assert_eq!(count_compacted(&groups(&[1; 3]), 0), 3);
+        assert_eq!(count_compacted(&[], 5), 0);
     }
 
     // F-02
     #[test]
     fn f_02_more_are_kept_where_a_group_would_be_split() {
-        assert_eq!(split(&groups(&[1, 1, 4, 1]), 3), 2);
-        assert_eq!(split(&groups(&[1, 1, 4, 1]), 5), 2);
-        assert_eq!(split(&groups(&[9]), 2), 0, "one group is all there is");
+        assert_eq!(count_compacted(&groups(&[1, 1, 4, 1]), 3), 2);
+        assert_eq!(count_compacted(&groups(&[1, 1, 4, 1]), 5), 2);
+        assert_eq!(count_compacted(&groups(&[9]), 2), 0, "one group is all there is");
     }
 
     // F-03 [000 AC1.2]
@@ -178,20 +181,20 @@ mod tests {
     // F-06 [000 AC2.1]
     #[test]
     fn ac2_1_more_than_the_view_and_two_are_summarized_again() {
-        let clip = Clip::default();
-        assert_eq!(refold(7, clip), Some(0..5));
-        assert_eq!(refold(6, clip), None);
-        assert_eq!(refold(4, clip), None);
-        assert_eq!(refold(3, Clip { first: 0, last: 0 }), Some(0..3));
+        let clip = BatchClip::default();
+        assert_eq!(batches_to_merge(7, clip), Some(0..5));
+        assert_eq!(batches_to_merge(6, clip), None);
+        assert_eq!(batches_to_merge(4, clip), None);
+        assert_eq!(batches_to_merge(3, BatchClip { first: 0, last: 0 }), Some(0..3));
     }
 
     proptest! {
         #[test]
         fn f_03_chunks_are_all_messages_in_order(sizes in prop::collection::vec(1..5usize, 0..20), size in 1..9usize, keep in 0..9usize) {
             let groups = groups(&sizes);
-            let chunks = chunks(&groups, NonZeroUsize::new(size).unwrap());
+            let chunks = split_into_chunks(&groups, NonZeroUsize::new(size).unwrap());
             prop_assert_eq!(chunks.iter().cloned().flatten().collect::<Vec<_>>(), (0..groups.len()).collect::<Vec<_>>());
-            let n_compacted = split(&groups, keep);
+            let n_compacted = count_compacted(&groups, keep);
             prop_assert!(groups.len() - n_compacted >= keep.min(groups.len()));
             for border in chunks.iter().map(|chunk| chunk.end).chain([n_compacted]).filter(|&at| at > 0 && at < groups.len()) {
                 prop_assert_ne!(groups[border - 1], groups[border]);

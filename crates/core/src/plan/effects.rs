@@ -3,13 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::shell::{Command, Join, Script, Word};
-use ctxc_transcript::text::{is_rooted, resolve};
+use super::shell::{ShellCommand, ShellOperator, ShellScript, ShellWord};
+use ctxc_transcript::text::{is_rooted, resolve_path};
 
 /// The last action on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Action {
+pub enum FileAction {
     /// The file was created.
     Created,
     /// The file was changed or overwritten.
@@ -37,28 +37,28 @@ const GH_LOOKS: [&str; 5] = ["view", "list", "status", "checks", "diff"];
 
 /// Whether the script changes nothing: it lists, prints or searches.
 #[must_use]
-pub fn only_looks(script: &Script) -> bool {
-    script.is_plain && script.commands.iter().all(is_look)
+pub fn is_read_only_script(script: &ShellScript) -> bool {
+    script.is_plain && script.commands.iter().all(is_read_only_command)
 }
 
 /// Whether the command changes nothing.
-pub(super) fn is_look(command: &Command) -> bool {
-    let is_so = match command.program() {
+pub(super) fn is_read_only_command(command: &ShellCommand) -> bool {
+    let is_so = match command.program_name() {
         "sed" => !edits_in_place(command),
         "git" => git_verb(command).is_none_or(|(verb, rest)| GIT_LOOKS.contains(&verb) || is_git_list(verb, rest)),
-        "gh" => GH_LOOKS.contains(&command.word(2)),
+        "gh" => GH_LOOKS.contains(&command.word_at(2)),
         program => LOOKS.contains(&program) || asks_version(command),
     };
     is_so && command.outputs.iter().all(is_device)
 }
 
-fn asks_version(command: &Command) -> bool {
-    command.words.len() == 2 && ["version", "--version", "-V", "--help"].contains(&command.word(1))
+fn asks_version(command: &ShellCommand) -> bool {
+    command.words.len() == 2 && ["version", "--version", "-V", "--help"].contains(&command.word_at(1))
 }
 
 /// Whether a git subcommand that can change things only lists them here.
-fn is_git_list(verb: &str, rest: &[Word]) -> bool {
-    let is_option = |word: &Word| word.text.starts_with('-');
+fn is_git_list(verb: &str, rest: &[ShellWord]) -> bool {
+    let is_option = |word: &ShellWord| word.text.starts_with('-');
     match verb {
         "branch" | "tag" | "remote" | "stash" | "worktree" => rest.iter().all(|word| {
             ["-v", "-vv", "-a", "-r", "--list", "-l", "list", "--show-current"].contains(&word.text.as_str())
@@ -70,57 +70,59 @@ fn is_git_list(verb: &str, rest: &[Word]) -> bool {
 
 /// The subcommands of the git calls in a script, in order.
 #[must_use]
-pub fn steps_of_git(script: &Script) -> Vec<&str> {
-    let calls = script.commands.iter().filter(|command| command.program() == "git");
+pub fn git_subcommands(script: &ShellScript) -> Vec<&str> {
+    let calls = script.commands.iter().filter(|command| command.program_name() == "git");
     calls.filter_map(|command| Some(git_verb(command)?.0)).collect()
 }
 
 /// The subcommand of a git call and the words after it, without the options before it.
-fn git_verb(command: &Command) -> Option<(&str, &[Word])> {
+fn git_verb(command: &ShellCommand) -> Option<(&str, &[ShellWord])> {
     let mut at = 1;
-    while command.word(at).starts_with('-') {
+    while command.word_at(at).starts_with('-') {
         // These options take a value.
-        at += if ["-C", "-c"].contains(&command.word(at)) { 2 } else { 1 };
+        at += if ["-C", "-c"].contains(&command.word_at(at)) { 2 } else { 1 };
     }
     let (verb, rest) = command.words.get(at..)?.split_first()?;
     Some((&verb.text, rest))
 }
 
-fn edits_in_place(command: &Command) -> bool {
+fn edits_in_place(command: &ShellCommand) -> bool {
     command.words.iter().any(|word| word.text.starts_with("-i") || word.text == "--in-place")
 }
 
-fn is_device(path: &Word) -> bool {
+fn is_device(path: &ShellWord) -> bool {
     path.text.starts_with("/dev/")
 }
 
 /// Whether the status of the script shows how its changes ended: no changing command is followed by one that hides its status.
 #[must_use]
-pub fn tells_its_end(script: &Script) -> bool {
+pub fn status_shows_outcome(script: &ShellScript) -> bool {
     let n_commands = script.commands.len();
-    let hides = |(at, command): (usize, &Command)| match command.join {
-        Join::Background => true,
-        Join::Pipe | Join::Or | Join::Then => at + 1 < n_commands && !is_look(command),
-        Join::And | Join::End => false,
+    let hides = |(at, command): (usize, &ShellCommand)| match command.join {
+        ShellOperator::Background => true,
+        ShellOperator::Pipe | ShellOperator::Or | ShellOperator::Then => {
+            at + 1 < n_commands && !is_read_only_command(command)
+        }
+        ShellOperator::And | ShellOperator::End => false,
     };
     script.is_plain && !script.commands.iter().enumerate().any(hides)
 }
 
 /// Whether the status of the script is that of a search in the output of another command, which is 1 if it finds nothing.
 #[must_use]
-pub fn ends_in_search(script: &Script) -> bool {
+pub fn ends_in_search(script: &ShellScript) -> bool {
     let [.., before, last] = script.commands.as_slice() else { return false };
-    before.join == Join::Pipe && ["grep", "egrep", "fgrep", "rg", "ag"].contains(&last.program())
+    before.join == ShellOperator::Pipe && ["grep", "egrep", "fgrep", "rg", "ag"].contains(&last.program_name())
 }
 
 /// The folder in which each command of a script started in `folder` runs; `None` if it is not certain.
 #[must_use]
-pub fn folders(script: &Script, folder: Option<&str>) -> Vec<Option<String>> {
+pub fn command_folders(script: &ShellScript, folder: Option<&str>) -> Vec<Option<String>> {
     let mut folder = folder.map(str::to_owned);
     let mut folders = Vec::new();
     for command in &script.commands {
         folders.push(folder.clone());
-        if ["cd", "pushd"].contains(&command.program()) {
+        if ["cd", "pushd"].contains(&command.program_name()) {
             folder = command
                 .operands()
                 .next()
@@ -133,62 +135,64 @@ pub fn folders(script: &Script, folder: Option<&str>) -> Vec<Option<String>> {
 
 /// The absolute path; `None` if it is relative and the folder is unknown.
 fn absolute_path(path: &str, folder: Option<&str>) -> Option<String> {
-    (is_rooted(path) || folder.is_some()).then(|| resolve(path, folder))
+    (is_rooted(path) || folder.is_some()).then(|| resolve_path(path, folder))
 }
 
 /// The files that a script started in `folder` changed if it succeeded.
 #[must_use]
-pub fn effects(script: &Script, folder: Option<&str>) -> Vec<(String, Action)> {
+pub fn find_file_effects(script: &ShellScript, folder: Option<&str>) -> Vec<(String, FileAction)> {
     let mut effects = Vec::new();
     if !script.is_plain {
         return effects;
     }
     let mut is_sure = true;
-    for (command, folder) in script.commands.iter().zip(folders(script, folder)) {
+    for (command, folder) in script.commands.iter().zip(command_folders(script, folder)) {
         if is_sure {
-            let found = effects_of(command);
+            let found = command_effects(command);
             effects.extend(
                 found.into_iter().filter_map(|(path, action)| Some((absolute_path(&path, folder.as_deref())?, action))),
             );
         }
         // A command after `||` may not have run.
-        is_sure = command.join != Join::Or && (is_sure || command.join == Join::Then);
+        is_sure = command.join != ShellOperator::Or && (is_sure || command.join == ShellOperator::Then);
     }
     effects
 }
 
-fn effects_of(command: &Command) -> Vec<(String, Action)> {
-    let git = if command.program() == "git" { git_verb(command) } else { None };
+fn command_effects(command: &ShellCommand) -> Vec<(String, FileAction)> {
+    let git = if command.program_name() == "git" { git_verb(command) } else { None };
     let (verb, words) = match git {
         Some(("rm", rest)) if !rest.iter().any(|word| word.text == "--cached") => ("rm", rest),
         Some(("mv", rest)) => ("mv", rest),
         Some(_) => ("", command.words.get(1..).unwrap_or_default()),
-        None => (command.program(), command.words.get(1..).unwrap_or_default()),
+        None => (command.program_name(), command.words.get(1..).unwrap_or_default()),
     };
-    let operands: Vec<&Word> =
+    let operands: Vec<&ShellWord> =
         words.iter().filter(|word| !word.text.starts_with('-') && !word.text.is_empty()).collect();
-    let each = |operands: &[&Word], action| {
+    let each = |operands: &[&ShellWord], action| {
         let literal = operands.iter().filter(|word| word.is_literal && !is_device(word));
         literal.map(|word| (word.text.clone(), action)).collect::<Vec<_>>()
     };
     let mut effects = match (verb, operands.as_slice()) {
-        ("rm" | "unlink", operands) => each(operands, Action::Deleted),
-        ("touch" | "tee", operands) => each(operands, Action::Edited),
-        ("sed", [_, files @ ..]) if edits_in_place(command) => each(files, Action::Edited),
+        ("rm" | "unlink", operands) => each(operands, FileAction::Deleted),
+        ("touch" | "tee", operands) => each(operands, FileAction::Edited),
+        ("sed", [_, files @ ..]) if edits_in_place(command) => each(files, FileAction::Edited),
         ("mv", [sources @ .., to]) => {
-            let mut effects = each(sources, Action::Deleted);
-            effects.extend(moved_paths(sources, to).into_iter().map(|path| (path, Action::Created)));
+            let mut effects = each(sources, FileAction::Deleted);
+            effects.extend(moved_paths(sources, to).into_iter().map(|path| (path, FileAction::Created)));
             effects
         }
-        ("cp", [sources @ .., to]) => moved_paths(sources, to).into_iter().map(|path| (path, Action::Edited)).collect(),
+        ("cp", [sources @ .., to]) => {
+            moved_paths(sources, to).into_iter().map(|path| (path, FileAction::Edited)).collect()
+        }
         _ => Vec::new(),
     };
-    effects.extend(each(&command.outputs.iter().collect::<Vec<_>>(), Action::Edited));
+    effects.extend(each(&command.outputs.iter().collect::<Vec<_>>(), FileAction::Edited));
     effects
 }
 
 /// The paths of `sources` after they are moved or copied to `to`.
-fn moved_paths(sources: &[&Word], to: &Word) -> Vec<String> {
+fn moved_paths(sources: &[&ShellWord], to: &ShellWord) -> Vec<String> {
     if !to.is_literal || sources.iter().any(|source| !source.is_literal) {
         return Vec::new();
     }
@@ -197,7 +201,7 @@ fn moved_paths(sources: &[&Word], to: &Word) -> Vec<String> {
         let has_ending = |path: &str| name(path).trim_start_matches('.').contains('.');
         sources.len() > 1 || to.text.ends_with(['/', '.']) || has_ending(source) && !has_ending(&to.text)
     };
-    let arrival = |source: &&Word| {
+    let arrival = |source: &&ShellWord| {
         let to = &to.text;
         if is_folder(&source.text) {
             format!("{}/{}", to.trim_end_matches('/'), name(&source.text))
@@ -238,7 +242,7 @@ mod tests {
             ("cd $X && rm /a", &["Deleted /a"]),
         ];
         for (script, expected) in cases {
-            let effects = effects(&Script::read(script), Some("/p"));
+            let effects = find_file_effects(&ShellScript::parse(script), Some("/p"));
             let told: Vec<String> = effects.iter().map(|(path, action)| format!("{action:?} {path}")).collect();
             assert_eq!(told, expected, "{script}");
         }
@@ -266,8 +270,8 @@ mod tests {
             ("for i in a; do make; done", false, false),
         ];
         for (script, looks, tells) in cases {
-            let read = Script::read(script);
-            assert_eq!((only_looks(&read), tells_its_end(&read)), (looks, tells), "{script}");
+            let read = ShellScript::parse(script);
+            assert_eq!((is_read_only_script(&read), status_shows_outcome(&read)), (looks, tells), "{script}");
         }
     }
 }

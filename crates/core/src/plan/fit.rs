@@ -9,18 +9,18 @@ use std::collections::btree_map::Entry;
 
 /// A tool result that may be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Removable {
+pub struct RemovableResult {
     /// The position of its entry in the chain.
     pub place: usize,
     /// Tokens saved by removing it.
     pub saved: u64,
     /// The reason why it may be removed.
-    pub class: RemovableClass,
+    pub class: RemovalReason,
 }
 
 /// The reason why a result may be removed, mildest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RemovableClass {
+pub enum RemovalReason {
     /// A later call superseded it.
     Superseded,
     /// It is old, and a digest replaces it.
@@ -29,7 +29,7 @@ pub enum RemovableClass {
 
 /// The required saving, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Need {
+pub struct RequiredSaving {
     /// The minimum.
     pub least: u64,
     /// The maximum, exceeded only if the items are too large to stay below it.
@@ -47,12 +47,12 @@ pub struct FitChoice {
 
 /// Thinking along a chain. The API rejects thinking after a change, so all of it after the first change is removed.
 #[derive(Clone, Debug, Default)]
-pub struct ThinkingBehind {
+pub struct ThinkingSuffixes {
     /// Positions in the chain, in order, each with the tokens of thinking from there to the end.
     suffixes: Vec<(usize, u64)>,
 }
 
-impl ThinkingBehind {
+impl ThinkingSuffixes {
     /// Takes the position and tokens of each block of thinking, in order.
     #[must_use]
     pub fn new(thinking: &[(usize, u64)]) -> Self {
@@ -71,7 +71,7 @@ impl ThinkingBehind {
 
     /// The tokens of thinking that a first change at `place` removes.
     #[must_use]
-    pub fn after(&self, place: usize) -> u64 {
+    pub fn tokens_after(&self, place: usize) -> u64 {
         let at = self.suffixes.partition_point(|(thinking, _)| *thinking <= place);
         self.suffixes.get(at).map_or(0, |(_, sum)| *sum)
     }
@@ -80,46 +80,51 @@ impl ThinkingBehind {
 /// Chooses `items` of a chain of `n_entries` until at least `need.least` is saved: superseded ones first, then old ones, each
 /// by size times distance from the end, largest first. `None` if all of them save less.
 #[must_use]
-pub fn fit(items: &[Removable], n_entries: usize, thinking: &ThinkingBehind, need: Need) -> Option<FitChoice> {
+pub fn choose_removals(
+    items: &[RemovableResult],
+    n_entries: usize,
+    thinking: &ThinkingSuffixes,
+    need: RequiredSaving,
+) -> Option<FitChoice> {
     let mut order: Vec<usize> = (0..items.len()).collect();
     let item = |idx: usize| items.get(idx).copied();
     order.sort_by_key(|&idx| {
-        let rank = |it: Removable| (it.class, Reverse(it.saved * (n_entries.saturating_sub(it.place)) as u64));
+        let rank = |it: RemovableResult| (it.class, Reverse(it.saved * (n_entries.saturating_sub(it.place)) as u64));
         (item(idx).map(rank), idx)
     });
-    let mut taken = Taken { thinking, places: BTreeMap::new(), items: 0, chosen: vec![false; items.len()] };
+    let mut taken = PartialChoice { thinking, places: BTreeMap::new(), items: 0, chosen: vec![false; items.len()] };
     let mut skipped = Vec::new();
     for &idx in &order {
         let Some(one) = item(idx) else { continue };
-        if taken.total() >= need.least {
+        if taken.total_saved() >= need.least {
             break;
         }
-        if taken.with(one) <= need.most { taken.take(idx, one) } else { skipped.push((idx, one)) }
+        if taken.total_with(one) <= need.most { taken.choose_item(idx, one) } else { skipped.push((idx, one)) }
     }
-    while taken.total() < need.least {
+    while taken.total_saved() < need.least {
         // Each skipped item exceeds the maximum: take the one with the smallest total that suffices.
         let best = skipped.iter().enumerate().min_by_key(|(_, (_, one))| {
-            let total = taken.with(*one);
+            let total = taken.total_with(*one);
             (total < need.least, total)
         });
         let at = best.map(|(at, _)| at)?;
         let (idx, one) = skipped.swap_remove(at);
-        taken.take(idx, one);
+        taken.choose_item(idx, one);
     }
     // Earlier choices may be unnecessary after the last one: return those, the least preferred first.
     for &idx in order.iter().rev() {
         let Some(one) = item(idx).filter(|_| taken.chosen.get(idx).copied().unwrap_or_default()) else { continue };
-        if taken.total().saturating_sub(one.saved) >= need.least {
-            taken.give_back(idx, one, need.least);
+        if taken.total_saved().saturating_sub(one.saved) >= need.least {
+            taken.return_item(idx, one, need.least);
         }
     }
     let chosen = (0..items.len()).filter(|&idx| taken.chosen.get(idx).copied().unwrap_or_default()).collect();
-    Some(FitChoice { chosen, saved: taken.total() })
+    Some(FitChoice { chosen, saved: taken.total_saved() })
 }
 
 /// A choice in progress.
-struct Taken<'a> {
-    thinking: &'a ThinkingBehind,
+struct PartialChoice<'a> {
+    thinking: &'a ThinkingSuffixes,
     /// The number of chosen items at each place.
     places: BTreeMap<usize, usize>,
     /// Tokens saved by the items themselves, without thinking.
@@ -127,29 +132,29 @@ struct Taken<'a> {
     chosen: Vec<bool>,
 }
 
-impl Taken<'_> {
+impl PartialChoice<'_> {
     /// The position of the first change; `usize::MAX` without one.
-    fn first(&self) -> usize {
+    fn first_change(&self) -> usize {
         self.places.first_key_value().map_or(usize::MAX, |(place, _)| *place)
     }
 
-    fn total(&self) -> u64 {
-        self.items + self.thinking.after(self.first())
+    fn total_saved(&self) -> u64 {
+        self.items + self.thinking.tokens_after(self.first_change())
     }
 
-    fn with(&self, one: Removable) -> u64 {
-        self.items + one.saved + self.thinking.after(self.first().min(one.place))
+    fn total_with(&self, one: RemovableResult) -> u64 {
+        self.items + one.saved + self.thinking.tokens_after(self.first_change().min(one.place))
     }
 
-    fn take(&mut self, idx: usize, one: Removable) {
-        self.set(idx, true);
+    fn choose_item(&mut self, idx: usize, one: RemovableResult) {
+        self.set_chosen(idx, true);
         self.items += one.saved;
         *self.places.entry(one.place).or_default() += 1;
     }
 
     /// Returns an item unless the saving would fall below `least`.
-    fn give_back(&mut self, idx: usize, one: Removable, least: u64) {
-        self.set(idx, false);
+    fn return_item(&mut self, idx: usize, one: RemovableResult, least: u64) {
+        self.set_chosen(idx, false);
         self.items -= one.saved;
         if let Entry::Occupied(mut n_there) = self.places.entry(one.place) {
             *n_there.get_mut() -= 1;
@@ -157,12 +162,12 @@ impl Taken<'_> {
                 n_there.remove();
             }
         }
-        if self.total() < least {
-            self.take(idx, one);
+        if self.total_saved() < least {
+            self.choose_item(idx, one);
         }
     }
 
-    fn set(&mut self, idx: usize, is_chosen: bool) {
+    fn set_chosen(&mut self, idx: usize, is_chosen: bool) {
         if let Some(slot) = self.chosen.get_mut(idx) {
             *slot = is_chosen;
         }
@@ -174,19 +179,20 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use RemovableClass::{Old, Superseded};
+    use RemovalReason::{Old, Superseded};
 
-    fn items(items: &[(usize, u64, RemovableClass)]) -> Vec<Removable> {
-        items.iter().map(|&(place, saved, class)| Removable { place, saved, class }).collect()
+    fn items(items: &[(usize, u64, RemovalReason)]) -> Vec<RemovableResult> {
+        items.iter().map(|&(place, saved, class)| RemovableResult { place, saved, class }).collect()
     }
 
     fn chosen(
-        all: &[(usize, u64, RemovableClass)],
+        all: &[(usize, u64, RemovalReason)],
         thinking: &[(usize, u64)],
         least: u64,
         most: u64,
     ) -> Option<Vec<usize>> {
-        fit(&items(all), 100, &ThinkingBehind::new(thinking), Need { least, most }).map(|choice| choice.chosen)
+        choose_removals(&items(all), 100, &ThinkingSuffixes::new(thinking), RequiredSaving { least, most })
+            .map(|choice| choice.chosen)
     }
 
     // W-02
@@ -225,18 +231,18 @@ mod tests {
             thinking in prop::collection::btree_map(0..50usize, 1..200u64, 0..6),
             least in 1..3_000u64,
         ) {
-            let all: Vec<Removable> = raw.iter().map(|&(place, saved, superseded)| Removable {
+            let all: Vec<RemovableResult> = raw.iter().map(|&(place, saved, superseded)| RemovableResult {
                 place, saved, class: if superseded { Superseded } else { Old },
             }).collect();
             let thinking: Vec<(usize, u64)> = thinking.into_iter().collect();
-            let behind = ThinkingBehind::new(&thinking);
+            let behind = ThinkingSuffixes::new(&thinking);
             let saved = |chosen: &[usize]| {
                 let first = chosen.iter().map(|&idx| all[idx].place).min();
                 let gone = thinking.iter().filter(|(place, _)| first.is_some_and(|first| *place > first));
                 chosen.iter().map(|&idx| all[idx].saved).sum::<u64>() + gone.map(|(_, tokens)| tokens).sum::<u64>()
             };
             let every: Vec<usize> = (0..all.len()).collect();
-            match fit(&all, 50, &behind, Need { least, most: least + least / 30 }) {
+            match choose_removals(&all, 50, &behind, RequiredSaving { least, most: least + least / 30 }) {
                 None => prop_assert!(saved(&every) < least),
                 Some(FitChoice { chosen, saved: told }) => {
                     prop_assert_eq!(saved(&chosen), told);

@@ -65,7 +65,7 @@ impl Handles {
                 let full = (tool_letter(tool), Sha256::digest(id.as_bytes()).into());
                 // Its neighbours in the order share the longest prefix with it.
                 let neighbours = [seen.range(..full).next_back(), seen.range(full..).next()];
-                let shared = neighbours.into_iter().flatten().map(|(other, _)| n_shared(&full, other)).max();
+                let shared = neighbours.into_iter().flatten().map(|(other, _)| n_shared_digits(&full, other)).max();
                 let n_digits = shared.map_or(N_DIGITS, |shared| N_DIGITS.max(shared + 1));
                 // A repeated id gets the same handle: no number of digits distinguishes it.
                 let n_digits = *seen.entry(full).or_insert(n_digits);
@@ -119,7 +119,7 @@ fn hex_digit(digest: &[u8; 32], at: usize) -> u8 {
 }
 
 /// The number of leading digits in common; 0 if the letters differ.
-fn n_shared(left: &Full, right: &Full) -> usize {
+fn n_shared_digits(left: &Full, right: &Full) -> usize {
     if left.0 != right.0 {
         return 0;
     }

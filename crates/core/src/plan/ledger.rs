@@ -15,14 +15,14 @@ use self::agents::AgentWork;
 use self::failing::Failing;
 use self::latest::Latest;
 use self::todos::Todos;
-use super::effects::Action;
-use super::published::Published;
+use super::effects::FileAction;
+use super::published::Publication;
 use super::test_report::TestReport;
 use super::test_run::TestRun;
 use ctxc_engine::needs::Needs;
-use ctxc_transcript::text::{Digest, on_one_line, within};
+use ctxc_transcript::text::{Digest, collapse_whitespace, relative_to};
 
-pub use self::todos::{Progress, TaskNews, Todo};
+pub use self::todos::{TaskProgress, TaskUpdate, Todo};
 
 /// The state ledger: files, commands, tests and tasks in messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,19 +32,19 @@ pub struct Ledger {
     folder: Option<String>,
     /// Files by absolute path, where it is known.
     #[serde(default, skip_serializing_if = "Latest::is_empty")]
-    files: Latest<String, Touched>,
+    files: Latest<String, FileActions>,
     /// Commands as they were typed, each with the folder in which it was run.
     #[serde(default, skip_serializing_if = "Latest::is_empty")]
-    commands: Latest<(String, String), Runs>,
+    commands: Latest<(String, String), CommandRuns>,
     /// The last command that tests or builds, and how it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    verdict: Option<(String, Ending)>,
+    verdict: Option<(String, CommandOutcome)>,
     /// The number of changes of files after that.
     #[serde(default, skip_serializing_if = "is_zero")]
     changes_since: u32,
     /// Commits by their ids, and pull requests by their addresses.
     #[serde(default, skip_serializing_if = "Latest::is_empty")]
-    published: Latest<String, Published>,
+    published: Latest<String, Publication>,
     #[serde(default, skip_serializing_if = "Failing::is_empty")]
     tests: Failing,
     #[serde(default, skip_serializing_if = "Todos::is_empty")]
@@ -59,40 +59,40 @@ pub struct Ledger {
 
 /// The last action on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Touched {
+struct FileActions {
     /// The last action.
-    last: Action,
+    last: FileAction,
     /// The last change before a read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    before: Option<Action>,
+    before: Option<FileAction>,
 }
 
-impl Touched {
-    fn by(last: Action) -> Self {
+impl FileActions {
+    fn from_action(last: FileAction) -> Self {
         Self { last, before: None }
     }
 
-    fn then(self, later: Self) -> Self {
+    fn merge_later(self, later: Self) -> Self {
         match later.last {
             // A file that is read is there.
-            Action::Read => {
-                let change = self.change().filter(|change| *change != Action::Deleted);
-                Self { last: Action::Read, before: later.before.or(change) }
+            FileAction::Read => {
+                let change = self.last_change().filter(|change| *change != FileAction::Deleted);
+                Self { last: FileAction::Read, before: later.before.or(change) }
             }
-            Action::Created | Action::Edited | Action::Deleted => later,
+            FileAction::Created | FileAction::Edited | FileAction::Deleted => later,
         }
     }
 
     /// The last action that is not a read.
-    fn change(self) -> Option<Action> {
-        if self.last == Action::Read { self.before } else { Some(self.last) }
+    fn last_change(self) -> Option<FileAction> {
+        if self.last == FileAction::Read { self.before } else { Some(self.last) }
     }
 }
 
 /// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ending {
+pub enum CommandOutcome {
     /// It succeeded.
     Succeeded,
     /// It failed, with this status if it is known.
@@ -103,11 +103,11 @@ pub enum Ending {
 
 /// The runs of a command: their number, the failures, and the last outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Runs {
+struct CommandRuns {
     count: u32,
     #[serde(default, skip_serializing_if = "is_zero")]
     failed: u32,
-    last: Ending,
+    last: CommandOutcome,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
@@ -115,12 +115,12 @@ const fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
-impl Runs {
-    fn of(last: Ending) -> Self {
-        Self { count: 1, failed: u32::from(matches!(last, Ending::Failed(_))), last }
+impl CommandRuns {
+    fn of(last: CommandOutcome) -> Self {
+        Self { count: 1, failed: u32::from(matches!(last, CommandOutcome::Failed(_))), last }
     }
 
-    fn then(self, later: Self) -> Self {
+    fn merge_later(self, later: Self) -> Self {
         let count = self.count.saturating_add(later.count);
         Self { count, failed: self.failed.saturating_add(later.failed), last: later.last }
     }
@@ -137,12 +137,12 @@ impl Ledger {
     pub fn merge(&mut self, later: Self) {
         let Self { folder, files, commands, verdict, changes_since, published, tests, todos, agents, needs } = later;
         self.folder = self.folder.take().or(folder);
-        self.files.merge(files, Touched::then);
-        self.commands.merge(commands, Runs::then);
+        self.files.merge(files, FileActions::merge_later);
+        self.commands.merge(commands, CommandRuns::merge_later);
         let before = if verdict.is_some() { 0 } else { self.changes_since };
         self.changes_since = before.saturating_add(changes_since);
         self.verdict = verdict.or_else(|| self.verdict.take());
-        self.published.merge(published, Published::updated_by);
+        self.published.merge(published, Publication::merge_later);
         self.tests.merge(tests);
         self.todos.merge(todos);
         self.agents.merge(agents, AgentWork::join);
@@ -173,7 +173,7 @@ impl Ledger {
     }
 
     /// Notes the working folder, unless there is one already. Files inside it are shown by relative paths.
-    pub fn work_in(&mut self, folder: impl Into<String>) {
+    pub fn note_folder(&mut self, folder: impl Into<String>) {
         self.folder.get_or_insert_with(|| folder.into());
     }
 
@@ -184,35 +184,39 @@ impl Ledger {
     }
 
     /// Notes an action on the file at `path`, which is absolute if that is known.
-    pub fn touch(&mut self, path: impl Into<String>, action: Action) {
-        self.changes_since = self.changes_since.saturating_add(u32::from(action != Action::Read));
-        self.files.insert(path.into(), Touched::by(action), Touched::then);
+    pub fn note_file_action(&mut self, path: impl Into<String>, action: FileAction) {
+        self.changes_since = self.changes_since.saturating_add(u32::from(action != FileAction::Read));
+        self.files.insert(path.into(), FileActions::from_action(action), FileActions::merge_later);
     }
 
     /// Notes a run of `command` in `folder`, which is empty if it is unknown.
-    pub fn ran(&mut self, command: &str, folder: &str, ending: Ending) {
-        self.commands.insert((folder.to_owned(), short_command(command)), Runs::of(ending), Runs::then);
+    pub fn note_run(&mut self, command: &str, folder: &str, ending: CommandOutcome) {
+        self.commands.insert(
+            (folder.to_owned(), short_command(command)),
+            CommandRuns::of(ending),
+            CommandRuns::merge_later,
+        );
     }
 
     /// Notes the outcome of `command`, which tests or builds.
-    pub fn checked(&mut self, command: &str, ending: Ending) {
+    pub fn note_verdict(&mut self, command: &str, ending: CommandOutcome) {
         self.verdict = Some((short_command(command), ending));
         self.changes_since = 0;
     }
 
     /// Notes a commit by its id, or a pull request by its address.
-    pub fn note_published(&mut self, id: String, what: Published) {
-        self.published.insert(id, what, Published::updated_by);
+    pub fn note_publication(&mut self, id: String, what: Publication) {
+        self.published.insert(id, what, Publication::merge_later);
     }
 
     /// Notes the result of a test run in `folder`.
-    pub fn tested(&mut self, run: &TestRun, report: TestReport, folder: &str) {
+    pub fn note_test_run(&mut self, run: &TestRun, report: TestReport, folder: &str) {
         self.tests.add(run, report, folder);
     }
 
     /// Notes a new version of the task list.
-    pub fn write_todos(&mut self, list: Vec<Todo>) {
-        self.todos.write(list);
+    pub fn note_todos(&mut self, list: Vec<Todo>) {
+        self.todos.replace_list(list);
     }
 
     /// Notes the brief and the report of the subagent `id`; either is empty if it is not known.
@@ -224,27 +228,27 @@ impl Ledger {
     pub fn note_agent_files(&mut self, changed: impl Fn(&str) -> Vec<String>) {
         let known: Vec<String> = self.agents.iter().map(|(id, _)| id.clone()).collect();
         for id in known {
-            let files = changed(&id).iter().map(|path| self.place(path)).collect();
-            self.agents.insert(id, AgentWork::on_files(files), AgentWork::join);
+            let files = changed(&id).iter().map(|path| self.relative_path(path)).collect();
+            self.agents.insert(id, AgentWork::from_files(files), AgentWork::join);
         }
     }
 
     /// The paths of the files that were created, edited or deleted, the last one first.
     #[must_use]
     pub fn changed_files(&self) -> Vec<String> {
-        let is_changed = |action: Option<Action>| action.is_some_and(|action| action != Action::Read);
-        let files = self.files.iter().rev().filter(|(_, touched)| is_changed(touched.change()));
+        let is_changed = |action: Option<FileAction>| action.is_some_and(|action| action != FileAction::Read);
+        let files = self.files.iter().rev().filter(|(_, touched)| is_changed(touched.last_change()));
         files.map(|(path, _)| path.clone()).collect()
     }
 
     /// `path` relative to the working folder, if it is inside.
-    fn place(&self, path: &str) -> String {
-        self.folder.as_deref().map_or(path, |folder| within(path, folder)).to_owned()
+    fn relative_path(&self, path: &str) -> String {
+        self.folder.as_deref().map_or(path, |folder| relative_to(path, folder)).to_owned()
     }
 
     /// Notes an update of the task with this number.
-    pub fn tell_task(&mut self, number: impl Into<String>, news: TaskNews) {
-        self.todos.tell(number.into(), news);
+    pub fn note_task_update(&mut self, number: impl Into<String>, news: TaskUpdate) {
+        self.todos.update_task(number.into(), news);
     }
 }
 
@@ -252,7 +256,7 @@ impl Ledger {
 fn short_command(command: &str) -> String {
     /// The maximum number of characters that are kept.
     const MOST: usize = 200;
-    let line = on_one_line(command);
+    let line = collapse_whitespace(command);
     match line.char_indices().nth(MOST) {
         None => line,
         Some((at, _)) => {

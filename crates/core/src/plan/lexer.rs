@@ -1,6 +1,6 @@
 //! A lexer for shell scripts: splits them into words by quotes, and into simple commands by operators.
 
-use super::shell::{Command, Join, Script, Word};
+use super::shell::{ShellCommand, ShellOperator, ShellScript, ShellWord};
 
 /// Words before a command that do not change its effect.
 const PREFIXES: [&str; 6] = ["sudo", "time", "command", "exec", "nohup", "!"];
@@ -8,17 +8,17 @@ const PREFIXES: [&str; 6] = ["sudo", "time", "command", "exec", "nohup", "!"];
 const KEYWORDS: [&str; 12] =
     ["if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "function"];
 
-impl Script {
+impl ShellScript {
     /// Parses a script.
     #[must_use]
-    pub fn read(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let mut lexer = Lexer { rest: text, ..Lexer::default() };
         lexer.is_plain = true;
-        lexer.run();
+        lexer.lex_script();
         let mut script = Self { commands: lexer.commands, is_plain: lexer.is_plain };
         for command in &mut script.commands {
-            script.is_plain &= !command.is_any(&KEYWORDS);
-            let is_prefix = |word: &Word| PREFIXES.contains(&word.text.as_str()) || is_assignment(&word.text);
+            script.is_plain &= !command.is_one_of(&KEYWORDS);
+            let is_prefix = |word: &ShellWord| PREFIXES.contains(&word.text.as_str()) || is_assignment(&word.text);
             let n_prefixes = command.words.iter().take_while(|word| is_prefix(word)).count();
             command.words.drain(..n_prefixes);
         }
@@ -36,9 +36,9 @@ fn is_assignment(word: &str) -> bool {
 #[derive(Default)]
 struct Lexer<'a> {
     rest: &'a str,
-    commands: Vec<Command>,
-    command: Command,
-    word: Option<Word>,
+    commands: Vec<ShellCommand>,
+    command: ShellCommand,
+    word: Option<ShellWord>,
     /// The role of the next word, if it is not part of the command.
     target: Option<Redirection>,
     /// The delimiters of here-documents whose text starts on the next line.
@@ -55,114 +55,114 @@ enum Redirection {
 }
 
 impl Lexer<'_> {
-    fn run(&mut self) {
+    fn lex_script(&mut self) {
         while let Some(c) = self.rest.chars().next() {
             match c {
-                '\\' => self.escape(),
-                '\'' => self.single(),
-                '"' => self.double(),
+                '\\' => self.lex_escape(),
+                '\'' => self.lex_single_quoted(),
+                '"' => self.lex_double_quoted(),
                 '`' => {
-                    self.take(1);
+                    self.skip_bytes(1);
                     self.skip_to('`');
-                    self.push("", false);
+                    self.push_text("", false);
                 }
                 '$' | '<' | '>' if self.rest.get(1..).is_some_and(|rest| rest.starts_with('(')) => {
-                    self.take(2);
+                    self.skip_bytes(2);
                     self.skip_brackets();
-                    self.push("", false);
+                    self.push_text("", false);
                 }
                 '#' if self.word.is_none() => {
                     let n_bytes = self.rest.find('\n').unwrap_or(self.rest.len());
-                    self.take(n_bytes);
+                    self.skip_bytes(n_bytes);
                 }
                 '\n' => {
-                    self.end_command(Join::Then);
-                    self.take(1);
+                    self.end_command(ShellOperator::Then);
+                    self.skip_bytes(1);
                     self.skip_heredocs();
                 }
                 ' ' | '\t' | '\r' => {
                     self.end_word();
-                    self.take(1);
+                    self.skip_bytes(1);
                 }
-                '<' => self.input(),
-                '>' => self.output(),
+                '<' => self.lex_input_redirection(),
+                '>' => self.lex_output_redirection(),
                 '&' if self.rest.starts_with("&>") => {
                     self.end_word();
-                    self.take(1);
-                    self.output();
+                    self.skip_bytes(1);
+                    self.lex_output_redirection();
                 }
-                '&' | '|' | ';' => self.join(),
+                '&' | '|' | ';' => self.lex_operator(),
                 '(' | ')' => {
-                    self.end_command(Join::Then);
-                    self.take(1);
+                    self.end_command(ShellOperator::Then);
+                    self.skip_bytes(1);
                 }
                 '{' | '}'
                     if self.word.is_none()
                         && self.rest.get(1..).is_none_or(|rest| rest.starts_with([' ', '\n', ';'])) =>
                 {
-                    self.end_command(Join::Then);
-                    self.take(1);
+                    self.end_command(ShellOperator::Then);
+                    self.skip_bytes(1);
                 }
                 c => {
-                    self.push_next(c, !"$*?[]{}~".contains(c));
+                    self.push_char(c, !"$*?[]{}~".contains(c));
                 }
             }
         }
-        self.end_command(Join::End);
+        self.end_command(ShellOperator::End);
         self.is_plain &= self.heredocs.is_empty();
     }
 
-    fn take(&mut self, n_bytes: usize) {
+    fn skip_bytes(&mut self, n_bytes: usize) {
         self.rest = self.rest.get(n_bytes..).unwrap_or_default();
     }
 
     /// Appends the next character, which is `c`, to the word.
-    fn push_next(&mut self, c: char, is_literal: bool) {
-        self.push(c.encode_utf8(&mut [0; 4]), is_literal);
-        self.take(c.len_utf8());
+    fn push_char(&mut self, c: char, is_literal: bool) {
+        self.push_text(c.encode_utf8(&mut [0; 4]), is_literal);
+        self.skip_bytes(c.len_utf8());
     }
 
-    fn push(&mut self, text: &str, is_literal: bool) {
-        let word = self.word.get_or_insert_with(|| Word { text: String::new(), is_literal: true });
+    fn push_text(&mut self, text: &str, is_literal: bool) {
+        let word = self.word.get_or_insert_with(|| ShellWord { text: String::new(), is_literal: true });
         word.text.push_str(text);
         word.is_literal &= is_literal;
     }
 
-    fn escape(&mut self) {
-        self.take(1);
+    fn lex_escape(&mut self) {
+        self.skip_bytes(1);
         match self.rest.chars().next() {
             // A line continuation.
-            Some('\n') => self.take(1),
-            Some(c) => self.push_next(c, true),
+            Some('\n') => self.skip_bytes(1),
+            Some(c) => self.push_char(c, true),
             None => {}
         }
     }
 
-    fn single(&mut self) {
-        self.take(1);
+    fn lex_single_quoted(&mut self) {
+        self.skip_bytes(1);
         let inside = self.rest.split('\'').next().unwrap_or_default();
-        self.push(inside, true);
+        self.push_text(inside, true);
         self.skip_to('\'');
     }
 
-    fn double(&mut self) {
-        self.take(1);
-        self.push("", true);
+    fn lex_double_quoted(&mut self) {
+        self.skip_bytes(1);
+        self.push_text("", true);
         loop {
             let Some(c) = self.rest.chars().next() else {
                 self.is_plain = false;
                 return;
             };
             match c {
-                '"' => return self.take(1),
-                '\\' => self.escape(),
+                '"' => return self.skip_bytes(1),
+                '\\' => self.lex_escape(),
                 '$' if self.rest.starts_with("$(") => {
-                    self.take(2);
+                    self.skip_bytes(2);
                     self.skip_brackets();
-                    self.push("", false);
+                    self.push_text("", false);
                 }
                 c => {
-                    self.push_next(c, !"$`".contains(c));
+                    self.push_char(c, !"$`".contains(c));
                 }
             }
         }
@@ -184,18 +184,18 @@ impl Lexer<'_> {
                 '(' => depth += 1,
                 ')' => depth -= 1,
                 '\'' => {
-                    inside.single();
+                    inside.lex_single_quoted();
                     continue;
                 }
                 '"' => {
-                    inside.double();
+                    inside.lex_double_quoted();
                     continue;
                 }
                 '<' => {
-                    inside.input();
+                    inside.lex_input_redirection();
                     continue;
                 }
-                '\\' => inside.take(1),
+                '\\' => inside.skip_bytes(1),
                 _ => {}
             }
             // The delimiter of a here-document is a word and must be ended like one.
@@ -203,9 +203,9 @@ impl Lexer<'_> {
                 inside.end_word();
             } else if inside.target.is_some() {
                 let (head, _) = inside.rest.split_at(inside.rest.chars().next().map_or(0, char::len_utf8));
-                inside.push(head, true);
+                inside.push_text(head, true);
             }
-            inside.take(inside.rest.chars().next().map_or(0, char::len_utf8));
+            inside.skip_bytes(inside.rest.chars().next().map_or(0, char::len_utf8));
             if c == '\n' {
                 inside.skip_heredocs();
             }
@@ -217,7 +217,7 @@ impl Lexer<'_> {
         self.rest = inside.rest;
     }
 
-    fn input(&mut self) {
+    fn lex_input_redirection(&mut self) {
         self.end_word();
         let (n_bytes, target) = match self.rest {
             rest if rest.starts_with("<<<") => (3, Redirection::Input),
@@ -225,19 +225,19 @@ impl Lexer<'_> {
             rest if rest.starts_with("<<") => (2, Redirection::Heredoc),
             _ => (1, Redirection::Input),
         };
-        self.take(n_bytes);
+        self.skip_bytes(n_bytes);
         self.target = Some(target);
     }
 
-    fn output(&mut self) {
+    fn lex_output_redirection(&mut self) {
         // `2>`: the number is not a word.
-        let is_number = |word: &Word| !word.text.is_empty() && word.text.chars().all(|c| c.is_ascii_digit());
+        let is_number = |word: &ShellWord| !word.text.is_empty() && word.text.chars().all(|c| c.is_ascii_digit());
         if self.word.as_ref().is_some_and(is_number) {
             self.word = None;
         }
         self.end_word();
         let n_bytes = self.rest.chars().take_while(|c| *c == '>').count();
-        self.take(n_bytes);
+        self.skip_bytes(n_bytes);
         if let Some(rest) = self.rest.strip_prefix('&') {
             // `>&1`: redirection to another stream.
             self.rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-');
@@ -246,17 +246,17 @@ impl Lexer<'_> {
         }
     }
 
-    fn join(&mut self) {
+    fn lex_operator(&mut self) {
         let (n_bytes, join) = match self.rest {
-            rest if rest.starts_with("&&") => (2, Join::And),
-            rest if rest.starts_with("||") => (2, Join::Or),
-            rest if rest.starts_with("|&") => (2, Join::Pipe),
-            rest if rest.starts_with('|') => (1, Join::Pipe),
-            rest if rest.starts_with('&') => (1, Join::Background),
-            _ => (1, Join::Then),
+            rest if rest.starts_with("&&") => (2, ShellOperator::And),
+            rest if rest.starts_with("||") => (2, ShellOperator::Or),
+            rest if rest.starts_with("|&") => (2, ShellOperator::Pipe),
+            rest if rest.starts_with('|') => (1, ShellOperator::Pipe),
+            rest if rest.starts_with('&') => (1, ShellOperator::Background),
+            _ => (1, ShellOperator::Then),
         };
         self.end_command(join);
-        self.take(n_bytes);
+        self.skip_bytes(n_bytes);
     }
 
     fn end_word(&mut self) {
@@ -269,12 +269,14 @@ impl Lexer<'_> {
         }
     }
 
-    fn end_command(&mut self, join: Join) {
+    fn end_command(&mut self, join: ShellOperator) {
         self.end_word();
         let command = std::mem::take(&mut self.command);
-        if command != Command::default() {
-            self.commands.push(Command { join, ..command });
-        } else if let (Some(last), Join::Pipe | Join::Or | Join::And) = (self.commands.last_mut(), join) {
+        if command != ShellCommand::default() {
+            self.commands.push(ShellCommand { join, ..command });
+        } else if let (Some(last), ShellOperator::Pipe | ShellOperator::Or | ShellOperator::And) =
+            (self.commands.last_mut(), join)
+        {
             // After a bracket, the operator applies to the command inside.
             last.join = join;
         }
@@ -305,18 +307,18 @@ mod tests {
     use proptest::prelude::*;
 
     /// The commands of a script in one line: words apart by spaces, those that are not literal in brackets.
-    fn told(script: &Script) -> String {
-        let word = |word: &Word| if word.is_literal { word.text.clone() } else { format!("[{}]", word.text) };
+    fn told(script: &ShellScript) -> String {
+        let word = |word: &ShellWord| if word.is_literal { word.text.clone() } else { format!("[{}]", word.text) };
         let mut told = String::new();
         for command in &script.commands {
             let words = command.words.iter().map(word).chain(command.outputs.iter().map(|it| format!(">{}", word(it))));
             let join = match command.join {
-                Join::End => "",
-                Join::And => " && ",
-                Join::Or => " || ",
-                Join::Pipe => " | ",
-                Join::Then => " ; ",
-                Join::Background => " & ",
+                ShellOperator::End => "",
+                ShellOperator::And => " && ",
+                ShellOperator::Or => " || ",
+                ShellOperator::Pipe => " | ",
+                ShellOperator::Then => " ; ",
+                ShellOperator::Background => " & ",
             };
             told += &(words.collect::<Vec<_>>().join(" ") + join);
         }
@@ -342,14 +344,14 @@ mod tests {
             ("", ""),
         ];
         for (text, expected) in cases {
-            assert_eq!(told(&Script::read(text)).trim(), expected.trim(), "{text}");
+            assert_eq!(told(&ShellScript::parse(text)).trim(), expected.trim(), "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn any_text_is_read_to_its_end(text in "[a-z '\"$()`<>|&;\\n\\\\{}#~é-]{0,60}") {
-            let n_commands = Script::read(&text).commands.len();
+            let n_commands = ShellScript::parse(&text).commands.len();
             prop_assert!(n_commands <= text.len());
         }
     }

@@ -1,9 +1,9 @@
 //! Shell scripts that only look at files: the file that one shows, and the lines of it.
 
 use super::LineRange;
-use super::effects::{folders, is_look};
-use super::shell::{Command, Join, Script, Word};
-use ctxc_transcript::text::{is_rooted, resolve};
+use super::effects::{command_folders, is_read_only_command};
+use super::shell::{ShellCommand, ShellOperator, ShellScript, ShellWord};
+use ctxc_transcript::text::{is_rooted, resolve_path};
 
 /// Programs that show, list or search files, or filter what such programs print.
 const PROGRAMS: [&str; 22] = [
@@ -17,7 +17,7 @@ const DEFAULT_LINES: u32 = 10;
 
 /// Facts of a script that only shows, lists or searches files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct ViewedFile {
     /// The one file that it shows, from the root where the folder is known.
     pub file: Option<String>,
     /// The lines of that file that it prints; `None` where that is not certain.
@@ -26,36 +26,36 @@ pub struct Look {
 
 /// Reads a script that is started in `folder`; `None` if it may do more than show, list or search files.
 #[must_use]
-pub fn looked_at(script: &Script, folder: Option<&str>) -> Option<Look> {
-    let is_known = |command: &Command| {
-        let acts = |word: &Word| ACTIONS.iter().any(|action| word.text.starts_with(action));
-        PROGRAMS.contains(&command.program()) && is_look(command) && !command.words.iter().any(acts)
+pub fn find_viewed_file(script: &ShellScript, folder: Option<&str>) -> Option<ViewedFile> {
+    let is_known = |command: &ShellCommand| {
+        let acts = |word: &ShellWord| ACTIONS.iter().any(|action| word.text.starts_with(action));
+        PROGRAMS.contains(&command.program_name()) && is_read_only_command(command) && !command.words.iter().any(acts)
     };
     if !script.is_plain || script.commands.is_empty() || !script.commands.iter().all(is_known) {
         return None;
     }
-    let folders = folders(script, folder);
+    let folders = command_folders(script, folder);
     let mut shown = script
         .commands
-        .split_inclusive(|command| command.join != Join::Pipe)
+        .split_inclusive(|command| command.join != ShellOperator::Pipe)
         .scan(0, |at, pipeline| {
             let start = *at;
             *at += pipeline.len();
             Some((start, pipeline))
         })
-        .filter(|(_, pipeline)| !["cd", "true"].contains(&pipeline.first().map_or("", Command::program)));
-    let (Some((at, pipeline)), None) = (shown.next(), shown.next()) else { return Some(Look::default()) };
-    let Some((file, lines)) = shown_file(pipeline) else { return Some(Look::default()) };
+        .filter(|(_, pipeline)| !["cd", "true"].contains(&pipeline.first().map_or("", ShellCommand::program_name)));
+    let (Some((at, pipeline)), None) = (shown.next(), shown.next()) else { return Some(ViewedFile::default()) };
+    let Some((file, lines)) = shown_file(pipeline) else { return Some(ViewedFile::default()) };
     let folder = folders.get(at).and_then(Option::as_deref);
     // The folder after a `cd` is not always certain.
     if folder.is_none() && at > 0 && !is_rooted(file) {
-        return Some(Look::default());
+        return Some(ViewedFile::default());
     }
-    Some(Look { file: Some(resolve(file, folder)), lines })
+    Some(ViewedFile { file: Some(resolve_path(file, folder)), lines })
 }
 
 /// The file that a pipeline begins with, and the lines of it that come out of its end.
-fn shown_file(pipeline: &[Command]) -> Option<(&str, Option<LineRange>)> {
+fn shown_file(pipeline: &[ShellCommand]) -> Option<(&str, Option<LineRange>)> {
     let (first, filters) = pipeline.split_first()?;
     let (mut operands, mut lines) = passed_lines(first)?;
     let file = operands.pop().filter(|file| file.is_literal && file.text != "-")?;
@@ -73,15 +73,15 @@ fn shown_file(pipeline: &[Command]) -> Option<(&str, Option<LineRange>)> {
 }
 
 /// The files that a command names, and the lines of its input that it prints; `None` where it is not one that prints its input.
-fn passed_lines(command: &Command) -> Option<(Vec<&Word>, Option<LineRange>)> {
+fn passed_lines(command: &ShellCommand) -> Option<(Vec<&ShellWord>, Option<LineRange>)> {
     let operands = || command.operands().collect::<Vec<_>>();
-    match command.program() {
+    match command.program_name() {
         "cat" | "bat" | "nl" => Some((operands(), Some(LineRange::ALL))),
-        "head" => Some(counted_lines(command, |count| match count {
+        "head" => Some(parse_line_count(command, |count| match count {
             None => Some(LineRange { start: 1, end: DEFAULT_LINES + 1 }),
             Some(count) => Some(LineRange { start: 1, end: count.parse::<u32>().ok()?.checked_add(1)? }),
         })),
-        "tail" => Some(counted_lines(command, |count| {
+        "tail" => Some(parse_line_count(command, |count| {
             let start = count?.strip_prefix('+')?.parse::<u32>().ok()?;
             Some(LineRange { start: start.max(1), end: u32::MAX })
         })),
@@ -89,17 +89,17 @@ fn passed_lines(command: &Command) -> Option<(Vec<&Word>, Option<LineRange>)> {
             let mut operands = operands();
             let script = (!operands.is_empty()).then(|| operands.remove(0))?;
             let is_quiet = command.words.iter().any(|word| word.text == "-n");
-            Some((operands, printed_lines(&script.text).filter(|_| is_quiet)))
+            Some((operands, parse_sed_range(&script.text).filter(|_| is_quiet)))
         }
         _ => None,
     }
 }
 
 /// The operands of `head` or `tail`, and the lines that `lines` makes of its count; none where it has another option.
-fn counted_lines(
-    command: &Command,
+fn parse_line_count(
+    command: &ShellCommand,
     lines: impl Fn(Option<&str>) -> Option<LineRange>,
-) -> (Vec<&Word>, Option<LineRange>) {
+) -> (Vec<&ShellWord>, Option<LineRange>) {
     let (mut operands, mut count, mut is_plain) = (Vec::new(), None, true);
     let mut words = command.words.iter().skip(1);
     while let Some(word) = words.next() {
@@ -118,7 +118,7 @@ fn counted_lines(
 }
 
 /// The lines that a script of sed prints that is one range, such as `1,200p`.
-fn printed_lines(script: &str) -> Option<LineRange> {
+fn parse_sed_range(script: &str) -> Option<LineRange> {
     let range = script.trim().strip_suffix('p')?;
     let (start, end) = range.split_once(',').unwrap_or((range, range));
     let start = start.parse::<u32>().ok()?.max(1);
@@ -171,13 +171,14 @@ mod tests {
             ("", "no look"),
         ];
         for (script, expected) in cases {
-            let shown = looked_at(&Script::read(script), Some("/p")).map_or("no look".to_owned(), |look| {
-                let lines = look.lines.map(|lines| match lines.end {
-                    u32::MAX => format!("{}-", lines.start),
-                    end => format!("{}-{}", lines.start, end - 1),
+            let shown =
+                find_viewed_file(&ShellScript::parse(script), Some("/p")).map_or("no look".to_owned(), |look| {
+                    let lines = look.lines.map(|lines| match lines.end {
+                        u32::MAX => format!("{}-", lines.start),
+                        end => format!("{}-{}", lines.start, end - 1),
+                    });
+                    look.file.map_or("-".to_owned(), |file| format!("{file} {}", lines.unwrap_or("?".to_owned())))
                 });
-                look.file.map_or("-".to_owned(), |file| format!("{file} {}", lines.unwrap_or("?".to_owned())))
-            });
             assert_eq!(shown, expected, "{script}");
         }
     }

@@ -31,28 +31,33 @@ mod view;
 pub use any::{reads_any_shell, reads_any_test_report};
 pub use band::{Band, BandError, Bands};
 pub use batch::Batch;
-pub use call::{Access, Answer, Call, LineRange, Place, Repeat, Subject, TodoKind};
-pub use compacting::{Chunking, Clip, chunks, refold, split};
-pub use effects::{Action, effects, ends_in_search, folders, only_looks, steps_of_git, tells_its_end};
-pub use fit::{FitChoice, Need, Removable, RemovableClass, ThinkingBehind, fit};
+pub use call::{BlockPlace, CallOutcome, CallSubject, CutPermission, LineRange, RepeatEffect, TodoKind, ToolCall};
+pub use compacting::{BatchClip, Chunking, batches_to_merge, count_compacted, split_into_chunks};
+pub use effects::{
+    FileAction, command_folders, ends_in_search, find_file_effects, git_subcommands, is_read_only_script,
+    status_shows_outcome,
+};
+pub use fit::{FitChoice, RemovableResult, RemovalReason, RequiredSaving, ThinkingSuffixes, choose_removals};
 pub use handle::{Handle, Handles, NotAHandle};
-pub use ledger::{Ending, Ledger, Progress, TaskNews, Todo};
-pub use look::{Look, looked_at};
+pub use ledger::{CommandOutcome, Ledger, TaskProgress, TaskUpdate, Todo};
+pub use look::{ViewedFile, find_viewed_file};
 pub use policy::{
-    CACHE_SECONDS, FIT_PROTECTS, PLACEHOLDER, Policy, RecordedStep, SUMMARY, SpentTokens, StepModel, recorded_cost,
-    simulate_cost,
+    CACHE_SECONDS, ContextPolicy, FIT_PROTECTS, PLACEHOLDER, RecordedStep, SUMMARY, SpentTokens, StepModel,
+    recorded_cost, simulate_cost,
 };
 pub use preset::Preset;
-pub use protect::{BadGlob, Horizon, Protected};
-pub use published::{Published, published_in};
-pub use shell::{Command, Join, Script, Word, without_cd, without_tail};
-pub use stage::{AlsoRemoved, CompactStage, CompressStage, PlannedCut, PlannedText, PruneStage, Stage, TruncateStage};
+pub use protect::{CutHorizon, GlobError, Protections};
+pub use published::{Publication, find_publications};
+pub use shell::{ShellCommand, ShellOperator, ShellScript, ShellWord, split_leading_cd, strip_output_filters};
+pub use stage::{CompactStage, CompressStage, ExtraRemoval, PlannedCut, PlannedText, PruneStage, Stage, TruncateStage};
 pub use step::StepKind;
-pub use supersede::{NotARule, Rule, Superseded, supersede};
+pub use supersede::{NotARule, SupersedeRule, SupersededCall, find_superseded};
 pub(crate) use target::PatternTargets;
 pub use target::{NotATarget, Target};
-pub use task::{CompressCandidate, Include, Roles, Selection, candidates};
+pub use task::{CompressCandidate, CompressSelection, IncludedTexts, Roles, select_candidates};
 pub use test_report::TestReport;
-pub use test_run::{Reach, Runner, TestRun, checks, shows_its_end};
-pub use truncate::{As, Kept, Message, Opening, TopDownTruncation, Truncation, Unchanged};
-pub use view::{Room, view};
+pub use test_run::{TestExtent, TestRun, TestRunner, shows_output_end, tests_or_builds};
+pub use truncate::{
+    EstimateContext, KeptMessages, MessageUnit, NoCutReason, OpenerKind, TopDownTruncation, TruncationPlan,
+};
+pub use view::{ViewLimits, render_view};

@@ -28,7 +28,7 @@ pub struct RecordedStep {
 
 /// A policy for the context of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policy {
+pub enum ContextPolicy {
     /// Nothing is removed but what the client removed itself.
     Nothing,
     /// Before each request, tool results of so many steps ago and more are masked.
@@ -92,7 +92,7 @@ pub fn recorded_cost(steps: &[RecordedStep]) -> BTreeMap<StepModel, SpentTokens>
 
 /// The cost that `steps` would have had under `policy` in a context window of `window` tokens, by model.
 #[must_use]
-pub fn simulate_cost(steps: &[RecordedStep], policy: Policy, window: u64) -> BTreeMap<StepModel, SpentTokens> {
+pub fn simulate_cost(steps: &[RecordedStep], policy: ContextPolicy, window: u64) -> BTreeMap<StepModel, SpentTokens> {
     let mut spent: BTreeMap<StepModel, SpentTokens> = BTreeMap::new();
     let mut context =
         SimulatedContext { base: steps.first().map_or(0, |step| step.prompt), ..SimulatedContext::default() };
@@ -102,19 +102,19 @@ pub fn simulate_cost(steps: &[RecordedStep], policy: Policy, window: u64) -> BTr
         context.cached = if is_warm(before, step) { context.size } else { 0 };
         context.grow_by(at, step, before.map_or(0, |before| before.prompt));
         match policy {
-            Policy::Mask(n) => context.mask_before(at.saturating_sub(n.saturating_sub(1)), 0),
-            Policy::Fit(percent) if is_full(context.size, percent, window) => {
+            ContextPolicy::Mask(n) => context.mask_before(at.saturating_sub(n.saturating_sub(1)), 0),
+            ContextPolicy::Fit(percent) if is_full(context.size, percent, window) => {
                 let target = window * percent / 200;
                 context.mask_before(at.saturating_sub(FIT_PROTECTS), target);
                 if context.size > target {
                     context.compact_to(target);
                 }
             }
-            Policy::Compact(percent) if is_full(context.size, percent, window) => {
+            ContextPolicy::Compact(percent) if is_full(context.size, percent, window) => {
                 of_model.add_request(context.size, context.cached, SUMMARY);
                 context.compact_to(context.base + SUMMARY);
             }
-            Policy::Nothing | Policy::Fit(_) | Policy::Compact(_) => {}
+            ContextPolicy::Nothing | ContextPolicy::Fit(_) | ContextPolicy::Compact(_) => {}
         }
         of_model.add_request(context.size, context.cached, step.output);
         before = Some(step);
@@ -210,7 +210,7 @@ mod tests {
         sizes.iter().enumerate().map(step).collect()
     }
 
-    fn of(steps: &[RecordedStep], policy: Policy) -> SpentTokens {
+    fn of(steps: &[RecordedStep], policy: ContextPolicy) -> SpentTokens {
         simulate_cost(steps, policy, 1000).into_values().next().unwrap()
     }
 
@@ -218,11 +218,11 @@ mod tests {
     #[test]
     fn j_05_a_policy_costs_what_its_requests_hold() {
         let grown = steps_of(&[(100, 0), (300, 200), (500, 200), (520, 0)]);
-        let nothing = of(&grown, Policy::Nothing);
+        let nothing = of(&grown, ContextPolicy::Nothing);
         assert_eq!(nothing, SpentTokens { requests: 4, cached: 900, fresh: 520, output: 40, largest: 520 });
         // Step 2 masks the result of step 0, of which there is none; step 3 that of step 1: 160 tokens less, and what stands
         // behind the 100 before it is fresh.
-        let masked = of(&grown, Policy::Mask(2));
+        let masked = of(&grown, ContextPolicy::Mask(2));
         assert_eq!(
             masked,
             SpentTokens {
@@ -234,13 +234,13 @@ mod tests {
             }
         );
         // At 50 % the third request is compacted to 250, for no result is old enough to be masked.
-        let fitted = of(&grown, Policy::Fit(50));
+        let fitted = of(&grown, ContextPolicy::Fit(50));
         assert_eq!(
             fitted,
             SpentTokens { requests: 4, cached: 100 + 100 + 250, fresh: 100 + 200 + 150 + 20, output: 40, largest: 300 }
         );
         // The summary is asked for with the whole request; it is larger than what it replaces, and not used.
-        let compacted = of(&grown, Policy::Compact(50));
+        let compacted = of(&grown, ContextPolicy::Compact(50));
         assert_eq!((compacted.requests, compacted.output), (6, 40 + 2 * SUMMARY));
     }
 
@@ -249,10 +249,10 @@ mod tests {
     fn j_05_a_cold_cache_and_a_compaction_of_the_client_count() {
         let mut cold = steps_of(&[(100, 0), (200, 0)]);
         cold[1].time = Some(1000);
-        assert_eq!(of(&cold, Policy::Nothing).cached, 0);
+        assert_eq!(of(&cold, ContextPolicy::Nothing).cached, 0);
         let shrunk = steps_of(&[(100, 0), (900, 0), (200, 0), (250, 0)]);
         assert_eq!(
-            of(&shrunk, Policy::Nothing),
+            of(&shrunk, ContextPolicy::Nothing),
             SpentTokens { requests: 4, cached: 100 + 100 + 200, fresh: 100 + 800 + 100 + 50, output: 40, largest: 900 }
         );
     }
@@ -263,8 +263,8 @@ mod tests {
         let grown: Vec<(u64, u64)> =
             (0..60_u64).map(|at| (100 + at * 30, if at % 2 == 0 { 0 } else { 25 + at })).collect();
         let grown = steps_of(&grown);
-        let all = of(&grown, Policy::Nothing);
-        for policy in [Policy::Mask(1), Policy::Mask(5), Policy::Fit(50), Policy::Fit(90)] {
+        let all = of(&grown, ContextPolicy::Nothing);
+        for policy in [ContextPolicy::Mask(1), ContextPolicy::Mask(5), ContextPolicy::Fit(50), ContextPolicy::Fit(90)] {
             let spent = of(&grown, policy);
             assert!(spent.cached + spent.fresh <= all.cached + all.fresh, "{policy:?}");
             assert_eq!((spent.requests, spent.output), (all.requests, all.output));

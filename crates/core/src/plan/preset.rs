@@ -1,6 +1,6 @@
 //! Presets: named degrees of pruning. `docs/presets.md` shows the savings of each.
 
-use super::{AlsoRemoved, PruneStage, Rule};
+use super::{ExtraRemoval, PruneStage, SupersedeRule};
 
 /// A named degree of pruning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,9 +29,9 @@ impl Preset {
 
     /// The stage of the preset, with the protections of the stage `protections`.
     #[must_use]
-    pub fn stage(self, protections: PruneStage) -> PruneStage {
-        use AlsoRemoved::{Dead, Images, Inputs, Progress, Thinking, UiCopies};
-        let (mask, digest_tokens, also): (_, _, &[AlsoRemoved]) = match self {
+    pub fn prune_stage(self, protections: PruneStage) -> PruneStage {
+        use ExtraRemoval::{Dead, Images, Inputs, Progress, Thinking, UiCopies};
+        let (mask, digest_tokens, also): (_, _, &[ExtraRemoval]) = match self {
             Self::Gentle => (None, 0, &[UiCopies, Progress, Dead]),
             Self::Standard => (Some(15), PruneStage::DIGEST_TOKENS, &[Images, UiCopies, Progress, Dead]),
             Self::Aggressive => {
@@ -40,7 +40,7 @@ impl Preset {
         };
         PruneStage {
             name: self.name().to_owned(),
-            rules: Rule::ALL.to_vec(),
+            rules: SupersedeRule::ALL.to_vec(),
             mask,
             digest_tokens,
             also: also.iter().copied().collect(),

@@ -2,11 +2,11 @@
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::{Access, Call};
+use super::{CutPermission, ToolCall};
 
 /// Tools and files that are never cut.
 #[derive(Clone, Debug, Default)]
-pub struct Protected {
+pub struct Protections {
     tools: Vec<String>,
     files: GlobSet,
 }
@@ -14,7 +14,7 @@ pub struct Protected {
 /// An invalid file pattern.
 #[derive(Debug, thiserror::Error)]
 #[error("parse the file pattern `{glob}`")]
-pub struct BadGlob {
+pub struct GlobError {
     /// The pattern.
     pub glob: String,
     /// The reason.
@@ -22,16 +22,16 @@ pub struct BadGlob {
     pub error: globset::Error,
 }
 
-impl Protected {
+impl Protections {
     /// Protects the tools with these names and the files that match any of `globs`. A glob that does not start at the root
     /// matches in any folder: `src/*.rs` matches `/home/ann/shop/src/main.rs`.
     ///
     /// # Errors
     /// If a glob is invalid.
-    pub fn new(tools: impl IntoIterator<Item = String>, globs: &[String]) -> Result<Self, BadGlob> {
+    pub fn new(tools: impl IntoIterator<Item = String>, globs: &[String]) -> Result<Self, GlobError> {
         let mut files = GlobSetBuilder::new();
         for glob in globs {
-            let bad = |error| BadGlob { glob: glob.clone(), error };
+            let bad = |error| GlobError { glob: glob.clone(), error };
             let inner = glob.trim_start_matches("./");
             let anywhere = format!("**/{inner}");
             let forms = if inner.starts_with('/') { [Some(inner), None] } else { [Some(inner), Some(&*anywhere)] };
@@ -39,7 +39,7 @@ impl Protected {
                 files.add(GlobBuilder::new(form).literal_separator(true).build().map_err(bad)?);
             }
         }
-        let files = files.build().map_err(|error| BadGlob { glob: globs.join(", "), error })?;
+        let files = files.build().map_err(|error| GlobError { glob: globs.join(", "), error })?;
         Ok(Self { tools: tools.into_iter().collect(), files })
     }
 
@@ -58,12 +58,12 @@ impl Protected {
 
 /// The step and the turn from which calls are left alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Horizon {
+pub struct CutHorizon {
     step: u32,
     turn: u32,
 }
 
-impl Horizon {
+impl CutHorizon {
     /// Protects the newest `protect_steps` of `n_steps` steps and the newest `protect_turns` of `n_turns` turns.
     #[must_use]
     pub const fn new(n_steps: u32, protect_steps: u32, n_turns: u32, protect_turns: u32) -> Self {
@@ -73,14 +73,14 @@ impl Horizon {
 
     /// Whether this step and this turn are old enough to be cut.
     #[must_use]
-    pub fn is_behind(self, step: u32, turn: Option<u32>) -> bool {
+    pub fn is_old_enough(self, step: u32, turn: Option<u32>) -> bool {
         step < self.step && turn.is_none_or(|turn| turn < self.turn)
     }
 
     /// Whether the result of `call` may be cut.
     #[must_use]
-    pub fn opens(self, call: &Call) -> bool {
-        call.access == Access::Open && call.result.is_some() && self.is_behind(call.step, call.turn)
+    pub fn allows_cut(self, call: &ToolCall) -> bool {
+        call.access == CutPermission::Open && call.result.is_some() && self.is_old_enough(call.step, call.turn)
     }
 }
 
@@ -91,7 +91,7 @@ mod tests {
     // P-09
     #[test]
     fn p_09_globs_fit_from_the_root_or_from_any_folder() {
-        let has = |glob: &str, path: &str| Protected::new([], &[glob.to_owned()]).unwrap().has_file(path);
+        let has = |glob: &str, path: &str| Protections::new([], &[glob.to_owned()]).unwrap().has_file(path);
         let cases = [
             ("package.json", "/a/b/package.json", true),
             ("package.json", "/a/b/package.json.bak", false),
@@ -108,19 +108,19 @@ mod tests {
         for (glob, path, expected) in cases {
             assert_eq!(has(glob, path), expected, "{glob} {path}");
         }
-        assert!(!Protected::default().has_file("/a"));
-        let error = Protected::new([], &["a[".to_owned()]).unwrap_err();
+        assert!(!Protections::default().has_file("/a"));
+        let error = Protections::new([], &["a[".to_owned()]).unwrap_err();
         assert_eq!(error.to_string(), "parse the file pattern `a[`");
     }
 
     // P-08
     #[test]
     fn p_08_the_newest_steps_and_turns_are_left_alone() {
-        let is_behind = |horizon: Horizon, step, turn| horizon.is_behind(step, turn);
-        let steps = Horizon::new(10, 4, 3, 0);
+        let is_behind = |horizon: CutHorizon, step, turn| horizon.is_old_enough(step, turn);
+        let steps = CutHorizon::new(10, 4, 3, 0);
         assert!(is_behind(steps, 5, Some(2)) && !is_behind(steps, 6, Some(0)));
-        let turns = Horizon::new(10, 0, 3, 1);
+        let turns = CutHorizon::new(10, 0, 3, 1);
         assert!(is_behind(turns, 9, Some(1)) && !is_behind(turns, 9, Some(2)) && is_behind(turns, 0, None));
-        assert!(!is_behind(Horizon::new(3, 4, 1, 0), 0, None));
+        assert!(!is_behind(CutHorizon::new(3, 4, 1, 0), 0, None));
     }
 }

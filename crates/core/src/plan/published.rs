@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::effects::steps_of_git;
-use super::shell::Script;
-use ctxc_transcript::text::clipped;
+use super::effects::git_subcommands;
+use super::shell::ShellScript;
+use ctxc_transcript::text::clip_text;
 
 /// A commit or a pull request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Published {
+pub struct Publication {
     /// The title of a commit, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
@@ -21,15 +21,15 @@ pub struct Published {
 /// The maximum number of characters of a title.
 const TITLE: usize = 80;
 
-impl Published {
+impl Publication {
     /// With what is known of it later.
-    pub(super) fn updated_by(self, later: Self) -> Self {
+    pub(super) fn merge_later(self, later: Self) -> Self {
         Self { title: later.title.or(self.title), pushed_to: later.pushed_to.or(self.pushed_to) }
     }
 
     /// In words, with its id or address.
-    pub(super) fn in_words(&self, id: &str) -> String {
-        let title = self.title.as_ref().map(|title| format!(" {}", clipped(title, TITLE))).unwrap_or_default();
+    pub(super) fn describe_with_id(&self, id: &str) -> String {
+        let title = self.title.as_ref().map(|title| format!(" {}", clip_text(title, TITLE))).unwrap_or_default();
         let pushed = self.pushed_to.as_ref().map(|branch| format!(" (pushed to {branch})")).unwrap_or_default();
         format!("{id}{title}{pushed}")
     }
@@ -37,35 +37,38 @@ impl Published {
 
 /// The commits by their ids and the pull requests by their addresses that `script`, which succeeded and printed `output`, made.
 #[must_use]
-pub fn published_in(script: &Script, output: &str) -> Vec<(String, Published)> {
-    let steps = steps_of_git(script);
-    let opens = script.commands.iter().any(|it| it.program() == "gh" && it.word(1) == "pr" && it.word(2) == "create");
+pub fn find_publications(script: &ShellScript, output: &str) -> Vec<(String, Publication)> {
+    let steps = git_subcommands(script);
+    let opens = script
+        .commands
+        .iter()
+        .any(|it| it.program_name() == "gh" && it.word_at(1) == "pr" && it.word_at(2) == "create");
     let of_line = |line: &str| {
-        commit_in(line)
+        parse_commit_line(line)
             .filter(|_| steps.contains(&"commit"))
-            .or_else(|| push_in(line).filter(|_| steps.contains(&"push")))
+            .or_else(|| parse_push_line(line).filter(|_| steps.contains(&"push")))
             .or_else(|| {
                 (opens && line.starts_with("https://") && line.contains("/pull/"))
-                    .then(|| (line.to_owned(), Published::default()))
+                    .then(|| (line.to_owned(), Publication::default()))
             })
     };
     output.lines().filter_map(|line| of_line(line.trim())).collect()
 }
 
 /// A commit as git reports it: `[branch 4f2a91c] title`.
-fn commit_in(line: &str) -> Option<(String, Published)> {
+fn parse_commit_line(line: &str) -> Option<(String, Publication)> {
     let (place, title) = line.strip_prefix('[')?.split_once("] ")?;
     let (_, id) = place.rsplit_once(' ')?;
     let is_id = id.len() >= 7 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_id.then(|| (id.to_owned(), Published { title: Some(title.to_owned()), pushed_to: None }))
+    is_id.then(|| (id.to_owned(), Publication { title: Some(title.to_owned()), pushed_to: None }))
 }
 
 /// A push as git reports it: `4f2a91c..9ad2d73  main -> main`.
-fn push_in(line: &str) -> Option<(String, Published)> {
+fn parse_push_line(line: &str) -> Option<(String, Publication)> {
     let (from, to) = line.split_once(" -> ")?;
     let (_, id) = from.trim_start_matches("+ ").split(' ').next()?.rsplit_once("..")?;
     let to = to.split(' ').next()?;
-    Some((id.trim_start_matches('.').to_owned(), Published { title: None, pushed_to: Some(to.to_owned()) }))
+    Some((id.trim_start_matches('.').to_owned(), Publication { title: None, pushed_to: Some(to.to_owned()) }))
 }
 
 #[cfg(test)]
@@ -76,8 +79,8 @@ mod tests {
     #[test]
     fn k_11_commits_pushes_and_pull_requests_are_known_by_what_was_printed() {
         let of = |script: &str, output: &str| {
-            let all = published_in(&Script::read(script), output);
-            all.iter().map(|(id, what)| what.in_words(id)).collect::<Vec<_>>()
+            let all = find_publications(&ShellScript::parse(script), output);
+            all.iter().map(|(id, what)| what.describe_with_id(id)).collect::<Vec<_>>()
         };
         assert_eq!(
             of(

@@ -2,27 +2,27 @@
 
 /// A script as a list of simple commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Script {
+pub struct ShellScript {
     /// The simple commands, in order, without those inside `$(...)`.
-    pub commands: Vec<Command>,
+    pub commands: Vec<ShellCommand>,
     /// Whether all of it was understood: quotes and brackets are closed, and there are no conditions or loops.
     pub is_plain: bool,
 }
 
 /// A simple command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Command {
+pub struct ShellCommand {
     /// Its words, without assignments and prefixes such as `sudo`.
-    pub words: Vec<Word>,
+    pub words: Vec<ShellWord>,
     /// The files that its output is redirected to.
-    pub outputs: Vec<Word>,
+    pub outputs: Vec<ShellWord>,
     /// The operator after it.
-    pub join: Join,
+    pub join: ShellOperator,
 }
 
 /// A word without its quotes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Word {
+pub struct ShellWord {
     /// The text.
     pub text: String,
     /// Whether the shell takes it literally: no pattern, variable or command substitution.
@@ -31,7 +31,7 @@ pub struct Word {
 
 /// The operator between a command and the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Join {
+pub enum ShellOperator {
     /// No operator.
     #[default]
     End,
@@ -47,37 +47,37 @@ pub enum Join {
     Background,
 }
 
-impl Command {
+impl ShellCommand {
     /// The name of the program without its folder; empty if there is none.
     #[must_use]
-    pub fn program(&self) -> &str {
+    pub fn program_name(&self) -> &str {
         self.words.first().map_or("", |word| word.text.rsplit('/').next().unwrap_or_default())
     }
 
     /// The word at `at`, 0 being the program; empty if there is none.
     #[must_use]
-    pub fn word(&self, at: usize) -> &str {
+    pub fn word_at(&self, at: usize) -> &str {
         self.words.get(at).map_or("", |word| &word.text)
     }
 
     /// The words after the program that are not options.
-    pub fn operands(&self) -> impl Iterator<Item = &Word> {
+    pub fn operands(&self) -> impl Iterator<Item = &ShellWord> {
         self.words.iter().skip(1).filter(|word| !word.text.starts_with('-'))
     }
 
-    pub(super) fn is_any(&self, names: &[&str]) -> bool {
-        names.contains(&self.word(0))
+    pub(super) fn is_one_of(&self, names: &[&str]) -> bool {
+        names.contains(&self.word_at(0))
     }
 }
 
 /// The folder of a leading `cd FOLDER &&` in the shell command `text`, as typed, and the rest; all of `text` if there is none.
 #[must_use]
-pub fn without_cd(text: &str) -> (Option<String>, &str) {
+pub fn split_leading_cd(text: &str) -> (Option<String>, &str) {
     let whole = (None, text.trim());
     let Some((head, rest)) = text.split_once("&&") else { return whole };
-    let script = Script::read(head);
+    let script = ShellScript::parse(head);
     match script.commands.as_slice() {
-        [cd] if script.is_plain && cd.program() == "cd" && cd.outputs.is_empty() => match cd.words.as_slice() {
+        [cd] if script.is_plain && cd.program_name() == "cd" && cd.outputs.is_empty() => match cd.words.as_slice() {
             [_, folder] if folder.is_literal => (Some(folder.text.clone()), rest.trim()),
             _ => whole,
         },
@@ -87,7 +87,7 @@ pub fn without_cd(text: &str) -> (Option<String>, &str) {
 
 /// The shell command `text` without trailing filters that only limit its output: `2>&1 | tail -20`.
 #[must_use]
-pub fn without_tail(text: &str) -> &str {
+pub fn strip_output_filters(text: &str) -> &str {
     let mut text = text.trim();
     loop {
         let shorter = text.strip_suffix("2>&1").or_else(|| {
@@ -118,7 +118,7 @@ mod tests {
             ("echo '&&'", None, "echo '&&'"),
         ];
         for (text, folder, rest) in cases {
-            assert_eq!(without_cd(text), (folder.map(str::to_owned), rest));
+            assert_eq!(split_leading_cd(text), (folder.map(str::to_owned), rest));
         }
     }
 
@@ -135,7 +135,7 @@ mod tests {
             ("2>&1", "2>&1"),
         ];
         for (text, expected) in cases {
-            assert_eq!(without_tail(text), expected);
+            assert_eq!(strip_output_filters(text), expected);
         }
     }
 }

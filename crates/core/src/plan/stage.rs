@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bands, Roles, Rule, StepKind};
+use super::{Bands, Roles, StepKind, SupersedeRule};
 
 /// One stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub struct PruneStage {
     /// The name of the stage.
     pub name: String,
     /// The rules by which calls are superseded.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<SupersedeRule>,
     /// The number of newest steps whose results are not masked; `None` masks no result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mask: Option<u32>,
@@ -44,7 +44,7 @@ pub struct PruneStage {
     /// Files whose reads and edits are never cut.
     pub protected_files: Vec<String>,
     /// Other content to remove.
-    pub also: BTreeSet<AlsoRemoved>,
+    pub also: BTreeSet<ExtraRemoval>,
     /// The results that may be cut; `None` for all.
     #[serde(skip_serializing)]
     pub cut: Option<Vec<PlannedCut>>,
@@ -60,7 +60,7 @@ impl PruneStage {
 /// Content that a stage removes besides tool results, sorted by name in plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum AlsoRemoved {
+pub enum ExtraRemoval {
     /// Entries that are not active.
     Dead,
     /// Images.
@@ -75,7 +75,7 @@ pub enum AlsoRemoved {
     UiCopies,
 }
 
-impl AlsoRemoved {
+impl ExtraRemoval {
     /// All of them, by what they save.
     pub const ALL: [Self; 6] = [Self::Images, Self::Thinking, Self::Inputs, Self::UiCopies, Self::Progress, Self::Dead];
 
@@ -174,7 +174,7 @@ pub struct PlannedText {
 impl Stage {
     /// The step of the run.
     #[must_use]
-    pub const fn step(&self) -> StepKind {
+    pub const fn step_kind(&self) -> StepKind {
         match self {
             Self::Prune(_) => StepKind::Prune,
             Self::Compress(_) => StepKind::Compress,

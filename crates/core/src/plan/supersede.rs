@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Answer, Call, Horizon, LineRange, Repeat, Subject};
+use super::{CallOutcome, CallSubject, CutHorizon, LineRange, RepeatEffect, ToolCall};
 use ctxc_transcript::IdHash;
 
 /// The reason why a call is superseded. A call is claimed by the first rule that applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case", try_from = "String")]
-pub enum Rule {
+pub enum SupersedeRule {
     /// The same call was made again, or a newer read shows at least the same lines.
     Hash,
     /// The file was written or edited later.
@@ -23,7 +23,7 @@ pub enum Rule {
     Error,
 }
 
-impl Rule {
+impl SupersedeRule {
     /// All rules, in the order in which they claim calls.
     pub const ALL: [Self; 5] = [Self::Hash, Self::File, Self::Todo, Self::Url, Self::Error];
     /// The rules that apply unless others are named.
@@ -42,7 +42,7 @@ impl Rule {
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for SupersedeRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -53,14 +53,14 @@ impl fmt::Display for Rule {
 #[error("use the rule `{0}`: the rules are hash, file, todo, url and error")]
 pub struct NotARule(pub String);
 
-impl FromStr for Rule {
+impl FromStr for SupersedeRule {
     type Err = NotARule;
     fn from_str(name: &str) -> Result<Self, NotARule> {
         Self::ALL.into_iter().find(|rule| rule.name() == name.trim()).ok_or_else(|| NotARule(name.trim().to_owned()))
     }
 }
 
-impl TryFrom<String> for Rule {
+impl TryFrom<String> for SupersedeRule {
     /// A message for a person.
     type Error = String;
 
@@ -71,13 +71,13 @@ impl TryFrom<String> for Rule {
 
 /// A superseded call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Superseded {
+pub struct SupersededCall {
     /// The index of the call.
     pub call_idx: usize,
     /// The index of the newest call that supersedes it.
     pub by_idx: usize,
     /// The first rule that claims it.
-    pub rule: Rule,
+    pub rule: SupersedeRule,
 }
 
 /// The superseded calls, in order. `calls` must be in the order of their steps.
@@ -85,19 +85,21 @@ pub struct Superseded {
 /// Calls that failed, were denied, have no result or only point back supersede nothing. A call supersedes only calls of earlier
 /// steps.
 #[must_use]
-pub fn supersede(calls: &[Call], rules: &[Rule], horizon: Horizon) -> Vec<Superseded> {
-    let mut newer = Newer::default();
+pub fn find_superseded(calls: &[ToolCall], rules: &[SupersedeRule], horizon: CutHorizon) -> Vec<SupersededCall> {
+    let mut newer = NewerCalls::default();
     let mut superseded = Vec::new();
     let mut end = calls.len();
     for step in calls.chunk_by(|a, b| a.step == b.step).rev() {
         let start = end - step.len();
-        for (call_idx, call) in (start..end).zip(step).rev().filter(|(_, call)| horizon.opens(call)) {
-            let claim = |&rule: &Rule| newer.by(rule, call).filter(|_| rules.contains(&rule)).map(|by| (rule, by));
-            if let Some((rule, by_idx)) = Rule::ALL.iter().find_map(claim) {
-                superseded.push(Superseded { call_idx, by_idx, rule });
+        for (call_idx, call) in (start..end).zip(step).rev().filter(|(_, call)| horizon.allows_cut(call)) {
+            let claim = |&rule: &SupersedeRule| {
+                newer.superseding_call(rule, call).filter(|_| rules.contains(&rule)).map(|by| (rule, by))
+            };
+            if let Some((rule, by_idx)) = SupersedeRule::ALL.iter().find_map(claim) {
+                superseded.push(SupersededCall { call_idx, by_idx, rule });
             }
         }
-        for (call_idx, call) in (start..end).zip(step).rev().filter(|(_, call)| call.is_good()) {
+        for (call_idx, call) in (start..end).zip(step).rev().filter(|(_, call)| call.has_good_result()) {
             newer.add(call_idx, call);
         }
         end = start;
@@ -108,52 +110,53 @@ pub fn supersede(calls: &[Call], rules: &[Rule], horizon: Horizon) -> Vec<Supers
 
 /// The newest good calls of later steps, by the calls that they supersede.
 #[derive(Default)]
-struct Newer {
+struct NewerCalls {
     by_params: HashMap<u64, usize>,
     by_output: HashMap<(u64, u64), usize>,
-    reads: HashMap<IdHash, Reads>,
+    reads: HashMap<IdHash, FileReads>,
     /// Calls that write, fetch, or use a task list.
-    by_subject: HashMap<Subject, usize>,
+    by_subject: HashMap<CallSubject, usize>,
 }
 
-impl Newer {
+impl NewerCalls {
     /// The index of the newest call that supersedes `call` by `rule`.
-    fn by(&self, rule: Rule, call: &Call) -> Option<usize> {
+    fn superseding_call(&self, rule: SupersedeRule, call: &ToolCall) -> Option<usize> {
         match (rule, call.subject) {
-            (Rule::Hash, Subject::Read(path, lines)) => {
-                let wider = self.reads.get(&path).and_then(|reads| reads.around(lines?));
-                self.equal(call).max(wider)
+            (SupersedeRule::Hash, CallSubject::Read(path, lines)) => {
+                let wider = self.reads.get(&path).and_then(|reads| reads.containing_read(lines?));
+                self.equal_call(call).max(wider)
             }
-            (Rule::Hash, _) => self.equal(call),
+            (SupersedeRule::Hash, _) => self.equal_call(call),
             // An edit that was refused or failed changed nothing, and its reason must be kept (K-01).
-            (Rule::File, Subject::Write(_)) if !call.is_good() => None,
-            (Rule::File, Subject::Read(path, _) | Subject::Write(path)) => {
-                self.by_subject.get(&Subject::Write(path)).copied()
+            (SupersedeRule::File, CallSubject::Write(_)) if !call.has_good_result() => None,
+            (SupersedeRule::File, CallSubject::Read(path, _) | CallSubject::Write(path)) => {
+                self.by_subject.get(&CallSubject::Write(path)).copied()
             }
-            (Rule::Todo, Subject::TodoWrite(_) | Subject::TodoRead(_)) | (Rule::Url, Subject::Fetch(_)) => {
-                self.by_subject.get(&call.subject).copied()
+            (SupersedeRule::Todo, CallSubject::TodoWrite(_) | CallSubject::TodoRead(_))
+            | (SupersedeRule::Url, CallSubject::Fetch(_)) => self.by_subject.get(&call.subject).copied(),
+            (SupersedeRule::Error, _) if call.answer == CallOutcome::Failed => {
+                self.by_params.get(&call.params).copied()
             }
-            (Rule::Error, _) if call.answer == Answer::Failed => self.by_params.get(&call.params).copied(),
-            (Rule::File | Rule::Todo | Rule::Url | Rule::Error, _) => None,
+            (SupersedeRule::File | SupersedeRule::Todo | SupersedeRule::Url | SupersedeRule::Error, _) => None,
         }
     }
 
-    fn equal(&self, call: &Call) -> Option<usize> {
+    fn equal_call(&self, call: &ToolCall) -> Option<usize> {
         match call.repeat {
-            Repeat::Same => self.by_params.get(&call.params).copied(),
-            Repeat::Another => self.by_output.get(&(call.params, call.output)).copied(),
+            RepeatEffect::Same => self.by_params.get(&call.params).copied(),
+            RepeatEffect::Another => self.by_output.get(&(call.params, call.output)).copied(),
         }
     }
 
     /// Adds a good call, unless a newer one already supersedes the same calls.
-    fn add(&mut self, call_idx: usize, call: &Call) {
+    fn add(&mut self, call_idx: usize, call: &ToolCall) {
         self.by_params.entry(call.params).or_insert(call_idx);
-        if call.repeat == Repeat::Another {
+        if call.repeat == RepeatEffect::Another {
             self.by_output.entry((call.params, call.output)).or_insert(call_idx);
         }
         match call.subject {
-            Subject::Read(path, Some(lines)) => self.reads.entry(path).or_default().add(lines, call_idx),
-            Subject::Read(_, None) | Subject::Other => {}
+            CallSubject::Read(path, Some(lines)) => self.reads.entry(path).or_default().add(lines, call_idx),
+            CallSubject::Read(_, None) | CallSubject::Other => {}
             subject => {
                 self.by_subject.entry(subject).or_insert(call_idx);
             }
@@ -163,18 +166,18 @@ impl Newer {
 
 /// Reads of one file by first line. No read contains another, so the ends ascend with the starts.
 #[derive(Default)]
-struct Reads(BTreeMap<u32, (u32, usize)>);
+struct FileReads(BTreeMap<u32, (u32, usize)>);
 
-impl Reads {
+impl FileReads {
     /// The index of a read that contains all of `lines`.
-    fn around(&self, lines: LineRange) -> Option<usize> {
+    fn containing_read(&self, lines: LineRange) -> Option<usize> {
         let (&start, &(end, call_idx)) = self.0.range(..=lines.start).next_back()?;
-        lines.are_in(LineRange { start, end }).then_some(call_idx)
+        lines.is_within(LineRange { start, end }).then_some(call_idx)
     }
 
     /// Adds a read that is older than all others, unless one of them contains it.
     fn add(&mut self, lines: LineRange, call_idx: usize) {
-        if self.around(lines).is_some() {
+        if self.containing_read(lines).is_some() {
             return;
         }
         let inside: Vec<u32> = self
@@ -193,16 +196,16 @@ impl Reads {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Access, Place, TodoKind};
+    use crate::plan::{BlockPlace, CutPermission, TodoKind};
     use ctxc_transcript::LineNo;
     use ctxc_transcript::text::Tokens;
     use proptest::prelude::*;
 
-    const OPEN: Horizon = Horizon::new(u32::MAX, 0, 0, 0);
+    const OPEN: CutHorizon = CutHorizon::new(u32::MAX, 0, 0, 0);
 
-    fn call(step: u32, params: u64, subject: Subject) -> Call {
-        let place = |block| Place { line: LineNo(step), block };
-        Call {
+    fn call(step: u32, params: u64, subject: CallSubject) -> ToolCall {
+        let place = |block| BlockPlace { line: LineNo(step), block };
+        ToolCall {
             call: place(0),
             result: Some(place(1)),
             step,
@@ -210,40 +213,40 @@ mod tests {
             params,
             output: params,
             subject,
-            repeat: Repeat::Same,
-            answer: Answer::Good,
-            access: Access::Open,
+            repeat: RepeatEffect::Same,
+            answer: CallOutcome::Good,
+            access: CutPermission::Open,
             tokens: Tokens(100),
         }
     }
 
-    fn read(step: u32, path: u64, start: u32, end: u32) -> Call {
+    fn read(step: u32, path: u64, start: u32, end: u32) -> ToolCall {
         let params = path << 40 | u64::from(start) << 20 | u64::from(end.min(99_999));
-        call(step, params, Subject::Read(IdHash(path), Some(LineRange { start, end })))
+        call(step, params, CallSubject::Read(IdHash(path), Some(LineRange { start, end })))
     }
 
-    fn write(step: u32, path: u64) -> Call {
-        call(step, 1 << 60 | u64::from(step), Subject::Write(IdHash(path)))
+    fn write(step: u32, path: u64) -> ToolCall {
+        call(step, 1 << 60 | u64::from(step), CallSubject::Write(IdHash(path)))
     }
 
-    fn bash(step: u32, command: u64, output: u64) -> Call {
-        Call { repeat: Repeat::Another, output, ..call(step, command, Subject::Other) }
+    fn bash(step: u32, command: u64, output: u64) -> ToolCall {
+        ToolCall { repeat: RepeatEffect::Another, output, ..call(step, command, CallSubject::Other) }
     }
 
     /// The superseded calls, as `call<-by rule`.
-    fn found(calls: &[Call]) -> Vec<String> {
-        let superseded = supersede(calls, &Rule::ALL, OPEN);
+    fn found(calls: &[ToolCall]) -> Vec<String> {
+        let superseded = find_superseded(calls, &SupersedeRule::ALL, OPEN);
         superseded.iter().map(|it| format!("{}<-{} {}", it.call_idx, it.by_idx, it.rule)).collect()
     }
 
     // P-07
     #[test]
     fn p_07_each_rule_claims_what_is_its_own() {
-        let todo = |step, kind| call(step, step.into(), Subject::TodoWrite(kind));
-        let list = |step, kind| call(step, 7, Subject::TodoRead(kind));
-        let fetch = |step, params, url| call(step, params, Subject::Fetch(IdHash(url)));
-        let failed = |call: Call| Call { answer: Answer::Failed, ..call };
-        let cases: [(&str, Vec<Call>, &[&str]); 12] = [
+        let todo = |step, kind| call(step, step.into(), CallSubject::TodoWrite(kind));
+        let list = |step, kind| call(step, 7, CallSubject::TodoRead(kind));
+        let fetch = |step, params, url| call(step, params, CallSubject::Fetch(IdHash(url)));
+        let failed = |call: ToolCall| ToolCall { answer: CallOutcome::Failed, ..call };
+        let cases: [(&str, Vec<ToolCall>, &[&str]); 12] = [
             ("the same read twice", vec![read(0, 1, 1, 9), read(1, 1, 1, 9)], &["0<-1 hash"]),
             ("three times", vec![read(0, 1, 1, 9), read(1, 1, 1, 9), read(2, 1, 1, 9)], &["0<-2 hash", "1<-2 hash"]),
             ("lines inside newer ones", vec![read(0, 1, 5, 9), read(1, 1, 1, 99)], &["0<-1 hash"]),
@@ -269,20 +272,20 @@ mod tests {
     // P-08
     #[test]
     fn p_08_what_has_no_answer_of_its_own_supersedes_nothing() {
-        for answer in [Answer::Failed, Answer::Missing, Answer::PointsBack] {
-            assert!(found(&[read(0, 1, 1, 9), Call { answer, ..read(1, 1, 1, 9) }]).is_empty());
-            assert!(found(&[read(0, 1, 1, 9), Call { answer, ..write(1, 1) }]).is_empty());
+        for answer in [CallOutcome::Failed, CallOutcome::Missing, CallOutcome::PointsBack] {
+            assert!(found(&[read(0, 1, 1, 9), ToolCall { answer, ..read(1, 1, 1, 9) }]).is_empty());
+            assert!(found(&[read(0, 1, 1, 9), ToolCall { answer, ..write(1, 1) }]).is_empty());
         }
         assert!(found(&[read(3, 1, 1, 9), write(3, 1), read(3, 1, 1, 9)]).is_empty(), "one step");
-        let no_result = Call { result: None, ..read(0, 1, 1, 9) };
+        let no_result = ToolCall { result: None, ..read(0, 1, 1, 9) };
         assert!(found(&[no_result, read(1, 1, 1, 9)]).is_empty(), "nothing to cut");
     }
 
     // K-01
     #[test]
     fn k_01_an_edit_that_failed_is_not_superseded_by_the_file_rule() {
-        for answer in [Answer::Failed, Answer::Missing, Answer::PointsBack] {
-            assert!(found(&[Call { answer, ..write(0, 1) }, write(1, 1)]).is_empty());
+        for answer in [CallOutcome::Failed, CallOutcome::Missing, CallOutcome::PointsBack] {
+            assert!(found(&[ToolCall { answer, ..write(0, 1) }, write(1, 1)]).is_empty());
         }
         assert_eq!(found(&[write(0, 1), write(1, 1)]), ["0<-1 file"]);
     }
@@ -290,46 +293,50 @@ mod tests {
     // P-08, P-09
     #[test]
     fn p_09_what_is_protected_supersedes_all_the_same() {
-        let protected = Call { access: Access::Protected, ..read(0, 1, 1, 9) };
+        let protected = ToolCall { access: CutPermission::Protected, ..read(0, 1, 1, 9) };
         assert!(found(&[protected, read(1, 1, 1, 9)]).is_empty());
-        assert_eq!(found(&[read(0, 1, 1, 9), Call { step: 1, ..protected }]), ["0<-1 hash"]);
+        assert_eq!(found(&[read(0, 1, 1, 9), ToolCall { step: 1, ..protected }]), ["0<-1 hash"]);
         let calls = [read(0, 1, 1, 9), read(1, 1, 1, 9), read(2, 1, 1, 9)];
-        assert_eq!(supersede(&calls, &Rule::ALL, Horizon::new(3, 2, 1, 0)).len(), 1);
-        assert_eq!(supersede(&calls, &[Rule::File], OPEN), []);
+        assert_eq!(find_superseded(&calls, &SupersedeRule::ALL, CutHorizon::new(3, 2, 1, 0)).len(), 1);
+        assert_eq!(find_superseded(&calls, &[SupersedeRule::File], OPEN), []);
     }
 
     #[test]
     fn rules_are_known_by_name() {
-        assert!(Rule::ALL.into_iter().all(|rule| rule.name().parse() == Ok(rule)));
-        assert_eq!("hsah".parse::<Rule>(), Err(NotARule("hsah".to_owned())));
+        assert!(SupersedeRule::ALL.into_iter().all(|rule| rule.name().parse() == Ok(rule)));
+        assert_eq!("hsah".parse::<SupersedeRule>(), Err(NotARule("hsah".to_owned())));
     }
 
-    fn any_call() -> impl Strategy<Value = Call> {
+    fn any_call() -> impl Strategy<Value = ToolCall> {
         let subject = prop_oneof![
             (0..3u64, 1..6u32, 1..6u32).prop_map(|(path, start, n)| read(0, path, start, start + n)),
             (0..3u64).prop_map(|path| write(0, path)),
             (0..3u64, 0..2u64).prop_map(|(command, output)| bash(0, command, output)),
-            Just(call(0, 50, Subject::TodoWrite(TodoKind::Todo))),
-            (0..2u64).prop_map(|url| call(0, 60 + url, Subject::Fetch(IdHash(url)))),
+            Just(call(0, 50, CallSubject::TodoWrite(TodoKind::Todo))),
+            (0..2u64).prop_map(|url| call(0, 60 + url, CallSubject::Fetch(IdHash(url)))),
         ];
-        let answer = prop_oneof![4 => Just(Answer::Good), 1 => Just(Answer::Failed), 1 => Just(Answer::PointsBack)];
-        let access = prop_oneof![5 => Just(Access::Open), 1 => Just(Access::Protected), 1 => Just(Access::Cut)];
-        (subject, answer, access).prop_map(|(call, answer, access)| Call { answer, access, ..call })
+        let answer = prop_oneof![4 => Just(CallOutcome::Good), 1 => Just(CallOutcome::Failed), 1 => Just(CallOutcome::PointsBack)];
+        let access = prop_oneof![5 => Just(CutPermission::Open), 1 => Just(CutPermission::Protected), 1 => Just(CutPermission::Cut)];
+        (subject, answer, access).prop_map(|(call, answer, access)| ToolCall { answer, access, ..call })
     }
 
     /// Whether `by` shows, as far as a rule is concerned, what `call` did, by looking at these two alone.
-    fn claims(rule: Rule, call: &Call, by: &Call) -> bool {
+    fn claims(rule: SupersedeRule, call: &ToolCall, by: &ToolCall) -> bool {
         let is_equal = call.params == by.params;
         match (rule, call.subject, by.subject) {
-            (Rule::Hash, Subject::Read(path, Some(lines)), Subject::Read(other, Some(others))) if path == other => {
-                is_equal || lines.are_in(others)
+            (SupersedeRule::Hash, CallSubject::Read(path, Some(lines)), CallSubject::Read(other, Some(others)))
+                if path == other =>
+            {
+                is_equal || lines.is_within(others)
             }
-            (Rule::Hash, _, _) => is_equal && (call.repeat == Repeat::Same || call.output == by.output),
-            (Rule::File, Subject::Read(path, _), Subject::Write(other)) => path == other,
-            (Rule::File, Subject::Write(path), Subject::Write(other)) => path == other && call.is_good(),
-            (Rule::Todo, Subject::TodoWrite(kind), Subject::TodoWrite(other)) => kind == other,
-            (Rule::Url, Subject::Fetch(url), Subject::Fetch(other)) => url == other,
-            (Rule::Error, _, _) => call.answer == Answer::Failed && is_equal,
+            (SupersedeRule::Hash, _, _) => is_equal && (call.repeat == RepeatEffect::Same || call.output == by.output),
+            (SupersedeRule::File, CallSubject::Read(path, _), CallSubject::Write(other)) => path == other,
+            (SupersedeRule::File, CallSubject::Write(path), CallSubject::Write(other)) => {
+                path == other && call.has_good_result()
+            }
+            (SupersedeRule::Todo, CallSubject::TodoWrite(kind), CallSubject::TodoWrite(other)) => kind == other,
+            (SupersedeRule::Url, CallSubject::Fetch(url), CallSubject::Fetch(other)) => url == other,
+            (SupersedeRule::Error, _, _) => call.answer == CallOutcome::Failed && is_equal,
             _ => false,
         }
     }
@@ -340,21 +347,21 @@ mod tests {
         fn p_08_what_is_superseded_is_what_the_rules_say(
             calls in prop::collection::vec((any_call(), 0..2u32), 0..24),
             n_protected in 0..6u32,
-            rules in prop::sample::subsequence(Rule::ALL.to_vec(), 0..=5),
+            rules in prop::sample::subsequence(SupersedeRule::ALL.to_vec(), 0..=5),
         ) {
             let mut step = 0;
-            let calls: Vec<Call> = calls.into_iter().map(|(call, gap)| { step += gap; Call { step, ..call } }).collect();
-            let horizon = Horizon::new(step + 1, n_protected, 0, 0);
-            let superseded = supersede(&calls, &rules, horizon);
+            let calls: Vec<ToolCall> = calls.into_iter().map(|(call, gap)| { step += gap; ToolCall { step, ..call } }).collect();
+            let horizon = CutHorizon::new(step + 1, n_protected, 0, 0);
+            let superseded = find_superseded(&calls, &rules, horizon);
             for (call_idx, call) in calls.iter().enumerate() {
-                let may_go = call.access == Access::Open && call.step + n_protected < step + 1;
-                let newer = |rule| calls.iter().position(|by| by.step > call.step && by.is_good() && claims(rule, call, by));
+                let may_go = call.access == CutPermission::Open && call.step + n_protected < step + 1;
+                let newer = |rule| calls.iter().position(|by| by.step > call.step && by.has_good_result() && claims(rule, call, by));
                 let expected = rules.iter().find(|rule| newer(**rule).is_some()).filter(|_| may_go);
                 let found = superseded.iter().find(|it| it.call_idx == call_idx);
                 prop_assert_eq!(found.map(|it| it.rule), expected.copied());
                 if let Some(found) = found {
                     let by = &calls[found.by_idx];
-                    prop_assert!(by.step > call.step && by.is_good() && claims(found.rule, call, by));
+                    prop_assert!(by.step > call.step && by.has_good_result() && claims(found.rule, call, by));
                 }
             }
         }

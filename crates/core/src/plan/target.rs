@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::Handle;
-use ctxc_transcript::text::{NotAPattern, Pattern, Patterns};
+use ctxc_transcript::text::{NotAPattern, Pattern, PatternSet};
 
 /// A named target: a handle if it parses as one, otherwise the pattern of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Target {
 pub(crate) struct PatternTargets<'a> {
     /// The index of each pattern among the targets.
     places: Vec<usize>,
-    patterns: Patterns<'a>,
+    patterns: PatternSet<'a>,
 }
 
 impl<'a> PatternTargets<'a> {
@@ -29,7 +29,7 @@ impl<'a> PatternTargets<'a> {
             Target::Call(_) => None,
         };
         let (places, patterns): (Vec<usize>, Vec<&Pattern>) = (0..).zip(targets).filter_map(pattern).unzip();
-        Self { places, patterns: Patterns::new(patterns) }
+        Self { places, patterns: PatternSet::new(patterns) }
     }
 
     /// Whether no target is a pattern.
@@ -38,8 +38,8 @@ impl<'a> PatternTargets<'a> {
     }
 
     /// The indices of the targets that match `text`.
-    pub(crate) fn fits(&self, text: &str) -> impl Iterator<Item = usize> {
-        self.patterns.fits(text).into_iter().filter_map(|at| self.places.get(at).copied())
+    pub(crate) fn matching_targets(&self, text: &str) -> impl Iterator<Item = usize> {
+        self.patterns.find_fitting(text).into_iter().filter_map(|at| self.places.get(at).copied())
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::Bands;
 use ctxc_engine::run::{CompressionLevel, Task, TaskPart, target_size};
-use ctxc_transcript::scan::Kind;
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::scan::EntryKind;
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 use ctxc_transcript::{Chain, Flags, Index, LineNo, Turn, TurnIdx};
 
 /// The roles whose messages are compressed.
@@ -23,11 +23,11 @@ pub enum Roles {
 impl Roles {
     /// Whether messages of this kind are included.
     #[must_use]
-    pub fn are_of(self, kind: Kind) -> bool {
+    pub fn include_kind(self, kind: EntryKind) -> bool {
         match self {
             Self::Both => kind.is_message(),
-            Self::User => kind == Kind::User,
-            Self::Assistant => kind == Kind::Assistant,
+            Self::User => kind == EntryKind::User,
+            Self::Assistant => kind == EntryKind::Assistant,
         }
     }
 
@@ -40,7 +40,7 @@ impl Roles {
 
 /// Texts that are compressed besides messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Include {
+pub enum IncludedTexts {
     /// None.
     #[default]
     Messages,
@@ -50,13 +50,13 @@ pub enum Include {
 
 /// The entries that are compressed, and their levels.
 #[derive(Clone, Debug, Default)]
-pub struct Selection {
+pub struct CompressSelection {
     /// The bands.
     pub bands: Bands,
     /// The roles.
     pub roles: Roles,
     /// Other texts.
-    pub include: Include,
+    pub include: IncludedTexts,
     /// The number of newest turns that are left alone.
     pub n_protected_turns: usize,
 }
@@ -79,8 +79,8 @@ pub struct CompressCandidate {
 impl CompressCandidate {
     /// The task for `text`, or `None` if it has fewer than `min_tokens`.
     #[must_use]
-    pub fn task(&self, part: TaskPart, text: String, min_tokens: Tokens) -> Option<Task> {
-        let tokens = chars4(&text);
+    pub fn make_task(&self, part: TaskPart, text: String, min_tokens: Tokens) -> Option<Task> {
+        let tokens = chars4_tokens(&text);
         let Self { line, turn, level, .. } = *self;
         (tokens >= min_tokens).then(|| Task {
             line,
@@ -97,7 +97,12 @@ impl CompressCandidate {
 /// The active entries whose text is to be compressed, in the order of the conversation. Meta entries, messages about API
 /// errors, compact summaries and command envelopes are left alone (B-04).
 #[must_use]
-pub fn candidates(index: &Index, chain: &Chain, turns: &[Turn], selection: &Selection) -> Vec<CompressCandidate> {
+pub fn select_candidates(
+    index: &Index,
+    chain: &Chain,
+    turns: &[Turn],
+    selection: &CompressSelection,
+) -> Vec<CompressCandidate> {
     let n_open = turns.len().saturating_sub(selection.n_protected_turns);
     let mut candidates = Vec::new();
     for (turn_idx, turn) in turns.iter().enumerate().take(n_open) {
@@ -107,9 +112,9 @@ pub fn candidates(index: &Index, chain: &Chain, turns: &[Turn], selection: &Sele
             if !kind.is_message() || flags.any(Flags::META.with(Flags::COMPACT_SUMMARY)) {
                 continue;
             }
-            let is_envelope = kind == Kind::User && (!flags.any(Flags::PROMPT) || flags.any(Flags::COMMAND));
-            let wants_text = selection.roles.are_of(kind) && flags.any(Flags::TEXT) && !is_envelope;
-            let wants_results = selection.include == Include::ToolResults && flags.any(Flags::TOOL_RESULT);
+            let is_envelope = kind == EntryKind::User && (!flags.any(Flags::PROMPT) || flags.any(Flags::COMMAND));
+            let wants_text = selection.roles.include_kind(kind) && flags.any(Flags::TEXT) && !is_envelope;
+            let wants_results = selection.include == IncludedTexts::ToolResults && flags.any(Flags::TOOL_RESULT);
             if wants_text || wants_results {
                 let (turn, level) = (TurnIdx(turn_idx), band.level);
                 candidates.push(CompressCandidate { line, turn, level, wants_text, wants_results });

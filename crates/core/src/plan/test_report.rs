@@ -1,6 +1,6 @@
 //! Parsing of the output of test runners into results of single tests: cargo, pytest, jest, vitest, bun and go.
 
-use super::test_run::{Reach, Runner, TestRun};
+use super::test_run::{TestExtent, TestRun, TestRunner};
 
 /// The result of a test run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,17 +19,17 @@ pub(super) const PART: &str = " > ";
 impl TestReport {
     /// Parses the output of `run`.
     #[must_use]
-    pub fn read(run: &TestRun, output: &str) -> Self {
+    pub fn parse(run: &TestRun, output: &str) -> Self {
         let TestRun { runner, reach, .. } = *run;
         let mut report = match runner {
-            Runner::Cargo => cargo_report(output),
-            Runner::Pytest => pytest_report(output),
-            Runner::Script => script_report(output),
-            Runner::Go => go_report(output),
+            TestRunner::Cargo => cargo_report(output),
+            TestRunner::Pytest => pytest_report(output),
+            TestRunner::Script => script_report(output),
+            TestRunner::Go => go_report(output),
         };
-        if reach == Reach::Picked {
+        if reach == TestExtent::Picked {
             // If only some tests of a file were picked, their success does not mean that of the file.
-            report.passed.retain(|name| !is_whole(runner, name));
+            report.passed.retain(|name| !is_file_or_package(runner, name));
         }
         report.failed = report.failed.iter().map(|name| format!("{} {name}", runner.name())).collect();
         report.passed = report.passed.iter().map(|name| format!("{} {name}", runner.name())).collect();
@@ -37,7 +37,7 @@ impl TestReport {
         report
     }
 
-    fn fail(&mut self, name: impl Into<String>) {
+    fn add_failure(&mut self, name: impl Into<String>) {
         let name = name.into();
         if !name.is_empty() && !self.failed.contains(&name) {
             self.failed.push(name);
@@ -46,11 +46,11 @@ impl TestReport {
 }
 
 /// Whether `name` is that of a file or a package, not of a test.
-fn is_whole(runner: Runner, name: &str) -> bool {
+fn is_file_or_package(runner: TestRunner, name: &str) -> bool {
     match runner {
-        Runner::Cargo => false,
-        Runner::Pytest | Runner::Script => is_test_file(name),
-        Runner::Go => !name.contains(PART) && name.contains(['/', '.']),
+        TestRunner::Cargo => false,
+        TestRunner::Pytest | TestRunner::Script => is_test_file(name),
+        TestRunner::Go => !name.contains(PART) && name.contains(['/', '.']),
     }
 }
 
@@ -65,23 +65,23 @@ fn cargo_report(output: &str) -> TestReport {
             let name = name.strip_suffix(" - should panic").unwrap_or(name);
             match verdict {
                 "ok" => report.passed.push(name.to_owned()),
-                "FAILED" => report.fail(name),
+                "FAILED" => report.add_failure(name),
                 _ => {}
             }
         } else if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
-            report.fail(name);
+            report.add_failure(name);
         } else if line == "failures:" {
             in_list = true;
             continue;
         } else if let (true, Some(name)) = (in_list, line.strip_prefix("    ")) {
             // A list of names. Output of tests may look like one, so lines with spaces in the name are skipped.
             if !name.starts_with(' ') && !name.contains(' ') {
-                report.fail(name);
+                report.add_failure(name);
             }
         } else if let Some((verdict, rest)) = nextest_line(line) {
             match verdict {
                 "PASS" => report.passed.push(rest.to_owned()),
-                "FAIL" | "TIMEOUT" | "SIGABRT" | "SIGSEGV" => report.fail(rest),
+                "FAIL" | "TIMEOUT" | "SIGABRT" | "SIGSEGV" => report.add_failure(rest),
                 _ => {}
             }
         }
@@ -115,12 +115,12 @@ fn pytest_report(output: &str) -> TestReport {
             let name = rest.split_once(" - ").map_or(rest, |(name, _)| name);
             // Excludes `ERROR collecting tests/a.py`, `ERROR: not found`, and other output of programs.
             if name.contains(".py") && !name.contains(' ') {
-                report.fail(name_of(name));
+                report.add_failure(name_of(name));
             }
         } else if let Some((name, verdict)) = line.split_once(' ').filter(|(name, _)| name.contains(".py")) {
             match verdict.split(' ').next().unwrap_or_default() {
                 "PASSED" => report.passed.push(name_of(name)),
-                "FAILED" | "ERROR" => report.fail(name_of(name)),
+                "FAILED" | "ERROR" => report.add_failure(name_of(name)),
                 // A line that ends with the percentage done is the only one for its file.
                 dots if !dots.is_empty() && dots.chars().all(|c| ".sxX".contains(c)) && verdict.ends_with("%]") => {
                     report.passed.push(name_of(name));
@@ -151,9 +151,9 @@ fn script_report(output: &str) -> TestReport {
             let whole = first(name);
             if is_test_file(&whole) {
                 if name.contains(PART) {
-                    report.fail(name);
+                    report.add_failure(name);
                 } else {
-                    report.fail(whole.clone());
+                    report.add_failure(whole.clone());
                 }
                 file = whole;
             }
@@ -163,16 +163,16 @@ fn script_report(output: &str) -> TestReport {
                 file = first(rest);
                 report.passed.push(file.clone());
             } else {
-                report.passed.push(name_in_file(&file, without_time(rest)));
+                report.passed.push(name_in_file(&file, strip_duration(rest)));
             }
         } else if let Some(name) = text.strip_prefix("● ") {
             if name.contains(" › ") {
-                report.fail(name_in_file(&file, &name.replace(" › ", PART)));
+                report.add_failure(name_in_file(&file, &name.replace(" › ", PART)));
             }
         } else if let Some(name) = text.strip_prefix("(fail) ") {
-            report.fail(name_in_file(&file, without_time(name)));
+            report.add_failure(name_in_file(&file, strip_duration(name)));
         } else if let Some(name) = text.strip_prefix("(pass) ") {
-            report.passed.push(name_in_file(&file, without_time(name)));
+            report.passed.push(name_in_file(&file, strip_duration(name)));
         } else if let Some(name) = line.strip_suffix(':').filter(|name| is_test_file(name)) {
             name.clone_into(&mut file);
         }
@@ -203,7 +203,7 @@ fn name_in_file(file: &str, name: &str) -> String {
 }
 
 /// `name` without a trailing ` (5 ms)`, ` [1.00ms]` or ` 5ms`.
-fn without_time(name: &str) -> &str {
+fn strip_duration(name: &str) -> &str {
     let Some((rest, time)) = name.trim_end().trim_end_matches([')', ']']).rsplit_once([' ', '(', '[']) else {
         return name;
     };
@@ -234,7 +234,7 @@ fn go_report(output: &str) -> TestReport {
             if !is_ok && failed.is_empty() {
                 // No test has run, or the lines of the tests were cut off.
                 let is_broken = rest.contains("[build failed]") || rest.contains("[setup failed]");
-                report.fail(if is_broken { name_in_file(package, BUILD) } else { package.to_owned() });
+                report.add_failure(if is_broken { name_in_file(package, BUILD) } else { package.to_owned() });
             }
             go_package(&mut report, package, &std::mem::take(&mut failed), std::mem::take(&mut passed));
             if is_ok {
@@ -256,7 +256,7 @@ fn go_report(output: &str) -> TestReport {
 fn go_package(report: &mut TestReport, package: &str, failed: &[String], passed: Vec<String>) {
     let has_part = |name: &String| failed.iter().any(|other| other.starts_with(&format!("{name}{PART}")));
     for name in failed.iter().filter(|name| !has_part(name)) {
-        report.fail(name_in_file(package, name));
+        report.add_failure(name_in_file(package, name));
     }
     for name in passed {
         report.passed.push(name_in_file(package, &name));
@@ -268,12 +268,12 @@ fn go_package(report: &mut TestReport, package: &str, failed: &[String], passed:
 
 #[cfg(test)]
 mod tests {
-    use super::super::Script;
+    use super::super::ShellScript;
     use super::*;
 
     fn read(command: &str, output: &str) -> (Vec<String>, Vec<String>, bool) {
-        let (run, _) = TestRun::of(&Script::read(command)).expect(command);
-        let TestReport { failed, passed, all_passed } = TestReport::read(&run, output);
+        let (run, _) = TestRun::from_script(&ShellScript::parse(command)).expect(command);
+        let TestReport { failed, passed, all_passed } = TestReport::parse(&run, output);
         (failed, passed, all_passed)
     }
 

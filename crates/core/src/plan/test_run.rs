@@ -1,11 +1,11 @@
 //! Detection of test runs in shell commands: the runner, and the tests that are run.
 
-use super::effects::is_look;
-use super::shell::{Command, Join, Script, Word};
+use super::effects::is_read_only_command;
+use super::shell::{ShellCommand, ShellOperator, ShellScript, ShellWord};
 
 /// Programs that run tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Runner {
+pub enum TestRunner {
     /// `cargo test`, `cargo nextest`.
     Cargo,
     /// `pytest`.
@@ -20,16 +20,16 @@ pub enum Runner {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestRun {
     /// The runner.
-    pub runner: Runner,
+    pub runner: TestRunner,
     /// The extent of the run.
-    pub reach: Reach,
+    pub reach: TestExtent,
     /// The words after the name of the program, without options for verbosity.
     pub scope: String,
 }
 
 /// The extent of a test run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum TestExtent {
     /// All tests.
     Whole,
     /// The tests of some files or packages.
@@ -38,7 +38,7 @@ pub enum Reach {
     Picked,
 }
 
-impl Runner {
+impl TestRunner {
     /// The prefix of the names of this runner's tests.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -53,19 +53,19 @@ impl Runner {
 
 /// Whether `script` tests or builds, so that its outcome shows whether the work is sound.
 #[must_use]
-pub fn checks(script: &Script) -> bool {
+pub fn tests_or_builds(script: &ShellScript) -> bool {
     /// Programs that only test or build, and programs that do so if one of their first arguments says so.
     const CHECKERS: [&str; 9] = ["pytest", "jest", "vitest", "tsc", "make", "ninja", "ctest", "eslint", "mypy"];
     const RUNNERS: [&str; 24] = [
         "cargo", "go", "npm", "npx", "pnpm", "yarn", "bun", "deno", "mise", "just", "task", "gradle", "gradlew", "mvn",
         "mvnw", "bazel", "dotnet", "swift", "rake", "mix", "cmake", "uv", "python", "python3",
     ];
-    let is_check = |command: &Command| {
+    let is_check = |command: &ShellCommand| {
         let program = command.words.first().map(|word| word.text.rsplit('/').next().unwrap_or_default());
         let is_own = |program: &str| program != "test" && name_parts(program).any(|part| CHECKS.contains(&part));
         let installs = ["install", "add", "remove", "sync", "i", "download", "pip"];
         let says_so = || {
-            let is_install = |word: &Word| installs.contains(&word.text.as_str());
+            let is_install = |word: &ShellWord| installs.contains(&word.text.as_str());
             !command.words.iter().skip(1).take(2).any(is_install)
                 && command
                     .words
@@ -77,7 +77,7 @@ pub fn checks(script: &Script) -> bool {
         };
         program.is_some_and(|it| CHECKERS.contains(&it) || is_own(it) || RUNNERS.contains(&it) && says_so())
     };
-    script.commands.iter().any(|command| !is_look(command) && is_check(command))
+    script.commands.iter().any(|command| !is_read_only_command(command) && is_check(command))
 }
 
 /// Words in the names of commands and scripts that test or build.
@@ -91,51 +91,53 @@ fn name_parts(name: &str) -> impl Iterator<Item = &str> {
 impl TestRun {
     /// The test run in `script` and the index of its command; `None` if there is none.
     #[must_use]
-    pub fn of(script: &Script) -> Option<(Self, usize)> {
-        script.commands.iter().zip(0..).find_map(|(command, at)| Some((Self::of_command(command)?, at)))
+    pub fn from_script(script: &ShellScript) -> Option<(Self, usize)> {
+        script.commands.iter().zip(0..).find_map(|(command, at)| Some((Self::from_command(command)?, at)))
     }
 
     /// The test run recognized by its `output`, for a `script` such as `make test` that does not name the runner.
     #[must_use]
-    pub fn behind(script: &Script, output: &str) -> Option<(Self, usize)> {
-        let tests = |command: &Command| {
+    pub fn from_output(script: &ShellScript, output: &str) -> Option<(Self, usize)> {
+        let tests = |command: &ShellCommand| {
             let words = || command.words.iter().skip(1).flat_map(|word| name_parts(&word.text));
-            !is_look(command) && words().any(|word| ["test", "tests", "check", "ci"].contains(&word))
+            !is_read_only_command(command) && words().any(|word| ["test", "tests", "check", "ci"].contains(&word))
         };
         let at = script.commands.iter().position(tests)?;
         let has = |marks: &[&str]| marks.iter().any(|mark| output.contains(mark));
         let runner = match () {
-            () if has(&["test result: "]) => Runner::Cargo,
-            () if has(&["--- FAIL: ", "--- PASS: ", "\nok  \t", "\nFAIL\t"]) => Runner::Go,
-            () if has(&[" passed in ", " failed in "]) => Runner::Pytest,
-            () if has(&["Test Files  ", "Tests:  ", "(fail) "]) => Runner::Script,
+            () if has(&["test result: "]) => TestRunner::Cargo,
+            () if has(&["--- FAIL: ", "--- PASS: ", "\nok  \t", "\nFAIL\t"]) => TestRunner::Go,
+            () if has(&[" passed in ", " failed in "]) => TestRunner::Pytest,
+            () if has(&["Test Files  ", "Tests:  ", "(fail) "]) => TestRunner::Script,
             () => return None,
         };
         let scope = scope_of(&command_words(script.commands.get(at)?));
-        Some((Self { runner, reach: Reach::Picked, scope }, at))
+        Some((Self { runner, reach: TestExtent::Picked, scope }, at))
     }
 
-    fn of_command(command: &Command) -> Option<Self> {
+    fn from_command(command: &ShellCommand) -> Option<Self> {
         let words = command_words(command);
-        let (runner, rest) = runner_of(command.program(), words.get(1..).unwrap_or_default())?;
+        let (runner, rest) = runner_of(command.program_name(), words.get(1..).unwrap_or_default())?;
         let is_option = |word: &&str| word.starts_with('-');
         let reach = match runner {
-            Runner::Cargo if rest.iter().all(|word| WHOLE_CARGO.contains(word)) => Reach::Whole,
+            TestRunner::Cargo if rest.iter().all(|word| WHOLE_CARGO.contains(word)) => TestExtent::Whole,
             // A lone word may be the name of a test or of a package.
-            Runner::Cargo => Reach::Picked,
-            Runner::Go if rest.iter().any(|word| picks(word, &PICKS_GO)) => Reach::Picked,
-            Runner::Go if rest.contains(&"./...") => Reach::Whole,
-            Runner::Pytest | Runner::Script if rest.iter().any(|word| word.contains("::") || picks(word, &PICKS)) => {
-                Reach::Picked
+            TestRunner::Cargo => TestExtent::Picked,
+            TestRunner::Go if rest.iter().any(|word| matches_option(word, &PICKS_GO)) => TestExtent::Picked,
+            TestRunner::Go if rest.contains(&"./...") => TestExtent::Whole,
+            TestRunner::Pytest | TestRunner::Script
+                if rest.iter().any(|word| word.contains("::") || matches_option(word, &PICKS)) =>
+            {
+                TestExtent::Picked
             }
-            Runner::Pytest | Runner::Script if rest.iter().all(is_option) => Reach::Whole,
-            Runner::Pytest | Runner::Script | Runner::Go => Reach::Part,
+            TestRunner::Pytest | TestRunner::Script if rest.iter().all(is_option) => TestExtent::Whole,
+            TestRunner::Pytest | TestRunner::Script | TestRunner::Go => TestExtent::Part,
         };
         Some(Self { runner, reach, scope: scope_of(rest) })
     }
 }
 
-fn command_words(command: &Command) -> Vec<&str> {
+fn command_words(command: &ShellCommand) -> Vec<&str> {
     command.words.iter().map(|word| word.text.as_str()).collect()
 }
 
@@ -159,21 +161,21 @@ const PICKS: [&str; 13] = [
     "--related", "--only",
 ];
 
-fn picks(word: &str, options: &[&str]) -> bool {
+fn matches_option(word: &str, options: &[&str]) -> bool {
     options.iter().any(|option| word.starts_with(option))
 }
 
 /// The runner that `program` with the arguments `words` starts, and the arguments for it.
-fn runner_of<'w>(program: &str, words: &'w [&'w str]) -> Option<(Runner, &'w [&'w str])> {
+fn runner_of<'w>(program: &str, words: &'w [&'w str]) -> Option<(TestRunner, &'w [&'w str])> {
     match (program, words) {
-        ("cargo", ["test" | "t", rest @ ..] | ["nextest", "run", rest @ ..]) => Some((Runner::Cargo, rest)),
-        ("go", ["test", rest @ ..]) => Some((Runner::Go, rest)),
-        ("pytest" | "py.test", rest) => Some((Runner::Pytest, rest)),
+        ("cargo", ["test" | "t", rest @ ..] | ["nextest", "run", rest @ ..]) => Some((TestRunner::Cargo, rest)),
+        ("go", ["test", rest @ ..]) => Some((TestRunner::Go, rest)),
+        ("pytest" | "py.test", rest) => Some((TestRunner::Pytest, rest)),
         ("jest", rest)
         | ("vitest", ["run", rest @ ..] | rest)
-        | ("bun" | "npm" | "pnpm" | "yarn" | "deno", ["test", rest @ ..]) => Some((Runner::Script, rest)),
+        | ("bun" | "npm" | "pnpm" | "yarn" | "deno", ["test", rest @ ..]) => Some((TestRunner::Script, rest)),
         ("bun" | "npm" | "pnpm" | "yarn", ["run", script, rest @ ..]) if script.starts_with("test") => {
-            Some((Runner::Script, rest))
+            Some((TestRunner::Script, rest))
         }
         ("python" | "python3", ["-m", program, rest @ ..])
         | ("uv" | "poetry" | "pdm" | "hatch", ["run", program, rest @ ..])
@@ -184,10 +186,10 @@ fn runner_of<'w>(program: &str, words: &'w [&'w str]) -> Option<(Runner, &'w [&'
 
 /// Whether `output` includes the end of the output of the command at `at`: no filter after it drops that.
 #[must_use]
-pub fn shows_its_end(script: &Script, at: usize, output: &str) -> bool {
+pub fn shows_output_end(script: &ShellScript, at: usize, output: &str) -> bool {
     let commands = script.commands.iter().skip(at);
-    let behind = commands.clone().zip(commands.skip(1)).take_while(|(command, _)| command.join == Join::Pipe);
-    behind.into_iter().all(|(_, next)| match next.program() {
+    let behind = commands.clone().zip(commands.skip(1)).take_while(|(command, _)| command.join == ShellOperator::Pipe);
+    behind.into_iter().all(|(_, next)| match next.program_name() {
         "tail" | "tee" | "cat" => true,
         // With fewer lines than its limit, `head` dropped nothing.
         "head" => output.lines().count() < head_lines(next),
@@ -196,7 +198,7 @@ pub fn shows_its_end(script: &Script, at: usize, output: &str) -> bool {
 }
 
 /// The number of lines that a call of `head` shows.
-fn head_lines(head: &Command) -> usize {
+fn head_lines(head: &ShellCommand) -> usize {
     let number = head.words.iter().skip(1).find_map(|word| word.text.trim_start_matches(['-', 'n', '=']).parse().ok());
     number.unwrap_or(10)
 }
@@ -208,32 +210,33 @@ mod tests {
     #[test]
     fn runs_of_tests_are_known_by_their_commands() {
         let cases = [
-            ("cargo test 2>&1 | tail -5", Some((Runner::Cargo, Reach::Whole))),
-            ("cd a && cargo test --lib x::y", Some((Runner::Cargo, Reach::Picked))),
-            ("cargo nextest run --workspace", Some((Runner::Cargo, Reach::Whole))),
+            ("cargo test 2>&1 | tail -5", Some((TestRunner::Cargo, TestExtent::Whole))),
+            ("cd a && cargo test --lib x::y", Some((TestRunner::Cargo, TestExtent::Picked))),
+            ("cargo nextest run --workspace", Some((TestRunner::Cargo, TestExtent::Whole))),
             ("cargo build", None),
-            ("uv run pytest tests/a.py -q", Some((Runner::Pytest, Reach::Part))),
-            ("python -m pytest", Some((Runner::Pytest, Reach::Whole))),
-            ("pytest -k one", Some((Runner::Pytest, Reach::Picked))),
-            ("npx vitest run src/a.test.ts", Some((Runner::Script, Reach::Part))),
-            ("npm test", Some((Runner::Script, Reach::Whole))),
-            ("pnpm run test:unit -- -t adds", Some((Runner::Script, Reach::Picked))),
-            ("go test ./...", Some((Runner::Go, Reach::Whole))),
-            ("go test ./a -run TestX -v", Some((Runner::Go, Reach::Picked))),
+            ("uv run pytest tests/a.py -q", Some((TestRunner::Pytest, TestExtent::Part))),
+            ("python -m pytest", Some((TestRunner::Pytest, TestExtent::Whole))),
+            ("pytest -k one", Some((TestRunner::Pytest, TestExtent::Picked))),
+            ("npx vitest run src/a.test.ts", Some((TestRunner::Script, TestExtent::Part))),
+            ("npm test", Some((TestRunner::Script, TestExtent::Whole))),
+            ("pnpm run test:unit -- -t adds", Some((TestRunner::Script, TestExtent::Picked))),
+            ("go test ./...", Some((TestRunner::Go, TestExtent::Whole))),
+            ("go test ./a -run TestX -v", Some((TestRunner::Go, TestExtent::Picked))),
             ("grep -rn 'cargo test' .", None),
         ];
         for (command, expected) in cases {
-            let run = TestRun::of(&Script::read(command));
+            let run = TestRun::from_script(&ShellScript::parse(command));
             assert_eq!(run.map(|(run, _)| (run.runner, run.reach)), expected, "{command}");
         }
     }
 
     #[test]
     fn runs_behind_other_names_are_known_by_what_they_print() {
-        let behind =
-            |command: &str, output: &str| TestRun::behind(&Script::read(command), output).map(|(run, _)| run.runner);
-        assert_eq!(behind("make test", "test result: ok."), Some(Runner::Cargo));
-        assert_eq!(behind("mise run test:unit", "\nok  \ta/b\t0.1s"), Some(Runner::Go));
+        let behind = |command: &str, output: &str| {
+            TestRun::from_output(&ShellScript::parse(command), output).map(|(run, _)| run.runner)
+        };
+        assert_eq!(behind("make test", "test result: ok."), Some(TestRunner::Cargo));
+        assert_eq!(behind("mise run test:unit", "\nok  \ta/b\t0.1s"), Some(TestRunner::Go));
         assert_eq!(behind("make test", "done"), None);
         assert_eq!(behind("grep test log", "test result: ok."), None);
     }
@@ -250,9 +253,9 @@ mod tests {
             ("go test ./...; ls | head -3", true),
         ];
         for (command, shows) in cases {
-            let script = Script::read(command);
-            let (_, at) = TestRun::of(&script).unwrap();
-            assert_eq!(shows_its_end(&script, at, "one\ntwo\nthree"), shows, "{command}");
+            let script = ShellScript::parse(command);
+            let (_, at) = TestRun::from_script(&script).unwrap();
+            assert_eq!(shows_output_end(&script, at, "one\ntwo\nthree"), shows, "{command}");
         }
     }
 
@@ -271,7 +274,7 @@ mod tests {
             ("test -f Cargo.toml", false),
             ("cp a.txt build/test", false),
         ] {
-            assert_eq!(checks(&Script::read(command)), expected, "{command}");
+            assert_eq!(tests_or_builds(&ShellScript::parse(command)), expected, "{command}");
         }
     }
 }

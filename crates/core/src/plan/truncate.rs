@@ -8,7 +8,7 @@ use ctxc_transcript::{Calibration, GroupIdx};
 
 /// The suitability of a message as the first of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opening {
+pub enum OpenerKind {
     /// A prompt that a person typed for the model; commands that the client handles itself are excluded.
     Prompt,
     /// A summary with which a client replaced messages.
@@ -23,16 +23,16 @@ pub enum Opening {
 
 /// One message: an assistant message, or one user entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct MessageUnit {
     /// The unit that is kept or removed as a whole: a message and all its tool results.
     pub group: GroupIdx,
     /// Its suitability as the first message of a conversation.
-    pub opening: Opening,
+    pub opening: OpenerKind,
 }
 
 /// The context in which a message is estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum As {
+pub enum EstimateContext {
     /// As it is now.
     Now,
     /// As part of the rest, after earlier messages are removed.
@@ -57,9 +57,9 @@ pub struct TopDownTruncation {
 
 /// The messages that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum KeptMessages {
     /// All messages.
-    All(Unchanged),
+    All(NoCutReason),
     /// The messages from `start` on. `opener` is put before them if they do not start with a prompt, because none follows or
     /// starting at it would waste too much.
     Suffix {
@@ -72,7 +72,7 @@ pub enum Kept {
 
 /// The reason why everything is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unchanged {
+pub enum NoCutReason {
     /// The session has no message.
     Empty,
     /// The context is below the target.
@@ -83,7 +83,7 @@ pub enum Unchanged {
     NoPrompt,
 }
 
-impl Unchanged {
+impl NoCutReason {
     /// The name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -98,9 +98,9 @@ impl Unchanged {
 
 /// The result of planning a truncation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Truncation {
+pub struct TruncationPlan {
     /// The messages that are kept.
-    pub kept: Kept,
+    pub kept: KeptMessages,
     /// The `chars4` tokens of these messages, without those that are added.
     pub tokens: Tokens,
     /// The size of the context after the cut.
@@ -136,7 +136,7 @@ impl TopDownTruncation {
     }
 
     /// Whether a context of `size` leaves so much of the target unused that it is better to cut inside a turn (D-10).
-    fn wastes(&self, size: Tokens) -> bool {
+    fn wastes_target(&self, size: Tokens) -> bool {
         size.0 < self.target.0 - self.target.0 / WASTED
     }
 
@@ -150,57 +150,57 @@ impl TopDownTruncation {
     ///
     /// # Errors
     /// Those of `estimate`.
-    pub fn plan<E>(
+    pub fn plan_cut<E>(
         &self,
-        messages: &[Message],
-        mut estimate: impl FnMut(usize, As) -> Result<Tokens, E>,
-    ) -> Result<Truncation, E> {
+        messages: &[MessageUnit],
+        mut estimate: impl FnMut(usize, EstimateContext) -> Result<Tokens, E>,
+    ) -> Result<TruncationPlan, E> {
         let mut now = Tokens::ZERO;
         for at in 0..messages.len() {
-            now += estimate(at, As::Now)?;
+            now += estimate(at, EstimateContext::Now)?;
         }
-        let size = self.calibration.context(now);
-        let all = |why| Truncation { kept: Kept::All(why), tokens: now, size };
+        let size = self.calibration.context_size(now);
+        let all = |why| TruncationPlan { kept: KeptMessages::All(why), tokens: now, size };
         if messages.is_empty() {
-            return Ok(all(Unchanged::Empty));
+            return Ok(all(NoCutReason::Empty));
         }
         if !self.is_over(size) {
-            return Ok(all(Unchanged::AlreadyUnderTarget));
+            return Ok(all(NoCutReason::AlreadyUnderTarget));
         }
-        let rest = Rest::new(messages, |at| estimate(at, As::Rest))?;
-        let Some(cut) = self.pure_cut(&rest).filter(|&cut| cut > 0) else { return Ok(all(Unchanged::BelowMinimum)) };
-        for opening in [Opening::Prompt, Opening::Summary, Opening::User] {
-            let next = rest.next(cut, opening);
-            let moved_on = next.map(|start| self.suffix(&rest, None, start, Tokens::ZERO));
-            if let Some(moved_on) = moved_on.filter(|moved_on| !self.wastes(moved_on.size)) {
+        let rest = RestSizes::new(messages, |at| estimate(at, EstimateContext::Rest))?;
+        let Some(cut) = self.pure_cut(&rest).filter(|&cut| cut > 0) else { return Ok(all(NoCutReason::BelowMinimum)) };
+        for opening in [OpenerKind::Prompt, OpenerKind::Summary, OpenerKind::User] {
+            let next = rest.next_start(cut, opening);
+            let moved_on = next.map(|start| self.truncate_to_suffix(&rest, None, start, Tokens::ZERO));
+            if let Some(moved_on) = moved_on.filter(|moved_on| !self.wastes_target(moved_on.size)) {
                 return Ok(moved_on);
             }
-            let Some(opener) = rest.opener(cut, opening) else {
+            let Some(opener) = rest.opener_before(cut, opening) else {
                 if let Some(moved_on) = moved_on {
                     return Ok(moved_on);
                 }
                 continue;
             };
-            let tokens = estimate(opener, As::Opener)?;
-            let start = self.start_behind(&rest, cut, opener, tokens);
-            let inside = start.map(|start| self.suffix(&rest, Some(opener), start, tokens));
+            let tokens = estimate(opener, EstimateContext::Opener)?;
+            let start = self.start_after_opener(&rest, cut, opener, tokens);
+            let inside = start.map(|start| self.truncate_to_suffix(&rest, Some(opener), start, tokens));
             // The prompt is kept only for the remainder of its own turn.
             let is_better = next.is_none() || start < next && inside.is_some_and(|it| !self.is_over(it.size));
             let kept = if is_better { inside } else { moved_on };
-            return Ok(kept.unwrap_or_else(|| all(Unchanged::BelowMinimum)));
+            return Ok(kept.unwrap_or_else(|| all(NoCutReason::BelowMinimum)));
         }
         // No user message can be first, so the rest starts with a reply if the source does.
-        if messages.first().is_some_and(|first| first.opening == Opening::Reply) {
-            let start = rest.next(cut, Opening::Reply).unwrap_or(cut);
-            return Ok(self.suffix(&rest, None, start, Tokens::ZERO));
+        if messages.first().is_some_and(|first| first.opening == OpenerKind::Reply) {
+            let start = rest.next_start(cut, OpenerKind::Reply).unwrap_or(cut);
+            return Ok(self.truncate_to_suffix(&rest, None, start, Tokens::ZERO));
         }
-        Ok(all(Unchanged::NoPrompt))
+        Ok(all(NoCutReason::NoPrompt))
     }
 
     /// The first message of the longest rest below the target that splits no group (D-02, D-03). If it would be shorter than
     /// the minimum, that of the shortest rest that is not (D-05); `None` if there is none.
-    fn pure_cut(&self, rest: &Rest<'_>) -> Option<usize> {
-        let first = rest.sums.partition_point(|sum| self.is_over(self.size(*sum))).max(1);
+    fn pure_cut(&self, rest: &RestSizes<'_>) -> Option<usize> {
+        let first = rest.sums.partition_point(|sum| self.is_over(self.context_size(*sum))).max(1);
         let n_messages = rest.messages.len();
         let least = n_messages.checked_sub(Self::MIN_MESSAGES)?;
         let borders = &rest.borders;
@@ -210,36 +210,42 @@ impl TopDownTruncation {
 
     /// The first message after `opener` of the longest rest below the target, or else of the shortest. `None` if nothing would
     /// be removed.
-    fn start_behind(&self, rest: &Rest<'_>, cut: usize, opener: usize, tokens: Tokens) -> Option<usize> {
+    fn start_after_opener(&self, rest: &RestSizes<'_>, cut: usize, opener: usize, tokens: Tokens) -> Option<usize> {
         let goes = |border: usize| opener > 0 || border > opener + 1;
         let mut starts = rest.borders.iter().copied().filter(|&border| border >= cut && goes(border));
-        let fits = |border: &usize| !self.is_over(self.size(rest.sum(*border) + tokens));
+        let fits = |border: &usize| !self.is_over(self.context_size(rest.tokens_from(*border) + tokens));
         let last = starts.clone().next_back();
         starts.find(fits).or(last)
     }
 
-    fn suffix(&self, rest: &Rest<'_>, opener: Option<usize>, start: usize, opener_tokens: Tokens) -> Truncation {
-        let tokens = rest.sum(start) + opener_tokens;
-        Truncation { kept: Kept::Suffix { opener, start }, tokens, size: self.size(tokens) }
+    fn truncate_to_suffix(
+        &self,
+        rest: &RestSizes<'_>,
+        opener: Option<usize>,
+        start: usize,
+        opener_tokens: Tokens,
+    ) -> TruncationPlan {
+        let tokens = rest.tokens_from(start) + opener_tokens;
+        TruncationPlan { kept: KeptMessages::Suffix { opener, start }, tokens, size: self.context_size(tokens) }
     }
 
     /// The size of a context whose rest has `tokens`.
-    fn size(&self, tokens: Tokens) -> Tokens {
-        self.calibration.context(tokens + self.added)
+    fn context_size(&self, tokens: Tokens) -> Tokens {
+        self.calibration.context_size(tokens + self.added)
     }
 }
 
 /// The messages as parts of a possible rest.
-struct Rest<'a> {
-    messages: &'a [Message],
+struct RestSizes<'a> {
+    messages: &'a [MessageUnit],
     /// The tokens from each message to the end, and 0 after the last.
     sums: Vec<Tokens>,
     /// Indices at which a cut splits no group, in order; the first is 0.
     borders: Vec<usize>,
 }
 
-impl<'a> Rest<'a> {
-    fn new<E>(messages: &'a [Message], mut estimate: impl FnMut(usize) -> Result<Tokens, E>) -> Result<Self, E> {
+impl<'a> RestSizes<'a> {
+    fn new<E>(messages: &'a [MessageUnit], mut estimate: impl FnMut(usize) -> Result<Tokens, E>) -> Result<Self, E> {
         let mut sums = vec![Tokens::ZERO; messages.len() + 1];
         let mut sum = Tokens::ZERO;
         for (at, slot) in sums.iter_mut().enumerate().rev().skip(1) {
@@ -249,31 +255,32 @@ impl<'a> Rest<'a> {
         Ok(Self { messages, sums, borders: group_borders(messages) })
     }
 
-    fn sum(&self, start: usize) -> Tokens {
+    fn tokens_from(&self, start: usize) -> Tokens {
         self.sums.get(start).copied().unwrap_or_default()
     }
 
     /// The first message from `cut` on with this `opening` that splits no group and has enough messages after it.
-    fn next(&self, cut: usize, opening: Opening) -> Option<usize> {
+    fn next_start(&self, cut: usize, opening: OpenerKind) -> Option<usize> {
         let starts = self.borders.iter().copied().filter(|&border| border >= cut);
         let mut starts = starts.filter(|border| border + TopDownTruncation::MIN_MESSAGES <= self.messages.len());
-        starts.find(|&start| self.opens(start, opening))
+        starts.find(|&start| self.has_opening(start, opening))
     }
 
     /// The last message before `cut` with this `opening`; a turn without a prompt is opened by the summary before it.
-    fn opener(&self, cut: usize, opening: Opening) -> Option<usize> {
-        let last = |opening| (0..cut).rev().find(|&at| self.opens(at, opening));
-        let is_prompt = opening == Opening::Prompt;
-        last(opening).or_else(|| last(Opening::Summary).filter(|_| is_prompt && self.next(cut, opening).is_some()))
+    fn opener_before(&self, cut: usize, opening: OpenerKind) -> Option<usize> {
+        let last = |opening| (0..cut).rev().find(|&at| self.has_opening(at, opening));
+        let is_prompt = opening == OpenerKind::Prompt;
+        last(opening)
+            .or_else(|| last(OpenerKind::Summary).filter(|_| is_prompt && self.next_start(cut, opening).is_some()))
     }
 
-    fn opens(&self, at: usize, opening: Opening) -> bool {
+    fn has_opening(&self, at: usize, opening: OpenerKind) -> bool {
         self.messages.get(at).is_some_and(|message| message.opening == opening)
     }
 }
 
 /// The indices at which a cut splits no group.
-fn group_borders(messages: &[Message]) -> Vec<usize> {
+fn group_borders(messages: &[MessageUnit]) -> Vec<usize> {
     let n_groups = messages.iter().map(|message| message.group.0 as usize + 1).max().unwrap_or(0);
     let mut ends = vec![0; n_groups];
     for (at, message) in messages.iter().enumerate() {

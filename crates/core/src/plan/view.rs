@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::{Batch, Clip, Ledger};
+use super::{Batch, BatchClip, Ledger};
 use ctxc_engine::GOAL_PLACE;
 use ctxc_engine::language::{Statement, reviewed_file};
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 /// The introduction of the ledger.
 const STATE_IS: &str = "From the tool calls, newest first.";
@@ -23,7 +23,7 @@ const MOST_MESSAGES: u64 = 500;
 
 /// The room of a view.
 #[derive(Clone, Copy, Debug)]
-pub struct Room {
+pub struct ViewLimits {
     /// The maximum size of each summary.
     pub limit: Tokens,
     /// The maximum size of the whole view, of which lines take what the rest leaves; `None` gives them a share of the text.
@@ -36,14 +36,20 @@ pub struct Room {
 /// Later summaries carry on earlier ones: an item is shown only in the latest summary that has it, and not if a later one
 /// replaces it. A single summary gets a shorter frame if the usual one would be over a tenth of the view (K-05).
 #[must_use]
-pub fn view(batches: &[Batch], clip: Clip, ledger: &Ledger, session: Option<&str>, room: Room) -> String {
+pub fn render_view(
+    batches: &[Batch],
+    clip: BatchClip,
+    ledger: &Ledger,
+    session: Option<&str>,
+    room: ViewLimits,
+) -> String {
     if let Some(short) = short_view(batches, ledger, session, room) {
         return short;
     }
     let n_first = batches.len().min(clip.first as usize);
     let (first, rest) = batches.split_at(n_first);
     let (between, last) = rest.split_at(rest.len().saturating_sub(clip.last as usize));
-    let mut shown = ShownSoFar::default();
+    let mut shown = ShownItems::default();
     let (recent, earliest) = (unshown_items(last, &mut shown), unshown_items(first, &mut shown));
     let mut parts = vec![opening_line(batches, session)];
     parts.extend(batch_section("## Earliest context", earliest));
@@ -62,16 +68,16 @@ const RECENT: &str = "## Recent context";
 const FRAME: usize = 10;
 
 /// The view of a single batch whose usual frame would exceed its share.
-fn short_view(batches: &[Batch], ledger: &Ledger, session: Option<&str>, room: Room) -> Option<String> {
+fn short_view(batches: &[Batch], ledger: &Ledger, session: Option<&str>, room: ViewLimits) -> Option<String> {
     let [only] = batches else { return None };
-    let text = drop_shown(&only.text, &mut ShownSoFar::default());
+    let text = drop_shown(&only.text, &mut ShownItems::default());
     let frame = opening_line(batches, session).len() + RECENT.len() + only.header().len();
     if frame * (100 - FRAME) <= text.len() * FRAME {
         return None;
     }
-    let messages = count_messages(batches);
+    let messages = message_count_text(batches);
     let opening = format!("[Context Summary of {messages}. Originals: `ctxc archive search WORDS`]");
-    let mut parts = vec![format!("{opening}\n{}\n{text}", only.mark())];
+    let mut parts = vec![format!("{opening}\n{}\n{text}", only.short_header())];
     parts.extend(state_section(&parts, batches, ledger, room.limit));
     parts.extend(needed_section(&parts, ledger, room));
     Some(parts.join("\n\n"))
@@ -79,19 +85,19 @@ fn short_view(batches: &[Batch], ledger: &Ledger, session: Option<&str>, room: R
 
 /// The section about the ledger, sized by `parts`.
 fn state_section(parts: &[String], batches: &[Batch], ledger: &Ledger, limit: Tokens) -> Option<String> {
-    let told: u64 = parts.iter().map(|part| chars4(part).0).sum();
+    let told: u64 = parts.iter().map(|part| chars4_tokens(part).0).sum();
     let (fewest, most) = STATE_BETWEEN;
     let n_messages: u64 = batches.iter().map(|batch| batch.n_messages).sum();
     let for_messages = n_messages.min(MOST_MESSAGES) * STATE_OF_MESSAGES / 100;
     // A small limit for summaries also limits the ledger.
     let least = for_messages.max(fewest).min(limit.0 * STATE / 100);
-    let state = ledger.told(Tokens((told * STATE / 100).max(least).min(most)));
+    let state = ledger.render_text(Tokens((told * STATE / 100).max(least).min(most)));
     (!state.is_empty()).then(|| format!("## State\n\n{STATE_IS}\n\n{state}"))
 }
 
 /// The section of lines that the agent may need and that `parts` lack.
-fn needed_section(parts: &[String], ledger: &Ledger, room: Room) -> Option<String> {
-    let said: u64 = parts.iter().map(|part| chars4(part).0 + 1).sum();
+fn needed_section(parts: &[String], ledger: &Ledger, room: ViewLimits) -> Option<String> {
+    let said: u64 = parts.iter().map(|part| chars4_tokens(part).0 + 1).sum();
     let room = match room.most {
         None => (ledger.n_chars() * NEEDED / 1000).min(room.limit.0 * 4),
         Some(Tokens(most)) => most.saturating_sub(said + HEADING) * 4,
@@ -101,12 +107,12 @@ fn needed_section(parts: &[String], ledger: &Ledger, room: Room) -> Option<Strin
 }
 
 fn opening_line(batches: &[Batch], session: Option<&str>) -> String {
-    let (messages, session) = (count_messages(batches), session_option(session));
+    let (messages, session) = (message_count_text(batches), session_option(session));
     format!("[Context Summary of {messages} by ctxc. Originals: `ctxc archive search WORDS{session}`]")
 }
 
 /// The number of messages in the batches, as text.
-fn count_messages(batches: &[Batch]) -> String {
+fn message_count_text(batches: &[Batch]) -> String {
     let n_messages: u64 = batches.iter().map(|batch| batch.n_messages).sum();
     format!("{n_messages} earlier {}", if n_messages == 1 { "message" } else { "messages" })
 }
@@ -118,7 +124,7 @@ fn session_option(session: Option<&str>) -> String {
 
 /// The header of each batch and its items that are not yet shown. The newest batch is processed first, so that earlier ones do
 /// not repeat it.
-fn unshown_items(batches: &[Batch], shown: &mut ShownSoFar) -> Vec<(String, String)> {
+fn unshown_items(batches: &[Batch], shown: &mut ShownItems) -> Vec<(String, String)> {
     let mut said: Vec<_> = batches.iter().rev().map(|batch| (batch.header(), drop_shown(&batch.text, shown))).collect();
     said.reverse();
     said
@@ -141,16 +147,16 @@ fn batch_section(title: &str, said: Vec<(String, String)>) -> Option<String> {
 
 /// The items and statements shown so far.
 #[derive(Default)]
-struct ShownSoFar {
+struct ShownItems {
     items: HashSet<String>,
     statements: Vec<Statement>,
 }
 
-impl ShownSoFar {
+impl ShownItems {
     /// Whether `item` is neither shown nor replaced by something shown. `heading` is the heading above it: requests, actions
     /// and findings stay valid, while work in progress, failures, remaining steps, points of reviews and items under "Also:" that
     /// a later summary omits do not.
-    fn lacks(&self, heading: Option<&str>, item: &str, statement: &Statement) -> bool {
+    fn lacks_item(&self, heading: Option<&str>, item: &str, statement: &Statement) -> bool {
         let is_passing = heading.is_some_and(|heading| ["Now:", "Also:", "Open:", "Failed:"].contains(&heading))
             || item.strip_prefix("- ").is_some_and(|text| text == GOAL_PLACE || reviewed_file(text).is_some());
         if is_passing && !self.statements.is_empty() {
@@ -164,7 +170,7 @@ impl ShownSoFar {
 
 /// `text` without list items that add nothing to `shown`, and without headings that lose all of their items. The other items
 /// are added to `shown`.
-fn drop_shown(text: &str, shown: &mut ShownSoFar) -> String {
+fn drop_shown(text: &str, shown: &mut ShownItems) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let mut under: Option<&str> = None;
     // A heading is held back until its first item, and dropped if all of its items are shown elsewhere.
@@ -174,7 +180,7 @@ fn drop_shown(text: &str, shown: &mut ShownSoFar) -> String {
     for block in text_blocks(text.trim()).into_iter().chain([END]) {
         if block.starts_with("- ") {
             let statement = Statement::of(block);
-            if !shown.lacks(under, block, &statement) {
+            if !shown.lacks_item(under, block, &statement) {
                 has_lost = true;
                 continue;
             }
@@ -239,14 +245,14 @@ fn omitted_notice(between: &[Batch], session: Option<&str>) -> String {
 mod tests {
     use super::*;
 
-    const ROOM: Room = Room { limit: Tokens(4096), most: None };
+    const ROOM: ViewLimits = ViewLimits { limit: Tokens(4096), most: None };
 
     fn batches(n_batches: u64) -> Vec<Batch> {
         (1..=n_batches).map(|n| Batch { n_messages: 20, text: format!("what {n} said"), ..Batch::default() }).collect()
     }
 
     fn shown(n_batches: u64) -> String {
-        view(&batches(n_batches), Clip::default(), &Ledger::default(), Some("s1"), ROOM)
+        render_view(&batches(n_batches), BatchClip::default(), &Ledger::default(), Some("s1"), ROOM)
     }
 
     // F-07 [000 AC3.2]
@@ -292,7 +298,7 @@ mod tests {
                 (0..n_items).map(|n| format!("- The port of service_{n} is {}.", 4000 + n)).collect();
             let text = format!("Constraints:\n{}", items.join("\n"));
             let batch = Batch { n_messages: 20, text: text.clone(), ..Batch::default() };
-            let view = view(&[batch], Clip::default(), &Ledger::default(), Some("s1"), ROOM);
+            let view = render_view(&[batch], BatchClip::default(), &Ledger::default(), Some("s1"), ROOM);
             (view.len() - text.len(), view)
         };
         for n_items in [60, 200] {
@@ -312,18 +318,18 @@ mod tests {
     fn k_07_where_summaries_have_little_room_so_has_the_ledger() {
         let mut ledger = Ledger::default();
         for n in 0..40 {
-            ledger.touch(format!("/p/some/folder/file_{n}.rs"), super::super::Action::Edited);
+            ledger.note_file_action(format!("/p/some/folder/file_{n}.rs"), super::super::FileAction::Edited);
         }
         let batch = Batch { n_messages: 400, text: "what was said".to_owned(), ..Batch::default() };
         let state = |limit: u64| {
-            let view = view(
+            let view = render_view(
                 std::slice::from_ref(&batch),
-                Clip::default(),
+                BatchClip::default(),
                 &ledger,
                 None,
-                Room { limit: Tokens(limit), ..ROOM },
+                ViewLimits { limit: Tokens(limit), ..ROOM },
             );
-            chars4(view.split_once("## State").map_or("", |(_, state)| state)).0
+            chars4_tokens(view.split_once("## State").map_or("", |(_, state)| state)).0
         };
         assert!(state(300) <= 100 && state(300) < state(4096), "{} {}", state(300), state(4096));
     }
@@ -337,8 +343,8 @@ mod tests {
             batch("Asked:\n- Fix it\n\n\n  all of it"),
         ];
         let mut ledger = Ledger::default();
-        ledger.touch("/p/a.rs", super::super::Action::Edited);
-        insta::assert_snapshot!(view(&batches, Clip::default(), &ledger, None, ROOM), @r"
+        ledger.note_file_action("/p/a.rs", super::super::FileAction::Edited);
+        insta::assert_snapshot!(render_view(&batches, BatchClip::default(), &ledger, None, ROOM), @r"
         [Context Summary of 60 earlier messages by ctxc. Originals: `ctxc archive search WORDS`]
 
         ## Earliest context
@@ -380,7 +386,7 @@ mod tests {
             batch("Constraints:\n- Don't use Playwright.\n- The cap of the cache is 400 rows.\n- Never push."),
             batch("Constraints:\n- Use Playwright MCP to test.\n- The cap of the cache is 900 rows."),
         ];
-        let view = view(&batches, Clip::default(), &Ledger::default(), None, ROOM);
+        let view = render_view(&batches, BatchClip::default(), &Ledger::default(), None, ROOM);
         assert!(
             view.contains("- Never push.") && view.contains("900 rows") && view.contains("Playwright MCP"),
             "{view}"

@@ -4,7 +4,7 @@ use ctxc_transcript::LineNo;
 
 /// A line of a session: one that it had, or one that an operation inserted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Address {
+pub enum LineAddress {
     /// The line at this place among all lines of the state. Lines are only ever added behind, so the place never changes.
     Stored(LineNo),
     /// The line at this place among those that the operation inserted.
@@ -16,7 +16,7 @@ pub enum Address {
     },
 }
 
-impl Address {
+impl LineAddress {
     /// The operation that inserted the line.
     #[must_use]
     pub fn inserted_by(&self) -> Option<&str> {

@@ -6,26 +6,26 @@ use ctxc_transcript::edit::Splice;
 /// The splices of a stored line that come to the same as `later` in the line as `earlier` leaves it, without what only
 /// `earlier` did. A value of which `earlier` put one part there and `later` another is replaced as a whole.
 #[must_use]
-pub fn compose(earlier: &[Splice], later: &[Splice]) -> Vec<Splice> {
-    let pieces = pieces(earlier);
+pub fn compose_splices(earlier: &[Splice], later: &[Splice]) -> Vec<Splice> {
+    let pieces = locate_pieces(earlier);
     let mut ordered: Vec<&Splice> = later.iter().collect();
     ordered.sort_by_key(|splice| (splice.span.start, splice.span.end));
-    let mut composed: Vec<Composed> = Vec::new();
+    let mut composed: Vec<ComposedSplice> = Vec::new();
     for splice in ordered {
-        let next = Composed::of(splice, &pieces);
+        let next = ComposedSplice::of(splice, &pieces);
         match composed.last_mut() {
             // Both reach into one value that `earlier` put there.
             Some(last) if next.span.start < last.span.end || (last.behind.is_some() && last.behind == next.before) => {
-                last.join(&next, &pieces);
+                last.join_next(&next, &pieces);
             }
             _ => composed.push(next),
         }
     }
-    composed.into_iter().map(|it| it.splice(&pieces)).collect()
+    composed.into_iter().map(|it| it.into_splice(&pieces)).collect()
 }
 
 /// A value that `earlier` put there.
-struct Piece<'a> {
+struct EarlierPiece<'a> {
     /// The span of the stored line that it replaces.
     stored: Span,
     /// Its start in the edited line.
@@ -33,13 +33,13 @@ struct Piece<'a> {
     bytes: &'a [u8],
 }
 
-impl Piece<'_> {
+impl EarlierPiece<'_> {
     fn end(&self) -> u32 {
         self.start + u32::try_from(self.bytes.len()).unwrap_or(u32::MAX)
     }
 }
 
-fn pieces(earlier: &[Splice]) -> Vec<Piece<'_>> {
+fn locate_pieces(earlier: &[Splice]) -> Vec<EarlierPiece<'_>> {
     let mut ordered: Vec<&Splice> = earlier.iter().collect();
     ordered.sort_by_key(|splice| (splice.span.start, splice.span.end));
     let mut shift = 0_i64;
@@ -49,13 +49,13 @@ fn pieces(earlier: &[Splice]) -> Vec<Piece<'_>> {
         let at = u32::try_from(i64::from(start) + shift).unwrap_or(0);
         let len = i64::try_from(splice.bytes.len()).unwrap_or(i64::MAX);
         shift += len - (i64::from(end) - i64::from(start));
-        pieces.push(Piece { stored: splice.span, start: at, bytes: &splice.bytes });
+        pieces.push(EarlierPiece { stored: splice.span, start: at, bytes: &splice.bytes });
     }
     pieces
 }
 
 /// A later splice in the terms of the stored line.
-struct Composed {
+struct ComposedSplice {
     span: Span,
     bytes: Vec<u8>,
     /// The piece that it starts inside of, with how much of that stays before it.
@@ -66,8 +66,8 @@ struct Composed {
     tail: usize,
 }
 
-impl Composed {
-    fn of(splice: &Splice, pieces: &[Piece<'_>]) -> Self {
+impl ComposedSplice {
+    fn of(splice: &Splice, pieces: &[EarlierPiece<'_>]) -> Self {
         let (start, end) = (splice.span.start, splice.span.end);
         // A place at the edge of a piece is outside of it, unless the piece itself is replaced from there.
         let inside = |at: u32| pieces.iter().position(|piece| piece.start < at && at < piece.end());
@@ -78,11 +78,11 @@ impl Composed {
         };
         let stored_start = match before.and_then(|piece| pieces.get(piece)) {
             Some(piece) => piece.stored.start,
-            None => to_stored(pieces, start, Edge::Start, end > start),
+            None => to_stored_offset(pieces, start, RangeEdge::Start, end > start),
         };
         let stored_end = match behind.and_then(|piece| pieces.get(piece)) {
             Some(piece) => piece.stored.end,
-            None => to_stored(pieces, end, Edge::End, end > start).max(stored_start),
+            None => to_stored_offset(pieces, end, RangeEdge::End, end > start).max(stored_start),
         };
         Self {
             span: Span { start: stored_start, end: stored_end },
@@ -95,7 +95,7 @@ impl Composed {
     }
 
     /// Takes the next one in, which goes on in the piece that this one ends in.
-    fn join(&mut self, next: &Self, pieces: &[Piece<'_>]) {
+    fn join_next(&mut self, next: &Self, pieces: &[EarlierPiece<'_>]) {
         if let Some(piece) = self.behind.filter(|_| self.behind == next.before).and_then(|piece| pieces.get(piece)) {
             self.bytes.extend_from_slice(piece.bytes.get(self.tail..next.head).unwrap_or_default());
         }
@@ -105,7 +105,7 @@ impl Composed {
         self.tail = next.tail;
     }
 
-    fn splice(self, pieces: &[Piece<'_>]) -> Splice {
+    fn into_splice(self, pieces: &[EarlierPiece<'_>]) -> Splice {
         let piece = |at: Option<usize>| at.and_then(|at| pieces.get(at)).map_or(&[][..], |piece| piece.bytes);
         let head = piece(self.before).get(..self.head).unwrap_or_default();
         let tail = if self.behind.is_some() { piece(self.behind).get(self.tail..).unwrap_or_default() } else { &[] };
@@ -114,20 +114,20 @@ impl Composed {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Edge {
+enum RangeEdge {
     Start,
     End,
 }
 
 /// The place in the stored line of a place outside of all pieces, or at the edge of one. A range that starts where a
 /// piece does covers it, and one that ends where a piece does, too; what was removed beside it stays out of it.
-fn to_stored(pieces: &[Piece<'_>], at: u32, edge: Edge, is_range: bool) -> u32 {
+fn to_stored_offset(pieces: &[EarlierPiece<'_>], at: u32, edge: RangeEdge, is_range: bool) -> u32 {
     let mut stored = i64::from(at);
     for piece in pieces {
         let is_passed = match edge {
             // A piece of no bytes at the place is what was removed before it.
-            Edge::Start => piece.end() <= at && (piece.start < at || piece.bytes.is_empty() || !is_range),
-            Edge::End => piece.end() <= at && (piece.start < at || (!piece.bytes.is_empty() && is_range)),
+            RangeEdge::Start => piece.end() <= at && (piece.start < at || piece.bytes.is_empty() || !is_range),
+            RangeEdge::End => piece.end() <= at && (piece.start < at || (!piece.bytes.is_empty() && is_range)),
         };
         if !is_passed {
             break;
@@ -140,7 +140,7 @@ fn to_stored(pieces: &[Piece<'_>], at: u32, edge: Edge, is_range: bool) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ctxc_transcript::edit::render;
+    use ctxc_transcript::edit::splice_line;
     use proptest::prelude::*;
 
     fn splices(list: &[(usize, usize, &str)]) -> Vec<Splice> {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     fn composed(earlier: &[(usize, usize, &str)], later: &[(usize, usize, &str)]) -> Vec<(u32, u32, String)> {
-        let composed = compose(&splices(earlier), &splices(later)).into_iter();
+        let composed = compose_splices(&splices(earlier), &splices(later)).into_iter();
         composed.map(|it| (it.span.start, it.span.end, String::from_utf8(it.bytes).unwrap())).collect()
     }
 
@@ -194,16 +194,16 @@ mod tests {
         fn n_02_what_is_composed_comes_to_the_same(earlier in any_splices(), later in any_splices()) {
             let stored: Vec<u8> = (0..40u8).map(|n| b'A' + n % 26).collect();
             let earlier = placed(&earlier, stored.len());
-            let between = render(&stored, &earlier).unwrap();
+            let between = splice_line(&stored, &earlier).unwrap();
             let later = placed(&later, between.len());
             // An edit is of a value: none is of nothing beside what another put there, or took away.
-            let edges: Vec<u32> = pieces(&earlier).iter().flat_map(|piece| [piece.start, piece.end()]).collect();
+            let edges: Vec<u32> = locate_pieces(&earlier).iter().flat_map(|piece| [piece.start, piece.end()]).collect();
             let is_value = |splice: &Splice| splice.span.start < splice.span.end || !edges.contains(&splice.span.start);
-            let empty: Vec<u32> = pieces(&earlier).iter().filter(|piece| piece.bytes.is_empty() || piece.stored.start == piece.stored.end).flat_map(|piece| [piece.start, piece.end()]).collect();
+            let empty: Vec<u32> = locate_pieces(&earlier).iter().filter(|piece| piece.bytes.is_empty() || piece.stored.start == piece.stored.end).flat_map(|piece| [piece.start, piece.end()]).collect();
             let is_apart = |splice: &Splice| !empty.iter().any(|at| (splice.span.start..=splice.span.end).contains(at));
             prop_assume!(later.iter().all(|splice| is_value(splice) && is_apart(splice)));
-            let expected = render(&between, &later).unwrap();
-            let own = compose(&earlier, &later);
+            let expected = splice_line(&between, &later).unwrap();
+            let own = compose_splices(&earlier, &later);
             // With the earlier ones that nothing of the later touches.
             let is_apart = |one: &&Splice| !own.iter().any(|other| {
                 let (one, other) = (one.span, other.span);
@@ -213,7 +213,7 @@ mod tests {
             let mut all: Vec<Splice> = earlier.iter().filter(is_apart).cloned().collect();
             // At one place what was there before comes first.
             all.extend(own);
-            prop_assert_eq!(String::from_utf8(render(&stored, &all).unwrap()), String::from_utf8(expected));
+            prop_assert_eq!(String::from_utf8(splice_line(&stored, &all).unwrap()), String::from_utf8(expected));
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
-use super::{KeptSession, Purge, StandIns, VersionError, kept_sessions, purge};
-use ctxc_store::{Archive, Copied, ObjectKind, Rewrite, copy, copy_object};
+use super::{KeptSession, PurgeMode, StandIns, VersionError, kept_sessions, purge_archive};
+use ctxc_store::{Archive, Copied, ObjectKind, RewritePart, copy_archive, copy_object};
 use ctxc_transcript::text::Digest;
 
 /// Copies everything that `from` holds and `to` does not, as [`copy`] does. Where a session has grown in both, or apart, the
@@ -18,7 +18,7 @@ pub fn copy_sessions(
     progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<Copied, VersionError> {
     let mut is_stopped = false;
-    let mut copied = copy(from, to, &mut |n_done, total| {
+    let mut copied = copy_archive(from, to, &mut |n_done, total| {
         let go_on = progress(n_done, total);
         is_stopped |= go_on.is_break();
         go_on
@@ -30,7 +30,7 @@ pub fn copy_sessions(
         if KeptSession::read(to, &session.id)?.is_none_or(|known| known.time >= session.time) {
             continue;
         }
-        for key in session.files(from)? {
+        for key in session.file_keys(from)? {
             copy_object(from, to, ObjectKind::File, key)?;
         }
         // Last, for it refers to all others.
@@ -41,9 +41,9 @@ pub fn copy_sessions(
     }
     // A text that was purged in either archive does not come back with a copy.
     let stand_ins = StandIns::load(to)?;
-    let masked = |line: &[u8], _| stand_ins.masked(line);
-    if !stand_ins.is_empty() && !purge(to, &masked, Purge::Mask, &AtomicBool::new(false))?.is_nothing() {
-        to.rewrite(Rewrite::Everything)?;
+    let masked = |line: &[u8], _| stand_ins.masked_form(line);
+    if !stand_ins.is_empty() && !purge_archive(to, &masked, PurgeMode::Mask, &AtomicBool::new(false))?.is_nothing() {
+        to.rewrite(RewritePart::Everything)?;
     }
     Ok(copied)
 }
@@ -54,7 +54,7 @@ mod tests {
     use std::io::{Seek, Write};
 
     use super::*;
-    use crate::version::{deposit, recognise, session_sizes};
+    use crate::version::{deposit_session, recognize_session, session_sizes};
     use ctxc_store::testing::on_each_backend;
     use ctxc_store::{ArchiveUrl, open};
     use ctxc_transcript::Index;
@@ -77,7 +77,7 @@ mod tests {
     /// Keeps the session `s` with these lines, as it was at `time`.
     fn keep(archive: &mut dyn Archive, lines: &[&str], time: &str) {
         let (file, index) = file_of(lines);
-        let deposited = deposit(archive, &file, &index, "s", &AtomicBool::new(false)).unwrap();
+        let deposited = deposit_session(archive, &file, &index, "s", &AtomicBool::new(false)).unwrap();
         let kept = KeptSession {
             id: "s".to_owned(),
             path: None,
@@ -89,14 +89,14 @@ mod tests {
             session: None,
             is_exact: false,
         };
-        archive.put_object(&kept.object()).unwrap();
+        archive.put_object(&kept.to_object()).unwrap();
         archive.commit().unwrap();
     }
 
     /// The number of these lines in the longest state that they begin with.
     fn n_known(archive: &dyn Archive, lines: &[&str]) -> u32 {
         let (file, index) = file_of(lines);
-        recognise(archive, &file, &index).unwrap().1.map_or(0, |known| known.n_lines)
+        recognize_session(archive, &file, &index).unwrap().1.map_or(0, |known| known.n_lines)
     }
 
     // N-13, N-04

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{KeptSession, State, kept_sessions};
+use super::{KeptSession, SessionState, kept_sessions};
 use ctxc_store::{Archive, ObjectKind};
 use ctxc_transcript::text::Digest;
 
@@ -12,11 +12,11 @@ use ctxc_transcript::text::Digest;
 pub fn damaged_sessions(archive: &dyn Archive, incomplete: &[(ObjectKind, Digest, u64)]) -> BTreeMap<String, u64> {
     let kept = kept_sessions(archive).unwrap_or_default();
     let has_file =
-        |kept: &KeptSession, key: Digest| kept.files(archive).is_ok_and(|mut files| files.any(|it| it == key));
+        |kept: &KeptSession, key: Digest| kept.file_keys(archive).is_ok_and(|mut files| files.any(|it| it == key));
     let mut sessions = BTreeMap::new();
     for (kind, key, n_lost) in incomplete {
         let id = match kind {
-            ObjectKind::State => State::read(archive, *key).ok().map(|state| state.session),
+            ObjectKind::State => SessionState::read(archive, *key).ok().map(|state| state.session),
             _ => kept.iter().find(|kept| has_file(kept, *key)).map(|kept| kept.id.clone()),
         };
         let Some(id) = id else { continue };

@@ -5,21 +5,24 @@ use std::io::{Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use super::key::{key_of, only_session};
+use super::key::{key_of, single_session_id};
 use super::line_sum::LineSum;
-use super::putting::{PORTION, Putting};
-use super::{Known, LineKey, Run, StandIns, State, Step, Sum, Version, VersionError, recognise};
+use super::putting::{DepositWriter, PORTION};
+use super::{
+    KeySum, KnownSession, LineKey, LineRun, RenderStep, SessionState, StandIns, Version, VersionError,
+    recognize_session,
+};
 use ctxc_store::{Archive, ObjectKind};
 use ctxc_transcript::text::Digest;
 use ctxc_transcript::{Fingerprinter, Flags, Index, LineNo, LineReader};
 
 /// A session that the archive has whole.
 #[derive(Clone, Debug)]
-pub struct Deposited {
+pub struct DepositedSession {
     /// Its lines.
-    pub state: State,
+    pub state: SessionState,
     /// The session as it was known before, with the lines of the state that follow.
-    pub known: Option<Known>,
+    pub known: Option<KnownSession>,
     /// The key of the version that the file is, what stands behind included, where it is no source.
     pub version: Option<Digest>,
     /// The session id that all lines of a source have instead of those of the state.
@@ -42,42 +45,43 @@ pub struct Deposited {
 ///
 /// # Errors
 /// When the file cannot be read, or changes meanwhile; or when the archive fails.
-pub fn deposit(
+pub fn deposit_session(
     archive: &mut dyn Archive,
     file: &File,
     index: &Index,
     session: &str,
     stop: &AtomicBool,
-) -> Result<Deposited, VersionError> {
-    deposit_in(PORTION, archive, file, index, session, stop)
+) -> Result<DepositedSession, VersionError> {
+    deposit_in_portions(PORTION, archive, file, index, session, stop)
 }
 
-fn deposit_in(
+fn deposit_in_portions(
     portion: usize,
     archive: &mut dyn Archive,
     file: &File,
     index: &Index,
     session: &str,
     stop: &AtomicBool,
-) -> Result<Deposited, VersionError> {
+) -> Result<DepositedSession, VersionError> {
     // Of a session that is new the lines are read once more only, to be put.
-    let (mut keys, mut known) = recognise(archive, file, index)?;
+    let (mut keys, mut known) = recognize_session(archive, file, index)?;
     let is_new = keys.is_empty();
     let is_copy = known.as_ref().is_some_and(|known| known.session.is_some());
-    if is_copy && only_session(file, index, &keys)?.is_none() {
+    if is_copy && single_session_id(file, index, &keys)?.is_none() {
         // A client went on in it under yet another id.
         known = None;
     }
     let from = known.as_ref().map_or(0, |known| known.n_lines);
     let torn = torn_line(index, file)?.filter(|_| from < index.n_lines());
-    let torn = torn.map(|torn| StandIns::load(archive).map(|them| them.of(&torn).into_owned())).transpose()?;
+    let torn = torn.map(|torn| StandIns::load(archive).map(|them| them.mask_line(&torn).into_owned())).transpose()?;
     let n_whole = index.n_lines() - u32::from(torn.is_some());
-    let is_same_torn = |known: &Known| known.version.is_none() && known.state.torn == torn.clone().unwrap_or_default();
+    let is_same_torn =
+        |known: &KnownSession| known.version.is_none() && known.state.torn == torn.clone().unwrap_or_default();
     if let Some(known) = &known
         && (from == index.n_lines() || (from == n_whole && is_same_torn(known)))
     {
         put_version(archive, known)?;
-        return Ok(Deposited {
+        return Ok(DepositedSession {
             state: known.state.clone(),
             known: Some(known.clone()),
             version: known.version.as_ref().map(Version::key),
@@ -92,8 +96,8 @@ fn deposit_in(
     let mut runs = Vec::new();
     let mut stored: Vec<LineKey> = Vec::new();
     let earlier = known.as_ref().map(|known| known.state.lines.clone()).unwrap_or_default();
-    let mut putting = Putting::behind(earlier, archive, portion, stop)?;
-    if let Some(Known { state, version, .. }) = &known {
+    let mut putting = DepositWriter::starting_after(earlier, archive, portion, stop)?;
+    if let Some(KnownSession { state, version, .. }) = &known {
         runs.clone_from(&state.runs);
         if version.is_some() || is_copy {
             stored = stored_keys(putting.archive(), state)?;
@@ -103,8 +107,8 @@ fn deposit_in(
             if !state.torn.is_empty() {
                 let whole = [&state.torn, &b"\n"[..]].concat();
                 putting.add(&whole)?;
-                stored.push(LineKey::scanned(&whole));
-                extend(&mut runs, Run::of_source(1));
+                stored.push(LineKey::scan_line(&whole));
+                extend_runs(&mut runs, LineRun::of_source(1));
             }
         }
     }
@@ -112,10 +116,11 @@ fn deposit_in(
     let mut fingerprinter = Fingerprinter::default();
     // A loop that was closed stays closed once a client has gone on from there.
     let closing = rendered.map(Version::closing_lines).unwrap_or_default();
-    put(&mut putting, file, index, closing.clone(), None, &mut fingerprinter)?;
-    let ends_line = put(&mut putting, file, index, from..n_whole, is_new.then_some(&mut keys), &mut fingerprinter)?;
+    put_range(&mut putting, file, index, closing.clone(), None, &mut fingerprinter)?;
+    let ends_line =
+        put_range(&mut putting, file, index, from..n_whole, is_new.then_some(&mut keys), &mut fingerprinter)?;
     // A masked line is not what the file has.
-    let is_all_new = known.is_none() && !putting.masks();
+    let is_all_new = known.is_none() && !putting.has_stand_ins();
     let (put, new_bytes) = putting.finish()?;
     fingerprinter.update(torn.as_deref().unwrap_or_default());
     if is_all_new && fingerprinter.finish() != index.fingerprint {
@@ -126,70 +131,70 @@ fn deposit_in(
         keys.push(key_of(torn, index.record(LineNo(n_whole))));
     }
     match rendered {
-        Some(version) => version.runs_behind(n_whole - from).into_iter().for_each(|run| extend(&mut runs, run)),
-        None => extend(&mut runs, Run::of_source(n_whole - from)),
+        Some(version) => version.runs_after(n_whole - from).into_iter().for_each(|run| extend_runs(&mut runs, run)),
+        None => extend_runs(&mut runs, LineRun::of_source(n_whole - from)),
     }
     let keys_of = |lines: Range<u32>| keys.get(lines.start as usize..lines.end as usize).unwrap_or_default();
-    let sum: Sum = if stored.is_empty() {
+    let sum: KeySum = if stored.is_empty() {
         keys.iter().take(n_whole as usize).copied().collect()
     } else {
         stored.iter().chain(keys_of(closing.clone())).chain(keys_of(from..n_whole)).copied().collect()
     };
-    let state = State {
+    let state = SessionState {
         lines: put.lines.clone(),
         runs,
         sum: sum.digest(),
         session_ids: sum.session_ids(),
-        group: sum.first().map(LineKey::group),
+        group: sum.first().map(LineKey::group_digest),
         ends_line,
         torn: torn.unwrap_or_default(),
         session: known.as_ref().map_or_else(|| session.to_owned(), |known| known.state.session.clone()),
         parent: known.as_ref().map(|known| known.state.key()),
     };
-    put.name(archive, &state.object())?;
+    put.name_lines(archive, &state.to_object())?;
     known.iter().try_for_each(|known| put_version(archive, known))?;
     let mut version = None;
     if let Some(known) = rendered
         && state.torn.is_empty()
     {
         // Without active operations, the lines are those of the state, but they came of operations.
-        let sum: Sum = keys.iter().copied().collect();
-        let steps = known.steps_going_on().into_iter().chain([Step::Keep(n_whole - from)]).collect();
-        let grown = Version::new(state.key(), known.operations.clone(), steps, &sum, known.saved_going_on())
+        let sum: KeySum = keys.iter().copied().collect();
+        let steps = known.steps_when_continued().into_iter().chain([RenderStep::Keep(n_whole - from)]).collect();
+        let grown = Version::new(state.key(), known.operations.clone(), steps, &sum, known.saved_when_continued())
             .with_sessions(known.session.clone(), known.source_session.clone());
-        archive.put_object(&grown.object())?;
+        archive.put_object(&grown.to_object())?;
         version = Some(grown.key());
     }
     let n_new = n_whole - from + u32::try_from(closing.len()).unwrap_or_default();
     let source_session = source_session(known.as_ref(), file, index, &keys)?;
     let session = source_session.clone().filter(|_| is_copy && known.is_some());
-    Ok(Deposited { state, known, version, session, source_session, keys, n_new, new_bytes, all_new })
+    Ok(DepositedSession { state, known, version, session, source_session, keys, n_new, new_bytes, all_new })
 }
 
 /// Puts the version that a file is or goes on from, which is new under session ids that clients gave it.
-fn put_version(archive: &mut dyn Archive, known: &Known) -> Result<(), VersionError> {
+fn put_version(archive: &mut dyn Archive, known: &KnownSession) -> Result<(), VersionError> {
     let Some(version) = &known.version else { return Ok(()) };
     // Put again it would be the newest.
-    if archive.object(ObjectKind::Version, version.key())?.is_none() {
-        archive.put_object(&version.object())?;
+    if archive.find_object(ObjectKind::Version, version.key())?.is_none() {
+        archive.put_object(&version.to_object())?;
     }
     Ok(())
 }
 
 /// The session id that all lines of the source have, or had.
 fn source_session(
-    known: Option<&Known>,
+    known: Option<&KnownSession>,
     file: &File,
     index: &Index,
     keys: &[LineKey],
 ) -> Result<Option<String>, VersionError> {
     match known.and_then(|known| known.version.as_ref()) {
         Some(version) => Ok(version.source_session.clone()),
-        None => Ok(only_session(file, index, keys)?),
+        None => Ok(single_session_id(file, index, keys)?),
     }
 }
 
-fn extend(runs: &mut Vec<Run>, run: Run) {
+fn extend_runs(runs: &mut Vec<LineRun>, run: LineRun) {
     match runs.last_mut() {
         _ if run.n_lines == 0 => {}
         Some(last) if (last.under, last.is_closing) == (run.under, run.is_closing) => last.n_lines += run.n_lines,
@@ -209,18 +214,18 @@ fn torn_line(index: &Index, file: &File) -> Result<Option<Vec<u8>>, VersionError
 }
 
 /// The keys of the lines that the archive has of `state`.
-fn stored_keys(archive: &dyn Archive, state: &State) -> Result<Vec<LineKey>, VersionError> {
+fn stored_keys(archive: &dyn Archive, state: &SessionState) -> Result<Vec<LineKey>, VersionError> {
     let mut keys = Vec::with_capacity(state.lines.len());
     archive.each_line(&state.lines, &mut |_, line| {
-        keys.push(LineKey::scanned(line));
+        keys.push(LineKey::scan_line(line));
         Ok(())
     })?;
     Ok(keys)
 }
 
 /// Puts the lines of `range`, their keys into `keys` and their bytes into `fingerprinter`; whether the last of them has an end.
-fn put(
-    putting: &mut Putting<'_>,
+fn put_range(
+    putting: &mut DepositWriter<'_>,
     mut file: &File,
     index: &Index,
     range: Range<u32>,
@@ -231,7 +236,7 @@ fn put(
     if range.is_empty() {
         return Ok(ends_line);
     }
-    file.seek(SeekFrom::Start(index.offset(LineNo(range.start))))?;
+    file.seek(SeekFrom::Start(index.line_offset(LineNo(range.start))))?;
     let mut lines = LineReader::new(file);
     for number in range {
         let record = index.record(LineNo(number));
@@ -239,7 +244,7 @@ fn put(
         let line = line.ok_or(VersionError::Changed)?;
         ends_line = line.ends_with(b"\n");
         if let Some(keys) = &mut keys {
-            keys.push(key_of(&putting.as_put(line), record));
+            keys.push(key_of(&putting.as_stored(line), record));
         }
         fingerprinter.update(line);
         putting.add(line)?;
@@ -250,10 +255,10 @@ fn put(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::version::keys;
     use crate::version::putting::BATCH;
+    use crate::version::read_line_keys;
     use ctxc_store::testing::on_each_backend;
-    use ctxc_store::{CleanupLimits, Sweep};
+    use ctxc_store::{CleanupLimits, SweepMode};
     use ctxc_transcript::text::Digest;
     use std::io::Write;
 
@@ -275,24 +280,27 @@ mod tests {
         on_each_backend(|archive| {
             let (file, index) = session(40);
             let stop = AtomicBool::new(false);
-            let mut putting = Putting::behind(Vec::new(), archive, BATCH, &stop).unwrap();
-            put(&mut putting, &file, &index, 0..40, None, &mut Fingerprinter::default()).unwrap();
+            let mut putting = DepositWriter::starting_after(Vec::new(), archive, BATCH, &stop).unwrap();
+            put_range(&mut putting, &file, &index, 0..40, None, &mut Fingerprinter::default()).unwrap();
             archive.rollback().unwrap();
-            let n_committed = archive.contents().unwrap().lines;
+            let n_committed = archive.count_contents().unwrap().lines;
             assert!(n_committed > 20, "{n_committed}");
             let sweep = |archive: &mut dyn Archive| {
-                archive.sweep(&CleanupLimits::at(jiff::Timestamp::UNIX_EPOCH, None), Sweep::Drop).unwrap().lines
+                archive
+                    .sweep(&CleanupLimits::at_time(jiff::Timestamp::UNIX_EPOCH, None), SweepMode::Drop)
+                    .unwrap()
+                    .lines
             };
             assert_eq!(sweep(archive), 0);
-            assert_eq!(archive.contents().unwrap().lines, n_committed);
+            assert_eq!(archive.count_contents().unwrap().lines, n_committed);
             // The next deposit puts what is missing, and nothing else is left of the one that was interrupted.
-            let deposited = deposit_in(BATCH, archive, &file, &index, "s", &stop).unwrap();
+            let deposited = deposit_in_portions(BATCH, archive, &file, &index, "s", &stop).unwrap();
             archive.commit().unwrap();
             let states: Vec<Digest> =
                 archive.object_keys(ObjectKind::State).unwrap().into_iter().map(|(key, _)| key).collect();
             assert_eq!(states, [deposited.state.key()]);
             assert_eq!(sweep(archive), 0);
-            assert_eq!(State::read(archive, states[0]).unwrap(), deposited.state);
+            assert_eq!(SessionState::read(archive, states[0]).unwrap(), deposited.state);
         });
     }
 
@@ -307,9 +315,9 @@ mod tests {
             let index = Index::build(&file).unwrap();
             let stop = AtomicBool::new(false);
             for _ in 0..2 {
-                let deposited = deposit(archive, &file, &index, "s", &stop).unwrap();
+                let deposited = deposit_session(archive, &file, &index, "s", &stop).unwrap();
                 archive.commit().unwrap();
-                assert_eq!(deposited.keys, keys(&file, &index).unwrap());
+                assert_eq!(deposited.keys, read_line_keys(&file, &index).unwrap());
                 assert_eq!((deposited.state.lines.len(), deposited.state.n_lines()), (3, 4));
             }
         });
@@ -320,13 +328,13 @@ mod tests {
     fn n_01_a_file_that_changes_while_it_is_read_is_an_error() {
         on_each_backend(|archive| {
             let (mut file, index) = session(3);
-            file.set_len(index.offset(LineNo(2)) + 10).unwrap();
+            file.set_len(index.line_offset(LineNo(2)) + 10).unwrap();
             let stop = AtomicBool::new(false);
-            let refused = deposit(archive, &file, &index, "s", &stop).unwrap_err();
+            let refused = deposit_session(archive, &file, &index, "s", &stop).unwrap_err();
             assert!(matches!(refused, VersionError::Changed), "{refused}");
             archive.rollback().unwrap();
             file.rewind().unwrap();
-            assert_eq!(archive.contents().unwrap().lines, 0);
+            assert_eq!(archive.count_contents().unwrap().lines, 0);
         });
     }
 }

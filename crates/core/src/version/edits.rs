@@ -1,7 +1,7 @@
 //! The edits of one operation of a session.
 
 use super::pack::{Packer, Unpacker, object_of};
-use super::{Address, VersionError};
+use super::{LineAddress, VersionError};
 use ctxc_store::{Archive, Object, ObjectKind};
 use ctxc_transcript::LineNo;
 use ctxc_transcript::edit::Splice;
@@ -28,27 +28,27 @@ pub enum Edit {
     /// Puts other bytes in the place of whole values of a line. Where several operations edit a value, the newest holds.
     Splice {
         /// The line.
-        line: Address,
+        line: LineAddress,
         /// The values in the stored line, and what takes their place.
         splice: Splice,
         /// Whether the model sees the difference.
         is_seen: bool,
     },
     /// Leaves a line out.
-    Drop(Address),
+    Drop(LineAddress),
     /// Makes an entry the child of another.
     Relink {
         /// The entry.
-        line: Address,
+        line: LineAddress,
         /// Its parent.
-        parent: Address,
+        parent: LineAddress,
         /// Whether the model sees other messages before the entry.
         is_seen: bool,
     },
     /// Puts lines before another. The first of them ends the conversation before it where nothing of that is left.
     Insert {
         /// The line; the place behind the last for the end.
-        before: Address,
+        before: LineAddress,
         /// The lines, without their ends.
         lines: Vec<String>,
     },
@@ -57,7 +57,7 @@ pub enum Edit {
 impl Edit {
     /// The line that it is about, or that it stands before.
     #[must_use]
-    pub const fn line(&self) -> &Address {
+    pub const fn line(&self) -> &LineAddress {
         match self {
             Self::Splice { line, .. }
             | Self::Drop(line)
@@ -78,7 +78,7 @@ pub struct UndoneEdits {
 
 /// The edits of one operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Edits {
+pub struct OperationEdits {
     /// The id of the operation.
     pub operation: String,
     /// Its own edits, in order.
@@ -96,7 +96,7 @@ pub struct Edits {
     pub repairs: bool,
 }
 
-impl Edits {
+impl OperationEdits {
     /// Whether it changes something by itself, and not only what others do.
     #[must_use]
     pub const fn changes_something(&self) -> bool {
@@ -105,7 +105,7 @@ impl Edits {
 
     /// Whether it undoes something, so that earlier changes may no longer apply.
     #[must_use]
-    pub const fn turns_back(&self) -> bool {
+    pub const fn has_undos(&self) -> bool {
         !self.undoes.is_empty() || !self.gives_back.is_empty()
     }
 
@@ -116,7 +116,7 @@ impl Edits {
     }
 
     /// The lines that it leaves out.
-    pub(super) fn dropped(&self) -> impl Iterator<Item = &Address> {
+    pub(super) fn dropped_lines(&self) -> impl Iterator<Item = &LineAddress> {
         self.edits.iter().filter_map(|edit| match edit {
             Edit::Drop(line) => Some(line),
             Edit::Splice { .. } | Edit::Relink { .. } | Edit::Insert { .. } => None,
@@ -124,7 +124,7 @@ impl Edits {
     }
 
     /// Whether it inserts more than a boundary and a summary at one place: what a client that compacts has written again.
-    pub(super) fn says_again(&self) -> bool {
+    pub(super) fn reinserts_messages(&self) -> bool {
         !self.repairs && self.edits.iter().any(|edit| matches!(edit, Edit::Insert { lines, .. } if lines.len() > 2))
     }
 
@@ -136,26 +136,26 @@ impl Edits {
 
     /// The object that the archive keeps.
     #[must_use]
-    pub fn object(&self) -> Object {
+    pub fn to_object(&self) -> Object {
         let mut packer = Packer::default();
-        packer.number(FORM);
-        packer.text(&self.operation);
-        packer.number(match self.thinking {
+        packer.put_number(FORM);
+        packer.put_text(&self.operation);
+        packer.put_number(match self.thinking {
             // The default before open loops were closed.
             ThinkingPolicy::KeepLoop => 0,
             ThinkingPolicy::Remove => 1,
             ThinkingPolicy::Keep => 2,
         });
-        packer.number(u64::from(self.removes_all_thinking) | u64::from(self.repairs) << 1);
-        packer.number(self.undoes.len() as u64);
-        self.undoes.iter().for_each(|id| packer.text(id));
-        packer.number(self.gives_back.len() as u64);
+        packer.put_number(u64::from(self.removes_all_thinking) | u64::from(self.repairs) << 1);
+        packer.put_number(self.undoes.len() as u64);
+        self.undoes.iter().for_each(|id| packer.put_text(id));
+        packer.put_number(self.gives_back.len() as u64);
         for back in &self.gives_back {
-            packer.text(&back.operation);
-            packer.number(back.edits.len() as u64);
-            back.edits.iter().for_each(|at| packer.number((*at).into()));
+            packer.put_text(&back.operation);
+            packer.put_number(back.edits.len() as u64);
+            back.edits.iter().for_each(|at| packer.put_number((*at).into()));
         }
-        packer.number(self.edits.len() as u64);
+        packer.put_number(self.edits.len() as u64);
         self.edits.iter().for_each(|edit| pack_edit(&mut packer, edit));
         object_of(ObjectKind::Edits, Self::key(&self.operation), packer.0)
     }
@@ -165,7 +165,7 @@ impl Edits {
     /// # Errors
     /// When the archive cannot be read, or has none.
     pub fn read(archive: &dyn Archive, operation: &str) -> Result<Self, VersionError> {
-        let object = archive.object(ObjectKind::Edits, Self::key(operation))?;
+        let object = archive.find_object(ObjectKind::Edits, Self::key(operation))?;
         let missing = || VersionError::Missing { what: "the operation", key: operation.to_owned() };
         let object = object.ok_or_else(missing)?;
         let unknown = || VersionError::Unknown { what: "the operation", key: operation.to_owned() };
@@ -175,45 +175,46 @@ impl Edits {
 
     pub(super) fn unpack(content: &[u8]) -> Option<Self> {
         let mut unpacker = Unpacker(content);
-        if unpacker.number()? != FORM {
+        if unpacker.take_number()? != FORM {
             return None;
         }
-        let operation = unpacker.text()?;
-        let thinking = match unpacker.number()? {
+        let operation = unpacker.take_text()?;
+        let thinking = match unpacker.take_number()? {
             0 => ThinkingPolicy::KeepLoop,
             1 => ThinkingPolicy::Remove,
             2 => ThinkingPolicy::Keep,
             _ => return None,
         };
-        let marks = unpacker.number()?;
+        let marks = unpacker.take_number()?;
         let (removes_all_thinking, repairs) = (marks & 1 != 0, marks & 2 != 0);
-        let undoes = unpacker.list(Unpacker::text)?;
-        let gives_back =
-            unpacker.list(|it| Some(UndoneEdits { operation: it.text()?, edits: it.list(Unpacker::small)? }))?;
-        let edits = unpacker.list(unpack_edit)?;
+        let undoes = unpacker.take_list(Unpacker::take_text)?;
+        let gives_back = unpacker.take_list(|it| {
+            Some(UndoneEdits { operation: it.take_text()?, edits: it.take_list(Unpacker::take_u32)? })
+        })?;
+        let edits = unpacker.take_list(unpack_edit)?;
         let edits = Self { operation, edits, undoes, gives_back, thinking, removes_all_thinking, repairs };
         unpacker.is_empty().then_some(edits)
     }
 }
 
-fn pack_address(packer: &mut Packer, address: &Address) {
+fn pack_address(packer: &mut Packer, address: &LineAddress) {
     match address {
-        Address::Stored(LineNo(line)) => {
-            packer.number(0);
-            packer.number((*line).into());
+        LineAddress::Stored(LineNo(line)) => {
+            packer.put_number(0);
+            packer.put_number((*line).into());
         }
-        Address::Inserted { operation, at } => {
-            packer.number(1);
-            packer.text(operation);
-            packer.number((*at).into());
+        LineAddress::Inserted { operation, at } => {
+            packer.put_number(1);
+            packer.put_text(operation);
+            packer.put_number((*at).into());
         }
     }
 }
 
-fn unpack_address(unpacker: &mut Unpacker<'_>) -> Option<Address> {
-    match unpacker.number()? {
-        0 => unpacker.line().map(Address::Stored),
-        1 => Some(Address::Inserted { operation: unpacker.text()?, at: unpacker.small()? }),
+fn unpack_address(unpacker: &mut Unpacker<'_>) -> Option<LineAddress> {
+    match unpacker.take_number()? {
+        0 => unpacker.take_line().map(LineAddress::Stored),
+        1 => Some(LineAddress::Inserted { operation: unpacker.take_text()?, at: unpacker.take_u32()? }),
         _ => None,
     }
 }
@@ -221,24 +222,24 @@ fn unpack_address(unpacker: &mut Unpacker<'_>) -> Option<Address> {
 fn pack_edit(packer: &mut Packer, edit: &Edit) {
     match edit {
         Edit::Splice { line, splice, is_seen } => {
-            packer.number(u64::from(*is_seen));
+            packer.put_number(u64::from(*is_seen));
             pack_address(packer, line);
-            packer.splice(splice);
+            packer.put_splice(splice);
         }
         Edit::Drop(line) => {
-            packer.number(2);
+            packer.put_number(2);
             pack_address(packer, line);
         }
         Edit::Insert { before, lines } => {
-            packer.number(3);
+            packer.put_number(3);
             pack_address(packer, before);
-            packer.number(lines.len() as u64);
+            packer.put_number(lines.len() as u64);
             for line in lines {
-                packer.text(line);
+                packer.put_text(line);
             }
         }
         Edit::Relink { line, parent, is_seen } => {
-            packer.number(4 + u64::from(*is_seen));
+            packer.put_number(4 + u64::from(*is_seen));
             pack_address(packer, line);
             pack_address(packer, parent);
         }
@@ -246,12 +247,12 @@ fn pack_edit(packer: &mut Packer, edit: &Edit) {
 }
 
 fn unpack_edit(unpacker: &mut Unpacker<'_>) -> Option<Edit> {
-    match unpacker.number()? {
+    match unpacker.take_number()? {
         kind @ (0 | 1) => {
-            Some(Edit::Splice { line: unpack_address(unpacker)?, splice: unpacker.splice()?, is_seen: kind == 1 })
+            Some(Edit::Splice { line: unpack_address(unpacker)?, splice: unpacker.take_splice()?, is_seen: kind == 1 })
         }
         2 => unpack_address(unpacker).map(Edit::Drop),
-        3 => Some(Edit::Insert { before: unpack_address(unpacker)?, lines: unpacker.list(Unpacker::text)? }),
+        3 => Some(Edit::Insert { before: unpack_address(unpacker)?, lines: unpacker.take_list(Unpacker::take_text)? }),
         kind @ (4 | 5) => Some(Edit::Relink {
             line: unpack_address(unpacker)?,
             parent: unpack_address(unpacker)?,
@@ -267,10 +268,10 @@ mod tests {
     use ctxc_transcript::Span;
     use proptest::prelude::*;
 
-    fn any_address() -> impl Strategy<Value = Address> {
+    fn any_address() -> impl Strategy<Value = LineAddress> {
         prop_oneof![
-            any::<u32>().prop_map(|line| Address::Stored(LineNo(line))),
-            ("[a-z0-9]{1,13}", any::<u32>()).prop_map(|(operation, at)| Address::Inserted { operation, at }),
+            any::<u32>().prop_map(|line| LineAddress::Stored(LineNo(line))),
+            ("[a-z0-9]{1,13}", any::<u32>()).prop_map(|(operation, at)| LineAddress::Inserted { operation, at }),
         ]
     }
 
@@ -304,17 +305,17 @@ mod tests {
         ) {
             let gives_back = given.iter().map(|at| UndoneEdits { operation: "o".to_owned(), edits: vec![*at, 0] }).collect();
             let thinking = if flag { ThinkingPolicy::Keep } else { ThinkingPolicy::KeepLoop };
-            let edits = Edits { operation: "id".to_owned(), edits, undoes, gives_back, thinking, removes_all_thinking: flag, repairs: !flag };
-            let object = edits.object();
-            prop_assert_eq!(Edits::unpack(&object.content), Some(edits));
+            let edits = OperationEdits { operation: "id".to_owned(), edits, undoes, gives_back, thinking, removes_all_thinking: flag, repairs: !flag };
+            let object = edits.to_object();
+            prop_assert_eq!(OperationEdits::unpack(&object.content), Some(edits));
             for end in 0..object.content.len() {
-                prop_assert_eq!(Edits::unpack(&object.content[..end]), None);
+                prop_assert_eq!(OperationEdits::unpack(&object.content[..end]), None);
             }
         }
 
         #[test]
         fn n_02_bytes_that_are_no_edits_are_no_panic(bytes in any::<Vec<u8>>()) {
-            let _ = Edits::unpack(&bytes);
+            let _ = OperationEdits::unpack(&bytes);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Seek};
 
-use ctxc_transcript::scan::{Kind, Scan};
+use ctxc_transcript::scan::{EntryKind, Scan};
 use ctxc_transcript::text::{Digest, json_string};
 use ctxc_transcript::{Index, LineReader, Span, read_line};
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64, xxh3_128};
@@ -44,9 +44,9 @@ impl SessionHash {
 
 /// The session ids of the lines of a file, in order: the hash of the id if it is the same in all lines that have one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SessionIds(u64);
+pub struct SessionIdsHash(u64);
 
-impl SessionIds {
+impl SessionIdsHash {
     /// Those of a file whose lines all have the id `id`, or none.
     #[must_use]
     pub fn of(id: &str) -> Self {
@@ -68,7 +68,7 @@ impl LineKey {
     pub fn of(line: &[u8], session: Option<Span>) -> Self {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let mut hasher = Xxh3Default::new();
-        let session = session.filter(|span| span.string(line).is_some());
+        let session = session.filter(|span| span.string_in(line).is_some());
         match session {
             Some(span) => {
                 hasher.update(line.get(..span.range().start).unwrap_or_default());
@@ -82,15 +82,19 @@ impl LineKey {
 
     /// As [`Self::of`], of a line that was not scanned before.
     #[must_use]
-    pub fn scanned(line: &[u8]) -> Self {
+    pub fn scan_line(line: &[u8]) -> Self {
         let scan = Scan::of(line);
         let key = Self::of(line, scan.session_id);
-        if scan.kind == Kind::CustomTitle && is_own_title(line) { key.with_content(Self::title()) } else { key }
+        if scan.kind == EntryKind::CustomTitle && is_own_title(line) {
+            key.with_content(Self::own_title_key())
+        } else {
+            key
+        }
     }
 
     /// The key of every title line of ours.
     #[must_use]
-    pub fn title() -> Self {
+    pub fn own_title_key() -> Self {
         Self::from_bytes(xxh3_128(b"ctxc title").to_le_bytes())
     }
 
@@ -105,7 +109,7 @@ impl LineKey {
     }
 
     /// The BLAKE3 of the key: it tells nothing of the line but to who guesses all of it.
-    pub(super) fn hidden(self) -> Digest {
+    pub(super) fn hidden_digest(self) -> Digest {
         Digest::of(&self.content)
     }
 
@@ -119,7 +123,7 @@ impl LineKey {
 
     /// A digest by which what starts with such a line is looked up.
     #[must_use]
-    pub fn group(self) -> Digest {
+    pub fn group_digest(self) -> Digest {
         Digest::of(&self.content)
     }
 }
@@ -132,7 +136,7 @@ impl fmt::Debug for LineKey {
 
 /// The digest of a sequence of lines, by their keys.
 #[derive(Clone, Default)]
-pub struct Sum {
+pub struct KeySum {
     hasher: blake3::Hasher,
     n_lines: u32,
     first: Option<LineKey>,
@@ -143,7 +147,7 @@ pub struct Sum {
     sessions: u64,
 }
 
-impl Sum {
+impl KeySum {
     /// Takes the next line.
     pub fn push(&mut self, key: LineKey) {
         self.hasher.update(&key.content);
@@ -160,8 +164,8 @@ impl Sum {
 
     /// The session ids of all lines so far.
     #[must_use]
-    pub const fn session_ids(&self) -> SessionIds {
-        SessionIds(if self.has_others { self.sessions } else { self.session.0 })
+    pub const fn session_ids(&self) -> SessionIdsHash {
+        SessionIdsHash(if self.has_others { self.sessions } else { self.session.0 })
     }
 
     /// The digest of all lines so far.
@@ -183,13 +187,13 @@ impl Sum {
     }
 }
 
-impl fmt::Debug for Sum {
+impl fmt::Debug for KeySum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Sum({} lines, {})", self.n_lines, self.digest())
     }
 }
 
-impl FromIterator<LineKey> for Sum {
+impl FromIterator<LineKey> for KeySum {
     fn from_iter<I: IntoIterator<Item = LineKey>>(keys: I) -> Self {
         let mut sum = Self::default();
         keys.into_iter().for_each(|key| sum.push(key));
@@ -201,7 +205,7 @@ impl FromIterator<LineKey> for Sum {
 ///
 /// # Errors
 /// When reading fails.
-pub fn keys(mut file: &File, index: &Index) -> io::Result<Vec<LineKey>> {
+pub fn read_line_keys(mut file: &File, index: &Index) -> io::Result<Vec<LineKey>> {
     file.rewind()?;
     let mut lines = LineReader::new(file);
     let mut keys = Vec::with_capacity(index.records.len());
@@ -216,7 +220,7 @@ pub fn keys(mut file: &File, index: &Index) -> io::Result<Vec<LineKey>> {
 ///
 /// # Errors
 /// When reading fails.
-pub(super) fn only_session(file: &File, index: &Index, keys: &[LineKey]) -> io::Result<Option<String>> {
+pub(super) fn single_session_id(file: &File, index: &Index, keys: &[LineKey]) -> io::Result<Option<String>> {
     let mut named = keys.iter().enumerate().filter(|(_, key)| key.session != SessionHash::default());
     let Some((at, first)) = named.next() else { return Ok(None) };
     if named.any(|(_, key)| key.session != first.session) {
@@ -225,16 +229,16 @@ pub(super) fn only_session(file: &File, index: &Index, keys: &[LineKey]) -> io::
     let Some(line) = index.lines().nth(at) else { return Ok(None) };
     let mut buffer = Vec::new();
     let line = read_line(file, index, line, &mut buffer)?;
-    let id = Scan::of(line).session_id.and_then(|span| std::str::from_utf8(span.string(line)?).ok());
+    let id = Scan::of(line).session_id.and_then(|span| std::str::from_utf8(span.string_in(line)?).ok());
     Ok(id.filter(|id| SessionHash::of(id) == first.session).map(str::to_owned))
 }
 
 /// The key of `line`, of which the index has `record`.
 pub(super) fn key_of(line: &[u8], record: &ctxc_transcript::Record) -> LineKey {
-    if record.kind == Kind::CustomTitle {
-        return LineKey::scanned(line);
+    if record.kind == EntryKind::CustomTitle {
+        return LineKey::scan_line(line);
     }
-    LineKey::of(line, record.session_at.span(line))
+    LineKey::of(line, record.session_at.find_span(line))
 }
 
 #[cfg(test)]
@@ -246,11 +250,11 @@ mod tests {
     #[test]
     fn n_05_a_key_knows_neither_the_session_nor_the_end_of_a_line() {
         let line = |id: &str| format!(r#"{{"type":"user","sessionId":"{id}","uuid":"u","message":{{"content":"a"}}}}"#);
-        let key = LineKey::scanned(line("one").as_bytes());
-        assert_eq!(key, LineKey::scanned(format!("{}\n", line("another")).as_bytes()));
-        assert_ne!(key, LineKey::scanned(line("one").replace("\"a\"", "\"b\"").as_bytes()));
+        let key = LineKey::scan_line(line("one").as_bytes());
+        assert_eq!(key, LineKey::scan_line(format!("{}\n", line("another")).as_bytes()));
+        assert_ne!(key, LineKey::scan_line(line("one").replace("\"a\"", "\"b\"").as_bytes()));
         let title = |text: &str| format!(r#"{{"type":"custom-title","customTitle":"{text}","sessionId":"s"}}"#);
-        let keys = ["A (pruned)", "B (compacted)", "C"].map(|text| LineKey::scanned(title(text).as_bytes()));
+        let keys = ["A (pruned)", "B (compacted)", "C"].map(|text| LineKey::scan_line(title(text).as_bytes()));
         assert_eq!(keys[0], keys[1]);
         assert_ne!(keys[0], keys[2]);
     }
@@ -268,7 +272,7 @@ mod tests {
         file.write_all(lines.join("\n").as_bytes()).unwrap();
         file.rewind().unwrap();
         let index = Index::build(&file).unwrap();
-        let expected: Vec<LineKey> = lines.iter().map(|line| LineKey::scanned(line.as_bytes())).collect();
-        assert_eq!(keys(&file, &index).unwrap(), expected);
+        let expected: Vec<LineKey> = lines.iter().map(|line| LineKey::scan_line(line.as_bytes())).collect();
+        assert_eq!(read_line_keys(&file, &index).unwrap(), expected);
     }
 }

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use super::{Active, Address, Edit};
+use super::{ActiveEdit, Edit, LineAddress};
 use ctxc_transcript::LineNo;
 
 /// The lines of a state with the inserted ones at their places: what edits are rendered from.
 #[derive(Clone, Debug, Default)]
-pub struct Layout {
+pub struct LineLayout {
     n_stored: u32,
     /// In the order of their places.
-    groups: Vec<Group>,
+    groups: Vec<InsertedGroup>,
 }
 
 /// Lines that one operation inserted at one place.
 #[derive(Clone, Debug)]
-pub struct Group {
+pub struct InsertedGroup {
     /// The id of the operation.
     pub operation: String,
     /// The stored line that they stand before.
@@ -30,9 +30,9 @@ pub struct Group {
     pub is_repair: bool,
 }
 
-impl Group {
+impl InsertedGroup {
     /// The places of its lines.
-    pub fn places(&self) -> impl DoubleEndedIterator<Item = LineNo> + use<> {
+    pub fn line_numbers(&self) -> impl DoubleEndedIterator<Item = LineNo> + use<> {
         (self.first.0..self.first.0.saturating_add(self.n_lines())).map(LineNo)
     }
 
@@ -41,32 +41,32 @@ impl Group {
     }
 }
 
-impl Layout {
+impl LineLayout {
     /// The layout of `n_stored` lines alone.
     #[must_use]
-    pub const fn plain(n_stored: u32) -> Self {
+    pub const fn stored_only(n_stored: u32) -> Self {
         Self { n_stored, groups: Vec::new() }
     }
 
     /// The layout of `n_stored` lines and of those that `active` insert.
     #[must_use]
-    pub fn new(n_stored: u32, active: &[Active<'_>]) -> Self {
+    pub fn new(n_stored: u32, active: &[ActiveEdit<'_>]) -> Self {
         let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
-        let mut groups: Vec<Group> = Vec::new();
+        let mut groups: Vec<InsertedGroup> = Vec::new();
         for active in active {
             let Edit::Insert { before, lines } = active.edit else { continue };
             let operation = active.operation.operation.as_str();
             let at = counts.entry(operation).or_default();
             let place = match before {
-                Address::Stored(line) => Some((line.0.min(n_stored), groups.len())),
-                Address::Inserted { operation, .. } => {
+                LineAddress::Stored(line) => Some((line.0.min(n_stored), groups.len())),
+                LineAddress::Inserted { operation, .. } => {
                     let known = groups.iter().position(|group| group.operation == *operation);
                     known.and_then(|known| Some((groups.get(known)?.before, known)))
                 }
             };
             if let Some((before, place)) = place {
                 let first = LineNo(0);
-                let group = Group {
+                let group = InsertedGroup {
                     operation: operation.to_owned(),
                     before,
                     first,
@@ -90,7 +90,7 @@ impl Layout {
     /// The number of lines.
     #[must_use]
     pub fn n_lines(&self) -> u32 {
-        self.groups.iter().map(Group::n_lines).fold(self.n_stored, u32::saturating_add)
+        self.groups.iter().map(InsertedGroup::n_lines).fold(self.n_stored, u32::saturating_add)
     }
 
     /// The number of stored lines.
@@ -101,25 +101,25 @@ impl Layout {
 
     /// The inserted lines, in the order of their places.
     #[must_use]
-    pub fn groups(&self) -> &[Group] {
+    pub fn inserted_groups(&self) -> &[InsertedGroup] {
         &self.groups
     }
 
     /// The groups that take the place of messages, in the order of their places; those of a repair are none.
-    pub fn summary_groups(&self) -> impl Iterator<Item = &Group> {
+    pub fn summary_groups(&self) -> impl Iterator<Item = &InsertedGroup> {
         self.groups.iter().filter(|group| !group.is_repair)
     }
 
     /// The place of the line at `address`; `None` if it is not there.
     #[must_use]
-    pub fn place(&self, address: &Address) -> Option<LineNo> {
+    pub fn line_of(&self, address: &LineAddress) -> Option<LineNo> {
         match address {
-            Address::Stored(line) => {
+            LineAddress::Stored(line) => {
                 let before = self.groups.iter().take_while(|group| group.before <= line.0);
-                let n: u32 = before.map(Group::n_lines).sum();
+                let n: u32 = before.map(InsertedGroup::n_lines).sum();
                 (line.0 < self.n_stored).then(|| LineNo(line.0 + n))
             }
-            Address::Inserted { operation, at } => self.groups.iter().find_map(|group| {
+            LineAddress::Inserted { operation, at } => self.groups.iter().find_map(|group| {
                 let offset = at.checked_sub(group.at).filter(|_| group.operation == *operation)?;
                 (offset < group.n_lines()).then_some(LineNo(group.first.0 + offset))
             }),
@@ -128,21 +128,21 @@ impl Layout {
 
     /// Which line stands at `place`.
     #[must_use]
-    pub fn address(&self, place: LineNo) -> Address {
+    pub fn address_of(&self, place: LineNo) -> LineAddress {
         let mut n_inserted = 0;
         for group in self.groups.iter().take_while(|group| group.first <= place) {
             let offset = place.0 - group.first.0;
             if offset < group.n_lines() {
-                return Address::Inserted { operation: group.operation.clone(), at: group.at + offset };
+                return LineAddress::Inserted { operation: group.operation.clone(), at: group.at + offset };
             }
             n_inserted += group.n_lines();
         }
-        Address::Stored(LineNo(place.0 - n_inserted))
+        LineAddress::Stored(LineNo(place.0 - n_inserted))
     }
 
     /// The inserted line at `place`, without its end.
     #[must_use]
-    pub fn inserted(&self, place: LineNo) -> Option<&str> {
+    pub fn inserted_line(&self, place: LineNo) -> Option<&str> {
         let behind = self.groups.partition_point(|group| group.first <= place);
         let group = self.groups.get(behind.checked_sub(1)?)?;
         group.lines.get((place.0 - group.first.0) as usize).map(String::as_str)
@@ -152,38 +152,42 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::version::{Edits, History};
+    use crate::version::{History, OperationEdits};
 
     #[test]
     fn every_line_is_found_at_its_place() {
-        let insert = |before: Address, lines: &[&str]| Edit::Insert {
+        let insert = |before: LineAddress, lines: &[&str]| Edit::Insert {
             before,
             lines: lines.iter().map(|&line| line.to_owned()).collect(),
         };
-        let stored = |line| Address::Stored(LineNo(line));
-        let operation = |id: &str, edits| Edits { operation: id.to_owned(), edits, ..Edits::default() };
+        let stored = |line| LineAddress::Stored(LineNo(line));
+        let operation =
+            |id: &str, edits| OperationEdits { operation: id.to_owned(), edits, ..OperationEdits::default() };
         let history = History::default()
-            .with(operation("a", vec![insert(stored(4), &["a0", "a1"]), insert(stored(9), &["a2"])]))
-            .with(operation("b", vec![insert(stored(2), &["b0"])]))
-            .with(operation("c", vec![insert(Address::Inserted { operation: "a".to_owned(), at: 0 }, &["c0"])]));
-        let active = history.active();
-        let layout = Layout::new(5, &active);
+            .with_operation(operation("a", vec![insert(stored(4), &["a0", "a1"]), insert(stored(9), &["a2"])]))
+            .with_operation(operation("b", vec![insert(stored(2), &["b0"])]))
+            .with_operation(operation(
+                "c",
+                vec![insert(LineAddress::Inserted { operation: "a".to_owned(), at: 0 }, &["c0"])],
+            ));
+        let active = history.active_edits();
+        let layout = LineLayout::new(5, &active);
         assert_eq!(layout.n_lines(), 10);
         let lines: Vec<String> = (0..10)
-            .map(|place| match (layout.inserted(LineNo(place)), layout.address(LineNo(place))) {
-                (Some(line), Address::Inserted { operation, at }) => {
+            .map(|place| match (layout.inserted_line(LineNo(place)), layout.address_of(LineNo(place))) {
+                (Some(line), LineAddress::Inserted { operation, at }) => {
                     assert_eq!(line, format!("{operation}{at}"));
                     line.to_owned()
                 }
-                (None, Address::Stored(line)) => line.0.to_string(),
+                (None, LineAddress::Stored(line)) => line.0.to_string(),
                 other => panic!("{other:?}"),
             })
             .collect();
         assert_eq!(lines, ["0", "1", "b0", "2", "3", "c0", "a0", "a1", "4", "a2"]);
         for place in (0..10).map(LineNo) {
-            assert_eq!(layout.place(&layout.address(place)), Some(place));
+            assert_eq!(layout.line_of(&layout.address_of(place)), Some(place));
         }
-        assert_eq!(layout.place(&stored(5)), None);
-        assert_eq!(layout.place(&Address::Inserted { operation: "a".to_owned(), at: 3 }), None);
+        assert_eq!(layout.line_of(&stored(5)), None);
+        assert_eq!(layout.line_of(&LineAddress::Inserted { operation: "a".to_owned(), at: 3 }), None);
     }
 }

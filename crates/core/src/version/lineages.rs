@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::{Edits, KeptSession, State, Version, VersionError, kept_sessions};
-use ctxc_store::{Archive, Name, ObjectKind, Operation};
+use super::{KeptSession, OperationEdits, SessionState, Version, VersionError, kept_sessions};
+use ctxc_store::{Archive, EntryName, ObjectKind, Operation};
 use ctxc_transcript::text::Digest;
 
 /// A session with all that was made of it, and what the archive keeps them by.
@@ -24,13 +24,13 @@ pub struct Lineage {
 impl Lineage {
     /// When something of it was kept, read or made the last time; `None` where nothing tells.
     #[must_use]
-    pub fn newest(&self) -> Option<Timestamp> {
+    pub fn newest_time(&self) -> Option<Timestamp> {
         let sessions = self.sessions.iter().map(|session| session.time);
         sessions.chain(self.operations.iter().map(|operation| operation.time)).max()
     }
 
     /// The files that are or were one of its sessions.
-    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+    pub fn file_paths(&self) -> impl Iterator<Item = &Path> {
         let files = self.operations.iter().flat_map(|operation| [&operation.source, &operation.output]);
         let paths = self.sessions.iter().map(|session| &session.path).chain(files.map(|file| &file.path));
         paths.filter_map(|path: &Option<PathBuf>| path.as_deref())
@@ -41,12 +41,12 @@ impl Lineage {
     ///
     /// # Errors
     /// When the archive cannot be written.
-    pub fn drop(&self, archive: &mut dyn Archive) -> Result<(), VersionError> {
+    pub fn drop_objects(&self, archive: &mut dyn Archive) -> Result<(), VersionError> {
         for (kind, key) in &self.objects {
             archive.drop_object(*kind, *key)?;
         }
         for id in &self.ids {
-            archive.remove(Name::Originals(id))?;
+            archive.remove(EntryName::Originals(id))?;
         }
         Ok(())
     }
@@ -56,8 +56,8 @@ impl Lineage {
 ///
 /// # Errors
 /// When the archive cannot be read, or what it has does not fit together.
-pub fn lineages(archive: &dyn Archive) -> Result<Vec<Lineage>, VersionError> {
-    let mut sets = Sets::default();
+pub fn read_lineages(archive: &dyn Archive) -> Result<Vec<Lineage>, VersionError> {
+    let mut sets = DisjointSets::default();
     let mut objects: Vec<(ObjectKind, Digest)> = Vec::new();
     // The operations by the keys of their edits.
     let mut ids: BTreeMap<String, Digest> = BTreeMap::new();
@@ -66,7 +66,7 @@ pub fn lineages(archive: &dyn Archive) -> Result<Vec<Lineage>, VersionError> {
         if head.is_empty() {
             continue;
         }
-        let state = State::read(archive, key)?;
+        let state = SessionState::read(archive, key)?;
         objects.push((ObjectKind::State, key));
         state.parent.into_iter().chain(state.runs.iter().filter_map(|run| run.under)).for_each(|it| sets.join(key, it));
     }
@@ -75,7 +75,7 @@ pub fn lineages(archive: &dyn Archive) -> Result<Vec<Lineage>, VersionError> {
         objects.push((ObjectKind::Version, key));
         sets.join(key, version.state);
         for id in version.operations {
-            let edits = Edits::key(&id);
+            let edits = OperationEdits::key(&id);
             sets.join(key, edits);
             ids.insert(id, edits);
         }
@@ -84,12 +84,12 @@ pub fn lineages(archive: &dyn Archive) -> Result<Vec<Lineage>, VersionError> {
         objects.push((ObjectKind::Edits, key));
         // An undo that wrote nothing is in no version.
         // One that cannot be read is kept by what refers to it.
-        let object = archive.object(ObjectKind::Edits, key).ok().flatten();
-        let Some(edits) = object.and_then(|object| Edits::unpack(&object.content)) else {
+        let object = archive.find_object(ObjectKind::Edits, key).ok().flatten();
+        let Some(edits) = object.and_then(|object| OperationEdits::unpack(&object.content)) else {
             continue;
         };
         for undone in &edits.undoes {
-            sets.join(key, Edits::key(undone));
+            sets.join(key, OperationEdits::key(undone));
         }
         if !edits.undoes.is_empty() {
             ids.insert(edits.operation, key);
@@ -101,22 +101,22 @@ pub fn lineages(archive: &dyn Archive) -> Result<Vec<Lineage>, VersionError> {
         objects.push((ObjectKind::Session, key));
         let keys = [Some(&session.state), session.version.as_ref()].into_iter().flatten();
         keys.filter_map(|key| key.parse().ok()).for_each(|it| sets.join(key, it));
-        for file in session.files(archive)? {
+        for file in session.file_keys(archive)? {
             objects.push((ObjectKind::File, file));
             sets.join(key, file);
         }
     }
     let mut lineages: HashMap<Digest, Lineage> = HashMap::new();
     for (kind, key) in objects {
-        lineages.entry(sets.root(key)).or_default().objects.push((kind, key));
+        lineages.entry(sets.find_root(key)).or_default().objects.push((kind, key));
     }
     for session in sessions {
-        let root = sets.root(Digest::of(session.id.as_bytes()));
+        let root = sets.find_root(Digest::of(session.id.as_bytes()));
         lineages.entry(root).or_default().sessions.push(session);
     }
     for (id, edits) in ids {
-        let lineage = lineages.entry(sets.root(edits)).or_default();
-        lineage.operations.extend(archive.operation(&id)?);
+        let lineage = lineages.entry(sets.find_root(edits)).or_default();
+        lineage.operations.extend(archive.find_operation(&id)?);
         lineage.ids.push(id);
     }
     Ok(lineages.into_values().collect())
@@ -124,18 +124,18 @@ pub fn lineages(archive: &dyn Archive) -> Result<Vec<Lineage>, VersionError> {
 
 /// Which keys belong together.
 #[derive(Default)]
-struct Sets(HashMap<Digest, Digest>);
+struct DisjointSets(HashMap<Digest, Digest>);
 
-impl Sets {
+impl DisjointSets {
     fn join(&mut self, one: Digest, other: Digest) {
-        let (one, other) = (self.root(one), self.root(other));
+        let (one, other) = (self.find_root(one), self.find_root(other));
         if one != other {
             self.0.insert(one, other);
         }
     }
 
     /// The representative of all objects that belong together with `key`.
-    fn root(&mut self, key: Digest) -> Digest {
+    fn find_root(&mut self, key: Digest) -> Digest {
         let mut root = key;
         while let Some(next) = self.0.get(&root) {
             root = *next;

@@ -23,7 +23,7 @@ const REST: usize = 4;
 
 /// The encoding around a secret, which has to stay valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum SecretEncoding {
     Text,
     Base64,
     Hex,
@@ -40,7 +40,7 @@ pub(super) enum MaskLabel {
 
 impl MaskLabel {
     /// The label of `secret`, which is a `kind`. Without `key`, the tag reveals nothing about the secret.
-    pub(super) fn found(kind: &str, secret: &str, key: &[u8]) -> Self {
+    pub(super) fn from_secret(kind: &str, secret: &str, key: &[u8]) -> Self {
         let lower = kind.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
         let tag = Digest::of(&[key, secret.as_bytes()].concat()).to_string();
         Self::Found { kind: lower.collect(), tag: tag.chars().take(TAG).collect() }
@@ -64,15 +64,15 @@ impl MaskLabel {
 }
 
 /// Puts a mask into `place`, another one with each `attempt`.
-pub(super) fn fill_mask(place: &mut [u8], form: Form, label: &MaskLabel, attempt: usize) {
+pub(super) fn fill_mask(place: &mut [u8], form: SecretEncoding, label: &MaskLabel, attempt: usize) {
     let filler = match form {
-        Form::Text => FILL.get(attempt % FILL.len()).copied().unwrap_or(b'*'),
+        SecretEncoding::Text => FILL.get(attempt % FILL.len()).copied().unwrap_or(b'*'),
         // Other letters and digits where two lines would become one.
-        Form::Base64 => b'A' + u8::try_from(attempt % 26).unwrap_or(0),
-        Form::Hex => b'0' + u8::try_from(attempt % 10).unwrap_or(0),
+        SecretEncoding::Base64 => b'A' + u8::try_from(attempt % 26).unwrap_or(0),
+        SecretEncoding::Hex => b'0' + u8::try_from(attempt % 10).unwrap_or(0),
     };
     place.fill(filler);
-    if form != Form::Text {
+    if form != SecretEncoding::Text {
         return;
     }
     let head = label.head_within(place.len().saturating_sub(1 + usize::from(attempt > 0)));
@@ -84,7 +84,7 @@ pub(super) fn fill_mask(place: &mut [u8], form: Form, label: &MaskLabel, attempt
 
 /// The number of masks in `bytes` that say what they are.
 #[must_use]
-pub fn n_masks(bytes: &[u8]) -> usize {
+pub fn count_masks(bytes: &[u8]) -> usize {
     let starts = |lead: &str| memchr::memmem::find_iter(bytes, lead.as_bytes()).collect::<Vec<_>>();
     let all = starts(NAMED).into_iter().chain(starts(FOUND));
     let is_whole = |at: &usize| {
@@ -141,7 +141,7 @@ mod tests {
 
     fn mask(len: usize, attempt: usize) -> String {
         let mut place = vec![b'x'; len];
-        fill_mask(&mut place, Form::Text, &MaskLabel::found("GitHub token", "ghp_x", b"key"), attempt);
+        fill_mask(&mut place, SecretEncoding::Text, &MaskLabel::from_secret("GitHub token", "ghp_x", b"key"), attempt);
         String::from_utf8(place).unwrap()
     }
 
@@ -158,7 +158,7 @@ mod tests {
             for attempt in 0..3 {
                 let mask = mask(len, attempt);
                 assert!(mask.len() == len && (len == 0 || is_masked(&mask)), "{mask}");
-                assert_eq!(n_masks(mask.as_bytes()), usize::from(mask.starts_with(FOUND)), "{mask}");
+                assert_eq!(count_masks(mask.as_bytes()), usize::from(mask.starts_with(FOUND)), "{mask}");
             }
         }
         assert!(is_masked("[scrub:github-tok") && is_masked("[scrub:github-token:3fa9**…"));

@@ -5,21 +5,21 @@ use ctxc_transcript::edit::Splice;
 
 /// Splices of one line, taken newest first, of which none touch the same bytes.
 #[derive(Debug)]
-pub struct Newest<T> {
+pub struct NewestSplices<T> {
     /// The last of the line first, which is the order in which operations are gone through. As no two touch, later starts
     /// have later ends.
     kept: Vec<(Splice, T)>,
 }
 
-impl<T> Default for Newest<T> {
+impl<T> Default for NewestSplices<T> {
     fn default() -> Self {
         Self { kept: Vec::new() }
     }
 }
 
-impl<T> Newest<T> {
+impl<T> NewestSplices<T> {
     /// Keeps `splice`, with what belongs to it, unless a newer one touches its bytes or inserts at its place.
-    pub fn offer(&mut self, splice: &Splice, with: T) {
+    pub fn add_if_free(&mut self, splice: &Splice, with: T) {
         let place = |span: Span| (span.start, span.end);
         let (start, end) = place(splice.span);
         let before = self.kept.partition_point(|(kept, _)| place(kept.span) >= (end, 0));
@@ -44,9 +44,9 @@ mod tests {
     use super::*;
 
     fn held(spans: &[(usize, usize)]) -> Vec<(usize, usize)> {
-        let mut newest = Newest::default();
+        let mut newest = NewestSplices::default();
         for &(start, end) in spans {
-            newest.offer(&Splice::new(Span::new(start, end), ""), ());
+            newest.add_if_free(&Splice::new(Span::new(start, end), ""), ());
         }
         newest.into_splices().map(|(it, ())| (it.span.start as usize, it.span.end as usize)).collect()
     }

@@ -17,46 +17,46 @@ pub(super) const fn object_of(kind: ObjectKind, key: Digest, content: Vec<u8>) -
 pub(super) struct Packer(pub(super) Vec<u8>);
 
 impl Packer {
-    pub(super) fn number(&mut self, number: u64) {
+    pub(super) fn put_number(&mut self, number: u64) {
         put_varint(&mut self.0, number);
     }
 
-    pub(super) fn signed(&mut self, number: i64) {
+    pub(super) fn put_signed(&mut self, number: i64) {
         // Small numbers of either sign are short.
-        self.number(((number << 1) ^ (number >> 63)).cast_unsigned());
+        self.put_number(((number << 1) ^ (number >> 63)).cast_unsigned());
     }
 
-    pub(super) fn bytes(&mut self, bytes: &[u8]) {
-        self.number(bytes.len() as u64);
+    pub(super) fn put_bytes(&mut self, bytes: &[u8]) {
+        self.put_number(bytes.len() as u64);
         self.0.extend_from_slice(bytes);
     }
 
-    pub(super) fn text(&mut self, text: &str) {
-        self.bytes(text.as_bytes());
+    pub(super) fn put_text(&mut self, text: &str) {
+        self.put_bytes(text.as_bytes());
     }
 
-    pub(super) fn digest(&mut self, digest: Digest) {
+    pub(super) fn put_digest(&mut self, digest: Digest) {
         self.0.extend_from_slice(digest.as_bytes());
     }
 
-    pub(super) fn optional_digest(&mut self, digest: Option<Digest>) {
-        self.number(u64::from(digest.is_some()));
+    pub(super) fn put_optional_digest(&mut self, digest: Option<Digest>) {
+        self.put_number(u64::from(digest.is_some()));
         if let Some(digest) = digest {
-            self.digest(digest);
+            self.put_digest(digest);
         }
     }
 
-    pub(super) fn optional_text(&mut self, text: Option<&str>) {
-        self.number(u64::from(text.is_some()));
+    pub(super) fn put_optional_text(&mut self, text: Option<&str>) {
+        self.put_number(u64::from(text.is_some()));
         if let Some(text) = text {
-            self.text(text);
+            self.put_text(text);
         }
     }
 
-    pub(super) fn splice(&mut self, splice: &Splice) {
-        self.number(splice.span.start.into());
-        self.number((splice.span.end - splice.span.start).into());
-        self.bytes(&splice.bytes);
+    pub(super) fn put_splice(&mut self, splice: &Splice) {
+        self.put_number(splice.span.start.into());
+        self.put_number((splice.span.end - splice.span.start).into());
+        self.put_bytes(&splice.bytes);
     }
 }
 
@@ -64,64 +64,64 @@ impl Packer {
 pub(super) struct Unpacker<'a>(pub(super) &'a [u8]);
 
 impl Unpacker<'_> {
-    pub(super) fn number(&mut self) -> Option<u64> {
+    pub(super) fn take_number(&mut self) -> Option<u64> {
         take_varint(&mut self.0)
     }
 
-    pub(super) fn small(&mut self) -> Option<u32> {
-        u32::try_from(self.number()?).ok()
+    pub(super) fn take_u32(&mut self) -> Option<u32> {
+        u32::try_from(self.take_number()?).ok()
     }
 
-    pub(super) fn line(&mut self) -> Option<LineNo> {
-        self.small().map(LineNo)
+    pub(super) fn take_line(&mut self) -> Option<LineNo> {
+        self.take_u32().map(LineNo)
     }
 
-    pub(super) fn signed(&mut self) -> Option<i64> {
-        let number = self.number()?;
+    pub(super) fn take_signed(&mut self) -> Option<i64> {
+        let number = self.take_number()?;
         Some((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
     }
 
-    pub(super) fn bytes(&mut self) -> Option<Vec<u8>> {
-        let len = usize::try_from(self.number()?).ok()?;
+    pub(super) fn take_bytes(&mut self) -> Option<Vec<u8>> {
+        let len = usize::try_from(self.take_number()?).ok()?;
         let (bytes, rest) = self.0.split_at_checked(len)?;
         self.0 = rest;
         Some(bytes.to_vec())
     }
 
-    pub(super) fn text(&mut self) -> Option<String> {
-        String::from_utf8(self.bytes()?).ok()
+    pub(super) fn take_text(&mut self) -> Option<String> {
+        String::from_utf8(self.take_bytes()?).ok()
     }
 
-    pub(super) fn digest(&mut self) -> Option<Digest> {
+    pub(super) fn take_digest(&mut self) -> Option<Digest> {
         take_array(&mut self.0).map(Digest::from_bytes)
     }
 
     #[expect(clippy::option_option, reason = "what is not there was written down as such, or could not be read")]
-    pub(super) fn optional_digest(&mut self) -> Option<Option<Digest>> {
-        match self.number()? {
+    pub(super) fn take_optional_digest(&mut self) -> Option<Option<Digest>> {
+        match self.take_number()? {
             0 => Some(None),
-            1 => self.digest().map(Some),
+            1 => self.take_digest().map(Some),
             _ => None,
         }
     }
 
     #[expect(clippy::option_option, reason = "as that of a digest")]
-    pub(super) fn optional_text(&mut self) -> Option<Option<String>> {
-        match self.number()? {
+    pub(super) fn take_optional_text(&mut self) -> Option<Option<String>> {
+        match self.take_number()? {
             0 => Some(None),
-            1 => self.text().map(Some),
+            1 => self.take_text().map(Some),
             _ => None,
         }
     }
 
-    pub(super) fn splice(&mut self) -> Option<Splice> {
-        let (start, len) = (self.small()?, self.small()?);
-        Some(Splice { span: Span { start, end: start.checked_add(len)? }, bytes: self.bytes()? })
+    pub(super) fn take_splice(&mut self) -> Option<Splice> {
+        let (start, len) = (self.take_u32()?, self.take_u32()?);
+        Some(Splice { span: Span { start, end: start.checked_add(len)? }, bytes: self.take_bytes()? })
     }
 
     /// As many as the number in front says, each read by `one`.
-    pub(super) fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
-        let n = self.number()?;
+    pub(super) fn take_list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let n = self.take_number()?;
         (0..n).map(|_| one(self)).collect()
     }
 

@@ -7,11 +7,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
-use super::renderings::{Keys, Renderings, sums};
-use super::{Edit, Edits, Inserted, KeptSession, LineKey, State, Step, Version, VersionError, stand_in};
-use ctxc_store::{Archive, Entry, LineId, Object, ObjectKind, RecordFilter, Records};
+use super::renderings::{LineKeyPairs, StateRenderings, sum_key_pairs};
+use super::{
+    Edit, InsertOrigin, KeptSession, LineKey, OperationEdits, RenderStep, SessionState, Version, VersionError, stand_in,
+};
+use ctxc_store::{Archive, Entry, LineId, Object, ObjectKind, RecordFilter, RecordSelection};
 use ctxc_transcript::edit::Splice;
-use ctxc_transcript::text::{Digest, Stopped};
+use ctxc_transcript::text::{Digest, StopRequested};
 
 /// The number of lines read between two checks of the stop flag.
 const AT_A_TIME: usize = 4096;
@@ -20,7 +22,7 @@ const ATTEMPTS: usize = 6;
 
 /// Whether the text goes, or what holds it is only counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purge {
+pub enum PurgeMode {
     /// It goes.
     Mask,
     /// It is counted.
@@ -29,7 +31,7 @@ pub enum Purge {
 
 /// The records that contained the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Purged {
+pub struct PurgeCounts {
     /// Lines of sessions, of the files in their folders, and originals.
     pub lines: u64,
     /// States, versions, edits, files and titles that held it besides.
@@ -40,7 +42,7 @@ pub struct Purged {
     pub records: u64,
 }
 
-impl Purged {
+impl PurgeCounts {
     /// Whether nothing held it.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
@@ -57,19 +59,19 @@ pub type Mask<'a> = dyn Fn(&[u8], usize) -> Option<Vec<u8>> + 'a;
 ///
 /// # Errors
 /// When the archive fails, or what it holds is damaged; or when `stop` is set.
-pub fn purge(
+pub fn purge_archive(
     archive: &mut dyn Archive,
     mask: &Mask<'_>,
-    purge: Purge,
+    purge: PurgeMode,
     stop: &AtomicBool,
-) -> Result<Purged, VersionError> {
-    if purge == Purge::Mask {
+) -> Result<PurgeCounts, VersionError> {
+    if purge == PurgeMode::Mask {
         // Nothing read from here on can change before the commit.
-        archive.claim()?;
+        archive.lock_out_writers()?;
     }
-    let found = Found::read(archive, mask, stop)?;
-    let purged = found.purged();
-    if purge == Purge::Mask {
+    let found = PurgePlan::read(archive, mask, stop)?;
+    let purged = found.purge_counts();
+    if purge == PurgeMode::Mask {
         if !purged.is_nothing() {
             found.write(archive)?;
         }
@@ -80,7 +82,7 @@ pub fn purge(
 
 /// The entries that contain the text, without it.
 #[derive(Default)]
-struct Found {
+struct PurgePlan {
     lines: BTreeMap<LineId, Vec<u8>>,
     /// The stand-ins of masked lines, and of lines rendered from them.
     stand_ins: Vec<Object>,
@@ -93,16 +95,16 @@ struct Found {
     gone: Vec<(ObjectKind, Digest)>,
 }
 
-impl Found {
+impl PurgePlan {
     fn read(archive: &dyn Archive, mask: &Mask<'_>, stop: &AtomicBool) -> Result<Self, VersionError> {
         let mut found = Self::default();
         found.read_lines(archive, mask, stop)?;
         let renamed = found.read_history(archive, mask)?;
         found.read_objects(archive, mask, &renamed)?;
         found.read_operations(archive, mask, &renamed)?;
-        archive.each_record(Records::Matching(&RecordFilter::default()), &mut |mut record| {
-            let text = masked_text(mask, &mut record.document.text);
-            let meta = record.meta.as_mut().is_some_and(|meta| masked_text(mask, meta));
+        archive.each_record(RecordSelection::Matching(&RecordFilter::default()), &mut |mut record| {
+            let text = mask_text(mask, &mut record.document.text);
+            let meta = record.meta.as_mut().is_some_and(|meta| mask_text(mask, meta));
             if text || meta {
                 found.records.push(record);
             }
@@ -111,8 +113,8 @@ impl Found {
         Ok(found)
     }
 
-    fn purged(&self) -> Purged {
-        Purged {
+    fn purge_counts(&self) -> PurgeCounts {
+        PurgeCounts {
             lines: self.lines.len() as u64,
             objects: self.n_objects,
             operations: self.n_operations,
@@ -145,7 +147,7 @@ impl Found {
         // With the lines as they were.
         let mut found: Vec<(LineId, Vec<u8>)> = Vec::new();
         for ids in ids.chunks(AT_A_TIME) {
-            Stopped::check(stop)?;
+            StopRequested::check_flag(stop)?;
             archive.each_line(ids, &mut |id, line| {
                 found.extend(mask(line, 0).map(|_| (id, line.to_vec())));
                 Ok(())
@@ -159,7 +161,7 @@ impl Found {
                 // Two lines that differed in nothing else stay two.
                 let is_taken = !digests.insert(digest) || archive.line(digest)?.is_some();
                 if !is_taken || attempt + 1 == ATTEMPTS {
-                    self.stand_ins.extend(stand_in::object(&line, &masked, Some(id)));
+                    self.stand_ins.extend(stand_in::stand_in_object(&line, &masked, Some(id)));
                     self.lines.insert(id, masked);
                     break;
                 }
@@ -174,27 +176,27 @@ impl Found {
         archive: &dyn Archive,
         mask: &Mask<'_>,
     ) -> Result<HashMap<Digest, Digest>, VersionError> {
-        let mut states: Vec<(Digest, State)> = Vec::new();
-        let mut known: HashMap<Digest, State> = HashMap::new();
+        let mut states: Vec<(Digest, SessionState)> = Vec::new();
+        let mut known: HashMap<Digest, SessionState> = HashMap::new();
         let mut touched: HashSet<Digest> = HashSet::new();
-        let mut keys = Keys::new(&self.lines);
+        let mut keys = LineKeyPairs::new(&self.lines);
         for (key, head) in archive.object_keys(ObjectKind::State)? {
             // The portions of a deposit that is under way have none.
             if head.is_empty() {
                 continue;
             }
-            let old = State::read(archive, key)?;
+            let old = SessionState::read(archive, key)?;
             let mut state = old.clone();
             let torn = mask(&old.torn, 0);
             if torn.is_some() || old.lines.iter().any(|line| self.lines.contains_key(line)) {
                 keys.read(archive, &old.lines)?;
-                let (before, after) = sums(old.lines.iter().map(|line| keys.of(*line)));
+                let (before, after) = sum_key_pairs(old.lines.iter().map(|line| keys.of(*line)));
                 if before.digest() == old.sum {
                     state.sum = after.digest();
-                    state.group = after.first().map(LineKey::group);
+                    state.group = after.first().map(LineKey::group_digest);
                 }
                 if let Some(torn) = torn {
-                    self.stand_ins.extend(stand_in::object(&old.torn, &torn, None));
+                    self.stand_ins.extend(stand_in::stand_in_object(&old.torn, &torn, None));
                     state.torn = torn;
                     self.n_objects += 1;
                 }
@@ -212,26 +214,26 @@ impl Found {
             if let Some(state) = known.get(&old.state).filter(|_| is_masked || touched.contains(&old.state)) {
                 keys.read(archive, &state.lines)?;
                 let torn = mask(&state.torn, 0).unwrap_or_else(|| state.torn.clone());
-                let rendered = Renderings { archive, state, torn: &torn, keys: &keys };
-                let (before, after, stand_ins) = rendered.of(&old, &version)?;
+                let rendered = StateRenderings { archive, state, torn: &torn, keys: &keys };
+                let (before, after, stand_ins) = rendered.sum_versions(&old, &version)?;
                 if before.digest() == old.sum {
                     version.sum = after.digest();
-                    version.group = after.first().map(LineKey::group);
+                    version.group = after.first().map(LineKey::group_digest);
                 }
                 self.stand_ins.extend(stand_ins);
                 touched.insert(key);
             }
             versions.push((key, version));
         }
-        let renamed = renamed(&mut states, &mut versions);
+        let renamed = rename_keys(&mut states, &mut versions);
         let is_other = |key: &Digest| touched.contains(key) || renamed.contains_key(key);
         for (key, state) in states.iter().filter(|(key, _)| is_other(key)) {
             self.gone.extend(renamed.get(key).map(|_| (ObjectKind::State, *key)));
-            self.objects.push(state.object());
+            self.objects.push(state.to_object());
         }
         for (key, version) in versions.iter().filter(|(key, _)| is_other(key)) {
             self.gone.extend(renamed.get(key).map(|_| (ObjectKind::Version, *key)));
-            self.objects.push(version.object());
+            self.objects.push(version.to_object());
         }
         Ok(renamed)
     }
@@ -245,11 +247,11 @@ impl Found {
     ) -> Result<(), VersionError> {
         for kind in [ObjectKind::Edits, ObjectKind::File, ObjectKind::Session] {
             for (key, _) in archive.object_keys(kind)? {
-                let Some(object) = archive.object(kind, key)? else { continue };
+                let Some(object) = archive.find_object(kind, key)? else { continue };
                 match kind {
-                    ObjectKind::Edits => self.take_edits(&object, mask),
-                    ObjectKind::Session => self.take_session(&object, mask, renamed),
-                    _ => self.take_file(object, mask),
+                    ObjectKind::Edits => self.mask_edits(&object, mask),
+                    ObjectKind::Session => self.mask_session(&object, mask, renamed),
+                    _ => self.mask_file(object, mask),
                 }
             }
         }
@@ -257,34 +259,34 @@ impl Found {
     }
 
     /// The edits of an operation.
-    fn take_edits(&mut self, object: &Object, mask: &Mask<'_>) {
-        let Some(mut edits) = Edits::unpack(&object.content) else { return };
+    fn mask_edits(&mut self, object: &Object, mask: &Mask<'_>) {
+        let Some(mut edits) = OperationEdits::unpack(&object.content) else { return };
         let is_masked = any(edits.edits.iter_mut().map(|edit| match edit {
-            Edit::Splice { splice, .. } => masked_bytes(mask, &mut splice.bytes),
+            Edit::Splice { splice, .. } => mask_bytes(mask, &mut splice.bytes),
             Edit::Drop(_) | Edit::Relink { .. } => false,
-            Edit::Insert { lines, .. } => any(lines.iter_mut().map(|line| masked_text(mask, line))),
+            Edit::Insert { lines, .. } => any(lines.iter_mut().map(|line| mask_text(mask, line))),
         }));
         if is_masked {
             self.n_objects += 1;
-            self.objects.push(edits.object());
+            self.objects.push(edits.to_object());
         }
     }
 
     /// Masks a file of a session, or the torn rest behind its last line. The same content is masked again when it is read
     /// from the file again.
-    fn take_file(&mut self, object: Object, mask: &Mask<'_>) {
+    fn mask_file(&mut self, object: Object, mask: &Mask<'_>) {
         let Some(content) = mask(&object.content, 0) else { return };
-        self.stand_ins.extend(stand_in::object(&object.content, &content, None));
+        self.stand_ins.extend(stand_in::stand_in_object(&object.content, &content, None));
         self.n_objects += 1;
         self.objects.push(Object { content, ..object });
     }
 
     /// A session, by its title and what it refers to.
-    fn take_session(&mut self, object: &Object, mask: &Mask<'_>, renamed: &HashMap<Digest, Digest>) {
+    fn mask_session(&mut self, object: &Object, mask: &Mask<'_>, renamed: &HashMap<Digest, Digest>) {
         let Ok(mut kept) = serde_json::from_slice::<KeptSession>(&object.content) else { return };
         let title = kept.title.clone();
-        let is_masked = masked_text(mask, &mut kept.title);
-        self.stand_ins.extend(stand_in::object(title.as_bytes(), kept.title.as_bytes(), None));
+        let is_masked = mask_text(mask, &mut kept.title);
+        self.stand_ins.extend(stand_in::stand_in_object(title.as_bytes(), kept.title.as_bytes(), None));
         self.n_objects += u64::from(is_masked);
         let keys = std::iter::once(&mut kept.state).chain(&mut kept.version);
         let is_renamed = any(keys.map(|key| {
@@ -292,7 +294,7 @@ impl Found {
             new.map(|new| *key = new.to_string()).is_some()
         }));
         if is_masked || is_renamed {
-            self.objects.push(kept.object());
+            self.objects.push(kept.to_object());
         }
     }
 
@@ -303,10 +305,10 @@ impl Found {
         renamed: &HashMap<Digest, Digest>,
     ) -> Result<(), VersionError> {
         for id in archive.operation_ids()? {
-            let Some(mut operation) = archive.operation(&id)? else { continue };
+            let Some(mut operation) = archive.find_operation(&id)? else { continue };
             let names = operation.cuts.iter_mut().map(|cut| &mut cut.name);
             let texts = std::iter::once(&mut operation.command).chain(names);
-            let is_masked = any(texts.map(|text| masked_text(mask, text)));
+            let is_masked = any(texts.map(|text| mask_text(mask, text)));
             let files = [&mut operation.source, &mut operation.output].into_iter();
             let is_renamed = any(files.map(|file| {
                 let new = renamed.get(&file.digest);
@@ -322,13 +324,13 @@ impl Found {
 }
 
 /// Puts the masked form in the place of `text`; whether there is one.
-fn masked_text(mask: &Mask<'_>, text: &mut String) -> bool {
+fn mask_text(mask: &Mask<'_>, text: &mut String) -> bool {
     let Some(masked) = mask(text.as_bytes(), 0).and_then(|masked| String::from_utf8(masked).ok()) else { return false };
     *text = masked;
     true
 }
 
-fn masked_bytes(mask: &Mask<'_>, bytes: &mut Vec<u8>) -> bool {
+fn mask_bytes(mask: &Mask<'_>, bytes: &mut Vec<u8>) -> bool {
     let Some(masked) = mask(bytes, 0) else { return false };
     *bytes = masked;
     true
@@ -339,18 +341,18 @@ fn any(all: impl Iterator<Item = bool>) -> bool {
     all.fold(false, |any, is| any | is)
 }
 
-fn mask_steps(mask: &Mask<'_>, steps: &mut [Step]) -> bool {
-    let splices = |splices: &mut [Splice]| any(splices.iter_mut().map(|it| masked_bytes(mask, &mut it.bytes)));
+fn mask_steps(mask: &Mask<'_>, steps: &mut [RenderStep]) -> bool {
+    let splices = |splices: &mut [Splice]| any(splices.iter_mut().map(|it| mask_bytes(mask, &mut it.bytes)));
     any(steps.iter_mut().map(|step| match step {
-        Step::Keep(_) | Step::Drop(_) => false,
-        Step::Edit(edits) => splices(edits),
-        Step::Insert(Inserted::By { splices: edits, .. }, line) => masked_bytes(mask, line) | splices(edits),
-        Step::Insert(_, line) => masked_bytes(mask, line),
+        RenderStep::Keep(_) | RenderStep::Drop(_) => false,
+        RenderStep::Edit(edits) => splices(edits),
+        RenderStep::Insert(InsertOrigin::By { splices: edits, .. }, line) => mask_bytes(mask, line) | splices(edits),
+        RenderStep::Insert(_, line) => mask_bytes(mask, line),
     }))
 }
 
 /// Lets states and versions refer to each other by the keys that they have by now; which keys are different.
-fn renamed(states: &mut [(Digest, State)], versions: &mut [(Digest, Version)]) -> HashMap<Digest, Digest> {
+fn rename_keys(states: &mut [(Digest, SessionState)], versions: &mut [(Digest, Version)]) -> HashMap<Digest, Digest> {
     let mut renamed: HashMap<Digest, Digest> = HashMap::new();
     let references: Vec<_> = states
         .iter()

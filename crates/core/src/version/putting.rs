@@ -7,7 +7,7 @@ use super::line_sum::LineSum;
 use super::pack::object_of;
 use super::{StandIns, VersionError};
 use ctxc_store::{Archive, LineId, Object, ObjectKind};
-use ctxc_transcript::text::{Digest, Stopped};
+use ctxc_transcript::text::{Digest, StopRequested};
 
 /// The number of bytes of lines that are given to the archive at once.
 pub(super) const BATCH: usize = 1 << 20;
@@ -16,13 +16,13 @@ pub(super) const BATCH: usize = 1 << 20;
 pub(super) const PORTION: usize = 64 << 20;
 
 /// Lines on their way into the archive, one after the other.
-pub(super) struct Putting<'a> {
+pub(super) struct DepositWriter<'a> {
     archive: &'a mut dyn Archive,
     stop: &'a AtomicBool,
     stand_ins: StandIns,
     /// At how many bytes lines are committed.
     portion: usize,
-    put: Put,
+    put: DepositedLines,
     /// The number of lines that an object names.
     n_named: usize,
     /// The number of bytes put since the last commit.
@@ -36,7 +36,7 @@ pub(super) struct Putting<'a> {
 
 /// Lines that the archive has.
 #[derive(Default)]
-pub(super) struct Put {
+pub(super) struct DepositedLines {
     /// Their ids.
     pub(super) lines: Vec<LineId>,
     /// The keys of the objects that name those which were committed.
@@ -45,9 +45,9 @@ pub(super) struct Put {
     pub(super) sum: LineSum,
 }
 
-impl<'a> Putting<'a> {
+impl<'a> DepositWriter<'a> {
     /// Lines that come behind `lines`, which another object names.
-    pub(super) fn behind(
+    pub(super) fn starting_after(
         lines: Vec<LineId>,
         archive: &'a mut dyn Archive,
         portion: usize,
@@ -55,19 +55,19 @@ impl<'a> Putting<'a> {
     ) -> Result<Self, VersionError> {
         let stand_ins = StandIns::load(archive)?;
         let n_named = lines.len();
-        let put = Put { lines, ..Put::default() };
+        let put = DepositedLines { lines, ..DepositedLines::default() };
         let sum = LineSum::default();
         let (batch, ends) = (Vec::new(), Vec::new());
         Ok(Self { archive, stop, stand_ins, portion, put, n_named, n_pending: 0, n_bytes: 0, sum, batch, ends })
     }
 
     /// `line` as it is put: masked where something was purged of it.
-    pub(super) fn as_put<'l>(&self, line: &'l [u8]) -> Cow<'l, [u8]> {
-        self.stand_ins.of(line)
+    pub(super) fn as_stored<'l>(&self, line: &'l [u8]) -> Cow<'l, [u8]> {
+        self.stand_ins.mask_line(line)
     }
 
     /// Whether lines may be put masked.
-    pub(super) fn masks(&self) -> bool {
+    pub(super) fn has_stand_ins(&self) -> bool {
         !self.stand_ins.is_empty()
     }
 
@@ -78,7 +78,7 @@ impl<'a> Putting<'a> {
 
     /// Puts the next line, which gets an end where it has none.
     pub(super) fn add(&mut self, line: &[u8]) -> Result<(), VersionError> {
-        let line = &*self.stand_ins.of(line);
+        let line = &*self.stand_ins.mask_line(line);
         self.n_bytes += line.len() as u64;
         if line.len() >= BATCH && line.ends_with(b"\n") {
             // A long line is not copied.
@@ -94,14 +94,14 @@ impl<'a> Putting<'a> {
     }
 
     /// Puts what is left; gives the lines, and how many bytes were added.
-    pub(super) fn finish(mut self) -> Result<(Put, u64), VersionError> {
+    pub(super) fn finish(mut self) -> Result<(DepositedLines, u64), VersionError> {
         self.put_batch()?;
         self.put.sum = self.sum;
         Ok((self.put, self.n_bytes))
     }
 
     fn put_batch(&mut self) -> Result<(), VersionError> {
-        Stopped::check(self.stop)?;
+        StopRequested::check_flag(self.stop)?;
         let mut start = 0;
         let (mut batch, ends) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.ends));
         let lines: Vec<(Digest, &[u8])> = ends
@@ -132,7 +132,7 @@ impl<'a> Putting<'a> {
 
     /// Commits what has been put, named by an object, for a line that none names goes with the next sweep.
     fn commit(&mut self) -> Result<(), VersionError> {
-        let portion = portion(self.put.lines.get(self.n_named..).unwrap_or_default());
+        let portion = portion_object(self.put.lines.get(self.n_named..).unwrap_or_default());
         self.archive.put_object(&portion)?;
         self.archive.commit()?;
         self.put.portions.push(portion.key);
@@ -142,9 +142,9 @@ impl<'a> Putting<'a> {
     }
 }
 
-impl Put {
+impl DepositedLines {
     /// Puts `object`, which names the lines from now on.
-    pub(super) fn name(self, archive: &mut dyn Archive, object: &Object) -> Result<(), VersionError> {
+    pub(super) fn name_lines(self, archive: &mut dyn Archive, object: &Object) -> Result<(), VersionError> {
         archive.put_object(object)?;
         for portion in self.portions {
             archive.drop_object(ObjectKind::State, portion)?;
@@ -155,7 +155,7 @@ impl Put {
 
 /// The object that names lines until another does. A deposit that goes on where one was interrupted makes the same, and
 /// drops them.
-fn portion(lines: &[LineId]) -> Object {
+fn portion_object(lines: &[LineId]) -> Object {
     let ids: Vec<u8> = lines.iter().flat_map(|line| line.0.to_le_bytes()).collect();
     let key = Digest::of(&[&b"portion "[..], &ids].concat());
     Object { lines: lines.to_vec(), ..object_of(ObjectKind::State, key, Vec::new()) }

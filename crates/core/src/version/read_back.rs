@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io;
 
 use super::line_sum::LineSum;
-use super::session::Watched;
-use super::{KeptSession, VersionError, recognise};
+use super::session::FingerprintWriter;
+use super::{KeptSession, VersionError, recognize_session};
 use ctxc_store::{Archive, LineId};
 use ctxc_transcript::{Fingerprint, Index};
 
@@ -21,9 +21,9 @@ impl KeptSession {
         all_new: Option<&LineSum>,
         fingerprint: Fingerprint,
     ) -> Result<bool, VersionError> {
-        let state = self.state(archive)?;
+        let state = self.read_state(archive)?;
         let is_plain = self.version.is_none() && !self.is_exact && self.session.is_none();
-        let Some(all_new) = all_new.filter(|_| is_plain) else { return self.gives(archive, fingerprint) };
+        let Some(all_new) = all_new.filter(|_| is_plain) else { return self.matches_fingerprint(archive, fingerprint) };
         let mut sum = LineSum::default();
         archive.each_digest(&state.lines, &mut |digest, bytes| {
             sum.push(digest, bytes);
@@ -35,7 +35,7 @@ impl KeptSession {
 
 /// The version of a session that the archive gives back byte for byte.
 #[derive(Debug)]
-pub struct ReadBack {
+pub struct ReadBackVersion {
     /// The operations that hold in it, oldest first.
     pub operations: Vec<String>,
     /// The lines of its state.
@@ -47,16 +47,20 @@ pub struct ReadBack {
 ///
 /// # Errors
 /// When the file or the archive cannot be read, or what it holds is damaged.
-pub fn read_back(archive: &dyn Archive, file: &File, index: &Index) -> Result<Option<ReadBack>, VersionError> {
-    let (_, known) = recognise(archive, file, index)?;
+pub fn read_back_session(
+    archive: &dyn Archive,
+    file: &File,
+    index: &Index,
+) -> Result<Option<ReadBackVersion>, VersionError> {
+    let (_, known) = recognize_session(archive, file, index)?;
     let Some(known) = known.filter(|known| known.n_lines == index.n_lines()) else { return Ok(None) };
     let mut sink = io::sink();
-    let mut out = Watched::new(&mut sink);
+    let mut out = FingerprintWriter::new(&mut sink);
     match &known.version {
         Some(version) => version.write(archive, &mut out)?,
-        None => known.state.write_under(archive, known.session.as_deref(), &mut out)?,
+        None => known.state.write_with_session(archive, known.session.as_deref(), &mut out)?,
     }
     let is_same = out.written.finish() == index.fingerprint;
     let operations = known.version.map(|version| version.operations).unwrap_or_default();
-    Ok(is_same.then_some(ReadBack { operations, lines: known.state.lines }))
+    Ok(is_same.then_some(ReadBackVersion { operations, lines: known.state.lines }))
 }

@@ -1,7 +1,7 @@
 //! Properties that hold for any bytes, for fuzzers and tests.
 
 use super::stand_in::reads_any_stand_ins;
-use super::{Edits, Secrets, State, Version};
+use super::{OperationEdits, Secrets, SessionState, Version};
 use ctxc_store::{Object, ObjectKind};
 use ctxc_transcript::text::Digest;
 
@@ -12,10 +12,11 @@ pub fn reads_any_object(bytes: &[u8]) -> bool {
     let (head, content) = bytes.split_at(at);
     let (kind, key) = (ObjectKind::State, Digest::of(bytes));
     let object = Object { kind, key, group: None, head: head.to_vec(), lines: Vec::new(), content: content.to_vec() };
-    let state = State::unpack(object).is_none_or(|state| State::unpack(state.object()) == Some(state));
-    let edits = Edits::unpack(bytes).is_none_or(|edits| Edits::unpack(&edits.object().content) == Some(edits));
+    let state = SessionState::unpack(object).is_none_or(|state| SessionState::unpack(state.to_object()) == Some(state));
+    let edits = OperationEdits::unpack(bytes)
+        .is_none_or(|edits| OperationEdits::unpack(&edits.to_object().content) == Some(edits));
     let version =
-        Version::unpack(bytes).is_none_or(|version| Version::unpack(&version.object().content) == Some(version));
+        Version::unpack(bytes).is_none_or(|version| Version::unpack(&version.to_object().content) == Some(version));
     state && edits && version && reads_any_stand_ins(bytes)
 }
 
@@ -27,7 +28,7 @@ pub fn masks_any(bytes: &[u8]) -> bool {
     let (text, line) = bytes.split_at(at);
     let Some(secret) = std::str::from_utf8(text).ok().and_then(Secrets::of) else { return true };
     let is_json = |bytes: &[u8]| serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
-    secret.mask(line, 0).is_none_or(|masked| masked.len() == line.len() && (!is_json(line) || is_json(&masked)))
+    secret.mask_bytes(line, 0).is_none_or(|masked| masked.len() == line.len() && (!is_json(line) || is_json(&masked)))
 }
 
 #[cfg(test)]
@@ -50,7 +51,7 @@ mod tests {
             let bytes = format!("{text:_<12}{line}");
             prop_assert!(masks_any(bytes.as_bytes()));
             let secret = Secrets::of(&text).unwrap();
-            let masked = secret.mask(quoted.as_bytes(), 0);
+            let masked = secret.mask_bytes(quoted.as_bytes(), 0);
             prop_assert!(masked.is_some_and(|masked| masked.len() == quoted.len()), "{text} in {quoted}");
         }
     }

@@ -2,18 +2,18 @@
 
 use std::fs::File;
 
-use super::key::{SessionIds, key_of, only_session};
-use super::state::Head;
-use super::{LineKey, StandIns, State, Sum, Version, VersionError, keys};
+use super::key::{SessionIdsHash, key_of, single_session_id};
+use super::state::ObjectHead;
+use super::{KeySum, LineKey, SessionState, StandIns, Version, VersionError, read_line_keys};
 use ctxc_store::{Archive, ObjectKind};
 use ctxc_transcript::text::Digest;
 use ctxc_transcript::{Index, read_line};
 
 /// The stored version that a file matches.
 #[derive(Clone, Debug)]
-pub struct Known {
+pub struct KnownSession {
     /// The state that it starts as, or that it was rendered from.
-    pub state: State,
+    pub state: SessionState,
     /// Its rendering, under the session ids of the file; `None` for a source.
     pub version: Option<Version>,
     /// The number of its lines that are known. Those behind them are new.
@@ -29,32 +29,32 @@ pub struct Known {
 ///
 /// # Errors
 /// When the file or the archive cannot be read, or what it holds is damaged.
-pub fn recognise(
+pub fn recognize_session(
     archive: &dyn Archive,
     file: &File,
     index: &Index,
-) -> Result<(Vec<LineKey>, Option<Known>), VersionError> {
+) -> Result<(Vec<LineKey>, Option<KnownSession>), VersionError> {
     let Some(first) = index.lines().next() else { return Ok((Vec::new(), None)) };
     let mut buffer = Vec::new();
     let stand_ins = StandIns::load(archive)?;
-    let line = stand_ins.of(read_line(file, index, first, &mut buffer)?);
-    let group = key_of(&line, index.record(first)).group();
+    let line = stand_ins.mask_line(read_line(file, index, first, &mut buffer)?);
+    let group = key_of(&line, index.record(first)).group_digest();
     let has = |kind| archive.objects_of(kind, group).map(|found| !found.is_empty());
     if !has(ObjectKind::State)? && !has(ObjectKind::Version)? {
         return Ok((Vec::new(), None));
     }
-    let mut keys = keys(file, index)?;
-    stand_ins.translate(&mut keys);
+    let mut keys = read_line_keys(file, index)?;
+    stand_ins.mask_keys(&mut keys);
     let Some(found) = find_longest(archive, &keys)? else { return Ok((keys, None)) };
-    let Candidate { kind, key, head } = found.candidate;
+    let VersionCandidate { kind, key, head } = found.candidate;
     let n_lines = head.n_lines;
-    let session = if found.has_same_ids { None } else { only_session(file, index, &keys)? };
+    let session = if found.has_same_ids { None } else { single_session_id(file, index, &keys)? };
     let known = if kind == ObjectKind::State {
         // One with several session ids, and not those of the state, is a session of its own.
         if !found.has_same_ids && session.is_none() {
             return Ok((keys, None));
         }
-        Known { state: State::read(archive, key)?, version: None, n_lines, session }
+        KnownSession { state: SessionState::read(archive, key)?, version: None, n_lines, session }
     } else {
         let mut version = Version::read(archive, key)?;
         if session.is_some() {
@@ -62,24 +62,31 @@ pub fn recognise(
             let source_session = if version.is_plain() { session.clone() } else { version.source_session };
             version = Version { session, session_ids: found.session_ids, source_session, ..version };
         }
-        Known { state: State::read(archive, version.state)?, version: Some(version), n_lines, session: None }
+        KnownSession {
+            state: SessionState::read(archive, version.state)?,
+            version: Some(version),
+            n_lines,
+            session: None,
+        }
     };
     Ok((keys, Some(known)))
 }
 
 /// The longest state or version that lines of these keys begin with.
-fn find_longest(archive: &dyn Archive, keys: &[LineKey]) -> Result<Option<Longest>, VersionError> {
+fn find_longest(archive: &dyn Archive, keys: &[LineKey]) -> Result<Option<LongestMatch>, VersionError> {
     let Some(first) = keys.first() else { return Ok(None) };
-    let mut candidates: Vec<Candidate> = Vec::new();
+    let mut candidates: Vec<VersionCandidate> = Vec::new();
     for kind in [ObjectKind::State, ObjectKind::Version] {
-        let found = archive.objects_of(kind, first.group())?.into_iter();
-        candidates.extend(found.filter_map(|(key, head)| Some(Candidate { kind, key, head: Head::unpack(&head)? })));
+        let found = archive.objects_of(kind, first.group_digest())?.into_iter();
+        candidates.extend(
+            found.filter_map(|(key, head)| Some(VersionCandidate { kind, key, head: ObjectHead::unpack(&head)? })),
+        );
     }
     // A stable order: of those of one length, the newest version stands last.
     candidates.sort_by_key(|candidate| candidate.head.n_lines);
-    let mut sum = Sum::default();
+    let mut sum = KeySum::default();
     let mut keys = keys.iter();
-    let mut longest: Option<Longest> = None;
+    let mut longest: Option<LongestMatch> = None;
     let mut digest: Option<Digest> = None;
     for candidate in candidates {
         let head = &candidate.head;
@@ -97,22 +104,22 @@ fn find_longest(archive: &dyn Archive, keys: &[LineKey]) -> Result<Option<Longes
                 longest.candidate.head.n_lines == head.n_lines && longest.has_same_ids && !has_same_ids
             });
             if !is_worse {
-                longest = Some(Longest { candidate, session_ids, has_same_ids });
+                longest = Some(LongestMatch { candidate, session_ids, has_same_ids });
             }
         }
     }
     Ok(longest)
 }
 
-struct Candidate {
+struct VersionCandidate {
     kind: ObjectKind,
     key: Digest,
-    head: Head,
+    head: ObjectHead,
 }
 
-struct Longest {
-    candidate: Candidate,
+struct LongestMatch {
+    candidate: VersionCandidate,
     /// The session ids of the lines that it has.
-    session_ids: SessionIds,
+    session_ids: SessionIdsHash,
     has_same_ids: bool,
 }

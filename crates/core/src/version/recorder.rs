@@ -1,15 +1,15 @@
 //! Records the rendering of a file while it is written.
 
-use super::key::{SessionHash, Sum};
-use super::{Address, Edit, Edits, Inserted, Layout, LineKey, StandIns, Step};
+use super::key::{KeySum, SessionHash};
+use super::{Edit, InsertOrigin, LineAddress, LineKey, LineLayout, OperationEdits, RenderStep, StandIns};
 use ctxc_transcript::LineNo;
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::text::Digest;
 
 /// Records the outcome of each line of a [`super::Base`], in order.
 #[derive(Debug)]
-pub struct Recorder {
-    layout: Layout,
+pub struct RenderRecorder {
+    layout: LineLayout,
     /// The keys of the stored lines.
     keys: Vec<LineKey>,
     /// The session id that all lines get.
@@ -19,48 +19,48 @@ pub struct Recorder {
     /// The bytes of splices with purged texts, and their masked forms.
     masks: Vec<(Vec<u8>, Vec<u8>)>,
     next: u32,
-    steps: Vec<Step>,
-    sum: Sum,
+    steps: Vec<RenderStep>,
+    sum: KeySum,
     changed: Vec<(LineNo, Option<Digest>)>,
 }
 
 /// The steps, sum and changed lines of a rendered file.
 #[derive(Debug)]
-pub struct Recorded {
+pub struct RecordedRendering {
     /// The steps that render the file.
-    pub steps: Vec<Step>,
+    pub steps: Vec<RenderStep>,
     /// The sum of its lines.
-    pub sum: Sum,
+    pub sum: KeySum,
     /// The places of the stored lines that were left out, or written otherwise, with the digests of what was written.
     pub changed: Vec<(LineNo, Option<Digest>)>,
     /// The bytes of splices with purged texts, and their masked forms.
     masks: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-impl Recorded {
+impl RecordedRendering {
     /// Masks purged texts in the `edits` that led to this rendering (N-12).
-    pub fn mask(&self, edits: &mut Edits) {
+    pub fn mask_edits(&self, edits: &mut OperationEdits) {
         for edit in &mut edits.edits {
             if let Edit::Splice { splice, .. } = edit {
-                mask(&mut splice.bytes, &self.masks);
+                apply_masks(&mut splice.bytes, &self.masks);
             }
         }
     }
 }
 
-fn mask(bytes: &mut Vec<u8>, masks: &[(Vec<u8>, Vec<u8>)]) {
+fn apply_masks(bytes: &mut Vec<u8>, masks: &[(Vec<u8>, Vec<u8>)]) {
     if let Some((_, masked)) = masks.iter().find(|(purged, _)| purged == bytes) {
         bytes.clone_from(masked);
     }
 }
 
-impl Recorder {
+impl RenderRecorder {
     /// A recorder of what is rendered from lines that stand as `layout` says, those that are stored with `keys`, into an
     /// archive with these stand-ins.
     #[must_use]
-    pub fn new(layout: Layout, keys: Vec<LineKey>, stand_ins: StandIns) -> Self {
+    pub fn new(layout: LineLayout, keys: Vec<LineKey>, stand_ins: StandIns) -> Self {
         let (steps, changed, masks) = (Vec::new(), Vec::new(), Vec::new());
-        Self { layout, keys, session: None, stand_ins, masks, next: 0, steps, sum: Sum::default(), changed }
+        Self { layout, keys, session: None, stand_ins, masks, next: 0, steps, sum: KeySum::default(), changed }
     }
 
     /// The same, of a result of which all lines get the session id `session`; `None` for those that they have.
@@ -70,20 +70,20 @@ impl Recorder {
     }
 
     /// Notes that the next `n_lines` were written as they are.
-    pub fn kept(&mut self, n_lines: u32) {
+    pub fn record_kept(&mut self, n_lines: u32) {
         for _ in 0..n_lines {
-            match self.layout.address(LineNo(self.next)) {
-                Address::Stored(line) => {
-                    let key = self.keys.get(line.idx()).copied().unwrap_or_else(LineKey::title);
+            match self.layout.address_of(LineNo(self.next)) {
+                LineAddress::Stored(line) => {
+                    let key = self.keys.get(line.idx()).copied().unwrap_or_else(LineKey::own_title_key);
                     self.push_key(key);
                     match self.steps.last_mut() {
-                        Some(Step::Keep(n)) => *n += 1,
-                        _ => self.steps.push(Step::Keep(1)),
+                        Some(RenderStep::Keep(n)) => *n += 1,
+                        _ => self.steps.push(RenderStep::Keep(1)),
                     }
                 }
-                Address::Inserted { operation, at } => {
-                    let line = self.layout.inserted(LineNo(self.next)).unwrap_or_default().as_bytes().to_vec();
-                    self.push_inserted(Inserted::By { operation, at, splices: Vec::new() }, line);
+                LineAddress::Inserted { operation, at } => {
+                    let line = self.layout.inserted_line(LineNo(self.next)).unwrap_or_default().as_bytes().to_vec();
+                    self.push_inserted(InsertOrigin::By { operation, at, splices: Vec::new() }, line);
                 }
             }
             self.next += 1;
@@ -91,11 +91,11 @@ impl Recorder {
     }
 
     /// Notes that the next line was left out.
-    pub fn dropped(&mut self) {
-        if let Address::Stored(_) = self.layout.address(LineNo(self.next)) {
+    pub fn record_dropped(&mut self) {
+        if let LineAddress::Stored(_) = self.layout.address_of(LineNo(self.next)) {
             match self.steps.last_mut() {
-                Some(Step::Drop(n)) => *n += 1,
-                _ => self.steps.push(Step::Drop(1)),
+                Some(RenderStep::Drop(n)) => *n += 1,
+                _ => self.steps.push(RenderStep::Drop(1)),
             }
             self.changed.push((LineNo(self.next), None));
         }
@@ -103,46 +103,46 @@ impl Recorder {
     }
 
     /// Notes that the next line, which is `line`, was written as `rendered`, with `splices`, its session id aside.
-    pub fn edited(&mut self, line: &[u8], splices: &[Splice], rendered: &[u8]) {
+    pub fn record_edited(&mut self, line: &[u8], splices: &[Splice], rendered: &[u8]) {
         let mut splices = splices.to_vec();
         splices.sort_by_key(|splice| (splice.span.start, splice.span.end));
         let masks = self.stand_ins.masked_splices(line, &splices, rendered);
         for splice in &mut splices {
-            mask(&mut splice.bytes, &masks);
+            apply_masks(&mut splice.bytes, &masks);
         }
         self.masks.extend(masks);
-        match self.layout.address(LineNo(self.next)) {
-            Address::Stored(_) => {
-                self.steps.push(Step::Edit(splices));
-                self.push_key(LineKey::scanned(rendered));
+        match self.layout.address_of(LineNo(self.next)) {
+            LineAddress::Stored(_) => {
+                self.steps.push(RenderStep::Edit(splices));
+                self.push_key(LineKey::scan_line(rendered));
                 self.changed.push((LineNo(self.next), Some(Digest::of(rendered))));
             }
-            Address::Inserted { operation, at } => {
+            LineAddress::Inserted { operation, at } => {
                 let line = rendered.strip_suffix(b"\n").unwrap_or(rendered).to_vec();
-                self.push_inserted(Inserted::By { operation, at, splices }, line);
+                self.push_inserted(InsertOrigin::By { operation, at, splices }, line);
             }
         }
         self.next += 1;
     }
 
     /// Notes that a line was written that follows from the edits, or is a title.
-    pub fn inserted(&mut self, from: Inserted, line: &[u8]) {
+    pub fn record_inserted(&mut self, from: InsertOrigin, line: &[u8]) {
         self.push_inserted(from, line.strip_suffix(b"\n").unwrap_or(line).to_vec());
     }
 
-    fn push_inserted(&mut self, from: Inserted, line: Vec<u8>) {
-        self.push_key(LineKey::scanned(&line));
-        self.steps.push(Step::Insert(from, line));
+    fn push_inserted(&mut self, from: InsertOrigin, line: Vec<u8>) {
+        self.push_key(LineKey::scan_line(&line));
+        self.steps.push(RenderStep::Insert(from, line));
     }
 
     fn push_key(&mut self, key: LineKey) {
         let key = self.session.map_or(key, |session| key.with_session(session));
-        self.sum.push(self.stand_ins.key(key));
+        self.sum.push(self.stand_ins.mask_key(key));
     }
 
     /// Ends the recording.
     #[must_use]
-    pub fn finish(self) -> Recorded {
-        Recorded { steps: self.steps, sum: self.sum, changed: self.changed, masks: self.masks }
+    pub fn finish(self) -> RecordedRendering {
+        RecordedRendering { steps: self.steps, sum: self.sum, changed: self.changed, masks: self.masks }
     }
 }

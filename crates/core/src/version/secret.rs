@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
 
-use super::mask::{Form, MaskLabel, fill_mask};
-use super::strings::{LEAST, Strings, is_json};
-use super::unescaped::{View, escape, percent};
+use super::mask::{MaskLabel, SecretEncoding, fill_mask};
+use super::strings::{LEAST, LineStrings, is_json};
+use super::unescaped::{UnescapedBytes, decode_json_escape, decode_percent};
 use ctxc_engine::redact::is_distinctive;
 use ctxc_transcript::scan::Scan;
 
@@ -39,7 +39,7 @@ pub struct Secrets {
 #[derive(Clone, Debug)]
 struct Needle {
     bytes: Vec<u8>,
-    form: Form,
+    form: SecretEncoding,
     label: usize,
 }
 
@@ -47,7 +47,7 @@ struct Needle {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SecretPlace {
     range: Range<usize>,
-    form: Form,
+    form: SecretEncoding,
     label: usize,
 }
 
@@ -61,16 +61,17 @@ impl Secrets {
     pub fn of(text: &str) -> Option<Self> {
         let mut secrets = Self { labels: vec![MaskLabel::Named], ..Self::default() };
         secrets.add_needles(text, 0, LINE);
-        secrets.ready()
+        secrets.build_finder()
     }
 
     /// These texts as they are; `None` where none is long enough.
     #[must_use]
     pub fn of_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Option<Self> {
         let texts = texts.into_iter().filter(|text| text.len() >= Self::LEAST);
-        let needles =
-            texts.map(|text| Needle { bytes: text.as_bytes().to_vec(), form: Form::Text, label: 0 }).collect();
-        Self { needles, labels: vec![MaskLabel::Named], ..Self::default() }.ready()
+        let needles = texts
+            .map(|text| Needle { bytes: text.as_bytes().to_vec(), form: SecretEncoding::Text, label: 0 })
+            .collect();
+        Self { needles, labels: vec![MaskLabel::Named], ..Self::default() }.build_finder()
     }
 
     /// The secrets that rules find in what [`Self::learn`] is given: none so far. `key` makes the tags of their masks tell
@@ -82,15 +83,15 @@ impl Secrets {
 
     /// Learns the secrets that rules find in `bytes`, which may be a line of a transcript: their kinds, one for each place. None
     /// where a person named the texts.
-    pub fn learn(&mut self, bytes: &[u8]) -> Vec<&'static str> {
+    pub fn learn_secrets(&mut self, bytes: &[u8]) -> Vec<&'static str> {
         let Some(found) = &mut self.found else { return Vec::new() };
         let mut kinds = Vec::new();
-        for (_, secret, kind) in Strings::of(bytes).secrets() {
+        for (_, secret, kind) in LineStrings::of(bytes).list_secrets() {
             let n_labels = self.labels.len();
             let (label, kind) = *found.entry(secret.clone()).or_insert((n_labels, kind));
             kinds.push(kind);
             if label == n_labels {
-                self.labels.push(MaskLabel::found(kind, &secret, &self.key));
+                self.labels.push(MaskLabel::from_secret(kind, &secret, &self.key));
             }
         }
         kinds
@@ -106,7 +107,7 @@ impl Secrets {
 
     /// These secrets with what finds them also where no rule does, once all are known; `None` where there are none.
     #[must_use]
-    pub fn ready(mut self) -> Option<Self> {
+    pub fn build_finder(mut self) -> Option<Self> {
         let found = self.found.clone().unwrap_or_default();
         for (secret, (label, _)) in found.iter().filter(|(secret, _)| is_distinctive(secret)) {
             self.add_needles(secret, *label, HALF);
@@ -130,7 +131,7 @@ impl Secrets {
         let is_broken = least == HALF && text.contains('\n') && text.len() <= LONGEST_CUT;
         let joined = is_broken.then(|| text.split_whitespace().collect::<String>());
         for text in lines.chain(joined).chain([text.to_owned()]) {
-            let forms = encoded(text.as_bytes()).into_iter().chain([(text.into_bytes(), Form::Text)]);
+            let forms = encode_forms(text.as_bytes()).into_iter().chain([(text.into_bytes(), SecretEncoding::Text)]);
             self.needles.extend(forms.map(|(bytes, form)| Needle { bytes, form, label }));
         }
     }
@@ -138,18 +139,18 @@ impl Secrets {
     /// `bytes`, which may be a line of a transcript, with masks instead of the secrets; as long as before. `None` where
     /// there is none, or where a mask would make another entry of it. With each further `attempt` the masks are different.
     #[must_use]
-    pub fn mask(&self, bytes: &[u8], attempt: usize) -> Option<Vec<u8>> {
+    pub fn mask_bytes(&self, bytes: &[u8], attempt: usize) -> Option<Vec<u8>> {
         let mut found = self.find_all(bytes);
         if found.is_empty() && self.found.is_none() {
             return None;
         }
-        let strings = Strings::of(bytes);
-        found.retain(|place| strings.has(&place.range));
+        let strings = LineStrings::of(bytes);
+        found.retain(|place| strings.has_range(&place.range));
         let learnt = self.found.iter().flat_map(|found| {
-            let secrets = strings.secrets().into_iter();
+            let secrets = strings.list_secrets().into_iter();
             secrets.filter_map(|(range, secret, _)| Some((range, found.get(&secret)?.0)))
         });
-        found.extend(learnt.map(|(range, label)| SecretPlace { range, form: Form::Text, label }));
+        found.extend(learnt.map(|(range, label)| SecretPlace { range, form: SecretEncoding::Text, label }));
         if found.is_empty() {
             return None;
         }
@@ -164,8 +165,8 @@ impl Secrets {
 
     /// Whether one of them is in `bytes`, in any form.
     #[must_use]
-    pub fn is_in(&self, bytes: &[u8]) -> bool {
-        !self.find_all(bytes).is_empty() || self.found.is_some() && self.mask(bytes, 0).is_some()
+    pub fn is_found_in(&self, bytes: &[u8]) -> bool {
+        !self.find_all(bytes).is_empty() || self.found.is_some() && self.mask_bytes(bytes, 0).is_some()
     }
 
     /// The places of the texts in all their forms.
@@ -174,23 +175,23 @@ impl Secrets {
         if self.needles.is_empty() {
             return found;
         }
-        let mut view = View { bytes: bytes.to_vec(), starts: None };
+        let mut view = UnescapedBytes { bytes: bytes.to_vec(), starts: None };
         for _ in 0..=LEVELS {
             self.find_in(&view, &mut found);
             if memchr::memchr(b'%', &view.bytes).is_some() {
-                self.find_in(&view.decoded(percent), &mut found);
+                self.find_in(&view.decode_with(decode_percent), &mut found);
             }
             if memchr::memchr(b'\\', &view.bytes).is_none() {
                 break;
             }
-            view = view.decoded(escape);
+            view = view.decode_with(decode_json_escape);
         }
         found
     }
 
-    fn find_in(&self, view: &View, found: &mut Vec<SecretPlace>) {
+    fn find_in(&self, view: &UnescapedBytes, found: &mut Vec<SecretPlace>) {
         let mut add = |range: Range<usize>, needle: &Needle| {
-            let range = view.source(range.start)..view.source(range.end);
+            let range = view.source_offset(range.start)..view.source_offset(range.end);
             found.push(SecretPlace { range, form: needle.form, label: needle.label });
         };
         match &self.finder {
@@ -205,7 +206,9 @@ impl Secrets {
         }
         for cut in CUTS.iter().flat_map(|cut| memchr::memmem::find_iter(&view.bytes, cut).map(|at| at..at + cut.len()))
         {
-            for needle in self.needles.iter().filter(|it| it.form == Form::Text && it.bytes.len() <= LONGEST_CUT) {
+            for needle in
+                self.needles.iter().filter(|it| it.form == SecretEncoding::Text && it.bytes.len() <= LONGEST_CUT)
+            {
                 needle.part_at(&view.bytes, &cut).into_iter().for_each(|part| add(part, needle));
             }
         }
@@ -249,20 +252,20 @@ fn is_same_entry(before: &[u8], after: &[u8]) -> bool {
     }
     let ids = |bytes| {
         let scan = Scan::of(bytes);
-        [scan.uuid, scan.parent_uuid, scan.session_id].map(|span| span.and_then(|span| span.string(bytes)))
+        [scan.uuid, scan.parent_uuid, scan.session_id].map(|span| span.and_then(|span| span.string_in(bytes)))
     };
     is_json(after) && Scan::of(before).kind == Scan::of(after).kind && ids(before) == ids(after)
 }
 
 /// `text` in hexadecimal and in base64, wherever it starts in what was encoded. The characters at the edges that other bytes
 /// have a part in are left out.
-pub(super) fn encoded(text: &[u8]) -> Vec<(Vec<u8>, Form)> {
+pub(super) fn encode_forms(text: &[u8]) -> Vec<(Vec<u8>, SecretEncoding)> {
     let digits = text.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     let hex: String = digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect();
-    let mut needles = vec![(hex.to_uppercase().into_bytes(), Form::Hex), (hex.into(), Form::Hex)];
+    let mut needles = vec![(hex.to_uppercase().into_bytes(), SecretEncoding::Hex), (hex.into(), SecretEncoding::Hex)];
     for shift in 0..3 {
         let bits = [&vec![0; shift], text].concat();
-        let plain: Vec<u8> = base64(&bits);
+        let plain: Vec<u8> = encode_base64(&bits);
         let whole = plain.get(shift * 8usize.div_ceil(6)..bits.len() * 8 / 6).unwrap_or_default();
         // The rest of a short one would be found everywhere.
         if whole.len() < 2 * Secrets::LEAST {
@@ -277,14 +280,14 @@ pub(super) fn encoded(text: &[u8]) -> Vec<(Vec<u8>, Form)> {
             })
             .collect();
         if url != whole {
-            needles.push((url, Form::Base64));
+            needles.push((url, SecretEncoding::Base64));
         }
-        needles.push((whole.to_vec(), Form::Base64));
+        needles.push((whole.to_vec(), SecretEncoding::Base64));
     }
     needles
 }
 
-pub(super) fn base64(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn encode_base64(bytes: &[u8]) -> Vec<u8> {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut digits = Vec::with_capacity(bytes.len() * 4 / 3 + 2);
     for chunk in bytes.chunks(3) {
@@ -296,11 +299,11 @@ pub(super) fn base64(bytes: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::mask::n_masks;
+    use super::super::mask::count_masks;
     use super::*;
 
     fn masked(secret: &str, line: &str) -> Option<String> {
-        let masked = Secrets::of(secret).unwrap().mask(line.as_bytes(), 0)?;
+        let masked = Secrets::of(secret).unwrap().mask_bytes(line.as_bytes(), 0)?;
         assert_eq!(masked.len(), line.len());
         Some(String::from_utf8(masked).unwrap())
     }
@@ -316,7 +319,7 @@ mod tests {
             let line = format!(r#"{{"type":"user","message":{{"content":{form}}}}}"#);
             let masked = masked(secret, &line).unwrap_or_else(|| panic!("{line}"));
             assert!(masked.contains("[forgot") && !masked.contains("ord"), "{masked}");
-            assert_eq!(n_masks(masked.as_bytes()), 1);
+            assert_eq!(count_masks(masked.as_bytes()), 1);
         }
         assert_eq!(
             masked(secret, "GET /?a=p%C3%A4%22ss%5Cw%2ford%3d1&b").unwrap(),
@@ -330,7 +333,7 @@ mod tests {
     fn n_12_a_secret_in_base64_and_hexadecimal_is_masked_within_its_alphabet() {
         let secret = "correct horse battery";
         for before in ["", "a", "ab", "abc"] {
-            let text = base64(format!("{before}{secret}xyz").as_bytes());
+            let text = encode_base64(format!("{before}{secret}xyz").as_bytes());
             let line = format!(r#"{{"a":"{}"}}"#, String::from_utf8(text).unwrap());
             let masked = masked(secret, &line).unwrap_or_else(|| panic!("{line}"));
             assert!(masked.contains("AAAAAAAAAAAAAAAAAAAAAAAAA"), "{masked}");

@@ -11,9 +11,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::pack::object_of;
-use super::putting::{PORTION, Putting};
-use super::sidecar::{files_in, group, is_before};
-use super::{State, Version, VersionError};
+use super::putting::{DepositWriter, PORTION};
+use super::sidecar::{files_in, is_before, sidecar_group};
+use super::{SessionState, Version, VersionError};
 use ctxc_store::{Archive, ArchiveError, LineId, Object, ObjectKind};
 use ctxc_transcript::session::{session_id, sidecar_dir};
 use ctxc_transcript::text::Digest;
@@ -47,7 +47,7 @@ pub struct KeptSession {
 impl KeptSession {
     /// The object that the archive keeps.
     #[must_use]
-    pub fn object(&self) -> Object {
+    pub fn to_object(&self) -> Object {
         // Nothing in it that JSON cannot hold, but for a path that is not UTF-8, which is left out then.
         let content = serde_json::to_vec(self).or_else(|_| serde_json::to_vec(&Self { path: None, ..self.clone() }));
         object_of(ObjectKind::Session, Digest::of(self.id.as_bytes()), content.unwrap_or_default())
@@ -58,7 +58,7 @@ impl KeptSession {
     /// # Errors
     /// When the archive cannot be read.
     pub fn read(archive: &dyn Archive, id: &str) -> Result<Option<Self>, VersionError> {
-        let object = archive.object(ObjectKind::Session, Digest::of(id.as_bytes()))?;
+        let object = archive.find_object(ObjectKind::Session, Digest::of(id.as_bytes()))?;
         Ok(object.and_then(|object| serde_json::from_slice(&object.content).ok()))
     }
 
@@ -67,17 +67,20 @@ impl KeptSession {
     /// # Errors
     /// When the archive cannot be read.
     pub fn source_id(&self, archive: &dyn Archive) -> Result<String, VersionError> {
-        Ok(self.state(archive)?.session)
+        Ok(self.read_state(archive)?.session)
     }
 
     /// Its newest state.
-    pub(crate) fn state(&self, archive: &dyn Archive) -> Result<State, VersionError> {
-        State::read(archive, key("the state", &self.state)?)
+    pub(crate) fn read_state(&self, archive: &dyn Archive) -> Result<SessionState, VersionError> {
+        SessionState::read(archive, parse_key("the state", &self.state)?)
     }
 
     /// The keys of the objects that hold the files of its folder, and its lines as they stand.
-    pub(super) fn files(&self, archive: &dyn Archive) -> Result<impl Iterator<Item = Digest> + use<>, VersionError> {
-        let files = archive.objects_of(ObjectKind::File, group(&self.id))?.into_iter().map(|(key, _)| key);
+    pub(super) fn file_keys(
+        &self,
+        archive: &dyn Archive,
+    ) -> Result<impl Iterator<Item = Digest> + use<>, VersionError> {
+        let files = archive.objects_of(ObjectKind::File, sidecar_group(&self.id))?.into_iter().map(|(key, _)| key);
         Ok(files.chain([exact_key(&self.id)]))
     }
 
@@ -86,24 +89,24 @@ impl KeptSession {
     /// # Errors
     /// When the archive cannot be read, what it has does not fit together, or `out` fails.
     pub fn write(&self, archive: &dyn Archive, out: &mut dyn Write) -> Result<Fingerprint, VersionError> {
-        let mut out = Watched::new(out);
+        let mut out = FingerprintWriter::new(out);
         if self.is_exact {
             let key = exact_key(&self.id);
-            let file = archive.object(ObjectKind::File, key)?;
+            let file = archive.find_object(ObjectKind::File, key)?;
             let file = file.ok_or_else(|| VersionError::Missing { what: "the file", key: key.to_string() })?;
             archive.each_line(&file.lines, &mut |_, line| {
                 out.write_all(line).map_err(|source| ArchiveError::Give { source })
             })?;
             return Ok(out.written.finish());
         }
-        let state = self.state(archive)?;
+        let state = self.read_state(archive)?;
         let Some(version) = &self.version else {
-            state.write_under(archive, self.session.as_deref(), &mut out)?;
+            state.write_with_session(archive, self.session.as_deref(), &mut out)?;
             return Ok(out.written.finish());
         };
-        let version = Version::read(archive, key("the version", version)?)?;
+        let version = Version::read(archive, parse_key("the version", version)?)?;
         version.write(archive, &mut out)?;
-        let n_rendered = State::read(archive, version.state)?.n_lines() as usize;
+        let n_rendered = SessionState::read(archive, version.state)?.n_lines() as usize;
         // Then what a client wrote behind the version.
         let lines = state.lines.get(n_rendered..).unwrap_or_default();
         if !out.ends_line && !lines.is_empty() {
@@ -127,7 +130,7 @@ impl KeptSession {
     ///
     /// # Errors
     /// As [`Self::write`].
-    pub fn gives(&self, archive: &dyn Archive, fingerprint: Fingerprint) -> Result<bool, VersionError> {
+    pub fn matches_fingerprint(&self, archive: &dyn Archive, fingerprint: Fingerprint) -> Result<bool, VersionError> {
         Ok(self.write(archive, &mut io::sink())? == fingerprint)
     }
 
@@ -157,13 +160,13 @@ impl KeptSession {
     ) -> Result<(), VersionError> {
         file.rewind()?;
         let mut lines = LineReader::new(file.take(len));
-        let mut putting = Putting::behind(Vec::new(), archive, PORTION, stop)?;
+        let mut putting = DepositWriter::starting_after(Vec::new(), archive, PORTION, stop)?;
         while let Some(line) = lines.next_line()? {
             putting.add(line)?;
         }
         let (put, _) = putting.finish()?;
         let lines = put.lines.clone();
-        put.name(archive, &Object { lines, ..object_of(ObjectKind::File, exact_key(&self.id), Vec::new()) })?;
+        put.name_lines(archive, &Object { lines, ..object_of(ObjectKind::File, exact_key(&self.id), Vec::new()) })?;
         self.is_exact = true;
         Ok(())
     }
@@ -174,24 +177,24 @@ fn exact_key(id: &str) -> Digest {
     Digest::of(format!("session {id}").as_bytes())
 }
 
-fn key(what: &'static str, text: &str) -> Result<Digest, VersionError> {
+fn parse_key(what: &'static str, text: &str) -> Result<Digest, VersionError> {
     text.parse().map_err(|_| VersionError::Unknown { what, key: text.to_owned() })
 }
 
 /// Knows what is written.
-pub(super) struct Watched<'a> {
+pub(super) struct FingerprintWriter<'a> {
     out: &'a mut dyn Write,
     pub(super) written: Fingerprinter,
     ends_line: bool,
 }
 
-impl<'a> Watched<'a> {
+impl<'a> FingerprintWriter<'a> {
     pub(super) fn new(out: &'a mut dyn Write) -> Self {
         Self { out, written: Fingerprinter::default(), ends_line: true }
     }
 }
 
-impl Write for Watched<'_> {
+impl Write for FingerprintWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let n_written = self.out.write(bytes)?;
         let bytes = bytes.get(..n_written).unwrap_or_default();
@@ -212,7 +215,7 @@ impl Write for Watched<'_> {
 pub fn kept_sessions(archive: &dyn Archive) -> Result<Vec<KeptSession>, VersionError> {
     let mut sessions = Vec::new();
     for (key, _) in archive.object_keys(ObjectKind::Session)? {
-        let object = archive.object(ObjectKind::Session, key)?;
+        let object = archive.find_object(ObjectKind::Session, key)?;
         sessions.extend(object.and_then(|object| serde_json::from_slice::<KeptSession>(&object.content).ok()));
     }
     Ok(sessions)
@@ -240,12 +243,12 @@ pub fn session_sizes(archive: &dyn Archive) -> Result<Vec<SessionSize>, VersionE
     })?;
     let mut sessions = Vec::new();
     for session in kept_sessions(archive)? {
-        let state = session.state(archive)?;
-        let exact = session.is_exact.then(|| archive.object(ObjectKind::File, exact_key(&session.id)));
+        let state = session.read_state(archive)?;
+        let exact = session.is_exact.then(|| archive.find_object(ObjectKind::File, exact_key(&session.id)));
         let exact = exact.transpose()?.flatten().map(|file| file.lines);
         let (mut lines, mut bytes) = (exact.unwrap_or(state.lines), state.torn.len() as u64);
-        for (key, _) in archive.objects_of(ObjectKind::File, group(&session.id))? {
-            let Some(file) = archive.object(ObjectKind::File, key)? else { continue };
+        for (key, _) in archive.objects_of(ObjectKind::File, sidecar_group(&session.id))? {
+            let Some(file) = archive.find_object(ObjectKind::File, key)? else { continue };
             lines.extend(file.lines);
             bytes += file.content.len() as u64;
         }

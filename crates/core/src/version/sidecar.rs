@@ -8,14 +8,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use super::VersionError;
-use super::putting::{PORTION, Putting};
+use super::putting::{DepositWriter, PORTION};
 use ctxc_store::{Archive, ArchiveError, Object, ObjectKind};
 use ctxc_transcript::LineReader;
 use ctxc_transcript::text::Digest;
 
 /// The stored files of the folder of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sidecar {
+pub struct SidecarSize {
     /// Files that were new, or had changed.
     pub n_files: u64,
     /// Their length in bytes.
@@ -33,10 +33,10 @@ pub fn keep_sidecar(
     folder: &Path,
     since: Option<SystemTime>,
     stop: &AtomicBool,
-) -> Result<Sidecar, VersionError> {
-    let mut sidecar = Sidecar::default();
+) -> Result<SidecarSize, VersionError> {
+    let mut sidecar = SidecarSize::default();
     let known: HashSet<Vec<u8>> =
-        archive.objects_of(ObjectKind::File, group(id))?.into_iter().map(|(_, head)| head).collect();
+        archive.objects_of(ObjectKind::File, sidecar_group(id))?.into_iter().map(|(_, head)| head).collect();
     for path in files_in(folder)? {
         let relative = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
         let is_old = since.is_some_and(|since| std::fs::metadata(&path).is_ok_and(|it| is_before(&it, since)));
@@ -45,12 +45,12 @@ pub fn keep_sidecar(
         }
         let mut lines = LineReader::new(File::open(&path)?);
         let mut rest = Vec::new();
-        let mut putting = Putting::behind(Vec::new(), archive, PORTION, stop)?;
+        let mut putting = DepositWriter::starting_after(Vec::new(), archive, PORTION, stop)?;
         while let Some(line) = lines.next_line()? {
             if line.ends_with(b"\n") {
                 putting.add(line)?;
             } else {
-                rest = putting.as_put(line).into_owned();
+                rest = putting.as_stored(line).into_owned();
             }
         }
         let (put, bytes) = putting.finish()?;
@@ -59,12 +59,12 @@ pub fn keep_sidecar(
         let object = Object {
             kind: ObjectKind::File,
             key: Digest::of(format!("sidecar {id} {relative}").as_bytes()),
-            group: Some(group(id)),
+            group: Some(sidecar_group(id)),
             head: relative.into_bytes(),
             lines: put.lines.clone(),
             content: rest,
         };
-        put.name(archive, &object)?;
+        put.name_lines(archive, &object)?;
     }
     Ok(sidecar)
 }
@@ -105,10 +105,10 @@ pub(super) fn is_before(metadata: &Metadata, time: SystemTime) -> bool {
 /// When the archive cannot be read, or a file cannot be written.
 pub fn write_sidecar(archive: &dyn Archive, id: &str, folder: &Path) -> Result<u64, VersionError> {
     let mut n_files = 0;
-    for (key, head) in archive.objects_of(ObjectKind::File, group(id))? {
+    for (key, head) in archive.objects_of(ObjectKind::File, sidecar_group(id))? {
         let relative = PathBuf::from(String::from_utf8_lossy(&head).into_owned());
         let is_inside = relative.components().all(|part| matches!(part, Component::Normal(_)));
-        let Some(object) = archive.object(ObjectKind::File, key)?.filter(|_| is_inside) else { continue };
+        let Some(object) = archive.find_object(ObjectKind::File, key)?.filter(|_| is_inside) else { continue };
         let path = folder.join(relative);
         std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
         let mut file = match private().open(&path) {
@@ -143,6 +143,6 @@ fn private() -> OpenOptions {
 }
 
 /// The group of the files in the folder of the session `id`.
-pub(super) fn group(id: &str) -> Digest {
+pub(super) fn sidecar_group(id: &str) -> Digest {
     Digest::of(format!("sidecar {id}").as_bytes())
 }

@@ -36,7 +36,7 @@ impl StandIns {
         let mut all = HashMap::with_capacity(heads.len());
         for (key, head) in heads {
             let unknown = || VersionError::Unknown { what: "the purged line", key: key.to_string() };
-            let (old, stand_in) = unpack(&head).ok_or_else(unknown)?;
+            let (old, stand_in) = unpack_stand_in(&head).ok_or_else(unknown)?;
             all.insert(old, stand_in);
         }
         Ok(Self(all))
@@ -50,23 +50,23 @@ impl StandIns {
 
     /// `line`, or its masked form, which is as long.
     #[must_use]
-    pub fn of<'a>(&self, line: &'a [u8]) -> Cow<'a, [u8]> {
-        self.masked(line).map_or(Cow::Borrowed(line), Cow::Owned)
+    pub fn mask_line<'a>(&self, line: &'a [u8]) -> Cow<'a, [u8]> {
+        self.masked_form(line).map_or(Cow::Borrowed(line), Cow::Owned)
     }
 
     /// As [`Self::of`], of a title.
     #[must_use]
-    pub fn of_text(&self, text: String) -> String {
-        self.masked(text.as_bytes()).and_then(|masked| String::from_utf8(masked).ok()).unwrap_or(text)
+    pub fn mask_text(&self, text: String) -> String {
+        self.masked_form(text.as_bytes()).and_then(|masked| String::from_utf8(masked).ok()).unwrap_or(text)
     }
 
     /// The masked form of `line`; `None` where nothing was purged of it.
     #[must_use]
-    pub fn masked(&self, line: &[u8]) -> Option<Vec<u8>> {
+    pub fn masked_form(&self, line: &[u8]) -> Option<Vec<u8>> {
         if self.0.is_empty() {
             return None;
         }
-        let stand_in = self.0.get(&LineKey::scanned(line).hidden())?;
+        let stand_in = self.0.get(&LineKey::scan_line(line).hidden_digest())?;
         let session = Scan::of(line).session_id;
         let mut masked = line.to_vec();
         for (start, bytes) in &stand_in.patches {
@@ -77,27 +77,27 @@ impl StandIns {
     }
 
     /// Puts the keys of the masked forms in the place of those of the lines.
-    pub(super) fn translate(&self, keys: &mut [LineKey]) {
+    pub(super) fn mask_keys(&self, keys: &mut [LineKey]) {
         if self.is_empty() {
             return;
         }
         for key in keys {
-            *key = self.key(*key);
+            *key = self.mask_key(*key);
         }
     }
 
     /// The key of the masked form of the line with this key; the same where nothing was purged of it.
-    pub(super) fn key(&self, key: LineKey) -> LineKey {
+    pub(super) fn mask_key(&self, key: LineKey) -> LineKey {
         if self.is_empty() {
             return key;
         }
-        self.0.get(&key.hidden()).map_or(key, |stand_in| key.with_content(stand_in.key))
+        self.0.get(&key.hidden_digest()).map_or(key, |stand_in| key.with_content(stand_in.key))
     }
 
     /// The bytes of each of `splices` in the masked form of `rendered`, which they make of `line`, with those that they had.
     /// Nothing where nothing was purged of it.
     pub(super) fn masked_splices(&self, line: &[u8], splices: &[Splice], rendered: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
-        let Some(masked) = self.masked(rendered) else { return Vec::new() };
+        let Some(masked) = self.masked_form(rendered) else { return Vec::new() };
         let session = |line| Scan::of(line).session_id.map(Span::range);
         let (was, is) = (session(line), session(rendered));
         let mut grown = 0_isize;
@@ -118,33 +118,33 @@ impl StandIns {
 
 /// The object that records that the line `old` became `new` of the same length. `line` is its id if it is a line of a state.
 /// Its key is the digest of the old line, because placeholders may name it.
-pub(super) fn object(old: &[u8], new: &[u8], line: Option<LineId>) -> Option<Object> {
-    let (old_key, key) = (LineKey::scanned(old), LineKey::scanned(new));
+pub(super) fn stand_in_object(old: &[u8], new: &[u8], line: Option<LineId>) -> Option<Object> {
+    let (old_key, key) = (LineKey::scan_line(old), LineKey::scan_line(new));
     // All title lines of ours have one.
     if old_key == key {
         return None;
     }
     let session = Scan::of(old).session_id;
     let mut head = Packer::default();
-    head.digest(old_key.hidden());
+    head.put_digest(old_key.hidden_digest());
     head.0.extend_from_slice(key.as_bytes());
     for (start, bytes) in changed_bytes(old, new) {
         let Some(start) = without_session(start, session) else { continue };
-        head.number(start as u64);
-        head.bytes(bytes);
+        head.put_number(start as u64);
+        head.put_bytes(bytes);
     }
     let lines = line.into_iter().collect();
     let (kind, key) = (ObjectKind::Forgotten, Digest::of(old));
     Some(Object { kind, key, group: None, head: head.0, lines, content: Vec::new() })
 }
 
-fn unpack(head: &[u8]) -> Option<(Digest, StandIn)> {
+fn unpack_stand_in(head: &[u8]) -> Option<(Digest, StandIn)> {
     let mut unpacker = Unpacker(head);
-    let old = unpacker.digest()?;
+    let old = unpacker.take_digest()?;
     let key = LineKey::from_bytes(take_array(&mut unpacker.0)?);
     let mut patches = Vec::new();
     while !unpacker.is_empty() {
-        patches.push((usize::try_from(unpacker.number()?).ok()?, unpacker.bytes()?));
+        patches.push((usize::try_from(unpacker.take_number()?).ok()?, unpacker.take_bytes()?));
     }
     Some((old, StandIn { key, patches }))
 }
@@ -152,7 +152,8 @@ fn unpack(head: &[u8]) -> Option<(Digest, StandIn)> {
 /// Whether any bytes can be read as a stand-in, or are refused.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) fn reads_any_stand_ins(bytes: &[u8]) -> bool {
-    unpack(bytes).is_none_or(|(_, stand_in)| stand_in.patches.iter().all(|(_, patch)| patch.len() <= bytes.len()))
+    unpack_stand_in(bytes)
+        .is_none_or(|(_, stand_in)| stand_in.patches.iter().all(|(_, patch)| patch.len() <= bytes.len()))
 }
 
 /// The parts of `new` that differ from `old`, with their places.
@@ -202,16 +203,16 @@ mod tests {
             format!(r#"{{"a":"{text}","sessionId":"{session}","message":{{"content":"b {text} c"}}}}"#) + "\n"
         };
         let (old, new) = (line("s", "hunter2secret"), line("s", "[forgot*****]"));
-        let object = object(old.as_bytes(), new.as_bytes(), Some(LineId(3))).unwrap();
-        let (key, stand_in) = unpack(&object.head).unwrap();
+        let object = stand_in_object(old.as_bytes(), new.as_bytes(), Some(LineId(3))).unwrap();
+        let (key, stand_in) = unpack_stand_in(&object.head).unwrap();
         let them = StandIns(HashMap::from([(key, stand_in)]));
         for session in ["s", "a-longer-one", ""] {
-            let masked = them.masked(line(session, "hunter2secret").as_bytes()).unwrap();
+            let masked = them.masked_form(line(session, "hunter2secret").as_bytes()).unwrap();
             assert_eq!(String::from_utf8(masked).unwrap(), line(session, "[forgot*****]"));
         }
-        let mut keys = [LineKey::scanned(old.as_bytes()), LineKey::scanned(b"{}")];
-        them.translate(&mut keys);
-        assert_eq!(keys, [LineKey::scanned(new.as_bytes()), LineKey::scanned(b"{}")]);
-        assert_eq!(them.masked(new.as_bytes()), None);
+        let mut keys = [LineKey::scan_line(old.as_bytes()), LineKey::scan_line(b"{}")];
+        them.mask_keys(&mut keys);
+        assert_eq!(keys, [LineKey::scan_line(new.as_bytes()), LineKey::scan_line(b"{}")]);
+        assert_eq!(them.masked_form(new.as_bytes()), None);
     }
 }

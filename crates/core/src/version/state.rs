@@ -1,7 +1,7 @@
 //! The lines that a session had at some time.
 
 use super::VersionError;
-use super::key::SessionIds;
+use super::key::SessionIdsHash;
 use super::pack::{Packer, Unpacker};
 use ctxc_store::{Archive, LineId, Object, ObjectKind};
 use ctxc_transcript::text::Digest;
@@ -11,7 +11,7 @@ const FORM: u64 = 2;
 
 /// Lines side by side that were read from one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct LineRun {
     /// Their number.
     pub n_lines: u32,
     /// The version behind which a client wrote them; `None` for those of the source.
@@ -21,7 +21,7 @@ pub struct Run {
     pub is_closing: bool,
 }
 
-impl Run {
+impl LineRun {
     /// Lines of the source.
     #[must_use]
     pub const fn of_source(n_lines: u32) -> Self {
@@ -31,15 +31,15 @@ impl Run {
 
 /// The lines that a session had at some time. States that a client went on from have those lines and more.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
+pub struct SessionState {
     /// The lines, in order.
     pub lines: Vec<LineId>,
     /// Their origins, in order; the numbers add up to that of the lines.
-    pub runs: Vec<Run>,
+    pub runs: Vec<LineRun>,
     /// The digest of their keys ([`super::Sum`]).
     pub sum: Digest,
     /// The session ids of the lines.
-    pub session_ids: SessionIds,
+    pub session_ids: SessionIdsHash,
     /// Its group: the first line.
     pub group: Option<Digest>,
     /// Whether the last line has an end.
@@ -52,16 +52,16 @@ pub struct State {
     pub parent: Option<Digest>,
 }
 
-impl State {
+impl SessionState {
     /// The key of the state, the same in any archive.
     #[must_use]
     pub fn key(&self) -> Digest {
         let mut packer = Packer::default();
-        packer.digest(self.sum);
-        packer.number(self.lines.len() as u64);
+        packer.put_digest(self.sum);
+        packer.put_number(self.lines.len() as u64);
         // The keys of lines leave them out, and copies under other ids are no one's state but their own.
-        packer.text(&self.session);
-        packer.number(self.session_ids.as_number());
+        packer.put_text(&self.session);
+        packer.put_number(self.session_ids.as_number());
         self.pack_rest(&mut packer);
         Digest::of(&packer.0)
     }
@@ -73,7 +73,7 @@ impl State {
     }
 
     /// Of each line, the version that a client went on from when it wrote it.
-    pub fn read_under(&self) -> impl Iterator<Item = Option<Digest>> {
+    pub fn line_origins(&self) -> impl Iterator<Item = Option<Digest>> {
         self.runs.iter().flat_map(|run| std::iter::repeat_n(run.under, run.n_lines as usize))
     }
 
@@ -86,14 +86,14 @@ impl State {
 
     /// The object that the archive keeps.
     #[must_use]
-    pub fn object(&self) -> Object {
+    pub fn to_object(&self) -> Object {
         let mut head = Packer::default();
         pack_head(&mut head, self.lines.len() as u64, self.sum, self.session_ids);
         let mut content = Packer::default();
-        content.number(FORM);
-        content.optional_digest(self.group);
-        content.text(&self.session);
-        content.optional_digest(self.parent);
+        content.put_number(FORM);
+        content.put_optional_digest(self.group);
+        content.put_text(&self.session);
+        content.put_optional_digest(self.parent);
         self.pack_rest(&mut content);
         Object {
             kind: ObjectKind::State,
@@ -106,13 +106,13 @@ impl State {
     }
 
     fn pack_rest(&self, packer: &mut Packer) {
-        packer.number(self.runs.len() as u64);
+        packer.put_number(self.runs.len() as u64);
         for run in &self.runs {
-            packer.number(run.n_lines.into());
+            packer.put_number(run.n_lines.into());
             pack_origin(packer, *run);
         }
-        packer.number(self.ends_line.into());
-        packer.bytes(&self.torn);
+        packer.put_number(self.ends_line.into());
+        packer.put_bytes(&self.torn);
     }
 
     /// The state with this key.
@@ -120,7 +120,7 @@ impl State {
     /// # Errors
     /// When the archive cannot be read, or has none.
     pub fn read(archive: &dyn Archive, key: Digest) -> Result<Self, VersionError> {
-        let object = archive.object(ObjectKind::State, key)?;
+        let object = archive.find_object(ObjectKind::State, key)?;
         let object = object.ok_or_else(|| VersionError::Missing { what: "the state", key: key.to_string() })?;
         let state =
             Self::unpack(object).ok_or_else(|| VersionError::Unknown { what: "the state", key: key.to_string() })?;
@@ -128,17 +128,17 @@ impl State {
     }
 
     pub(super) fn unpack(object: Object) -> Option<Self> {
-        let Head { sum, session_ids, .. } = Head::unpack(&object.head)?;
+        let ObjectHead { sum, session_ids, .. } = ObjectHead::unpack(&object.head)?;
         let mut unpacker = Unpacker(&object.content);
-        if unpacker.number()? != FORM {
+        if unpacker.take_number()? != FORM {
             return None;
         }
-        let group = unpacker.optional_digest()?;
-        let session = unpacker.text()?;
-        let parent = unpacker.optional_digest()?;
-        let runs = unpacker.list(unpack_run)?;
-        let ends_line = unpacker.number()? == 1;
-        let torn = unpacker.bytes()?;
+        let group = unpacker.take_optional_digest()?;
+        let session = unpacker.take_text()?;
+        let parent = unpacker.take_optional_digest()?;
+        let runs = unpacker.take_list(unpack_run)?;
+        let ends_line = unpacker.take_number()? == 1;
+        let torn = unpacker.take_bytes()?;
         let n_lines: u64 = runs.iter().map(|run| u64::from(run.n_lines)).sum();
         (n_lines == object.lines.len() as u64 && unpacker.is_empty()).then_some(Self {
             lines: object.lines,
@@ -154,47 +154,47 @@ impl State {
     }
 }
 
-fn pack_origin(packer: &mut Packer, run: Run) {
+fn pack_origin(packer: &mut Packer, run: LineRun) {
     match run.under.filter(|_| run.is_closing) {
         Some(closing) => {
-            packer.number(2);
-            packer.digest(closing);
+            packer.put_number(2);
+            packer.put_digest(closing);
         }
-        None => packer.optional_digest(run.under),
+        None => packer.put_optional_digest(run.under),
     }
 }
 
-fn unpack_run(unpacker: &mut Unpacker<'_>) -> Option<Run> {
-    let n_lines = unpacker.small()?;
-    let origin = unpacker.number()?;
+fn unpack_run(unpacker: &mut Unpacker<'_>) -> Option<LineRun> {
+    let n_lines = unpacker.take_u32()?;
+    let origin = unpacker.take_number()?;
     let under = match origin {
         0 => None,
-        1 | 2 => Some(unpacker.digest()?),
+        1 | 2 => Some(unpacker.take_digest()?),
         _ => return None,
     };
-    Some(Run { n_lines, under, is_closing: origin == 2 })
+    Some(LineRun { n_lines, under, is_closing: origin == 2 })
 }
 
 /// The summary of a state or a version in the head of its object.
-pub(super) struct Head {
+pub(super) struct ObjectHead {
     /// The number of its lines.
     pub(super) n_lines: u32,
     /// The digest of their keys.
     pub(super) sum: Digest,
     /// Their session ids.
-    pub(super) session_ids: SessionIds,
+    pub(super) session_ids: SessionIdsHash,
 }
 
-impl Head {
+impl ObjectHead {
     pub(super) fn unpack(head: &[u8]) -> Option<Self> {
         let mut unpacker = Unpacker(head);
-        let (n_lines, sum) = (unpacker.small()?, unpacker.digest()?);
-        Some(Self { n_lines, sum, session_ids: SessionIds::from_number(unpacker.number()?) })
+        let (n_lines, sum) = (unpacker.take_u32()?, unpacker.take_digest()?);
+        Some(Self { n_lines, sum, session_ids: SessionIdsHash::from_number(unpacker.take_number()?) })
     }
 }
 
-pub(super) fn pack_head(packer: &mut Packer, n_lines: u64, sum: Digest, session_ids: SessionIds) {
-    packer.number(n_lines);
-    packer.digest(sum);
-    packer.number(session_ids.as_number());
+pub(super) fn pack_head(packer: &mut Packer, n_lines: u64, sum: Digest, session_ids: SessionIdsHash) {
+    packer.put_number(n_lines);
+    packer.put_digest(sum);
+    packer.put_number(session_ids.as_number());
 }

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::key::{SessionIds, Sum};
+use super::key::{KeySum, SessionIdsHash};
 use super::pack::{Packer, Unpacker};
-use super::state::{Head, Run, pack_head};
-use super::title::title_in;
-use super::{Address, VersionError};
+use super::state::{LineRun, ObjectHead, pack_head};
+use super::title::parse_title;
+use super::{LineAddress, VersionError};
 use ctxc_store::{Archive, Object, ObjectKind};
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::scan::Scan;
@@ -18,7 +18,7 @@ const FORM: u64 = 2;
 
 /// The next lines of a version, from the lines of a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum RenderStep {
     /// So many lines are as they are stored.
     Keep(u32),
     /// So many are left out.
@@ -26,12 +26,12 @@ pub enum Step {
     /// The line has these splices, in the order of their places.
     Edit(Vec<Splice>),
     /// Here comes a line that the state does not have, without its end.
-    Insert(Inserted, Vec<u8>),
+    Insert(InsertOrigin, Vec<u8>),
 }
 
 /// The origin of a line that a state does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Inserted {
+pub enum InsertOrigin {
     /// An operation inserted it; which of its lines it is.
     By {
         /// The id of the operation.
@@ -56,13 +56,13 @@ pub struct Version {
     /// The ids of its operations, oldest first.
     pub operations: Vec<String>,
     /// The steps for the lines of the state, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<RenderStep>,
     /// The number of lines of the file.
     pub n_lines: u32,
     /// The digest of their keys.
     pub sum: Digest,
     /// Their session ids.
-    pub session_ids: SessionIds,
+    pub session_ids: SessionIdsHash,
     /// The session id that all its lines have; `None` where they have those of the lines of the state.
     pub session: Option<String>,
     /// The session id that all lines of the source had; `None` where they had several.
@@ -75,9 +75,9 @@ pub struct Version {
 
 /// A line of a rendered file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rendered<'a> {
+pub struct RenderedLine<'a> {
     /// The line of the session that it is; `None` for one that only follows from edits, or a title.
-    pub address: Option<Address>,
+    pub address: Option<LineAddress>,
     /// The changes to it.
     pub splices: &'a [Splice],
 }
@@ -86,7 +86,7 @@ impl Version {
     /// The version of a state that was rendered by `steps` into lines with the keys of `sum`, under the session ids of the
     /// state.
     #[must_use]
-    pub fn new(state: Digest, operations: Vec<String>, steps: Vec<Step>, sum: &Sum, saved: i64) -> Self {
+    pub fn new(state: Digest, operations: Vec<String>, steps: Vec<RenderStep>, sum: &KeySum, saved: i64) -> Self {
         Self {
             state,
             operations,
@@ -96,7 +96,7 @@ impl Version {
             session_ids: sum.session_ids(),
             session: None,
             source_session: None,
-            group: sum.first().map(super::LineKey::group),
+            group: sum.first().map(super::LineKey::group_digest),
             saved,
         }
     }
@@ -111,17 +111,16 @@ impl Version {
     #[must_use]
     pub fn own_title(&self) -> Option<String> {
         self.steps.iter().rev().find_map(|step| match step {
-            Step::Insert(Inserted::Title, line) => title_in(line),
+            RenderStep::Insert(InsertOrigin::Title, line) => parse_title(line),
             _ => None,
         })
     }
 
     /// The positions of the steps that closed an open tool loop. Only titles follow them: steps before a client's compaction
     /// closed a loop that the compaction left out.
-    fn closing(&self) -> Range<usize> {
-        let is_title = |step: &&Step| matches!(step, Step::Insert(Inserted::Title, _));
-        let closes =
-            |step: &&Step| matches!(step, Step::Insert(Inserted::Derived, line) if Scan::of(line).kind.is_message());
+    fn closing_steps(&self) -> Range<usize> {
+        let is_title = |step: &&RenderStep| matches!(step, RenderStep::Insert(InsertOrigin::Title, _));
+        let closes = |step: &&RenderStep| matches!(step, RenderStep::Insert(InsertOrigin::Derived, line) if Scan::of(line).kind.is_message());
         let n_titles = self.steps.iter().rev().take_while(is_title).count();
         let end = self.steps.len().saturating_sub(n_titles);
         let n_closing = self.steps.iter().take(end).rev().take_while(closes).count();
@@ -131,32 +130,32 @@ impl Version {
     /// The number of entries that closed an open tool loop.
     #[must_use]
     pub fn n_closing(&self) -> u32 {
-        u32::try_from(self.closing().len()).unwrap_or(u32::MAX)
+        u32::try_from(self.closing_steps().len()).unwrap_or(u32::MAX)
     }
 
     /// The lines of its file that closed an open tool loop.
     #[must_use]
     pub fn closing_lines(&self) -> Range<u32> {
-        let n_titles = self.steps.len() - self.closing().end;
+        let n_titles = self.steps.len() - self.closing_steps().end;
         let end = self.n_lines.saturating_sub(u32::try_from(n_titles).unwrap_or(u32::MAX));
         end.saturating_sub(self.n_closing())..end
     }
 
     /// The runs of `n_lines` that a client wrote behind it, after the entries by which it closed a loop.
     #[must_use]
-    pub fn runs_behind(&self, n_lines: u32) -> [Run; 2] {
+    pub fn runs_after(&self, n_lines: u32) -> [LineRun; 2] {
         let under = Some(self.key());
-        let closing = Run { n_lines: self.n_closing(), under, is_closing: true };
-        [closing, Run { n_lines, under, is_closing: false }]
+        let closing = LineRun { n_lines: self.n_closing(), under, is_closing: true };
+        [closing, LineRun { n_lines, under, is_closing: false }]
     }
 
     /// By how much what the model sees is smaller than in the session that goes on from it, of which the entries that closed
     /// a loop are a part; in `chars4` tokens without signatures.
     #[must_use]
-    pub fn saved_going_on(&self) -> i64 {
+    pub fn saved_when_continued(&self) -> i64 {
         let mut closing = Totals::default();
-        for step in self.steps.get(self.closing()).unwrap_or_default() {
-            if let Step::Insert(_, line) = step {
+        for step in self.steps.get(self.closing_steps()).unwrap_or_default() {
+            if let RenderStep::Insert(_, line) = step {
                 closing.add(line);
             }
         }
@@ -165,49 +164,50 @@ impl Version {
 
     /// The steps of a session that goes on from it: the entries that closed an open tool loop are lines of the session.
     #[must_use]
-    pub fn steps_going_on(&self) -> Vec<Step> {
-        let closing = self.closing();
-        let step = |(at, step): (usize, &Step)| if closing.contains(&at) { Step::Keep(1) } else { step.clone() };
+    pub fn steps_when_continued(&self) -> Vec<RenderStep> {
+        let closing = self.closing_steps();
+        let step =
+            |(at, step): (usize, &RenderStep)| if closing.contains(&at) { RenderStep::Keep(1) } else { step.clone() };
         self.steps.iter().enumerate().map(step).collect()
     }
 
     /// Whether it is the state as it is.
     #[must_use]
     pub fn is_plain(&self) -> bool {
-        self.steps.iter().all(|step| matches!(step, Step::Keep(_)))
+        self.steps.iter().all(|step| matches!(step, RenderStep::Keep(_)))
     }
 
     /// The key of the version, the same in any archive.
     #[must_use]
     pub fn key(&self) -> Digest {
-        Digest::of(&self.content())
+        Digest::of(&self.pack_content())
     }
 
     /// The lines of the file, in order.
-    pub fn rendered(&self) -> impl Iterator<Item = Rendered<'_>> {
+    pub fn rendered_lines(&self) -> impl Iterator<Item = RenderedLine<'_>> {
         let mut next = 0_u32;
         self.steps.iter().flat_map(move |step| {
             let first = next;
-            let stored = |line| Some(Address::Stored(LineNo(line)));
-            let lines: Vec<Rendered<'_>> = match step {
-                Step::Keep(n) => {
+            let stored = |line| Some(LineAddress::Stored(LineNo(line)));
+            let lines: Vec<RenderedLine<'_>> = match step {
+                RenderStep::Keep(n) => {
                     next = next.saturating_add(*n);
-                    (first..next).map(|line| Rendered { address: stored(line), splices: &[] }).collect()
+                    (first..next).map(|line| RenderedLine { address: stored(line), splices: &[] }).collect()
                 }
-                Step::Drop(n) => {
+                RenderStep::Drop(n) => {
                     next = next.saturating_add(*n);
                     Vec::new()
                 }
-                Step::Edit(splices) => {
+                RenderStep::Edit(splices) => {
                     next = next.saturating_add(1);
-                    vec![Rendered { address: stored(first), splices }]
+                    vec![RenderedLine { address: stored(first), splices }]
                 }
-                Step::Insert(Inserted::By { operation, at, splices }, _) => {
-                    let address = Address::Inserted { operation: operation.clone(), at: *at };
-                    vec![Rendered { address: Some(address), splices }]
+                RenderStep::Insert(InsertOrigin::By { operation, at, splices }, _) => {
+                    let address = LineAddress::Inserted { operation: operation.clone(), at: *at };
+                    vec![RenderedLine { address: Some(address), splices }]
                 }
-                Step::Insert(Inserted::Derived | Inserted::Title, _) => {
-                    vec![Rendered { address: None, splices: &[] }]
+                RenderStep::Insert(InsertOrigin::Derived | InsertOrigin::Title, _) => {
+                    vec![RenderedLine { address: None, splices: &[] }]
                 }
             };
             lines
@@ -216,34 +216,34 @@ impl Version {
 
     /// The object that the archive keeps.
     #[must_use]
-    pub fn object(&self) -> Object {
+    pub fn to_object(&self) -> Object {
         let mut head = Packer::default();
         pack_head(&mut head, self.n_lines.into(), self.sum, self.session_ids);
-        head.number(self.operations.len() as u64);
+        head.put_number(self.operations.len() as u64);
         Object {
             kind: ObjectKind::Version,
             key: self.key(),
             group: self.group,
             head: head.0,
             lines: Vec::new(),
-            content: self.content(),
+            content: self.pack_content(),
         }
     }
 
-    fn content(&self) -> Vec<u8> {
+    fn pack_content(&self) -> Vec<u8> {
         let mut packer = Packer::default();
-        packer.number(FORM);
-        packer.digest(self.state);
-        packer.optional_digest(self.group);
-        packer.number(self.n_lines.into());
-        packer.digest(self.sum);
-        packer.number(self.session_ids.as_number());
-        packer.optional_text(self.session.as_deref());
-        packer.optional_text(self.source_session.as_deref());
-        packer.signed(self.saved);
-        packer.number(self.operations.len() as u64);
-        self.operations.iter().for_each(|id| packer.text(id));
-        packer.number(self.steps.len() as u64);
+        packer.put_number(FORM);
+        packer.put_digest(self.state);
+        packer.put_optional_digest(self.group);
+        packer.put_number(self.n_lines.into());
+        packer.put_digest(self.sum);
+        packer.put_number(self.session_ids.as_number());
+        packer.put_optional_text(self.session.as_deref());
+        packer.put_optional_text(self.source_session.as_deref());
+        packer.put_signed(self.saved);
+        packer.put_number(self.operations.len() as u64);
+        self.operations.iter().for_each(|id| packer.put_text(id));
+        packer.put_number(self.steps.len() as u64);
         self.steps.iter().for_each(|step| pack_step(&mut packer, step));
         packer.0
     }
@@ -253,11 +253,11 @@ impl Version {
     /// # Errors
     /// When the archive cannot be read, or has none.
     pub fn read(archive: &dyn Archive, key: Digest) -> Result<Self, VersionError> {
-        let object = archive.object(ObjectKind::Version, key)?;
+        let object = archive.find_object(ObjectKind::Version, key)?;
         let object = object.ok_or_else(|| VersionError::Missing { what: "the version", key: key.to_string() })?;
         let version = Self::unpack(&object.content)
             .ok_or_else(|| VersionError::Unknown { what: "the version", key: key.to_string() })?;
-        if version.key() == key && Head::unpack(&object.head).is_some() {
+        if version.key() == key && ObjectHead::unpack(&object.head).is_some() {
             Ok(version)
         } else {
             Err(VersionError::NotWhatWasKept(key))
@@ -266,18 +266,18 @@ impl Version {
 
     pub(super) fn unpack(content: &[u8]) -> Option<Self> {
         let mut unpacker = Unpacker(content);
-        if unpacker.number()? != FORM {
+        if unpacker.take_number()? != FORM {
             return None;
         }
-        let state = unpacker.digest()?;
-        let group = unpacker.optional_digest()?;
-        let n_lines = unpacker.small()?;
-        let sum = unpacker.digest()?;
-        let session_ids = SessionIds::from_number(unpacker.number()?);
-        let (session, source_session) = (unpacker.optional_text()?, unpacker.optional_text()?);
-        let saved = unpacker.signed()?;
-        let operations = unpacker.list(Unpacker::text)?;
-        let steps = unpacker.list(unpack_step)?;
+        let state = unpacker.take_digest()?;
+        let group = unpacker.take_optional_digest()?;
+        let n_lines = unpacker.take_u32()?;
+        let sum = unpacker.take_digest()?;
+        let session_ids = SessionIdsHash::from_number(unpacker.take_number()?);
+        let (session, source_session) = (unpacker.take_optional_text()?, unpacker.take_optional_text()?);
+        let saved = unpacker.take_signed()?;
+        let operations = unpacker.take_list(Unpacker::take_text)?;
+        let steps = unpacker.take_list(unpack_step)?;
         unpacker.is_empty().then_some(Self {
             state,
             operations,
@@ -293,57 +293,57 @@ impl Version {
     }
 }
 
-fn pack_step(packer: &mut Packer, step: &Step) {
+fn pack_step(packer: &mut Packer, step: &RenderStep) {
     match step {
-        Step::Keep(n) => {
-            packer.number(0);
-            packer.number((*n).into());
+        RenderStep::Keep(n) => {
+            packer.put_number(0);
+            packer.put_number((*n).into());
         }
-        Step::Drop(n) => {
-            packer.number(1);
-            packer.number((*n).into());
+        RenderStep::Drop(n) => {
+            packer.put_number(1);
+            packer.put_number((*n).into());
         }
-        Step::Edit(splices) => {
-            packer.number(2);
+        RenderStep::Edit(splices) => {
+            packer.put_number(2);
             pack_splices(packer, splices);
         }
-        Step::Insert(from, line) => {
+        RenderStep::Insert(from, line) => {
             match from {
-                Inserted::By { operation, at, splices } => {
-                    packer.number(if splices.is_empty() { 3 } else { 6 });
-                    packer.text(operation);
-                    packer.number((*at).into());
+                InsertOrigin::By { operation, at, splices } => {
+                    packer.put_number(if splices.is_empty() { 3 } else { 6 });
+                    packer.put_text(operation);
+                    packer.put_number((*at).into());
                     if !splices.is_empty() {
                         pack_splices(packer, splices);
                     }
                 }
-                Inserted::Derived => packer.number(4),
-                Inserted::Title => packer.number(5),
+                InsertOrigin::Derived => packer.put_number(4),
+                InsertOrigin::Title => packer.put_number(5),
             }
-            packer.bytes(line);
+            packer.put_bytes(line);
         }
     }
 }
 
 fn pack_splices(packer: &mut Packer, splices: &[Splice]) {
-    packer.number(splices.len() as u64);
+    packer.put_number(splices.len() as u64);
     for splice in splices {
-        packer.splice(splice);
+        packer.put_splice(splice);
     }
 }
 
-fn unpack_step(unpacker: &mut Unpacker<'_>) -> Option<Step> {
-    Some(match unpacker.number()? {
-        0 => Step::Keep(unpacker.small()?),
-        1 => Step::Drop(unpacker.small()?),
-        2 => Step::Edit(unpacker.list(Unpacker::splice)?),
+fn unpack_step(unpacker: &mut Unpacker<'_>) -> Option<RenderStep> {
+    Some(match unpacker.take_number()? {
+        0 => RenderStep::Keep(unpacker.take_u32()?),
+        1 => RenderStep::Drop(unpacker.take_u32()?),
+        2 => RenderStep::Edit(unpacker.take_list(Unpacker::take_splice)?),
         form @ (3 | 6) => {
-            let (operation, at) = (unpacker.text()?, unpacker.small()?);
-            let splices = if form == 6 { unpacker.list(Unpacker::splice)? } else { Vec::new() };
-            Step::Insert(Inserted::By { operation, at, splices }, unpacker.bytes()?)
+            let (operation, at) = (unpacker.take_text()?, unpacker.take_u32()?);
+            let splices = if form == 6 { unpacker.take_list(Unpacker::take_splice)? } else { Vec::new() };
+            RenderStep::Insert(InsertOrigin::By { operation, at, splices }, unpacker.take_bytes()?)
         }
-        4 => Step::Insert(Inserted::Derived, unpacker.bytes()?),
-        5 => Step::Insert(Inserted::Title, unpacker.bytes()?),
+        4 => RenderStep::Insert(InsertOrigin::Derived, unpacker.take_bytes()?),
+        5 => RenderStep::Insert(InsertOrigin::Title, unpacker.take_bytes()?),
         _ => return None,
     })
 }
@@ -368,24 +368,27 @@ mod tests {
     #[test]
     fn n_02_a_version_reads_back() {
         let steps = vec![
-            Step::Keep(3),
-            Step::Drop(2),
-            Step::Edit(splices(&[(0, 2, "x"), (9, 9, "")])),
-            Step::Insert(Inserted::By { operation: "o".to_owned(), at: 1, splices: Vec::new() }, b"{}".to_vec()),
-            Step::Insert(
-                Inserted::By { operation: "o".to_owned(), at: 2, splices: splices(&[(1, 1, "x")]) },
+            RenderStep::Keep(3),
+            RenderStep::Drop(2),
+            RenderStep::Edit(splices(&[(0, 2, "x"), (9, 9, "")])),
+            RenderStep::Insert(
+                InsertOrigin::By { operation: "o".to_owned(), at: 1, splices: Vec::new() },
+                b"{}".to_vec(),
+            ),
+            RenderStep::Insert(
+                InsertOrigin::By { operation: "o".to_owned(), at: 2, splices: splices(&[(1, 1, "x")]) },
                 b"{x}".to_vec(),
             ),
-            Step::Insert(Inserted::Derived, vec![0xFF]),
-            Step::Insert(Inserted::Title, Vec::new()),
+            RenderStep::Insert(InsertOrigin::Derived, vec![0xFF]),
+            RenderStep::Insert(InsertOrigin::Title, Vec::new()),
         ];
-        let sum: Sum = [super::super::LineKey::title()].into_iter().collect();
+        let sum: KeySum = [super::super::LineKey::own_title_key()].into_iter().collect();
         let version = Version::new(Digest::of(b"s"), vec!["a".to_owned()], steps, &sum, -5);
-        assert_eq!(Version::unpack(&version.content()), Some(version.clone()));
-        let addresses: Vec<_> = version.rendered().map(|it| it.address).collect();
-        let stored = |line| Some(Address::Stored(LineNo(line)));
-        let by = |at| Some(Address::Inserted { operation: "o".to_owned(), at });
+        assert_eq!(Version::unpack(&version.pack_content()), Some(version.clone()));
+        let addresses: Vec<_> = version.rendered_lines().map(|it| it.address).collect();
+        let stored = |line| Some(LineAddress::Stored(LineNo(line)));
+        let by = |at| Some(LineAddress::Inserted { operation: "o".to_owned(), at });
         assert_eq!(addresses, [stored(0), stored(1), stored(2), stored(5), by(1), by(2), None, None]);
-        assert_eq!(version.rendered().nth(5).unwrap().splices.len(), 1);
+        assert_eq!(version.rendered_lines().nth(5).unwrap().splices.len(), 1);
     }
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::mask::{is_masked, masks_in};
-use super::unescaped::{View, escape};
+use super::unescaped::{UnescapedBytes, decode_json_escape};
 use ctxc_engine::redact::find_secrets;
 
 /// The keys of ids and of what only machines read. Their values are not looked at.
@@ -18,7 +18,7 @@ pub(super) const LEAST: usize = 4;
 const ID: usize = 20;
 
 /// The strings of a line of JSON, or the whole of another text.
-pub(super) struct Strings<'a> {
+pub(super) struct LineStrings<'a> {
     bytes: &'a [u8],
     is_json: bool,
     /// The contents of the strings, without quotes, in order.
@@ -30,7 +30,7 @@ pub(super) struct Strings<'a> {
 /// The range, the text and the kind of a secret.
 type FoundSecret = (Range<usize>, String, &'static str);
 
-impl<'a> Strings<'a> {
+impl<'a> LineStrings<'a> {
     pub(super) fn of(bytes: &'a [u8]) -> Self {
         let mut strings = Self { bytes, is_json: is_json(bytes), contents: Vec::new(), escaped: Vec::new() };
         if !strings.is_json {
@@ -52,7 +52,7 @@ impl<'a> Strings<'a> {
     }
 
     /// Whether `range` is a part of one text, and parts no escape.
-    pub(super) fn has(&self, range: &Range<usize>) -> bool {
+    pub(super) fn has_range(&self, range: &Range<usize>) -> bool {
         let is_parted = |at: &usize| self.escaped.binary_search(at).is_ok();
         !self.is_json || self.string_around(range).is_some() && !is_parted(&range.start) && !is_parted(&range.end)
     }
@@ -65,18 +65,18 @@ impl<'a> Strings<'a> {
 
     /// The secrets in the texts, and those that a key names, but for what is masked, in order. They may overlap, but none is a
     /// part of another.
-    pub(super) fn secrets(&self) -> Vec<FoundSecret> {
-        let mut found = secrets_in(&View { bytes: self.bytes.to_vec(), starts: None });
+    pub(super) fn list_secrets(&self) -> Vec<FoundSecret> {
+        let mut found = secrets_in(&UnescapedBytes { bytes: self.bytes.to_vec(), starts: None });
         if self.is_json {
             found.retain(|(range, ..)| {
-                self.string_around(range).is_some_and(|at| !self.is_of_machine(at)) && self.has(range)
+                self.string_around(range).is_some_and(|at| !self.is_of_machine(at)) && self.has_range(range)
             });
             for (at, content) in self.contents.iter().enumerate() {
                 let text = self.bytes.get(content.clone()).unwrap_or_default();
                 if memchr::memchr(b'\\', text).is_none() || self.is_of_machine(at) {
                     continue;
                 }
-                let plain = View { bytes: text.to_vec(), starts: None }.decoded(escape);
+                let plain = UnescapedBytes { bytes: text.to_vec(), starts: None }.decode_with(decode_json_escape);
                 found.extend(secrets_in(&plain).into_iter().map(|(range, secret, kind)| {
                     (content.start + range.start..content.start + range.end, secret, kind)
                 }));
@@ -113,7 +113,7 @@ impl<'a> Strings<'a> {
 }
 
 /// The secrets of `view` by their places in its source. What is no text is passed over.
-fn secrets_in(view: &View) -> Vec<FoundSecret> {
+fn secrets_in(view: &UnescapedBytes) -> Vec<FoundSecret> {
     let mut found = Vec::new();
     let mut start = 0;
     for chunk in view.bytes.utf8_chunks() {
@@ -128,7 +128,7 @@ fn secrets_in(view: &View) -> Vec<FoundSecret> {
                 return None;
             }
             let secret = text.get(finding.range.clone())?.to_owned();
-            let range = view.source(start + finding.range.start)..view.source(start + finding.range.end);
+            let range = view.source_offset(start + finding.range.start)..view.source_offset(start + finding.range.end);
             Some((range, secret, finding.family))
         }));
         start += text.len() + chunk.invalid().len();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Address, Edit, Edits, State, Version, VersionError};
+use super::{Edit, LineAddress, OperationEdits, SessionState, Version, VersionError};
 use ctxc_store::{Archive, ObjectKind};
 
 /// A shorter one is found everywhere.
@@ -13,9 +13,9 @@ const LEAST: usize = 16;
 ///
 /// # Errors
 /// When the archive cannot be read, or has no such operation.
-pub fn taken_out(archive: &dyn Archive, id: &str) -> Result<Vec<String>, VersionError> {
-    let edits = Edits::read(archive, id)?;
-    let Some(state) = state_of(archive, id)? else { return Ok(Vec::new()) };
+pub fn find_removed_texts(archive: &dyn Archive, id: &str) -> Result<Vec<String>, VersionError> {
+    let edits = OperationEdits::read(archive, id)?;
+    let Some(state) = operation_state(archive, id)? else { return Ok(Vec::new()) };
     let mut texts = Vec::new();
     for edit in &edits.edits {
         let (address, span) = match edit {
@@ -23,18 +23,18 @@ pub fn taken_out(archive: &dyn Archive, id: &str) -> Result<Vec<String>, Version
             Edit::Drop(line) => (line, None),
             Edit::Relink { .. } | Edit::Insert { .. } => continue,
         };
-        let Address::Stored(line) = address else { continue };
+        let LineAddress::Stored(line) = address else { continue };
         let Some(line) = state.lines.get(line.idx()) else { continue };
         archive.each_line(&[*line], &mut |_, line| {
             if let Some(span) = span {
                 let value = line.get(span.range()).and_then(|value| serde_json::from_slice(value).ok());
                 if let Some(value) = value {
-                    add(&value, &mut texts);
+                    collect_texts(&value, &mut texts);
                 }
             } else {
                 let entry: Value = serde_json::from_slice(line).unwrap_or_default();
                 for value in ["message", "toolUseResult"].iter().filter_map(|key| entry.get(key)) {
-                    add(value, &mut texts);
+                    collect_texts(value, &mut texts);
                 }
             }
             Ok(())
@@ -44,24 +44,27 @@ pub fn taken_out(archive: &dyn Archive, id: &str) -> Result<Vec<String>, Version
 }
 
 /// The lines that the edits of an operation are of.
-fn state_of(archive: &dyn Archive, id: &str) -> Result<Option<State>, VersionError> {
+fn operation_state(archive: &dyn Archive, id: &str) -> Result<Option<SessionState>, VersionError> {
     for (key, _) in archive.object_keys(ObjectKind::Version)? {
         let version = Version::read(archive, key)?;
         if version.operations.iter().any(|operation| operation == id) {
-            return State::read(archive, version.state).map(Some);
+            return SessionState::read(archive, version.state).map(Some);
         }
     }
     Ok(None)
 }
 
-fn add(value: &Value, texts: &mut Vec<String>) {
+fn collect_texts(value: &Value, texts: &mut Vec<String>) {
     // Fields that identify entries and are no content.
     const NAMES: [&str; 8] = ["id", "tool_use_id", "type", "role", "model", "signature", "name", "media_type"];
     match value {
         Value::String(text) if text.len() >= LEAST => texts.push(text.clone()),
-        Value::Array(values) => values.iter().for_each(|value| add(value, texts)),
+        Value::Array(values) => values.iter().for_each(|value| collect_texts(value, texts)),
         Value::Object(fields) => {
-            fields.iter().filter(|(name, _)| !NAMES.contains(&name.as_str())).for_each(|(_, value)| add(value, texts));
+            fields
+                .iter()
+                .filter(|(name, _)| !NAMES.contains(&name.as_str()))
+                .for_each(|(_, value)| collect_texts(value, texts));
         }
         _ => {}
     }

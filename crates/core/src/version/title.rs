@@ -11,11 +11,11 @@ pub fn title_line(id: &str, title: &str) -> String {
 }
 
 /// The title that the entry in `line` gives; `None` where it gives none.
-pub(super) fn title_in(line: &[u8]) -> Option<String> {
+pub(super) fn parse_title(line: &[u8]) -> Option<String> {
     let mut title = None;
     each_field(line, |key, value| {
         if key == b"customTitle" {
-            title = value.string(line).map(|raw| json_string::decode(raw).into_owned());
+            title = value.string_in(line).map(|raw| json_string::decode(raw).into_owned());
         }
     });
     title
@@ -51,7 +51,7 @@ pub fn is_own_title(line: &[u8]) -> bool {
 
 /// `title` without what verbs have put behind it.
 #[must_use]
-pub fn without_suffix(mut title: &str) -> &str {
+pub fn strip_verb_suffix(mut title: &str) -> &str {
     let last = |title: &str| WORDS.iter().find_map(|(_, word)| Some(title.strip_suffix(&format!(" ({word})"))?.len()));
     while let Some(shorter) = last(title).and_then(|len| title.get(..len)) {
         title = shorter;
@@ -69,7 +69,7 @@ mod tests {
         for (verb, title) in
             [("truncate", "A (b) (truncated)"), ("compress", "A (b) (compressed)"), ("x", "A (b) (rewritten)")]
         {
-            assert_eq!(title_after(verb, without_suffix("A (b) (pruned) (compressed) (rewritten)")), title);
+            assert_eq!(title_after(verb, strip_verb_suffix("A (b) (pruned) (compressed) (rewritten)")), title);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Bytes without their escapes, with the place in the source of each.
 
 /// Bytes with the place in the source that each comes from.
-pub(super) struct View {
+pub(super) struct UnescapedBytes {
     pub(super) bytes: Vec<u8>,
     /// One more than there are bytes; `None` where it is the source itself.
     pub(super) starts: Option<Vec<usize>>,
@@ -11,36 +11,36 @@ pub(super) struct View {
 /// themselves.
 pub(super) type Decode = fn(&[u8]) -> Option<(usize, Vec<u8>)>;
 
-impl View {
-    pub(super) fn source(&self, at: usize) -> usize {
+impl UnescapedBytes {
+    pub(super) fn source_offset(&self, at: usize) -> usize {
         match &self.starts {
             Some(starts) => starts.get(at).copied().unwrap_or_default(),
             None => at,
         }
     }
 
-    pub(super) fn decoded(&self, decode: Decode) -> Self {
+    pub(super) fn decode_with(&self, decode: Decode) -> Self {
         let (mut bytes, mut starts) = (Vec::with_capacity(self.bytes.len()), Vec::with_capacity(self.bytes.len() + 1));
         let mut at = 0;
         while let Some((first, _)) = self.bytes.get(at..).and_then(<[u8]>::split_first) {
             let escaped = matches!(first, b'\\' | b'%').then(|| self.bytes.get(at..).and_then(decode)).flatten();
             if let Some((n_bytes, plain)) = escaped {
-                starts.extend(std::iter::repeat_n(self.source(at), plain.len()));
+                starts.extend(std::iter::repeat_n(self.source_offset(at), plain.len()));
                 bytes.extend(plain);
                 at += n_bytes;
             } else {
-                starts.push(self.source(at));
+                starts.push(self.source_offset(at));
                 bytes.push(*first);
                 at += 1;
             }
         }
-        starts.push(self.source(at));
+        starts.push(self.source_offset(at));
         Self { bytes, starts: Some(starts) }
     }
 }
 
 /// An escape of JSON. Some writers escape more than they have to: `\/`, `\u003d`, all that is not ASCII.
-pub(super) fn escape(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
+pub(super) fn decode_json_escape(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
     let plain = match bytes.get(1)? {
         b'n' => b'\n',
         b't' => b'\t',
@@ -48,13 +48,13 @@ pub(super) fn escape(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
         b'b' => 8,
         b'f' => 12,
         byte @ (b'"' | b'\\' | b'/') => *byte,
-        b'u' if bytes.starts_with(b"\\u") => return unicode(bytes),
+        b'u' if bytes.starts_with(b"\\u") => return decode_unicode_escape(bytes),
         _ => return None,
     };
     bytes.starts_with(b"\\").then(|| (2, vec![plain]))
 }
 
-fn unicode(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
+fn decode_unicode_escape(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
     let unit = |at: usize| {
         let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
         u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
@@ -66,7 +66,7 @@ fn unicode(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
 }
 
 /// A percent-encoded byte.
-pub(super) fn percent(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
+pub(super) fn decode_percent(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
     let digits = std::str::from_utf8(bytes.strip_prefix(b"%")?.get(..2)?).ok()?;
     Some((3, vec![u8::from_str_radix(digits, 16).ok()?]))
 }

@@ -19,7 +19,7 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use ctxc_engine::ExtractEngine;
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 use score::Score;
 use texts::{Kind, Text};
@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn target(text: &str, percent: u64) -> Tokens {
-    Tokens((chars4(text).0 * percent / 100).max(LEAST_TOKENS))
+    Tokens((chars4_tokens(text).0 * percent / 100).max(LEAST_TOKENS))
 }
 
 fn extract(text: &str, target: Tokens) -> String {
@@ -116,9 +116,9 @@ fn show(texts: &[Text], kind: &str, percent: u64, range: &str) -> Result<(), Box
     let of_kind = texts.iter().filter(|text| text.kinds.iter().any(|of| of.name() == kind));
     for (n, Text { text, .. }) in of_kind.enumerate().take(to).skip(from) {
         let target = target(text, percent);
-        println!("=========== {n}: {} tokens\n{text}", chars4(text));
+        println!("=========== {n}: {} tokens\n{text}", chars4_tokens(text));
         let result = extract(text, target);
-        println!("----------- {} of {target} tokens\n{result}", chars4(&result));
+        println!("----------- {} of {target} tokens\n{result}", chars4_tokens(&result));
     }
     Ok(())
 }

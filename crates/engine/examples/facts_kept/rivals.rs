@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use ctxc_engine::language::{WordShape, character_pairs, split_into_pieces, split_words};
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 /// The text cut off at the target.
 pub(crate) fn head(text: &str, target: Tokens) -> String {
@@ -100,5 +100,5 @@ fn best(sentences: &[&str], ranks: &[f64], target: Tokens) -> String {
         return head(sentences.first().copied().unwrap_or_default(), target);
     }
     let kept = taken.into_iter().map(|idx| sentences[idx]).collect::<Vec<_>>().join("\n");
-    if chars4(&kept) > target { head(&kept, target) } else { kept }
+    if chars4_tokens(&kept) > target { head(&kept, target) } else { kept }
 }

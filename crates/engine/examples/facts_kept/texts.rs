@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ctxc_engine::language::without_envelopes;
-use ctxc_transcript::text::{Tokens, chars4, is_ideograph};
+use ctxc_transcript::text::{Tokens, chars4_tokens, is_ideograph};
 use serde_json::Value;
 
 /// Texts below this many tokens are left out.
@@ -76,7 +76,7 @@ pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Text>, Box<dyn Error>> {
         for entry in content.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
             for (kind, text) in said(&entry) {
                 let text = without_envelopes(&text).trim().to_owned();
-                let is_fit = (SHORTEST..=LONGEST).contains(&chars4(&text)) && !text.starts_with("data:");
+                let is_fit = (SHORTEST..=LONGEST).contains(&chars4_tokens(&text)) && !text.starts_with("data:");
                 if is_fit && seen.insert(text.clone()) {
                     let place = Kind::ALL.iter().position(|of| *of == kind).unwrap_or_default();
                     found.get_mut(place).ok_or("a speaker")?.push(text);
@@ -102,7 +102,7 @@ impl Text {
             kinds.push(Kind::Japanese);
         }
         if speaker != Kind::Tool {
-            let size = chars4(&text);
+            let size = chars4_tokens(&text);
             kinds.extend((size <= Tokens(150)).then_some(Kind::Short));
             kinds.extend((size > Tokens(600)).then_some(Kind::Long));
         }

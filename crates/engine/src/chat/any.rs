@@ -6,7 +6,7 @@ use reqwest::StatusCode;
 
 use super::client::parse_reply;
 use crate::http::refusal::parse_refusal;
-use ctxc_transcript::text::printable;
+use ctxc_transcript::text::escape_unprintable;
 
 /// Whether every refusal read from `bytes` has a message, and a reply read from them is neither blank nor unprintable.
 #[must_use]
@@ -16,7 +16,8 @@ pub fn reads_any_reply(bytes: &[u8]) -> bool {
         .map(|status| parse_refusal(status, Some(Duration::from_secs(1)), bytes))
         .all(|error| !error.message.is_empty());
     let reply = parse_reply(bytes);
-    is_told && reply.map_or(true, |reply| !reply.text.trim().is_empty() && printable(&reply.text) == reply.text)
+    is_told
+        && reply.map_or(true, |reply| !reply.text.trim().is_empty() && escape_unprintable(&reply.text) == reply.text)
 }
 
 #[cfg(test)]

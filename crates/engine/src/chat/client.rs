@@ -15,7 +15,7 @@ use crate::http::key::ApiKey;
 use crate::http::refusal::{self, excerpt_message, is_web_page};
 use crate::run::RefusalReason;
 use crate::{Attempt, CallPreview, CallSize, Engine, EngineError, Fault, Reply, Replying, Request};
-use ctxc_transcript::text::{Tokens, without_controls};
+use ctxc_transcript::text::{Tokens, strip_unprintable};
 
 /// Texts of more tokens are sent to the large model.
 const LARGE: Tokens = Tokens(1000);
@@ -95,11 +95,11 @@ impl Engine for ChatEngine {
             let body = |dialect| ChatRequest::new(model, &prompt, max_tokens, attempt.number, dialect, endpoint);
             let Reply { text, usage } = self.request_reply(body).await?;
             if let Request::Summarize(_) = request {
-                return Ok(Reply { text: without_controls(&text).into_owned(), usage });
+                return Ok(Reply { text: strip_unprintable(&text).into_owned(), usage });
             }
             let text = text.replace('\r', "");
             // Control characters escaped in the JSON would reach the transcript, and from there terminals.
-            if without_controls(&text).len() < text.len() {
+            if strip_unprintable(&text).len() < text.len() {
                 let reason = RefusalReason::ControlCharacters;
                 return Err(EngineError { usage, ..EngineError::new(Fault::Poor(reason), reason.to_string()) });
             }
@@ -156,6 +156,6 @@ fn extract_text(response: ChatResponse) -> Result<String, EngineError> {
     let no_text = || EngineError::new(Fault::BadReply, "the model wrote no JSON object with a text");
     let text = parse_text_object(&content).ok_or_else(no_text)?;
     // No escape sequence or line separator from a model may reach a transcript.
-    let text = without_controls(&text).into_owned();
+    let text = strip_unprintable(&text).into_owned();
     if text.trim().is_empty() { Err(blank()) } else { Ok(text) }
 }

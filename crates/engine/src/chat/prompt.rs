@@ -6,7 +6,7 @@
 use crate::language::{PieceKind, split_into_pieces};
 use crate::run::RefusalReason;
 use crate::{Attempt, Origin, Request, ShortenRequest};
-use ctxc_transcript::text::{Digest, chars4};
+use ctxc_transcript::text::{Digest, chars4_tokens};
 
 /// The version of the prompts for shortening, and of those for summaries.
 const VERSIONS: (&str, &str) = ("1", "fold-2");
@@ -61,7 +61,7 @@ impl Prompt {
         refused: Option<RefusalReason>,
     ) -> Self {
         let (open, close) = (format!("<passage-{tag}>"), format!("</passage-{tag}>"));
-        let is_heavy = target.0 * 100 <= chars4(text).0 * HEAVY_PERCENT;
+        let is_heavy = target.0 * 100 <= chars4_tokens(text).0 * HEAVY_PERCENT;
         let rules = RULES
             .replace("{open}", &open)
             .replace("{close}", &close)

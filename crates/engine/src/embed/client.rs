@@ -16,7 +16,7 @@ use crate::run::window::{RunLimits, WindowItem, run_window};
 use crate::run::{RunOptions, Timeouts};
 use crate::{EngineError, Fault, Usage};
 use ctxc_store::Vector;
-use ctxc_store::waiting::Waiting;
+use ctxc_store::waiting::WaitingRuntime;
 
 /// Up to three attempts for the same texts, of up to a minute each.
 const TERMS: RunOptions = RunOptions {
@@ -65,7 +65,7 @@ pub struct Embeddings {
 pub struct Embedder {
     http: HttpClient,
     model: String,
-    waiting: Waiting,
+    waiting: WaitingRuntime,
 }
 
 #[derive(Serialize)]
@@ -95,7 +95,7 @@ impl Embedder {
     pub fn new(server: EmbeddingServer) -> Result<Self, EmbedError> {
         let EmbeddingServer { endpoint, key, model, now } = server;
         let waiting =
-            Waiting::new().map_err(|error| EmbedError { host: endpoint.host(), detail: error.to_string() })?;
+            WaitingRuntime::new().map_err(|error| EmbedError { host: endpoint.host(), detail: error.to_string() })?;
         Ok(Self { http: HttpClient::new(endpoint, key, now), model, waiting })
     }
 
@@ -111,7 +111,7 @@ impl Embedder {
     /// If the server does not answer, refuses, or returns no vectors for some of the texts.
     pub fn embed_texts(&self, texts: &[String]) -> Result<Embeddings, EmbedError> {
         let mut result = Err(EngineError::new(Fault::Permanent, "there was no reply"));
-        self.waiting.wait(run_window(
+        self.waiting.wait_for(run_window(
             &mut RunLimits::new(&TERMS),
             &[WindowItem::default()],
             &TERMS,

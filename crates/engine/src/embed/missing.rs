@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::{EmbedError, Embedder};
 use crate::redact::Redactor;
 use ctxc_store::{Archive, ArchiveError, DocumentId, Entry, Hit, Vector};
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 /// The number of texts per request.
 const AT_A_TIME: usize = 64;
@@ -57,7 +57,7 @@ pub fn embed_missing(
     for portion in entries.chunks(AT_A_TIME) {
         let texts: Vec<String> = portion.iter().map(|(_, text)| text.clone()).collect();
         let reply = embedder.embed_texts(&texts)?;
-        let estimate = || texts.iter().map(|text| chars4(text)).sum();
+        let estimate = || texts.iter().map(|text| chars4_tokens(text)).sum();
         sent.tokens += reply.usage.map_or_else(estimate, |usage| usage.input);
         let vectors: Vec<(DocumentId, Option<Vector>)> = portion.iter().map(|(id, _)| *id).zip(reply.vectors).collect();
         archive.put(Entry::Vectors(embedder.model_name(), &vectors))?;

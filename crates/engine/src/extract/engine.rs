@@ -7,7 +7,7 @@ use super::shrink::extract_to_target;
 use super::summaries::summarize_messages;
 use crate::language::without_envelopes;
 use crate::{Attempt, Engine, Origin, Reply, Replying, Request, ShortenRequest};
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 /// The built-in engine `extract`: keeps the pieces of a text that say the most for their size, word for word
 /// and in order. The same text and target always give the same reply.
@@ -34,7 +34,7 @@ impl ExtractEngine {
             Origin::Message => Cow::Borrowed(text.as_ref()),
         };
         let kept = extract_to_target(if without.trim().is_empty() { text } else { &without }, *target);
-        if is_worth_it(chars4(text), chars4(&kept)) { kept } else { text.to_string() }
+        if is_worth_it(chars4_tokens(text), chars4_tokens(&kept)) { kept } else { text.to_string() }
     }
 }
 

@@ -10,7 +10,7 @@ use super::window;
 use super::worth::{MARK_UNITS, WorthTracker};
 use crate::language::Classes;
 
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 /// The most that a reply may have of its target, in percent (E-02).
 const MOST_PERCENT: u64 = 115;
@@ -26,7 +26,7 @@ pub(in super::super) fn extract_within(text: &str, limit: Tokens) -> String {
     while target.0 > 2 {
         let kept = extract_to_target(text, target);
         let kept = kept.trim();
-        if chars4(kept) <= limit {
+        if chars4_tokens(kept) <= limit {
             return kept.to_owned();
         }
         target = Tokens(target.0 * 3 / 4);
@@ -47,13 +47,13 @@ pub(in super::super) fn extract_gist(text: &str, limit: Tokens) -> String {
     }
     let choice = KeptPiece { idx, part: worth.parts.get(idx).copied().flatten() };
     Some(render(text, &reading, &[choice], 0))
-        .filter(|gist| chars4(gist) <= limit)
+        .filter(|gist| chars4_tokens(gist) <= limit)
         .unwrap_or_else(|| extract_within(text, limit))
 }
 
 /// `text` in about `target` tokens.
 pub(super) fn extract_to_target(text: &str, target: Tokens) -> String {
-    let size = chars4(text);
+    let size = chars4_tokens(text);
     if size <= target {
         return text.to_owned();
     }
@@ -70,7 +70,7 @@ pub(super) fn extract_to_target(text: &str, target: Tokens) -> String {
     let mut best: Option<((bool, u64), String)> = None;
     for allowed in tries {
         let out = choose_and_render(text, &reading, allowed, target, most);
-        let size = chars4(&out).0;
+        let size = chars4_tokens(&out).0;
         let off = size.abs_diff(target.0);
         // A result that is too long by rounding is worse than any that is not.
         let rank = (size > most.0, off);
@@ -93,7 +93,7 @@ fn choose_and_render(text: &str, reading: &TextReading<'_>, allowed: usize, targ
     let mut choices = select_pieces(reading, allowed - aside);
     while !choices.is_empty() {
         let out = render(text, reading, &tidy_choices(reading, &choices), n_marks);
-        let size = chars4(&out).0;
+        let size = chars4_tokens(&out).0;
         if size <= most.0 && !out.trim().is_empty() {
             return out;
         }

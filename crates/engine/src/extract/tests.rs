@@ -3,7 +3,7 @@
 use futures::FutureExt;
 
 use crate::{Attempt, Engine, ExtractEngine, Origin, Request, ShortenRequest};
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 mod random;
 
@@ -12,7 +12,7 @@ fn shrink(text: &str, target: u64) -> String {
 }
 
 fn percent(text: &str, percent: u64) -> String {
-    shrink(text, (chars4(text).0 * percent / 100).max(15))
+    shrink(text, (chars4_tokens(text).0 * percent / 100).max(15))
 }
 
 const REPORT: &str = "\
@@ -474,8 +474,8 @@ fn one_long_piece_is_cut_inside_at_words() {
     for text in [words.as_str(), wide.as_str(), solid.as_str()] {
         for share in [35, 10] {
             let kept = percent(text, share);
-            let target = chars4(text).0 * share / 100;
-            let size = chars4(&kept).0;
+            let target = chars4_tokens(text).0 * share / 100;
+            let size = chars4_tokens(&kept).0;
             assert!(size * 100 >= target * 85 && size * 100 <= target * 115, "{size} for {target}: {kept:.80}");
             assert!(kept.contains("[...]"), "{kept:.80}");
         }
@@ -495,7 +495,7 @@ fn nothing_but_punctuation_still_gives_a_text() {
     ] {
         let kept = shrink(&text, 15);
         assert!(!kept.trim().is_empty(), "{text:.9}");
-        assert!(chars4(&kept) <= Tokens(18), "{kept}");
+        assert!(chars4_tokens(&kept) <= Tokens(18), "{kept}");
     }
 }
 
@@ -510,5 +510,5 @@ fn q_05_a_long_text_that_says_nothing_is_cut_at_once() {
 #[test]
 fn what_is_too_long_by_rounding_gives_way_to_what_is_not() {
     let kept = shrink("2026-01-01 12:00:00 ERROR    aa aaa\r\n* aa a\n", 9);
-    assert!(chars4(&kept).0 * 100 <= 9 * 115, "{kept}");
+    assert!(chars4_tokens(&kept).0 * 100 <= 9 * 115, "{kept}");
 }

@@ -6,7 +6,7 @@ use reqwest::StatusCode;
 
 use super::body::FailureBody;
 use crate::{EngineError, Fault, Remedy};
-use ctxc_transcript::text::on_one_line;
+use ctxc_transcript::text::collapse_whitespace;
 
 /// The longest excerpt of a server's message, in characters.
 const MOST_CHARS: usize = 300;
@@ -90,7 +90,7 @@ pub(crate) fn network_error(error: reqwest::Error) -> EngineError {
 
 /// The beginning of a server's message, on one line.
 pub(crate) fn excerpt_message(text: &str) -> String {
-    let words = on_one_line(text);
+    let words = collapse_whitespace(text);
     match words.char_indices().nth(MOST_CHARS) {
         Some((at, _)) => format!("{} ...", words.get(..at).unwrap_or_default()),
         None => words,

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::{CallPreview, Request};
-use ctxc_store::{Archive, ArchiveError, Document, Kind, Record};
+use ctxc_store::{Archive, ArchiveError, Document, DocumentKind, Record};
 use ctxc_transcript::text::Digest;
 
 /// A cache of replies, each under a digest of everything that it depends on.
@@ -41,7 +41,7 @@ impl<'a> ReplyCache<'a> {
 
     /// The cached reply with this key.
     pub(super) fn find_reply(&self, key: Digest) -> Result<Option<String>, ArchiveError> {
-        Ok(self.archive.record(Kind::Result, key)?.map(|record| record.document.text))
+        Ok(self.archive.find_record(DocumentKind::Result, key)?.map(|record| record.document.text))
     }
 
     /// Saves `text` as the reply to `inquiry` under `key`, and commits at once, since a run may be killed at any moment.
@@ -49,7 +49,7 @@ impl<'a> ReplyCache<'a> {
         self.archive.put_record(&Record {
             key,
             document: Document {
-                kind: Kind::Result,
+                kind: DocumentKind::Result,
                 session: self.session.clone(),
                 speaker: None,
                 time: Some(self.time),

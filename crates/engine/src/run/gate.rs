@@ -46,7 +46,7 @@ mod tests {
     use super::*;
     use crate::language::FactCount;
     use crate::run::{Author, CompressionLevel, TaskPart};
-    use ctxc_transcript::text::{Tokens, chars4};
+    use ctxc_transcript::text::{Tokens, chars4_tokens};
     use ctxc_transcript::{LineNo, TurnIdx};
 
     const TEXT: &str = "The run of src/run/gate.rs took 120 ms in v1.2.3, and parse_all was called 35 times.";
@@ -58,7 +58,7 @@ mod tests {
             turn: TurnIdx(0),
             level: CompressionLevel::Heavy,
             text: TEXT.to_owned(),
-            tokens: chars4(TEXT),
+            tokens: chars4_tokens(TEXT),
             target: Tokens(15),
         };
         let min_kept: MinKept = min_kept.parse().unwrap();
@@ -66,7 +66,7 @@ mod tests {
     }
 
     fn kept(text: &str) -> TaskOutcome {
-        TaskOutcome::Compressed { text: text.to_owned(), tokens: chars4(text), by: Author::Engine }
+        TaskOutcome::Compressed { text: text.to_owned(), tokens: chars4_tokens(text), by: Author::Engine }
     }
 
     // G-03

@@ -8,7 +8,7 @@ use super::question::PreparedRequest;
 use crate::language::FactCount;
 use crate::redact::{Placeholder, RestoredReply};
 use crate::{EngineError, Fault, PromptTreatment, Reply, Request, ShortenRequest, SummarizeRequest, shorten_summary};
-use ctxc_transcript::text::chars4;
+use ctxc_transcript::text::chars4_tokens;
 
 /// A summary above this percentage of its limit is requested again before it is cut.
 const MOST_OVER: u64 = 125;
@@ -113,7 +113,7 @@ impl PreparedRequest<'_> {
             return Err(refused(Fault::BadReply, message));
         }
         let text = cut_to_limit(given, text.trim());
-        let outcome = TaskOutcome::Compressed { tokens: chars4(&text), text, by: Author::Engine };
+        let outcome = TaskOutcome::Compressed { tokens: chars4_tokens(&text), text, by: Author::Engine };
         Ok(JudgedReply { reply, outcome, lost })
     }
 }
@@ -153,7 +153,7 @@ fn retry_if_poor(
 
 /// Turns a summary far over its limit into an error, so that it is requested again before it is cut.
 fn retry_if_too_long(given: &SummarizeRequest<'_>, answer: JudgedReply) -> Result<JudgedReply, EngineError> {
-    let size = chars4(&answer.reply.text);
+    let size = chars4_tokens(&answer.reply.text);
     if given.prompts == PromptTreatment::Whole || size.0 * 100 <= given.limit.0 * MOST_OVER {
         return Ok(answer);
     }

@@ -83,10 +83,10 @@ fn is_telling(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ctxc_transcript::text::{Tokens, chars4};
+    use ctxc_transcript::text::{Tokens, chars4_tokens};
 
     fn judged(text: &str, origin: Origin, percent: u64, reply: &str) -> Option<RefusalReason> {
-        let target = Tokens((chars4(text).0 * percent / 100).max(15));
+        let target = Tokens((chars4_tokens(text).0 * percent / 100).max(15));
         find_refusal_reason(&ShortenRequest { text: text.into(), target, origin }, reply)
     }
 

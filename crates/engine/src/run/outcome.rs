@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::language::FactCount;
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 /// The outcome of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,12 +129,12 @@ impl TaskOutcome {
 
     /// The outcome of `reply` as a shorter form of `text`.
     pub(super) fn of_reply(text: &str, reply: String) -> Self {
-        let tokens = chars4(&reply);
+        let tokens = chars4_tokens(&reply);
         if reply.trim().is_empty() {
             Self::Kept(RefusalReason::Blank)
         } else if is_error_text(&reply, text) {
             Self::Kept(RefusalReason::ErrorText)
-        } else if tokens >= chars4(text) {
+        } else if tokens >= chars4_tokens(text) {
             Self::Kept(RefusalReason::NotShorter)
         } else {
             Self::Compressed { text: reply, tokens, by: Author::Engine }

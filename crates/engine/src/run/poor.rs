@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::RefusalReason;
 use crate::language::{Fact, FactCount, FactKind, FactsKept, split_words};
 use crate::{ExtractEngine, Origin};
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 /// A reply must have at least one token in this many of its target.
 const LEAST: u64 = 2;
@@ -26,8 +26,8 @@ pub(super) fn find_poor_reason(text: &str, target: Tokens, origin: Origin, reply
     let reply = reply.trim();
     // A verbose text has a short extract too, and tool output may be summed up in a few words.
     let extract = |target| ExtractEngine.shrink_text(text, target);
-    let is_short = |of: Tokens| chars4(reply).0 * LEAST < of.0;
-    if origin == Origin::Message && is_short(target) && is_short(chars4(&extract(target))) {
+    let is_short = |of: Tokens| chars4_tokens(reply).0 * LEAST < of.0;
+    if origin == Origin::Message && is_short(target) && is_short(chars4_tokens(&extract(target))) {
         return Some(RefusalReason::TooLittle);
     }
     if breaks_off(text, reply) {
@@ -50,7 +50,7 @@ pub(super) fn find_poor_reason(text: &str, target: Tokens, origin: Origin, reply
     if kept == total {
         return None;
     }
-    let least = FactsKept::of(text, &extract(chars4(reply))).counts.total_count().kept;
+    let least = FactsKept::of(text, &extract(chars4_tokens(reply))).counts.total_count().kept;
     (kept + least / SLACK < least).then_some(RefusalReason::FewerFacts(FactCount { kept, total }))
 }
 

@@ -221,7 +221,7 @@ mod tests {
     use super::*;
     use crate::ScriptedEngine;
     use crate::run::CompressionLevel;
-    use ctxc_transcript::text::{Tokens, chars4};
+    use ctxc_transcript::text::{Tokens, chars4_tokens};
     use ctxc_transcript::{LineNo, TurnIdx};
 
     fn tasks(n_tasks: u32) -> Vec<Task> {
@@ -231,7 +231,7 @@ mod tests {
             part: TaskPart::Text,
             turn: TurnIdx(0),
             level: CompressionLevel::Heavy,
-            tokens: chars4(&text),
+            tokens: chars4_tokens(&text),
             text: text.clone(),
             target: Tokens(15),
         };

@@ -11,7 +11,7 @@ const K: f64 = 60.0;
 /// Up to `limit` entries of both lists, each best first, by the sum of 1 / (60 + rank). Of equal ones, those of `words` come
 /// first.
 #[must_use]
-pub fn fuse(words: Vec<Hit>, meaning: Vec<Hit>, limit: u32) -> Vec<Hit> {
+pub fn fuse_rankings(words: Vec<Hit>, meaning: Vec<Hit>, limit: u32) -> Vec<Hit> {
     let mut scores: HashMap<DocumentId, f64> = HashMap::new();
     let mut fused: Vec<Hit> = Vec::new();
     for list in [words, meaning] {
@@ -32,13 +32,18 @@ pub fn fuse(words: Vec<Hit>, meaning: Vec<Hit>, limit: u32) -> Vec<Hit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Document, Kind};
+    use crate::{Document, DocumentKind};
     use ctxc_transcript::text::Digest;
 
     fn hits(names: &str) -> Vec<Hit> {
         let hit = |name: char| {
-            let document =
-                Document { kind: Kind::Prompt, session: None, speaker: None, time: None, text: name.to_string() };
+            let document = Document {
+                kind: DocumentKind::Prompt,
+                session: None,
+                speaker: None,
+                time: None,
+                text: name.to_string(),
+            };
             Hit { id: DocumentId::Line(Digest::of(name.to_string().as_bytes())), document, operation: None }
         };
         names.chars().map(hit).collect()
@@ -59,7 +64,7 @@ mod tests {
             ("", "", 10, ""),
         ];
         for (words, meaning, limit, fused) in cases {
-            assert_eq!(names(fuse(hits(words), hits(meaning), limit)), fused, "{words} {meaning}");
+            assert_eq!(names(fuse_rankings(hits(words), hits(meaning), limit)), fused, "{words} {meaning}");
         }
     }
 }

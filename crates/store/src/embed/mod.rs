@@ -5,11 +5,12 @@
 mod fuse;
 mod vector;
 
-pub use fuse::fuse;
+pub use fuse::fuse_rankings;
 pub use vector::Vector;
 
-use super::Kind;
+use super::DocumentKind;
 
 /// The kinds of entries that get a vector: messages of people and the model, and summaries. Tool results are nine tenths of
 /// a transcript, and names and errors in them are found by their words.
-pub const EMBEDDED: [Kind; 5] = [Kind::Prompt, Kind::Answer, Kind::Batch, Kind::Utterance, Kind::Summary];
+pub const EMBEDDED: [DocumentKind; 5] =
+    [DocumentKind::Prompt, DocumentKind::Answer, DocumentKind::Batch, DocumentKind::Utterance, DocumentKind::Summary];

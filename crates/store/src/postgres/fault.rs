@@ -12,11 +12,11 @@ pub(super) const LOCK_SECONDS: u64 = 30;
 /// Conversion of a server's results to those of an archive.
 pub(super) trait ServerFault<T> {
     /// The result with its error converted to one of the archive at `place`.
-    fn fault(self, place: &str) -> Result<T, ArchiveError>;
+    fn or_archive_error(self, place: &str) -> Result<T, ArchiveError>;
 }
 
 impl<T> ServerFault<T> for Result<T, tokio_postgres::Error> {
-    fn fault(self, place: &str) -> Result<T, ArchiveError> {
+    fn or_archive_error(self, place: &str) -> Result<T, ArchiveError> {
         self.map_err(|error| archive_error(place, error))
     }
 }
@@ -30,12 +30,12 @@ pub(super) fn is_loss(error: &tokio_postgres::Error) -> bool {
 }
 
 /// The error for an unreachable server.
-pub(super) fn unreachable(place: &str, source: impl Error + Send + Sync + 'static) -> ArchiveError {
+pub(super) fn unreachable_error(place: &str, source: impl Error + Send + Sync + 'static) -> ArchiveError {
     ArchiveError::Unreachable { place: place.to_owned(), source: Box::new(source) }
 }
 
 /// The error for a failed attempt to connect.
-pub(super) fn connecting(place: &str, encryption: Encryption, error: tokio_postgres::Error) -> ArchiveError {
+pub(super) fn connection_error(place: &str, encryption: Encryption, error: tokio_postgres::Error) -> ArchiveError {
     let place = place.to_owned();
     let chain = message_chain(&error);
     match (error.as_db_error(), encryption) {

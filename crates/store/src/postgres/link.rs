@@ -7,16 +7,16 @@ use tokio_postgres::Error;
 use tokio_postgres::types::ToSql;
 
 use super::fault::{LOCK_SECONDS, ServerFault, is_loss};
-use super::session::{Server, Session};
+use super::session::{Server, ServerConnection};
 use crate::ArchiveError;
-use crate::store::link::{Dialect, Hold, Insert, Link};
-use crate::store::value::{Damage, Row, Value, values};
+use crate::store::link::{DatabaseLink, Dialect, InsertStatement, LockScope};
+use crate::store::value::{Row, RowDamage, Value, values};
 use ctxc_transcript::text::Digest;
 
 /// A connection to the server.
 pub(super) struct PostgresLink {
     pub(super) server: Arc<Server>,
-    session: RefCell<Option<Session>>,
+    session: RefCell<Option<ServerConnection>>,
     is_in_transaction: Cell<bool>,
 }
 
@@ -26,7 +26,7 @@ const SHARED: &str = "pg_advisory_xact_lock_shared";
 
 /// The purposes of locks.
 #[derive(Clone, Copy)]
-enum Lock {
+enum AdvisoryLock {
     /// Changes of tables.
     Tables = 1,
     /// Changes of content: deposits share it, sweeps and claims hold it exclusively.
@@ -41,14 +41,17 @@ impl PostgresLink {
     }
 
     /// Runs `work`, and repeats it on a new connection if this one was lost outside a transaction.
-    pub(super) fn run<T>(&self, work: impl Fn(&Server, &mut Session) -> Result<T, Error>) -> Result<T, ArchiveError> {
-        self.attempt(work)?.fault(&self.server.place)
+    pub(super) fn run<T>(
+        &self,
+        work: impl Fn(&Server, &mut ServerConnection) -> Result<T, Error>,
+    ) -> Result<T, ArchiveError> {
+        self.run_unconverted(work)?.or_archive_error(&self.server.place)
     }
 
     /// Like [`run`](Self::run), but returns the server's own errors unconverted.
-    pub(super) fn attempt<T>(
+    pub(super) fn run_unconverted<T>(
         &self,
-        work: impl Fn(&Server, &mut Session) -> Result<T, Error>,
+        work: impl Fn(&Server, &mut ServerConnection) -> Result<T, Error>,
     ) -> Result<Result<T, Error>, ArchiveError> {
         let mut session = self.session.borrow_mut();
         let is_free = !self.is_in_transaction.get();
@@ -67,58 +70,58 @@ impl PostgresLink {
     }
 
     /// The SQL call that takes a lock. The server identifies it by two numbers: a hash of the archive's schema, and the lock.
-    fn lock(&self, how: &str, lock: Lock) -> String {
+    fn lock_call(&self, how: &str, lock: AdvisoryLock) -> String {
         let digest = Digest::of(self.server.url.schema.as_bytes());
         let [a, b, c, d, ..] = *digest.as_bytes();
         format!("{how}({}, {})", i32::from_be_bytes([a, b, c, d]), lock as i32)
     }
 
     /// Whether the transaction with this number was committed. Waits until the server has noticed the loss of its connection.
-    pub(super) fn was_kept(&self, id: i64) -> Result<bool, ArchiveError> {
+    pub(super) fn was_committed(&self, id: i64) -> Result<bool, ArchiveError> {
         const STATUS: &str = "SELECT coalesce(txid_status($1), '') FROM pg_sleep(0.1)";
-        let db: &dyn Link = self;
+        let db: &dyn DatabaseLink = self;
         for _ in 0..LOCK_SECONDS * 10 {
-            match db.one(STATUS, &values![id], Row::get::<String>)?.as_deref() {
+            match db.first_value(STATUS, &values![id], Row::get::<String>)?.as_deref() {
                 Some("committed") => return Ok(true),
                 Some("in progress") => {}
                 Some(_) | None => return Ok(false),
             }
         }
-        Err(self.locked())
+        Err(self.lock_error())
     }
 }
 
-impl Link for PostgresLink {
+impl DatabaseLink for PostgresLink {
     fn dialect(&self) -> Dialect {
         Dialect::Postgres
     }
 
-    fn each(
+    fn each_row(
         &self,
         sql: &str,
         values: &[Value],
-        each: &mut dyn FnMut(&mut Row) -> Result<(), Damage>,
+        each: &mut dyn FnMut(&mut Row) -> Result<(), RowDamage>,
     ) -> Result<(), ArchiveError> {
-        let rows = self.run(|server, session| server.rows(session, sql, &sql_parameters(values)))?;
+        let rows = self.run(|server, session| server.query_rows(session, sql, &sql_parameters(values)))?;
         for row in rows {
             let columns = (0..row.len()).map(|at| row.try_get::<_, Value>(at).map_err(|error| error.to_string()));
-            let columns: Result<Vec<Value>, Damage> = columns.collect();
-            columns.and_then(|columns| each(&mut Row::new(columns))).map_err(|detail| self.damaged(detail))?;
+            let columns: Result<Vec<Value>, RowDamage> = columns.collect();
+            columns.and_then(|columns| each(&mut Row::new(columns))).map_err(|detail| self.damage_error(detail))?;
         }
         Ok(())
     }
 
     fn execute(&self, sql: &str, values: &[Value]) -> Result<u64, ArchiveError> {
-        self.run(|server, session| server.execute(session, sql, &sql_parameters(values)))
+        self.run(|server, session| server.execute_statement(session, sql, &sql_parameters(values)))
     }
 
     /// Inserts all rows by one statement, with an array per column.
-    fn insert(&self, insert: &Insert<'_>, rows: Vec<Vec<Value>>) -> Result<u64, ArchiveError> {
-        let types = insert.columns().map(|(_, of)| of);
+    fn insert(&self, insert: &InsertStatement<'_>, rows: Vec<Vec<Value>>) -> Result<u64, ArchiveError> {
+        let types = insert.typed_columns().map(|(_, of)| of);
         let arrays: Vec<String> = (1..).zip(types).map(|(at, of)| format!("${at}::{of}[]")).collect();
-        let names = insert.names();
+        let names = insert.column_names();
         let put = format!("unnest({}) AS put ({names})", arrays.join(", "));
-        let Insert { table, conflict, on_a_server, .. } = insert;
+        let InsertStatement { table, conflict, on_a_server, .. } = insert;
         let plain = format!("INSERT INTO {table} ({names}) OVERRIDING SYSTEM VALUE SELECT * FROM {{put}} {conflict}");
         let sql = on_a_server.unwrap_or(&plain).replace("{put}", &put);
         let mut columns: Vec<Vec<Value>> = arrays.iter().map(|_| Vec::with_capacity(rows.len())).collect();
@@ -129,18 +132,22 @@ impl Link for PostgresLink {
         self.execute(&sql, &columns)
     }
 
-    fn batch(&self, sql: &str) -> Result<(), ArchiveError> {
-        self.run(|server, session| server.batch(session, sql))
+    fn run_batch(&self, sql: &str) -> Result<(), ArchiveError> {
+        self.run(|server, session| server.execute_batch(session, sql))
     }
 
-    fn begin(&self, hold: Hold) -> Result<(), ArchiveError> {
+    fn begin(&self, hold: LockScope) -> Result<(), ArchiveError> {
         let locks = match hold {
-            Hold::Drops => self.lock(SHARED, Lock::Content),
-            Hold::All => self.lock(ALONE, Lock::Content),
-            Hold::Indexing => format!("{}, {}", self.lock(ALONE, Lock::Index), self.lock(SHARED, Lock::Content)),
-            Hold::Tables => self.lock(ALONE, Lock::Tables),
+            LockScope::Drops => self.lock_call(SHARED, AdvisoryLock::Content),
+            LockScope::All => self.lock_call(ALONE, AdvisoryLock::Content),
+            LockScope::Indexing => format!(
+                "{}, {}",
+                self.lock_call(ALONE, AdvisoryLock::Index),
+                self.lock_call(SHARED, AdvisoryLock::Content)
+            ),
+            LockScope::Tables => self.lock_call(ALONE, AdvisoryLock::Tables),
         };
-        let begun = self.batch(&format!("BEGIN; SELECT {locks}"));
+        let begun = self.run_batch(&format!("BEGIN; SELECT {locks}"));
         if begun.is_err() {
             // A lock that was refused leaves a failed transaction.
             self.session.take();
@@ -149,24 +156,24 @@ impl Link for PostgresLink {
         begun
     }
 
-    fn claim(&self) -> Result<(), ArchiveError> {
-        self.batch(&format!("SELECT {}", self.lock(ALONE, Lock::Content)))
+    fn lock_out_others(&self) -> Result<(), ArchiveError> {
+        self.run_batch(&format!("SELECT {}", self.lock_call(ALONE, AdvisoryLock::Content)))
     }
 
     /// If the connection is lost before the server has confirmed the commit, a new connection queries the outcome of the
     /// transaction.
     fn commit(&self) -> Result<(), ArchiveError> {
-        let db: &dyn Link = self;
-        let id = db.number("SELECT txid_current()", &[])?;
-        match self.attempt(|server, session| server.batch(session, "COMMIT"))? {
+        let db: &dyn DatabaseLink = self;
+        let id = db.query_number("SELECT txid_current()", &[])?;
+        match self.run_unconverted(|server, session| server.execute_batch(session, "COMMIT"))? {
             Err(error) if is_loss(&error) => {
                 self.session.take();
                 self.is_in_transaction.set(false);
-                if self.was_kept(id)? { Ok(()) } else { Err(error).fault(&self.server.place) }
+                if self.was_committed(id)? { Ok(()) } else { Err(error).or_archive_error(&self.server.place) }
             }
             committed => {
                 self.is_in_transaction.set(committed.is_err());
-                committed.fault(&self.server.place)
+                committed.or_archive_error(&self.server.place)
             }
         }
     }
@@ -176,18 +183,18 @@ impl Link for PostgresLink {
             let mut session = self.session.borrow_mut();
             // Closing the connection ends its transaction too.
             *session = session.take().and_then(|mut known| {
-                let is_free = !known.is_lost() && self.server.batch(&mut known, "ROLLBACK").is_ok();
+                let is_free = !known.is_lost() && self.server.execute_batch(&mut known, "ROLLBACK").is_ok();
                 is_free.then_some(known)
             });
         }
         Ok(())
     }
 
-    fn damaged(&self, detail: Damage) -> ArchiveError {
+    fn damage_error(&self, detail: RowDamage) -> ArchiveError {
         ArchiveError::DamagedOnServer { place: self.server.place.clone(), detail }
     }
 
-    fn locked(&self) -> ArchiveError {
+    fn lock_error(&self) -> ArchiveError {
         ArchiveError::LockedOnServer { place: self.server.place.clone(), seconds: LOCK_SECONDS }
     }
 }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use crate::store::expression::{Last, Phrase};
+use crate::store::expression::{LastWordMatch, Phrase};
 
 /// BM25's saturation of term frequency and weight of length, with the values of FTS5.
 const K1: f64 = 1.2;
@@ -11,7 +11,7 @@ const B: f64 = 0.75;
 
 /// The requested part of a piece of an entry.
 #[derive(Debug, Default)]
-pub(super) struct Piece {
+pub(super) struct EntryPiece {
     /// The number of its words.
     pub(super) length: u32,
     /// The positions of the requested words.
@@ -20,13 +20,18 @@ pub(super) struct Piece {
 
 /// Statistics of the whole index.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Corpus {
+pub(super) struct CorpusStats {
     pub(super) n_pieces: f64,
     pub(super) average_length: f64,
 }
 
 /// The entries by rank, the best first, of equal ones the newest; `n_with` has the number of pieces with each term.
-pub(super) fn ranked(pieces: &[(i64, Piece)], terms: &[Vec<Phrase>], n_with: &[f64], corpus: Corpus) -> Vec<i64> {
+pub(super) fn rank_entries(
+    pieces: &[(i64, EntryPiece)],
+    terms: &[Vec<Phrase>],
+    n_with: &[f64],
+    corpus: CorpusStats,
+) -> Vec<i64> {
     let weights: Vec<f64> =
         n_with.iter().map(|n_with| ((corpus.n_pieces - n_with + 0.5) / (n_with + 0.5)).ln().max(1e-6)).collect();
     let mut entries: BTreeMap<i64, (f64, Vec<f64>)> = BTreeMap::new();
@@ -34,7 +39,7 @@ pub(super) fn ranked(pieces: &[(i64, Piece)], terms: &[Vec<Phrase>], n_with: &[f
         let (length, counts) = entries.entry(*id).or_insert_with(|| (0.0, vec![0.0; terms.len()]));
         *length += f64::from(piece.length);
         for (count, term) in counts.iter_mut().zip(terms) {
-            *count += term.iter().map(|phrase| piece.count(phrase)).sum::<f64>();
+            *count += term.iter().map(|phrase| piece.count_phrase(phrase)).sum::<f64>();
         }
     }
     let mut ranked: Vec<(i64, f64)> = entries
@@ -51,13 +56,13 @@ pub(super) fn ranked(pieces: &[(i64, Piece)], terms: &[Vec<Phrase>], n_with: &[f
     ranked.into_iter().map(|(id, _)| id).collect()
 }
 
-impl Piece {
+impl EntryPiece {
     /// The number of occurrences of the phrase.
-    fn count(&self, phrase: &Phrase) -> f64 {
+    fn count_phrase(&self, phrase: &Phrase) -> f64 {
         let Some((last, before)) = phrase.words.split_last() else { return 0.0 };
         let ends: Vec<&Vec<i16>> = match phrase.last {
-            Last::Whole => self.places.get(last).into_iter().collect(),
-            Last::Beginning => {
+            LastWordMatch::Whole => self.places.get(last).into_iter().collect(),
+            LastWordMatch::Beginning => {
                 self.places.iter().filter(|(word, _)| word.starts_with(last)).map(|(_, places)| places).collect()
             }
         };
@@ -73,15 +78,15 @@ impl Piece {
 mod tests {
     use super::*;
 
-    fn piece(words: &[&str]) -> Piece {
-        let mut piece = Piece { length: u32::try_from(words.len()).unwrap(), places: HashMap::new() };
+    fn piece(words: &[&str]) -> EntryPiece {
+        let mut piece = EntryPiece { length: u32::try_from(words.len()).unwrap(), places: HashMap::new() };
         for (word, place) in words.iter().zip(1..) {
             piece.places.entry((*word).to_owned()).or_default().push(place);
         }
         piece
     }
 
-    fn phrase(words: &[&str], last: Last) -> Phrase {
+    fn phrase(words: &[&str], last: LastWordMatch) -> Phrase {
         Phrase { words: words.iter().map(|word| (*word).to_owned()).collect(), last }
     }
 
@@ -89,16 +94,16 @@ mod tests {
     #[test]
     fn a_04_a_phrase_is_counted_where_its_words_follow_each_other() {
         let piece = piece(&["src", "main", "rs", "src", "mainline", "main", "src"]);
-        let cases: [(&[&str], Last, f64); 6] = [
-            (&["src"], Last::Whole, 3.0),
-            (&["src", "main"], Last::Whole, 1.0),
-            (&["src", "main"], Last::Beginning, 2.0),
-            (&["src", "main", "rs"], Last::Whole, 1.0),
-            (&["main", "absent"], Last::Whole, 0.0),
-            (&["rs", "main"], Last::Whole, 0.0),
+        let cases: [(&[&str], LastWordMatch, f64); 6] = [
+            (&["src"], LastWordMatch::Whole, 3.0),
+            (&["src", "main"], LastWordMatch::Whole, 1.0),
+            (&["src", "main"], LastWordMatch::Beginning, 2.0),
+            (&["src", "main", "rs"], LastWordMatch::Whole, 1.0),
+            (&["main", "absent"], LastWordMatch::Whole, 0.0),
+            (&["rs", "main"], LastWordMatch::Whole, 0.0),
         ];
         for (words, last, count) in cases {
-            assert!((piece.count(&phrase(words, last)) - count).abs() < 1e-9, "{words:?}");
+            assert!((piece.count_phrase(&phrase(words, last)) - count).abs() < 1e-9, "{words:?}");
         }
     }
 
@@ -107,8 +112,8 @@ mod tests {
     fn a_04_the_best_comes_first() {
         let pieces =
             vec![(1, piece(&["a", "b", "c", "d"])), (2, piece(&["a", "a"])), (3, piece(&["a", "b", "c", "d"]))];
-        let terms = [vec![phrase(&["a"], Last::Whole)]];
-        let corpus = Corpus { n_pieces: 100.0, average_length: 3.0 };
-        assert_eq!(ranked(&pieces, &terms, &[3.0], corpus), [2, 3, 1]);
+        let terms = [vec![phrase(&["a"], LastWordMatch::Whole)]];
+        let corpus = CorpusStats { n_pieces: 100.0, average_length: 3.0 };
+        assert_eq!(rank_entries(&pieces, &terms, &[3.0], corpus), [2, 3, 1]);
     }
 }

@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::rank::{Corpus, Piece, ranked};
-use super::words::quoted;
-use crate::store::expression::{Last, Phrase, Wanted, admitted, narrow};
-use crate::store::link::{Dialect, Link};
-use crate::store::value::{Damage, Row, Value};
+use super::rank::{CorpusStats, EntryPiece, rank_entries};
+use super::words::quote_word;
+use crate::store::expression::{LastWordMatch, Phrase, TermMatch, filter_condition, filter_values};
+use crate::store::link::{DatabaseLink, Dialect};
+use crate::store::value::{Row, RowDamage, Value};
 use crate::{ArchiveError, Query};
 
 /// The maximum number of pieces that are ranked here. If there are more, the server selects by its own ranking.
@@ -23,21 +23,21 @@ const MOST_COUNTED: i64 = 10_000;
 const SAMPLE: i64 = 1000;
 
 /// The numbers of the documents that match the terms, each of which is a set of alternative phrases; best first.
-pub(crate) fn run(
-    db: &dyn Link,
+pub(crate) fn find_documents(
+    db: &dyn DatabaseLink,
     query: &Query<'_>,
     terms: &[Vec<Phrase>],
-    wanted: Wanted,
+    wanted: TermMatch,
 ) -> Result<Vec<i64>, ArchiveError> {
     let expressions: Vec<String> = terms.iter().map(|term| to_tsquery(term)).collect();
     let any = expressions.join(" | ");
     let all = match wanted {
-        Wanted::All => expressions.join(" & "),
-        Wanted::Any => any.clone(),
+        TermMatch::All => expressions.join(" & "),
+        TermMatch::Any => any.clone(),
     };
     let long = match wanted {
-        Wanted::All if expressions.len() > 1 => long_entries(db, &expressions)?,
-        Wanted::All | Wanted::Any => Vec::new(),
+        TermMatch::All if expressions.len() > 1 => long_entries(db, &expressions)?,
+        TermMatch::All | TermMatch::Any => Vec::new(),
     };
     let pieces = find_pieces(db, query, terms, [&all, &any], &long)?;
     if pieces.is_empty() {
@@ -47,21 +47,21 @@ pub(crate) fn run(
     let counted = if expressions.len() == 1 { &[] } else { expressions.as_slice() };
     let (corpus, mut n_with) = read_corpus(db, counted)?;
     n_with.resize(expressions.len(), 1.0);
-    Ok(ranked(&pieces, terms, &n_with, corpus))
+    Ok(rank_entries(&pieces, terms, &n_with, corpus))
 }
 
 /// The pieces that match `all`, and those of the entries `long` that match `any`, with the positions of the words.
 fn find_pieces(
-    db: &dyn Link,
+    db: &dyn DatabaseLink,
     query: &Query<'_>,
     terms: &[Vec<Phrase>],
     [all, any]: [&String; 2],
     long: &[i64],
-) -> Result<Vec<(i64, Piece)>, ArchiveError> {
+) -> Result<Vec<(i64, EntryPiece)>, ArchiveError> {
     let phrases = || terms.iter().flatten();
     let words: Vec<&str> = phrases().flat_map(|phrase| &phrase.words).map(String::as_str).collect();
     let beginnings: Vec<&str> = phrases()
-        .filter(|phrase| phrase.last == Last::Beginning)
+        .filter(|phrase| phrase.last == LastWordMatch::Beginning)
         .filter_map(|phrase| phrase.words.last().map(String::as_str))
         .collect();
     let sql = format!(
@@ -76,19 +76,19 @@ fn find_pieces(
         WHERE term.lexeme = ANY($7::text[])
             OR EXISTS (SELECT 1 FROM unnest($8::text[]) AS beginning WHERE starts_with(term.lexeme, beginning))
         GROUP BY found.document, found.piece, found.length",
-        admitted(Dialect::Postgres)
+        filter_condition(Dialect::Postgres)
     );
-    let [kind, speaker, sessions] = narrow(Dialect::Postgres, query);
-    let long = Value::list(long.iter().copied());
-    let (words, beginnings) = (Value::list(words), Value::list(beginnings));
+    let [kind, speaker, sessions] = filter_values(Dialect::Postgres, query);
+    let long = Value::list_of(long.iter().copied());
+    let (words, beginnings) = (Value::list_of(words), Value::list_of(beginnings));
     let values = [kind, speaker, sessions, all.into(), long, any.into(), words, beginnings, MOST_PIECES.into()];
     db.all(&sql, &values, read_piece)
 }
 
-fn read_piece(row: &mut Row) -> Result<(i64, Piece), Damage> {
+fn read_piece(row: &mut Row) -> Result<(i64, EntryPiece), RowDamage> {
     let (document, length): (i64, u64) = (row.get()?, row.get()?);
     let (words, places): (Vec<String>, Vec<String>) = (row.get()?, row.get()?);
-    let mut piece = Piece { length: u32::try_from(length).unwrap_or_default(), places: HashMap::new() };
+    let mut piece = EntryPiece { length: u32::try_from(length).unwrap_or_default(), places: HashMap::new() };
     for (word, places) in words.into_iter().zip(places) {
         piece.places.insert(word, places.split(' ').filter_map(|place| place.parse().ok()).collect());
     }
@@ -96,7 +96,7 @@ fn read_piece(row: &mut Row) -> Result<(i64, Piece), Damage> {
 }
 
 /// The entries in several pieces that have all terms, in any of their pieces.
-fn long_entries(db: &dyn Link, expressions: &[String]) -> Result<Vec<i64>, ArchiveError> {
+fn long_entries(db: &dyn DatabaseLink, expressions: &[String]) -> Result<Vec<i64>, ArchiveError> {
     let each: Vec<String> = (1..=expressions.len())
         .map(|n| format!("SELECT document FROM words WHERE is_part AND terms @@ ${n}::text::tsquery"))
         .collect();
@@ -106,7 +106,7 @@ fn long_entries(db: &dyn Link, expressions: &[String]) -> Result<Vec<i64>, Archi
 
 /// Statistics of the index: the number of pieces, as the server estimates it, their average length in a sample, and the
 /// number of pieces with each term.
-fn read_corpus(db: &dyn Link, expressions: &[String]) -> Result<(Corpus, Vec<f64>), ArchiveError> {
+fn read_corpus(db: &dyn DatabaseLink, expressions: &[String]) -> Result<(CorpusStats, Vec<f64>), ArchiveError> {
     let counts = (1..=expressions.len()).map(|n| {
         format!(
             ", (SELECT count(*)::float8 FROM
@@ -119,12 +119,12 @@ fn read_corpus(db: &dyn Link, expressions: &[String]) -> Result<(Corpus, Vec<f64
         counts.collect::<String>()
     );
     let values: Vec<Value> = expressions.iter().map(Value::from).collect();
-    let known = db.one(&sql, &values, |row| {
-        let corpus = Corpus { n_pieces: row.get()?, average_length: row.get()? };
-        let n_with: Result<Vec<f64>, Damage> = expressions.iter().map(|_| row.get()).collect();
+    let known = db.first_value(&sql, &values, |row| {
+        let corpus = CorpusStats { n_pieces: row.get()?, average_length: row.get()? };
+        let n_with: Result<Vec<f64>, RowDamage> = expressions.iter().map(|_| row.get()).collect();
         Ok((corpus, n_with?))
     })?;
-    known.ok_or_else(|| db.damaged("the server counts nothing".to_owned()))
+    known.ok_or_else(|| db.damage_error("the server counts nothing".to_owned()))
 }
 
 /// A term as a `tsquery`. Words consist of letters and digits, but are quoted nevertheless.
@@ -135,9 +135,9 @@ fn to_tsquery(term: &[Phrase]) -> String {
             let mut expression = String::new();
             for word in &phrase.words {
                 let arrow = if expression.is_empty() { "" } else { " <-> " };
-                let _ = write!(expression, "{arrow}{}", quoted(word)); // Writing to a string never fails.
+                let _ = write!(expression, "{arrow}{}", quote_word(word)); // Writing to a string never fails.
             }
-            if phrase.last == Last::Beginning {
+            if phrase.last == LastWordMatch::Beginning {
                 expression.push_str(":*");
             }
             expression

@@ -10,9 +10,9 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, Row, Statement};
 
-use super::fault::{LOCK_SECONDS, ServerFault, connecting, unreachable};
+use super::fault::{LOCK_SECONDS, ServerFault, connection_error, unreachable_error};
 use super::tls;
-use crate::waiting::Waiting;
+use crate::waiting::WaitingRuntime;
 use crate::{ArchiveError, Encryption, ServerUrl};
 
 /// The timeout for opening a connection.
@@ -29,11 +29,11 @@ pub(super) struct Server {
     pub(super) url: ServerUrl,
     /// The URL without the password, for messages.
     pub(super) place: String,
-    waiting: Waiting,
+    waiting: WaitingRuntime,
 }
 
 /// One connection to the server.
-pub(super) struct Session {
+pub(super) struct ServerConnection {
     client: Client,
     /// The prepared statements.
     statements: HashMap<String, Statement>,
@@ -42,64 +42,64 @@ pub(super) struct Session {
 impl Server {
     pub(super) fn new(url: &ServerUrl) -> Result<Self, ArchiveError> {
         let place = url.to_string();
-        let waiting = Waiting::new().map_err(|error| unreachable(&place, error))?;
+        let waiting = WaitingRuntime::new().map_err(|error| unreachable_error(&place, error))?;
         Ok(Self { url: url.clone(), place, waiting })
     }
 
     /// Opens a connection with the schema of the archive in its search path.
-    pub(super) fn connect(&self) -> Result<Session, ArchiveError> {
+    pub(super) fn connect(&self) -> Result<ServerConnection, ArchiveError> {
         let config = connection_config(&self.url);
-        let tls = tls::connector(&self.url, &self.place)?;
-        let client = self.waiting.wait(async {
+        let tls = tls::tls_connector(&self.url, &self.place)?;
+        let client = self.waiting.wait_for(async {
             let (client, connection) = config.connect(tls).await?;
             tokio::spawn(connection);
             Ok::<_, tokio_postgres::Error>(client)
         });
-        let client = client.map_err(|error| connecting(&self.place, self.url.encryption, error))?;
-        let mut session = Session { client, statements: HashMap::new() };
-        self.batch(&mut session, &session_settings(&self.url.schema)).fault(&self.place)?;
+        let client = client.map_err(|error| connection_error(&self.place, self.url.encryption, error))?;
+        let mut session = ServerConnection { client, statements: HashMap::new() };
+        self.execute_batch(&mut session, &session_settings(&self.url.schema)).or_archive_error(&self.place)?;
         Ok(session)
     }
 
     /// The rows that a statement returns.
-    pub(super) fn rows(
+    pub(super) fn query_rows(
         &self,
-        session: &mut Session,
+        session: &mut ServerConnection,
         sql: &str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, tokio_postgres::Error> {
-        self.waiting.wait(async {
-            let statement = session.prepared(sql).await?;
+        self.waiting.wait_for(async {
+            let statement = session.prepare_statement(sql).await?;
             session.client.query(&statement, values).await
         })
     }
 
     /// Runs a statement and returns the number of changed rows.
-    pub(super) fn execute(
+    pub(super) fn execute_statement(
         &self,
-        session: &mut Session,
+        session: &mut ServerConnection,
         sql: &str,
         values: Values<'_>,
     ) -> Result<u64, tokio_postgres::Error> {
-        self.waiting.wait(async {
-            let statement = session.prepared(sql).await?;
+        self.waiting.wait_for(async {
+            let statement = session.prepare_statement(sql).await?;
             session.client.execute(&statement, values).await
         })
     }
 
     /// Runs statements without parameters.
-    pub(super) fn batch(&self, session: &mut Session, sql: &str) -> Result<(), tokio_postgres::Error> {
-        self.waiting.wait(session.client.batch_execute(sql))
+    pub(super) fn execute_batch(&self, session: &mut ServerConnection, sql: &str) -> Result<(), tokio_postgres::Error> {
+        self.waiting.wait_for(session.client.batch_execute(sql))
     }
 }
 
-impl Session {
+impl ServerConnection {
     /// Whether the connection is gone.
     pub(super) fn is_lost(&self) -> bool {
         self.client.is_closed()
     }
 
-    async fn prepared(&mut self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
+    async fn prepare_statement(&mut self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
         if let Some(statement) = self.statements.get(sql) {
             return Ok(statement.clone());
         }

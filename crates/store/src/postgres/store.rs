@@ -6,7 +6,7 @@ use super::link::PostgresLink;
 use super::session::Server;
 use super::tables;
 use crate::store::Store;
-use crate::store::link::Link;
+use crate::store::link::DatabaseLink;
 use crate::{ArchiveError, ServerUrl};
 
 /// Opens the archive at `url`, and creates it if there is none.
@@ -16,7 +16,7 @@ use crate::{ArchiveError, ServerUrl};
 pub(crate) fn open(url: &ServerUrl) -> Result<Store, ArchiveError> {
     let server = Arc::new(Server::new(url)?);
     let reader = PostgresLink::new(&server);
-    tables::prepare(&reader)?;
+    tables::prepare_tables(&reader)?;
     Ok(Store::new(Box::new(reader), Box::new(PostgresLink::new(&server))))
 }
 
@@ -35,6 +35,6 @@ pub(crate) fn is_there(url: &ServerUrl) -> Result<bool, ArchiveError> {
 pub(crate) fn stored_bytes(url: &ServerUrl) -> Result<u64, ArchiveError> {
     const SIZE: &str = "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
         WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'";
-    let db: &dyn Link = &PostgresLink::new(&Arc::new(Server::new(url)?));
-    db.number(SIZE, &[]).map(i64::cast_unsigned)
+    let db: &dyn DatabaseLink = &PostgresLink::new(&Arc::new(Server::new(url)?));
+    db.query_number(SIZE, &[]).map(i64::cast_unsigned)
 }

@@ -2,8 +2,8 @@
 
 use super::link::PostgresLink;
 use crate::ArchiveError;
-use crate::store::link::{Hold, Link};
-use crate::store::transaction::alone;
+use crate::store::link::{DatabaseLink, LockScope};
+use crate::store::transaction::run_in_transaction;
 use crate::store::value::{Row, values};
 
 /// The version of the schema. Archives of other versions are refused.
@@ -32,8 +32,8 @@ pub(super) fn is_there(db: &PostgresLink) -> Result<bool, ArchiveError> {
 ///
 /// # Errors
 /// When the schema holds an archive of another version, or tables of another program.
-pub(super) fn prepare(db: &PostgresLink) -> Result<(), ArchiveError> {
-    if has_tables(db)? { Ok(()) } else { alone(db, Hold::Tables, true, || create_tables(db)) }
+pub(super) fn prepare_tables(db: &PostgresLink) -> Result<(), ArchiveError> {
+    if has_tables(db)? { Ok(()) } else { run_in_transaction(db, LockScope::Tables, true, || create_tables(db)) }
 }
 
 /// Whether there is an archive of this version; `false` for an empty schema.
@@ -55,7 +55,7 @@ fn create_tables(db: &PostgresLink) -> Result<(), ArchiveError> {
     // A user without the right to create a schema may use an existing one.
     let make =
         format!("DO $$ BEGIN IF to_regnamespace('{schema}') IS NULL THEN CREATE SCHEMA {schema}; END IF; END $$");
-    db.attempt(|server, session| server.batch(session, &make))?.map_err(|error| {
+    db.run_unconverted(|server, session| server.execute_batch(session, &make))?.map_err(|error| {
         let said = error.as_db_error().map_or_else(|| error.to_string(), |said| said.message().to_owned());
         let detail = format!(
             "the server says: {said}; let the owner of the database run `CREATE SCHEMA {schema} AUTHORIZATION {}`",
@@ -63,8 +63,8 @@ fn create_tables(db: &PostgresLink) -> Result<(), ArchiveError> {
         );
         ArchiveError::Unprepared { place: db.server.place.clone(), detail }
     })?;
-    db.batch(include_str!("schema.sql"))?;
-    db.batch(&format!("INSERT INTO ctxc_archive VALUES ({SCHEMA})"))
+    db.run_batch(include_str!("schema.sql"))?;
+    db.run_batch(&format!("INSERT INTO ctxc_archive VALUES ({SCHEMA})"))
 }
 
 fn schema_state(db: &PostgresLink) -> Result<ServerSchemaState, ArchiveError> {
@@ -72,10 +72,10 @@ fn schema_state(db: &PostgresLink) -> Result<ServerSchemaState, ArchiveError> {
             to_regclass($1::text || '.ctxc_archive') IS NOT NULL,
             EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1::text))";
     let schema = &db.server.url.schema;
-    let database: &dyn Link = db;
+    let database: &dyn DatabaseLink = db;
     let known: Option<(i64, String, bool, bool)> =
-        database.one(sql, &values![schema], |row| Ok((row.get()?, row.get()?, row.get()?, row.get()?)))?;
-    let silent = || db.damaged("the server says nothing of itself".to_owned());
+        database.first_value(sql, &values![schema], |row| Ok((row.get()?, row.get()?, row.get()?, row.get()?)))?;
+    let silent = || db.damage_error("the server says nothing of itself".to_owned());
     let (version, encoding, is_archive, is_used) = known.ok_or_else(silent)?;
     let unprepared = |detail| Err(ArchiveError::Unprepared { place: db.server.place.clone(), detail });
     if version < OLDEST_SERVER {
@@ -87,7 +87,7 @@ fn schema_state(db: &PostgresLink) -> Result<ServerSchemaState, ArchiveError> {
     if !is_archive {
         return Ok(if is_used { ServerSchemaState::Foreign } else { ServerSchemaState::Empty });
     }
-    let version = database.one("SELECT max(version) FROM ctxc_archive", &[], Row::get::<Option<i64>>)?;
+    let version = database.first_value("SELECT max(version) FROM ctxc_archive", &[], Row::get::<Option<i64>>)?;
     let version = version.flatten().and_then(|version| i32::try_from(version).ok());
     Ok(version.map_or(ServerSchemaState::Foreign, ServerSchemaState::Schema))
 }

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::session::{Server, Session};
+use super::session::{Server, ServerConnection};
 use crate::ServerUrl;
 
 /// Runs `check` on the URL of a new archive on the server for tests.
@@ -29,6 +29,6 @@ impl Drop for Schema {
 /// Runs `sql` on a separate connection.
 pub(super) fn on_the_side(url: &ServerUrl, sql: &str) {
     let server = Server::new(url).unwrap();
-    let mut session: Session = server.connect().unwrap();
-    server.batch(&mut session, sql).unwrap();
+    let mut session: ServerConnection = server.connect().unwrap();
+    server.execute_batch(&mut session, sql).unwrap();
 }

@@ -14,7 +14,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::{ArchiveError, Encryption, ServerUrl};
 
 /// The TLS connector for the `sslmode` of `url`. It is not used for connections without encryption.
-pub(super) fn connector(url: &ServerUrl, place: &str) -> Result<MakeRustlsConnect, ArchiveError> {
+pub(super) fn tls_connector(url: &ServerUrl, place: &str) -> Result<MakeRustlsConnect, ArchiveError> {
     let wrong = |detail: String| ArchiveError::Unprotected { place: place.to_owned(), detail };
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions();

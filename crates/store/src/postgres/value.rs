@@ -10,7 +10,7 @@ use tokio_postgres::types::{FromSql, IsNull, Kind, ToSql, Type, to_sql_checked};
 
 use crate::store::value::Value;
 
-type Odd = Box<dyn Error + Sync + Send>;
+type BoxedError = Box<dyn Error + Sync + Send>;
 
 const ESCAPE: char = '\u{1}';
 
@@ -33,7 +33,7 @@ fn text_from(value: &str) -> String {
 }
 
 impl ToSql for Value {
-    fn to_sql(&self, of: &Type, out: &mut BytesMut) -> Result<IsNull, Odd> {
+    fn to_sql(&self, of: &Type, out: &mut BytesMut) -> Result<IsNull, BoxedError> {
         match self {
             Self::Null => Ok(IsNull::Yes),
             Self::Int(number) if *of == Type::BOOL => (*number != 0).to_sql(of, out),
@@ -55,7 +55,7 @@ impl ToSql for Value {
 }
 
 impl<'a> FromSql<'a> for Value {
-    fn from_sql(of: &Type, raw: &'a [u8]) -> Result<Self, Odd> {
+    fn from_sql(of: &Type, raw: &'a [u8]) -> Result<Self, BoxedError> {
         Ok(match *of {
             Type::BOOL => Self::Int(bool::from_sql(of, raw)?.into()),
             Type::INT2 => Self::Int(i16::from_sql(of, raw)?.into()),
@@ -68,7 +68,7 @@ impl<'a> FromSql<'a> for Value {
         })
     }
 
-    fn from_sql_null(_: &Type) -> Result<Self, Odd> {
+    fn from_sql_null(_: &Type) -> Result<Self, BoxedError> {
         Ok(Self::Null)
     }
 

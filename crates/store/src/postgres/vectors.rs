@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::store::expression::{admitted, narrow};
-use crate::store::link::{Dialect, Link};
-use crate::store::space::{Form, Space, space};
+use crate::store::expression::{filter_condition, filter_values};
+use crate::store::link::{DatabaseLink, Dialect};
+use crate::store::space::{VectorForm, VectorSpace, find_space};
 use crate::store::value::values;
 use crate::{ArchiveError, Query, Vector};
 
@@ -20,13 +20,13 @@ pub(crate) const INSERT: &str = "INSERT INTO vector_typed (space, document, valu
     ON CONFLICT (space, document) DO UPDATE SET value = EXCLUDED.value";
 
 /// Registers a model without vectors so far, and creates an index for them if possible.
-pub(crate) fn make(db: &dyn Link, model: &str, dimension: usize) -> Result<(), ArchiveError> {
+pub(crate) fn create_space(db: &dyn DatabaseLink, model: &str, dimension: usize) -> Result<(), ArchiveError> {
     // One process at a time: creating an index locks its table until the commit, so two processes would deadlock.
-    db.batch("SELECT pg_advisory_xact_lock(hashtext('ctxc'), hashtext('vector_typed'))")?;
-    let form = if dimension <= MOST_NUMBERS && has_vectors(db)? { "vector" } else { "bytes" };
+    db.run_batch("SELECT pg_advisory_xact_lock(hashtext('ctxc'), hashtext('vector_typed'))")?;
+    let form = if dimension <= MOST_NUMBERS && ensure_vector_table(db)? { "vector" } else { "bytes" };
     let insert = "INSERT INTO space (model, dimension, form) VALUES ($1, $2, $3) ON CONFLICT (model) DO NOTHING";
     db.execute(insert, &values![model, dimension, form])?;
-    if let Some(Space { id, form: Form::Typed, dimension }) = space(db, model)?
+    if let Some(VectorSpace { id, form: VectorForm::Typed, dimension }) = find_space(db, model)?
         && dimension <= MOST_HALVED
     {
         // Another process may be creating it, and users without the right to create one search without it.
@@ -35,15 +35,15 @@ pub(crate) fn make(db: &dyn Link, model: &str, dimension: usize) -> Result<(), A
             "CREATE INDEX IF NOT EXISTS vector_typed_near_{id} ON vector_typed
             USING hnsw ((value::{of_type}) {operators}) WHERE space = {id} AND value IS NOT NULL"
         );
-        is_done(db, &index)?;
+        try_statements(db, &index)?;
     }
     Ok(())
 }
 
 /// The numbers of the documents that `query` admits with the vectors most similar to `vector`, the most similar first.
-pub(crate) fn by_index(
-    db: &dyn Link,
-    space: Space,
+pub(crate) fn nearest_by_index(
+    db: &dyn DatabaseLink,
+    space: VectorSpace,
     vector: &Vector,
     query: &Query<'_>,
 ) -> Result<Vec<i64>, ArchiveError> {
@@ -54,10 +54,10 @@ pub(crate) fn by_index(
         WHERE kept.space = {} AND kept.value IS NOT NULL AND {}
         ORDER BY kept.value::{of_type} <#> $4::text::{of_type} LIMIT $5::bigint",
         space.id,
-        admitted(Dialect::Postgres)
+        filter_condition(Dialect::Postgres)
     );
-    let [kind, speaker, sessions] = narrow(Dialect::Postgres, query);
-    let values = [kind, speaker, sessions, literal(vector).into(), query.limit.into()];
+    let [kind, speaker, sessions] = filter_values(Dialect::Postgres, query);
+    let values = [kind, speaker, sessions, vector_literal(vector).into(), query.limit.into()];
     let found: Vec<(i64, f64)> = db.all(&sql, &values, |row| Ok((row.get()?, row.get()?)))?;
     Ok(found.into_iter().filter(|(_, likeness)| *likeness > 0.0).map(|(id, _)| id).collect())
 }
@@ -72,7 +72,7 @@ fn pgvector_type(dimension: usize) -> (String, &'static str) {
 }
 
 /// Whether there is a table for vectors of pgvector, which is created if possible.
-fn has_vectors(db: &dyn Link) -> Result<bool, ArchiveError> {
+fn ensure_vector_table(db: &dyn DatabaseLink) -> Result<bool, ArchiveError> {
     // Not in the archive's schema, since dropping that would drop the extension too.
     let make = "CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;
         CREATE TABLE IF NOT EXISTS vector_typed (
@@ -82,22 +82,22 @@ fn has_vectors(db: &dyn Link) -> Result<bool, ArchiveError> {
             PRIMARY KEY (space, document)
         );
         CREATE INDEX IF NOT EXISTS vector_typed_by_document ON vector_typed (document)";
-    let is_there = || Ok(db.number("SELECT to_regclass('vector_typed') IS NOT NULL", &[])? != 0);
+    let is_there = || Ok(db.query_number("SELECT to_regclass('vector_typed') IS NOT NULL", &[])? != 0);
     // Without the extension, or the right to create it, vectors are stored as bytes. Of two concurrent attempts one fails, so
     // it is repeated.
-    Ok(is_there()? || is_done(db, make)? || is_done(db, make)? || is_there()?)
+    Ok(is_there()? || try_statements(db, make)? || try_statements(db, make)? || is_there()?)
 }
 
 /// Whether `statements` succeed; the enclosing transaction continues if they fail.
-fn is_done(db: &dyn Link, statements: &str) -> Result<bool, ArchiveError> {
-    db.batch("SAVEPOINT statements")?;
-    let is_done = db.batch(statements).is_ok();
-    db.batch(if is_done { "RELEASE statements" } else { "ROLLBACK TO statements" })?;
+fn try_statements(db: &dyn DatabaseLink, statements: &str) -> Result<bool, ArchiveError> {
+    db.run_batch("SAVEPOINT statements")?;
+    let is_done = db.run_batch(statements).is_ok();
+    db.run_batch(if is_done { "RELEASE statements" } else { "ROLLBACK TO statements" })?;
     Ok(is_done)
 }
 
 /// A vector as a literal of pgvector.
-pub(crate) fn literal(vector: &Vector) -> String {
+pub(crate) fn vector_literal(vector: &Vector) -> String {
     let mut text = String::from("[");
     for number in vector.numbers() {
         let comma = if text.len() > 1 { "," } else { "" };

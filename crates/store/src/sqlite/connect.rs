@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::fault::FileFault;
 use super::place;
-use super::schema::{APPLICATION_ID, SCHEMA, SchemaState, age, create as create_tables};
+use super::schema::{APPLICATION_ID, SCHEMA, SchemaState, create as create_tables, read_schema_state};
 use crate::ArchiveError;
 use crate::open::WAIT;
 
@@ -31,17 +31,17 @@ pub(super) fn open_within(path: &Path, wait: Duration) -> Result<Connection, Arc
     if path.symlink_metadata().is_err() {
         create_database(path)?;
     }
-    or_read_only(path, || {
+    fall_back_to_read_only(path, || {
         let connection = connect_within(path, wait)?;
         prepare_connection(&connection, path)?;
-        place::tighten(path);
+        place::restrict_to_owner(path);
         Ok(connection)
     })
 }
 
 /// The connection of `open`, or a read-only one if the database cannot be written. An empty database keeps the error, since
 /// its tables must be created first.
-fn or_read_only(
+fn fall_back_to_read_only(
     path: &Path,
     open: impl FnOnce() -> Result<Connection, ArchiveError>,
 ) -> Result<Connection, ArchiveError> {
@@ -85,8 +85,8 @@ fn create_database(path: &Path) -> Result<(), ArchiveError> {
     let connection = connect(&new.path())?;
     prepare_connection(&connection, path)?;
     // Closing transfers the write-ahead log into the file and removes it.
-    connection.close().map_err(|(_, error)| error).fault(path)?;
-    new.settle(path)
+    connection.close().map_err(|(_, error)| error).or_archive_error(path)?;
+    new.move_into_place(path)
 }
 
 /// A connection with its session settings.
@@ -101,7 +101,7 @@ pub(super) fn connect_within(path: &Path, wait: Duration) -> Result<Connection, 
     if is_in_memory(path) {
         flags |= OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_URI;
     }
-    let connection = Connection::open_with_flags(path, flags).fault(path)?;
+    let connection = Connection::open_with_flags(path, flags).or_archive_error(path)?;
     connection.set_prepared_statement_cache_capacity(MOST_STATEMENTS);
     let settings = || {
         connection.busy_timeout(wait)?;
@@ -115,7 +115,7 @@ pub(super) fn connect_within(path: &Path, wait: Duration) -> Result<Connection, 
         // In memory a writer that spills its cache would be blocked by readers.
         if is_in_memory(path) { connection.pragma_update(None, "cache_spill", false) } else { Ok(()) }
     };
-    settings().fault(path)?;
+    settings().or_archive_error(path)?;
     Ok(connection)
 }
 
@@ -125,15 +125,15 @@ pub(super) fn connect_within(path: &Path, wait: Duration) -> Result<Connection, 
 /// memory instead of a file.
 pub(super) fn connect_read_only(path: &Path) -> Result<Connection, ArchiveError> {
     const NO_LOCKS: &str = if cfg!(windows) { "vfs=win32-none" } else { "vfs=unix-none" };
-    let [_, log, _] = place::files(path);
+    let [_, log, _] = place::database_files(path);
     let has_log = log.metadata().is_ok_and(|log| log.len() > 0);
     let escaped = percent_encode(path.as_os_str().as_encoded_bytes(), NON_ALPHANUMERIC);
     let uri = format!("file:{escaped}?mode=ro&{}", if has_log { NO_LOCKS } else { "immutable=1" });
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    let connection = Connection::open_with_flags(uri, flags).fault(path)?;
+    let connection = Connection::open_with_flags(uri, flags).or_archive_error(path)?;
     connection.set_prepared_statement_cache_capacity(MOST_STATEMENTS);
     if has_log {
-        connection.pragma_update(None, "locking_mode", "EXCLUSIVE").fault(path)?;
+        connection.pragma_update(None, "locking_mode", "EXCLUSIVE").or_archive_error(path)?;
     }
     Ok(connection)
 }
@@ -144,14 +144,14 @@ fn prepare_connection(connection: &Connection, path: &Path) -> Result<(), Archiv
     }
     // Both are permanent. Small pages waste less space: each pack leaves half a page empty, and each of about forty B-trees
     // takes at least one page.
-    connection.pragma_update(None, "page_size", 4096).fault(path)?;
-    connection.pragma_update(None, "journal_mode", "WAL").fault(path)?;
-    create_tables(connection).fault(path)
+    connection.pragma_update(None, "page_size", 4096).or_archive_error(path)?;
+    connection.pragma_update(None, "journal_mode", "WAL").or_archive_error(path)?;
+    create_tables(connection).or_archive_error(path)
 }
 
 /// Whether the database is an archive; `false` for an empty one.
 fn has_tables(connection: &Connection, path: &Path) -> Result<bool, ArchiveError> {
-    match age(connection, APPLICATION_ID).fault(path)? {
+    match read_schema_state(connection, APPLICATION_ID).or_archive_error(path)? {
         SchemaState::Foreign => Err(ArchiveError::Foreign { path: path.to_owned() }),
         SchemaState::Schema(SCHEMA) => Ok(true),
         SchemaState::Schema(0) => Ok(false),

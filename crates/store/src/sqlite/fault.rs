@@ -9,11 +9,11 @@ use crate::ArchiveError;
 /// Conversion of `SQLite`'s results to those of an archive.
 pub(super) trait FileFault<T> {
     /// The result with its error converted to one of the archive at `path`.
-    fn fault(self, path: &Path) -> Result<T, ArchiveError>;
+    fn or_archive_error(self, path: &Path) -> Result<T, ArchiveError>;
 }
 
 impl<T> FileFault<T> for rusqlite::Result<T> {
-    fn fault(self, path: &Path) -> Result<T, ArchiveError> {
+    fn or_archive_error(self, path: &Path) -> Result<T, ArchiveError> {
         self.map_err(|error| archive_error(path.to_owned(), error))
     }
 }

@@ -11,13 +11,13 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::connect::connect;
 use super::fault::FileFault;
-use super::find_text::{FindPlace, FindText, about};
+use super::find_text::{FindPlace, FindText, filter_terms};
 use super::find_words::NewWords;
 use super::link::SqliteLink;
 use super::place;
-use super::schema::{SchemaState, age};
-use crate::store::link::{Hold, Link};
-use crate::store::value::{Damage, Row, Value, values};
+use super::schema::{SchemaState, read_schema_state};
+use crate::store::link::{DatabaseLink, LockScope};
+use crate::store::value::{Row, RowDamage, Value, values};
 use crate::{ArchiveError, terms};
 
 /// The mark of an index in the header of its file, and the version of its tables.
@@ -64,8 +64,8 @@ impl FindIndex {
     ///
     /// # Errors
     /// When one of its files cannot be deleted.
-    pub fn delete(path: &Path) -> std::io::Result<()> {
-        for file in place::files(path) {
+    pub fn delete_files(path: &Path) -> std::io::Result<()> {
+        for file in place::database_files(path) {
             match std::fs::remove_file(file) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
                 _ => {}
@@ -81,13 +81,13 @@ impl FindIndex {
     pub fn open(path: &Path) -> Result<Self, ArchiveError> {
         if path.symlink_metadata().is_err() {
             place::create_folder(path)?;
-            place::NewFile::create(path)?.settle(path)?;
+            place::NewFile::create(path)?.move_into_place(path)?;
         }
         let connection = connect(path)?;
-        if !prepare_tables(&connection).fault(path)? {
+        if !prepare_tables(&connection).or_archive_error(path)? {
             return Err(ArchiveError::Foreign { path: path.to_owned() });
         }
-        place::tighten(path);
+        place::restrict_to_owner(path);
         Ok(Self { link: SqliteLink::new(path, Some(connection)), new_words: NewWords::default() })
     }
 
@@ -97,12 +97,12 @@ impl FindIndex {
     /// When there is not enough memory.
     pub fn in_memory() -> Result<Self, ArchiveError> {
         let path = PathBuf::from(":memory:");
-        let connection = Connection::open_in_memory().fault(&path)?;
-        prepare_tables(&connection).fault(&path)?;
+        let connection = Connection::open_in_memory().or_archive_error(&path)?;
+        prepare_tables(&connection).or_archive_error(&path)?;
         Ok(Self { link: SqliteLink::new(&path, Some(connection)), new_words: NewWords::default() })
     }
 
-    pub(super) fn db(&self) -> &dyn Link {
+    pub(super) fn db(&self) -> &dyn DatabaseLink {
         &self.link
     }
 
@@ -110,7 +110,7 @@ impl FindIndex {
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn sources(&self) -> Result<HashMap<String, (i64, FindSource)>, ArchiveError> {
+    pub fn read_sources(&self) -> Result<HashMap<String, (i64, FindSource)>, ArchiveError> {
         let sources = self.db().all(&format!("SELECT {COLUMNS} FROM source"), &[], read_source)?;
         Ok(sources.into_iter().map(|(id, source)| (source.key.clone(), (id, source))).collect())
     }
@@ -120,7 +120,7 @@ impl FindIndex {
     /// # Errors
     /// When another process writes for too long.
     pub fn begin(&mut self) -> Result<(), ArchiveError> {
-        self.link.begin(Hold::All)
+        self.link.begin(LockScope::All)
     }
 
     /// Commits the transaction.
@@ -143,8 +143,8 @@ impl FindIndex {
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn source(&self, key: &str) -> Result<Option<(i64, FindSource)>, ArchiveError> {
-        self.db().one(&format!("SELECT {COLUMNS} FROM source WHERE key = $1"), &values![key], read_source)
+    pub fn find_source(&self, key: &str) -> Result<Option<(i64, FindSource)>, ArchiveError> {
+        self.db().first_value(&format!("SELECT {COLUMNS} FROM source WHERE key = $1"), &values![key], read_source)
     }
 
     /// Saves `source`, replacing an older one with the same key. Returns its number.
@@ -162,23 +162,23 @@ impl FindIndex {
         let checksum = checksum.cast_signed();
         let active = active.as_slice();
         let values = values![key, project, session, title, stamp, *n_lines, *n_bytes, checksum, active];
-        self.db().number(PUT, &values)
+        self.db().query_number(PUT, &values)
     }
 
     /// Whether the archive's sessions of `project`, or of all projects, were indexed when the archive had this mark.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn has_kept(&self, project: Option<&str>, mark: &str) -> Result<bool, ArchiveError> {
+    pub fn has_indexed_archive(&self, project: Option<&str>, mark: &str) -> Result<bool, ArchiveError> {
         const FIND: &str = "SELECT count(*) FROM kept WHERE project IN ('', $1) AND mark = $2";
-        Ok(self.db().number(FIND, &values![project.unwrap_or_default(), mark])? > 0)
+        Ok(self.db().query_number(FIND, &values![project.unwrap_or_default(), mark])? > 0)
     }
 
     /// Records that the archive's sessions of `project`, or of all projects, are indexed as of this mark.
     ///
     /// # Errors
     /// When the index cannot be written.
-    pub fn note_kept(&mut self, project: Option<&str>, mark: &str) -> Result<(), ArchiveError> {
+    pub fn note_indexed_archive(&mut self, project: Option<&str>, mark: &str) -> Result<(), ArchiveError> {
         const PUT: &str = "INSERT OR REPLACE INTO kept (project, mark) VALUES ($1, $2)";
         self.link.execute(PUT, &values![project.unwrap_or_default(), mark]).map(|_| ())
     }
@@ -192,7 +192,7 @@ impl FindIndex {
         let find = "SELECT DISTINCT document FROM place WHERE source = $1";
         let documents = self.db().all(find, &values![source], Row::get::<i64>)?;
         self.link.execute("DELETE FROM place WHERE source = $1", &values![source])?;
-        self.link.execute(DROP, &[Value::list(documents)]).map(|_| ())
+        self.link.execute(DROP, &[Value::list_of(documents)]).map(|_| ())
     }
 
     /// Drops the source with this number, and its texts.
@@ -212,23 +212,23 @@ impl FindIndex {
         const PUT: &str =
             "INSERT OR REPLACE INTO place (source, line, at, document, start) VALUES ($1, $2, $3, $4, $5)";
         let key = text.key.cast_signed();
-        let known = self.db().one("SELECT id FROM document WHERE key = $1", &values![key], Row::get::<i64>)?;
+        let known = self.db().first_value("SELECT id FROM document WHERE key = $1", &values![key], Row::get::<i64>)?;
         let document = match known {
             Some(document) => document,
-            None => self.add(project, key, text)?,
+            None => self.add_document(project, key, text)?,
         };
         let FindPlace { source, line, at, start } = place;
         self.link.execute(PUT, &values![source, line, at, document, start]).map(|_| ())
     }
 
-    fn add(&mut self, project: &str, key: i64, text: &FindText<'_>) -> Result<i64, ArchiveError> {
+    fn add_document(&mut self, project: &str, key: i64, text: &FindText<'_>) -> Result<i64, ArchiveError> {
         const PUT: &str =
             "INSERT INTO document (key, kind, speaker, tool, time) VALUES ($1, $2, $3, $4, $5) RETURNING id";
-        let about = about(project, text);
+        let about = filter_terms(project, text);
         let FindText { kind, speaker, tool, time, text, .. } = text;
-        let id = self.db().number(PUT, &values![key, *kind, *speaker, *tool, *time])?;
+        let id = self.db().query_number(PUT, &values![key, *kind, *speaker, *tool, *time])?;
         let end = (0..=LONGEST.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-        let words = terms::indexed(text.get(..end).unwrap_or_default());
+        let words = terms::index_text(text.get(..end).unwrap_or_default());
         self.new_words.add(&words);
         self.link.execute("INSERT INTO words (rowid, text, about) VALUES ($1, $2, $3)", &values![id, words, about])?;
         Ok(id)
@@ -240,7 +240,7 @@ fn prepare_tables(connection: &Connection) -> rusqlite::Result<bool> {
     // Data lost in a power failure is indexed again.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", -65_536)?;
-    match age(connection, APPLICATION_ID)? {
+    match read_schema_state(connection, APPLICATION_ID)? {
         SchemaState::Foreign => return Ok(false),
         SchemaState::Schema(VERSION) => return Ok(true),
         SchemaState::Schema(_) => {}
@@ -248,7 +248,7 @@ fn prepare_tables(connection: &Connection) -> rusqlite::Result<bool> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     // Another process may have been faster.
-    if !matches!(age(connection, APPLICATION_ID)?, SchemaState::Schema(VERSION)) {
+    if !matches!(read_schema_state(connection, APPLICATION_ID)?, SchemaState::Schema(VERSION)) {
         for table in table_names(connection)? {
             connection.execute_batch(&format!("DROP TABLE \"{table}\""))?;
         }
@@ -271,7 +271,7 @@ fn table_names(connection: &Connection) -> rusqlite::Result<Vec<String>> {
 /// The columns that [`read_source`] reads.
 const COLUMNS: &str = "id, key, project, session, title, stamp, n_lines, n_bytes, checksum, active";
 
-fn read_source(row: &mut Row) -> Result<(i64, FindSource), Damage> {
+fn read_source(row: &mut Row) -> Result<(i64, FindSource), RowDamage> {
     let id = row.get()?;
     let (key, project, session, title, stamp) = (row.get()?, row.get()?, row.get()?, row.get()?, row.get()?);
     let (n_lines, n_bytes) = (row.get()?, row.get()?);

@@ -6,11 +6,11 @@ use std::ops::RangeInclusive;
 use jiff::Timestamp;
 
 use super::find_index::FindIndex;
-use super::find_text::{FindPlace, SAID, of_period, of_project, of_speaker, of_tool, period};
-use super::find_words::{Part, words_with};
-use super::search::phrase;
-use crate::store::expression::append;
-use crate::store::link::Link;
+use super::find_text::{FindPlace, SAID, period_of, period_word, project_word, speaker_word, tool_word};
+use super::find_words::{PartPosition, words_with};
+use super::search::quote_phrase;
+use crate::store::expression::append_new;
+use crate::store::link::DatabaseLink;
 use crate::store::value::values;
 use crate::{ArchiveError, terms};
 
@@ -61,39 +61,39 @@ pub struct FindQuery<'a> {
     /// Only calls and results of this tool, whose case is ignored.
     pub tool: Option<&'a str>,
     /// Only texts from this time on.
-    pub since: Option<Since>,
+    pub since: Option<SearchStart>,
     /// The maximum number of hits.
     pub limit: u32,
 }
 
 /// The time from which on texts are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Since {
+pub struct SearchStart {
     /// The first moment.
     pub from: Timestamp,
     /// The current time.
     pub now: Timestamp,
 }
 
-impl Since {
+impl SearchStart {
     /// The periods of matching texts, and the next one, since clocks differ; `None` if there are many.
-    fn periods(self) -> Option<RangeInclusive<i64>> {
-        let (first, last) = (period(self.from), period(self.now) + 1);
+    fn covered_periods(self) -> Option<RangeInclusive<i64>> {
+        let (first, last) = (period_of(self.from), period_of(self.now) + 1);
         (last - first < MOST_PERIODS).then_some(first..=last)
     }
 }
 
 impl FindQuery<'_> {
     /// `expression`, limited to texts that match the filters of this query.
-    fn narrowed(&self, expression: &str) -> String {
+    fn narrow_expression(&self, expression: &str) -> String {
         let mut about = Vec::new();
-        about.extend(self.project.map(of_project));
-        about.extend(self.speaker.map(of_speaker));
-        about.extend(self.tool.map(of_tool));
+        about.extend(self.project.map(project_word));
+        about.extend(self.speaker.map(speaker_word));
+        about.extend(self.tool.map(tool_word));
         let mut conditions: Vec<String> = about.iter().map(|word| format!("about : \"{word}\"")).collect();
-        if let Some(periods) = self.since.and_then(Since::periods) {
-            let periods: Vec<String> = periods.map(|period| format!("\"{}\"", of_period(period))).collect();
-            conditions.push(format!("about : {}", any(&periods)));
+        if let Some(periods) = self.since.and_then(SearchStart::covered_periods) {
+            let periods: Vec<String> = periods.map(|period| format!("\"{}\"", period_word(period))).collect();
+            conditions.push(format!("about : {}", any_of(&periods)));
         }
         conditions.insert(0, format!("text : ({expression})"));
         conditions.join(" AND ")
@@ -102,7 +102,7 @@ impl FindQuery<'_> {
     /// Whether the text has at least one word.
     #[must_use]
     pub fn has_words(&self) -> bool {
-        terms::words(self.text).next().is_some()
+        terms::split_words(self.text).next().is_some()
     }
 }
 
@@ -135,8 +135,8 @@ impl FindIndex {
     }
 }
 
-fn matching_documents(db: &dyn Link, query: &FindQuery<'_>) -> Result<Vec<i64>, ArchiveError> {
-    let terms = terms::terms(query.text);
+fn matching_documents(db: &dyn DatabaseLink, query: &FindQuery<'_>) -> Result<Vec<i64>, ArchiveError> {
+    let terms = terms::query_terms(query.text);
     if terms.is_empty() || query.limit == 0 {
         return Ok(Vec::new());
     }
@@ -144,37 +144,37 @@ fn matching_documents(db: &dyn Link, query: &FindQuery<'_>) -> Result<Vec<i64>, 
     let mut found = match terms.as_slice() {
         [_] => Vec::new(),
         // Texts with the words as they were typed come first.
-        _ => run(db, query, &phrase(&terms.concat()))?,
+        _ => find_texts(db, query, &quote_phrase(&terms.concat()))?,
     };
-    append(&mut found, run(db, query, &join_terms(&terms, phrase, " AND "))?);
+    append_new(&mut found, find_texts(db, query, &join_terms(&terms, quote_phrase, " AND "))?);
     if found.len() < limit {
-        append(&mut found, with_longer(db, query, &terms, Part::Beginning)?);
+        append_new(&mut found, find_with_longer_words(db, query, &terms, PartPosition::Beginning)?);
     }
-    let pieces = terms::pieces(&terms);
+    let pieces = terms::split_ideographs(&terms);
     if found.len() < ENOUGH && pieces.len() > 1 {
-        append(&mut found, run(db, query, &join_terms(&pieces, phrase, " OR "))?);
+        append_new(&mut found, find_texts(db, query, &join_terms(&pieces, quote_phrase, " OR "))?);
     }
     if found.is_empty() {
-        found = with_longer(db, query, &terms, Part::Anywhere)?;
+        found = find_with_longer_words(db, query, &terms, PartPosition::Anywhere)?;
     }
     found.truncate(limit);
     Ok(found)
 }
 
 /// Texts with all `terms`, each possibly as a part of a longer word.
-fn with_longer(
-    db: &dyn Link,
+fn find_with_longer_words(
+    db: &dyn DatabaseLink,
     query: &FindQuery<'_>,
     terms: &[Vec<String>],
-    place: Part,
+    place: PartPosition,
 ) -> Result<Vec<i64>, ArchiveError> {
     let [term] = terms else {
-        let longer = terms.iter().map(|term| Ok(any(&longer_phrases(db, term, place, MOST_LONGER)?)));
-        return run(db, query, &longer.collect::<Result<Vec<_>, ArchiveError>>()?.join(" AND "));
+        let longer = terms.iter().map(|term| Ok(any_of(&longer_phrases(db, term, place, MOST_LONGER)?)));
+        return find_texts(db, query, &longer.collect::<Result<Vec<_>, ArchiveError>>()?.join(" AND "));
     };
     let mut found = Vec::new();
     for phrases in longer_phrases(db, term, place, MOST_BY_TURNS)?.chunks(MOST_LONGER) {
-        append(&mut found, run(db, query, &any(phrases))?);
+        append_new(&mut found, find_texts(db, query, &any_of(phrases))?);
         if found.len() >= query.limit as usize {
             break;
         }
@@ -183,8 +183,8 @@ fn with_longer(
 }
 
 /// Texts that match `expression`, best first.
-fn run(db: &dyn Link, query: &FindQuery<'_>, expression: &str) -> Result<Vec<i64>, ArchiveError> {
-    let narrowed = query.narrowed(expression);
+fn find_texts(db: &dyn DatabaseLink, query: &FindQuery<'_>, expression: &str) -> Result<Vec<i64>, ArchiveError> {
+    let narrowed = query.narrow_expression(expression);
     let (mut found, n_ranked) = rank_documents(db, query, &narrowed)?;
     if n_ranked >= MOST_RANKED {
         found.extend(rank_documents(db, query, &format!("{narrowed} AND about : \"{SAID}\""))?.0);
@@ -200,7 +200,7 @@ fn run(db: &dyn Link, query: &FindQuery<'_>, expression: &str) -> Result<Vec<i64
 }
 
 /// A text with its rank.
-struct Ranked {
+struct RankedText {
     id: i64,
     /// The rank; lower is better.
     score: f64,
@@ -208,23 +208,27 @@ struct Ranked {
 }
 
 /// The best of the newest texts that match `expression`, and the number of texts that were ranked.
-fn rank_documents(db: &dyn Link, query: &FindQuery<'_>, expression: &str) -> Result<(Vec<Ranked>, u32), ArchiveError> {
+fn rank_documents(
+    db: &dyn DatabaseLink,
+    query: &FindQuery<'_>,
+    expression: &str,
+) -> Result<(Vec<RankedText>, u32), ArchiveError> {
     let mut n_ranked = 0;
     let values = values![expression, query.since.map(|since| since.from), MOST_RANKED, query.limit];
     let found = db.all(MATCHING, &values, |row| {
-        let found = Ranked { id: row.get()?, score: row.get()?, time: row.get()? };
+        let found = RankedText { id: row.get()?, score: row.get()?, time: row.get()? };
         n_ranked = row.get()?;
         Ok(found)
     })?;
     Ok((found, n_ranked))
 }
 
-fn read_hit(db: &dyn Link, document: i64) -> Result<Option<FindHit>, ArchiveError> {
+fn read_hit(db: &dyn DatabaseLink, document: i64) -> Result<Option<FindHit>, ArchiveError> {
     let mut places = Some(db.all(PLACES, &values![document], |row| {
         let (source, line, at) = (row.get()?, row.get()?, row.get()?);
         Ok(FindPlace { source, line, at, start: row.get()? })
     })?);
-    db.one(NAMED, &values![document], |row| {
+    db.first_value(NAMED, &values![document], |row| {
         let (kind, speaker, tool, time) = (row.get()?, row.get()?, row.get()?, row.get()?);
         Ok(FindHit { kind, speaker, tool, time, places: places.take().unwrap_or_default() })
     })
@@ -235,26 +239,31 @@ fn join_terms(terms: &[Vec<String>], expression: fn(&[String]) -> String, with: 
 }
 
 /// Phrases that match `term`, also with its last word as a part of a longer one.
-fn longer_phrases(db: &dyn Link, term: &[String], place: Part, most: usize) -> Result<Vec<String>, ArchiveError> {
+fn longer_phrases(
+    db: &dyn DatabaseLink,
+    term: &[String],
+    place: PartPosition,
+    most: usize,
+) -> Result<Vec<String>, ArchiveError> {
     let Some((last, before)) = term.split_last() else { return Ok(Vec::new()) };
     let is_part = match place {
-        Part::Beginning => last.chars().count() >= SHORTEST_BEGINNING,
-        Part::Anywhere => before.is_empty(),
+        PartPosition::Beginning => last.chars().count() >= SHORTEST_BEGINNING,
+        PartPosition::Anywhere => before.is_empty(),
     };
     let mut words = if is_part { words_with(db, last, place, most)? } else { Vec::new() };
-    if words.is_empty() && is_part && place == Part::Anywhere {
+    if words.is_empty() && is_part && place == PartPosition::Anywhere {
         // The word may have another ending.
         let end = last.char_indices().next_back().map(|(end, _)| end).filter(|end| *end >= SHORTEST_STEM);
         if let Some(stem) = end.and_then(|end| last.get(..end)) {
             words = words_with(db, stem, place, most)?;
         }
     }
-    let mut phrases = vec![phrase(term)];
-    phrases.extend(words.into_iter().map(|word| phrase(&[before, &[word]].concat())));
+    let mut phrases = vec![quote_phrase(term)];
+    phrases.extend(words.into_iter().map(|word| quote_phrase(&[before, &[word]].concat())));
     Ok(phrases)
 }
 
-fn any(phrases: &[String]) -> String {
+fn any_of(phrases: &[String]) -> String {
     format!("({})", phrases.join(" OR "))
 }
 
@@ -342,7 +351,7 @@ mod tests {
         let count = |query| fixture.found(query).len();
         let now = Timestamp::from_second(NOW).unwrap();
         for (days, expected) in [(0, 1), (1, 2), (20, 3), (21, 4), (400, 7), (3_999, 7), (4_000, 8)] {
-            let since = Some(Since { from: Timestamp::from_second(NOW - days * DAY).unwrap(), now });
+            let since = Some(SearchStart { from: Timestamp::from_second(NOW - days * DAY).unwrap(), now });
             assert_eq!(count(FindQuery { since, ..query("unobtainium") }), expected, "{days} days");
             assert_eq!(count(FindQuery { since, ..query("nobtai") }), expected, "a part, {days} days");
         }

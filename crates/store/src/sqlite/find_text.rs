@@ -40,32 +40,32 @@ pub struct FindPlace {
 }
 
 /// The words that narrow searches: the project, the speaker, the tool and the period of a text.
-pub(super) fn about(project: &str, text: &FindText<'_>) -> String {
-    let mut about = vec![of_project(project), of_speaker(text.speaker)];
-    about.extend(text.tool.map(of_tool));
-    about.extend(text.time.map(|time| of_period(period(time))));
+pub(super) fn filter_terms(project: &str, text: &FindText<'_>) -> String {
+    let mut about = vec![project_word(project), speaker_word(text.speaker)];
+    about.extend(text.tool.map(tool_word));
+    about.extend(text.time.map(|time| period_word(period_of(time))));
     // Messages of people and the model.
     about.extend(matches!(text.kind, "prompt" | "answer").then(|| SAID.to_owned()));
     about.join(" ")
 }
 
-pub(super) fn of_project(project: &str) -> String {
+pub(super) fn project_word(project: &str) -> String {
     // The tokenizer does not stem digits.
     format!("p{}", IdHash::of(project.as_bytes()).0)
 }
 
-pub(super) fn of_speaker(speaker: &str) -> String {
+pub(super) fn speaker_word(speaker: &str) -> String {
     format!("s{}", IdHash::of(speaker.as_bytes()).0)
 }
 
-pub(super) fn of_tool(tool: &str) -> String {
+pub(super) fn tool_word(tool: &str) -> String {
     format!("t{}", IdHash::of(tool.to_lowercase().as_bytes()).0)
 }
 
-pub(super) fn of_period(period: i64) -> String {
+pub(super) fn period_word(period: i64) -> String {
     format!("m{period}")
 }
 
-pub(super) fn period(time: Timestamp) -> i64 {
+pub(super) fn period_of(time: Timestamp) -> i64 {
     time.as_second() >> PERIOD
 }

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use memchr::{memchr, memmem, memrchr};
 
 use crate::ArchiveError;
-use crate::store::link::Link;
+use crate::store::link::DatabaseLink;
 use crate::store::value::{Row, values};
 
 /// The number of known words that are remembered; others may be listed twice.
@@ -46,13 +46,13 @@ impl NewWords {
     ///
     /// # Errors
     /// When the index cannot be read or written.
-    pub(super) fn write(&mut self, db: &dyn Link) -> Result<(), ArchiveError> {
+    pub(super) fn write(&mut self, db: &dyn DatabaseLink) -> Result<(), ArchiveError> {
         const NEWEST: &str = "SELECT id, n_bytes FROM vocabulary ORDER BY id DESC LIMIT 1";
         if self.new.is_empty() {
             return Ok(());
         }
         let mut words = merge_words(self.new.iter().map(String::as_str));
-        while let Some((id, n_bytes)) = db.one(NEWEST, &[], |row| Ok((row.get::<i64>()?, row.get::<u64>()?)))? {
+        while let Some((id, n_bytes)) = db.first_value(NEWEST, &[], |row| Ok((row.get::<i64>()?, row.get::<u64>()?)))? {
             if n_bytes > (words.len() * LONGER) as u64 {
                 break;
             }
@@ -80,7 +80,7 @@ fn merge_words<'a>(words: impl Iterator<Item = &'a str>) -> String {
 
 /// The position of a part within a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum PartPosition {
     Beginning,
     Anywhere,
 }
@@ -89,9 +89,14 @@ pub(super) enum Part {
 ///
 /// # Errors
 /// When the index cannot be read.
-pub(super) fn words_with(db: &dyn Link, part: &str, place: Part, most: usize) -> Result<Vec<String>, ArchiveError> {
+pub(super) fn words_with(
+    db: &dyn DatabaseLink,
+    part: &str,
+    place: PartPosition,
+    most: usize,
+) -> Result<Vec<String>, ArchiveError> {
     let mut found: Vec<String> = Vec::new();
-    db.each("SELECT words FROM vocabulary", &[], &mut |row| {
+    db.each_row("SELECT words FROM vocabulary", &[], &mut |row| {
         let list = row.get::<String>()?;
         found.extend(lines_with(&list, part, place).map(str::to_owned));
         Ok(())
@@ -103,7 +108,7 @@ pub(super) fn words_with(db: &dyn Link, part: &str, place: Part, most: usize) ->
 }
 
 /// The lines of `list` that contain `part` at `place`.
-fn lines_with<'l>(list: &'l str, part: &str, place: Part) -> impl Iterator<Item = &'l str> {
+fn lines_with<'l>(list: &'l str, part: &str, place: PartPosition) -> impl Iterator<Item = &'l str> {
     let finder = memmem::Finder::new(part.as_bytes()).into_owned();
     let bytes = list.as_bytes();
     let mut at = 0;
@@ -113,7 +118,7 @@ fn lines_with<'l>(list: &'l str, part: &str, place: Part) -> impl Iterator<Item 
             let start = memrchr(b'\n', bytes.get(..found)?).map_or(0, |before| before + 1);
             let end = memchr(b'\n', bytes.get(found..)?).map_or(bytes.len(), |after| found + after);
             at = end;
-            if place == Part::Anywhere || start == found {
+            if place == PartPosition::Anywhere || start == found {
                 return list.get(start..end);
             }
         }
@@ -135,19 +140,19 @@ mod tests {
             words.add(&format!("common word{n} {n}"));
             words.write(index.db()).unwrap();
         }
-        let lists = index.db().number("SELECT count(*) FROM vocabulary", &[]).unwrap();
+        let lists = index.db().query_number("SELECT count(*) FROM vocabulary", &[]).unwrap();
         assert!(lists < 12, "{lists}");
         let found = |part, place| words_with(index.db(), part, place, 3).unwrap();
-        assert_eq!(found("ord49", Part::Anywhere), ["word49", "word490", "word491"]);
-        assert_eq!(found("ord49", Part::Beginning), [""; 0]);
-        assert_eq!(found("word4", Part::Beginning), ["word4", "word40", "word41"]);
-        assert_eq!(found("common", Part::Beginning), ["common"]);
+        assert_eq!(found("ord49", PartPosition::Anywhere), ["word49", "word490", "word491"]);
+        assert_eq!(found("ord49", PartPosition::Beginning), [""; 0]);
+        assert_eq!(found("word4", PartPosition::Beginning), ["word4", "word40", "word41"]);
+        assert_eq!(found("common", PartPosition::Beginning), ["common"]);
         // Collected words that were not written are not listed.
         words.add("unwritten");
         words.clear();
         words.add("common written");
         words.write(index.db()).unwrap();
-        assert_eq!(found("written", Part::Anywhere), ["written"]);
+        assert_eq!(found("written", PartPosition::Anywhere), ["written"]);
     }
 
     proptest! {
@@ -155,7 +160,7 @@ mod tests {
         #[test]
         fn w_06_all_lines_with_a_part_are_found(words in prop::collection::vec("[ab会]{1,4}", 0..20), part in "[ab会]{1,2}", anywhere in any::<bool>()) {
             let list = words.join("\n");
-            let place = if anywhere { Part::Anywhere } else { Part::Beginning };
+            let place = if anywhere { PartPosition::Anywhere } else { PartPosition::Beginning };
             let has = |word: &&str| if anywhere { word.contains(&*part) } else { word.starts_with(&*part) };
             let expected: Vec<&str> = list.lines().filter(has).collect();
             prop_assert_eq!(lines_with(&list, &part, place).collect::<Vec<_>>(), expected);

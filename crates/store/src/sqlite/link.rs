@@ -13,11 +13,12 @@ use super::connect;
 use super::fault::FileFault;
 use crate::ArchiveError;
 use crate::open::WAIT;
-use crate::store::link::{Dialect, Hold, Insert, Link};
-use crate::store::value::{Damage, Row, Value};
+use crate::store::link::{DatabaseLink, Dialect, InsertStatement, LockScope};
+use crate::store::value::{Row, RowDamage, Value};
 
 /// An action on a statement and its parameters.
-type Run<'a> = dyn FnMut(&mut CachedStatement<'_>, &mut dyn Iterator<Item = &Value>) -> Result<(), ArchiveError> + 'a;
+type StatementAction<'a> =
+    dyn FnMut(&mut CachedStatement<'_>, &mut dyn Iterator<Item = &Value>) -> Result<(), ArchiveError> + 'a;
 
 /// A connection, opened when it is needed.
 #[derive(Debug)]
@@ -41,7 +42,7 @@ impl SqliteLink {
     }
 
     /// The link with another waiting time.
-    pub(super) fn waiting(self, wait: Duration) -> Self {
+    pub(super) fn with_wait(self, wait: Duration) -> Self {
         Self { wait, ..self }
     }
 
@@ -51,23 +52,23 @@ impl SqliteLink {
         }
         let connection = connect::connect_within(&self.path, self.wait)?;
         // Large enough for the random pages of the indexes of some 400,000 lines. Memory is used only as they are written.
-        connection.pragma_update(None, "cache_size", -16_000).fault(&self.path)?;
+        connection.pragma_update(None, "cache_size", -16_000).or_archive_error(&self.path)?;
         Ok(self.connection.get_or_init(|| connection))
     }
 
-    fn translated(&self, sql: &str) -> Arc<str> {
+    fn translate_cached(&self, sql: &str) -> Arc<str> {
         if let Some(known) = self.translated.borrow().get(sql) {
             return Arc::clone(known);
         }
-        let translated: Arc<str> = translated(sql).into();
+        let translated: Arc<str> = translate_sql(sql).into();
         self.translated.borrow_mut().insert(sql.to_owned(), Arc::clone(&translated));
         translated
     }
 
     /// Calls `run` with the parameters of a statement: once, or for each item of a list.
-    fn run(&self, sql: &str, values: &[Value], run: &mut Run<'_>) -> Result<(), ArchiveError> {
+    fn run(&self, sql: &str, values: &[Value], run: &mut StatementAction<'_>) -> Result<(), ArchiveError> {
         let connection = self.connection()?;
-        let mut statement = connection.prepare_cached(&self.translated(sql)).fault(&self.path)?;
+        let mut statement = connection.prepare_cached(&self.translate_cached(sql)).or_archive_error(&self.path)?;
         match values {
             [Value::List(items), rest @ ..] => {
                 items.iter().try_for_each(|item| run(&mut statement, &mut std::iter::once(item).chain(rest)))
@@ -77,24 +78,25 @@ impl SqliteLink {
     }
 }
 
-impl Link for SqliteLink {
+impl DatabaseLink for SqliteLink {
     fn dialect(&self) -> Dialect {
         Dialect::Sqlite
     }
 
-    fn each(
+    fn each_row(
         &self,
         sql: &str,
         values: &[Value],
-        each: &mut dyn FnMut(&mut Row) -> Result<(), Damage>,
+        each: &mut dyn FnMut(&mut Row) -> Result<(), RowDamage>,
     ) -> Result<(), ArchiveError> {
         self.run(sql, values, &mut |statement, values| {
             let n_columns = statement.column_count();
-            let mut rows = statement.query(params_from_iter(values)).fault(&self.path)?;
-            while let Some(row) = rows.next().fault(&self.path)? {
+            let mut rows = statement.query(params_from_iter(values)).or_archive_error(&self.path)?;
+            while let Some(row) = rows.next().or_archive_error(&self.path)? {
                 let columns: rusqlite::Result<Vec<ValueRef<'_>>> = (0..n_columns).map(|at| row.get_ref(at)).collect();
-                let values: Result<Vec<Value>, Damage> = columns.fault(&self.path)?.into_iter().map(to_value).collect();
-                values.and_then(|values| each(&mut Row::new(values))).map_err(|detail| self.damaged(detail))?;
+                let values: Result<Vec<Value>, RowDamage> =
+                    columns.or_archive_error(&self.path)?.into_iter().map(to_value).collect();
+                values.and_then(|values| each(&mut Row::new(values))).map_err(|detail| self.damage_error(detail))?;
             }
             Ok(())
         })
@@ -103,82 +105,82 @@ impl Link for SqliteLink {
     fn execute(&self, sql: &str, values: &[Value]) -> Result<u64, ArchiveError> {
         let mut n_changed = 0;
         self.run(sql, values, &mut |statement, values| {
-            n_changed += statement.execute(params_from_iter(values)).fault(&self.path)? as u64;
+            n_changed += statement.execute(params_from_iter(values)).or_archive_error(&self.path)? as u64;
             Ok(())
         })?;
         Ok(n_changed)
     }
 
-    fn insert(&self, insert: &Insert<'_>, rows: Vec<Vec<Value>>) -> Result<u64, ArchiveError> {
-        let Insert { table, conflict, .. } = insert;
-        let marks = vec!["?"; insert.columns().count()].join(", ");
-        let sql = format!("INSERT INTO {table} ({}) VALUES ({marks}) {conflict}", insert.names());
+    fn insert(&self, insert: &InsertStatement<'_>, rows: Vec<Vec<Value>>) -> Result<u64, ArchiveError> {
+        let InsertStatement { table, conflict, .. } = insert;
+        let marks = vec!["?"; insert.typed_columns().count()].join(", ");
+        let sql = format!("INSERT INTO {table} ({}) VALUES ({marks}) {conflict}", insert.column_names());
         let connection = self.connection()?;
-        let mut statement = connection.prepare_cached(&sql).fault(&self.path)?;
+        let mut statement = connection.prepare_cached(&sql).or_archive_error(&self.path)?;
         let mut n_stored = 0;
         for row in rows {
-            n_stored += statement.execute(params_from_iter(row)).fault(&self.path)? as u64;
+            n_stored += statement.execute(params_from_iter(row)).or_archive_error(&self.path)? as u64;
         }
         Ok(n_stored)
     }
 
-    fn batch(&self, sql: &str) -> Result<(), ArchiveError> {
-        self.connection()?.execute_batch(sql).fault(&self.path)
+    fn run_batch(&self, sql: &str) -> Result<(), ArchiveError> {
+        self.connection()?.execute_batch(sql).or_archive_error(&self.path)
     }
 
     /// Begins a transaction that locks out all other writers.
-    fn begin(&self, _: Hold) -> Result<(), ArchiveError> {
-        self.batch("BEGIN IMMEDIATE")
+    fn begin(&self, _: LockScope) -> Result<(), ArchiveError> {
+        self.run_batch("BEGIN IMMEDIATE")
     }
 
-    fn claim(&self) -> Result<(), ArchiveError> {
+    fn lock_out_others(&self) -> Result<(), ArchiveError> {
         Ok(())
     }
 
     fn commit(&self) -> Result<(), ArchiveError> {
-        self.batch("COMMIT")
+        self.run_batch("COMMIT")
     }
 
     fn rollback(&self) -> Result<(), ArchiveError> {
         // SQLite may have rolled back by itself when the disk was full.
-        if self.connection()?.is_autocommit() { Ok(()) } else { self.batch("ROLLBACK") }
+        if self.connection()?.is_autocommit() { Ok(()) } else { self.run_batch("ROLLBACK") }
     }
 
-    fn pin(&self) -> Result<(), ArchiveError> {
+    fn pin_snapshot(&self) -> Result<(), ArchiveError> {
         // A database in memory has no write-ahead log, so reads cannot begin during a write, but reads that began earlier may
         // continue.
         if connect::is_in_memory(&self.path) && self.connection()?.is_autocommit() {
-            self.batch("BEGIN; SELECT count(*) FROM sqlite_schema")?;
+            self.run_batch("BEGIN; SELECT count(*) FROM sqlite_schema")?;
         }
         Ok(())
     }
 
-    fn release(&self) -> Result<(), ArchiveError> {
-        if self.connection()?.is_autocommit() { Ok(()) } else { self.batch("COMMIT") }
+    fn release_snapshot(&self) -> Result<(), ArchiveError> {
+        if self.connection()?.is_autocommit() { Ok(()) } else { self.run_batch("COMMIT") }
     }
 
-    fn at_once(&self, read: &mut dyn FnMut() -> Result<(), ArchiveError>) -> Result<(), ArchiveError> {
+    fn read_consistently(&self, read: &mut dyn FnMut() -> Result<(), ArchiveError>) -> Result<(), ArchiveError> {
         if !self.connection()?.is_autocommit() {
             return read();
         }
-        self.batch("BEGIN")?;
+        self.run_batch("BEGIN")?;
         let read = read();
-        self.batch("COMMIT")?;
+        self.run_batch("COMMIT")?;
         read
     }
 
-    fn damaged(&self, detail: Damage) -> ArchiveError {
+    fn damage_error(&self, detail: RowDamage) -> ArchiveError {
         ArchiveError::Damaged { path: self.path.clone(), detail }
     }
 
-    fn locked(&self) -> ArchiveError {
+    fn lock_error(&self) -> ArchiveError {
         ArchiveError::Locked { path: self.path.clone() }
     }
 }
 
 /// A statement in `SQLite`'s dialect: without casts, with one item of a list at a time, and with lookups of digests by their
 /// first 8 bytes, which are indexed.
-pub(super) fn translated(sql: &str) -> String {
+pub(super) fn translate_sql(sql: &str) -> String {
     let sql = sql.replace("digest = ANY($1)", "substr(digest, 1, 8) = substr($1, 1, 8) AND digest = $1");
     let sql = sql.replace("= ANY($1)", "= $1");
     let mut pieces = sql.split("::");
@@ -190,7 +192,7 @@ pub(super) fn translated(sql: &str) -> String {
     translated
 }
 
-fn to_value(value: ValueRef<'_>) -> Result<Value, Damage> {
+fn to_value(value: ValueRef<'_>) -> Result<Value, RowDamage> {
     Ok(match value {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(number) => Value::Int(number),

@@ -93,7 +93,7 @@ impl NewFile {
     }
 
     /// Renames the file to `path`, unless that exists.
-    pub(super) fn settle(self, path: &Path) -> Result<(), ArchiveError> {
+    pub(super) fn move_into_place(self, path: &Path) -> Result<(), ArchiveError> {
         let settle = || match tempfile::TempPath::try_from_path(self.path())?.persist_noclobber(path) {
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             Err(error) => Err(error.error),
@@ -104,7 +104,7 @@ impl NewFile {
 }
 
 /// The paths of the database at `path` and of its additional files, which may not exist.
-pub(super) fn files(path: &Path) -> [PathBuf; 3] {
+pub(super) fn database_files(path: &Path) -> [PathBuf; 3] {
     ["", "-wal", "-shm"].map(|suffix| {
         let mut name = OsString::from(path);
         name.push(suffix);
@@ -113,8 +113,8 @@ pub(super) fn files(path: &Path) -> [PathBuf; 3] {
 }
 
 /// Removes the rights of all but the owner from a database that has others. A file of another owner stays unchanged.
-pub(super) fn tighten(path: &Path) {
-    for file in files(path) {
+pub(super) fn restrict_to_owner(path: &Path) {
+    for file in database_files(path) {
         if is_open_to_others(&file) {
             let _not_ours = set_mode(&file, 0o600);
         }

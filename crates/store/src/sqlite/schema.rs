@@ -17,7 +17,7 @@ pub(super) enum SchemaState {
 }
 
 /// Reads the owner and the schema version of a database; `ours` is the application id of our own.
-pub(super) fn age(connection: &Connection, ours: i32) -> rusqlite::Result<SchemaState> {
+pub(super) fn read_schema_state(connection: &Connection, ours: i32) -> rusqlite::Result<SchemaState> {
     let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
     let (application, version) = (number("application_id")?, number("user_version")?);
     if application == i64::from(ours) {
@@ -31,7 +31,7 @@ pub(super) fn age(connection: &Connection, ours: i32) -> rusqlite::Result<Schema
 /// nothing.
 pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    let SchemaState::Schema(0) = age(connection, APPLICATION_ID)? else { return Ok(()) };
+    let SchemaState::Schema(0) = read_schema_state(connection, APPLICATION_ID)? else { return Ok(()) };
     connection.execute_batch(include_str!("schema.sql"))?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
     connection.pragma_update(None, "user_version", SCHEMA)?;

@@ -1,37 +1,37 @@
 //! Queries on the full-text index of a file.
 
-use crate::store::expression::{Last, Phrase, Wanted, admitted, narrow};
-use crate::store::link::{Dialect, Link};
+use crate::store::expression::{LastWordMatch, Phrase, TermMatch, filter_condition, filter_values};
+use crate::store::link::{DatabaseLink, Dialect};
 use crate::store::value::Row;
 use crate::{ArchiveError, Query};
 
 /// The numbers of the documents that match the terms, each of which is a set of alternative phrases; best first.
-pub(crate) fn run(
-    db: &dyn Link,
+pub(crate) fn find_documents(
+    db: &dyn DatabaseLink,
     query: &Query<'_>,
     terms: &[Vec<Phrase>],
-    wanted: Wanted,
+    wanted: TermMatch,
 ) -> Result<Vec<i64>, ArchiveError> {
-    let terms: Vec<String> = terms.iter().map(|term| any(term)).collect();
-    let expression = terms.join(if wanted == Wanted::All { " AND " } else { " OR " });
+    let terms: Vec<String> = terms.iter().map(|term| any_phrase(term)).collect();
+    let expression = terms.join(if wanted == TermMatch::All { " AND " } else { " OR " });
     let sql = format!(
         "SELECT document.id FROM words JOIN document ON document.id = words.rowid
         WHERE words MATCH $4 AND {} ORDER BY words.rank, document.id DESC LIMIT $5",
-        admitted(Dialect::Sqlite)
+        filter_condition(Dialect::Sqlite)
     );
-    let [kind, speaker, sessions] = narrow(Dialect::Sqlite, query);
+    let [kind, speaker, sessions] = filter_values(Dialect::Sqlite, query);
     db.all(&sql, &[kind, speaker, sessions, expression.into(), query.limit.into()], Row::get)
 }
 
-fn any(term: &[Phrase]) -> String {
+fn any_phrase(term: &[Phrase]) -> String {
     let phrases = term.iter().map(|Phrase { words, last }| {
         // The star makes the last word match as a prefix.
-        phrase(words) + if *last == Last::Beginning { " *" } else { "" }
+        quote_phrase(words) + if *last == LastWordMatch::Beginning { " *" } else { "" }
     });
     format!("({})", phrases.collect::<Vec<_>>().join(" OR "))
 }
 
 /// The expression for successive words, which contain no quotes.
-pub(crate) fn phrase(words: &[String]) -> String {
+pub(crate) fn quote_phrase(words: &[String]) -> String {
     format!("\"{}\"", words.join(" "))
 }

@@ -17,7 +17,7 @@ pub(crate) fn open_within(path: &Path, wait: Duration) -> Result<Store, ArchiveE
     // Absolute, since SQLite gives names such as `:memory:` a special meaning.
     let path = std::path::absolute(path).map_err(|source| ArchiveError::Create { path: path.to_owned(), source })?;
     let reader = connect::open_within(&path, wait)?;
-    let link = |connection| Box::new(SqliteLink::new(&path, connection).waiting(wait));
+    let link = |connection| Box::new(SqliteLink::new(&path, connection).with_wait(wait));
     Ok(Store::new(link(Some(reader)), link(None)))
 }
 

@@ -3,14 +3,14 @@
 use std::cell::RefCell;
 
 use super::known_lines::KnownLines;
-use super::lines::Lines;
-use super::link::{Hold, Link};
-use super::packing::{Digested, Packing, put_alone};
+use super::lines::LineLoader;
+use super::link::{DatabaseLink, LockScope};
+use super::packing::{Digested, PackWriter, put_alone};
 use super::read_back::WrittenPacks;
 use super::value::Value;
 use super::{objects, operations, records, replace, vectors};
 use crate::body::{Packer, USUAL};
-use crate::{ArchiveError, Entry, LineId, Name, Original, Record};
+use crate::{ArchiveError, Entry, EntryName, LineId, Original, Record};
 use ctxc_transcript::text::Digest;
 
 /// The number of originals and records, and of their bytes, that are stored at a time. Storing each alone would cost a round
@@ -21,17 +21,17 @@ const MOST_BYTES: usize = 4 << 20;
 /// An archive in a database.
 pub(crate) struct Store {
     /// Only reads. It is another connection than the writer's, so that it sees only what is committed.
-    pub(crate) reader: Box<dyn Link>,
+    pub(crate) reader: Box<dyn DatabaseLink>,
     /// Opened when something is put for the first time.
-    pub(crate) writer: Box<dyn Link>,
-    pub(super) lines: RefCell<Lines>,
-    deposit: Deposit,
-    gathered: Gathered,
+    pub(crate) writer: Box<dyn DatabaseLink>,
+    pub(super) lines: RefCell<LineLoader>,
+    deposit: DepositState,
+    gathered: GatheredEntries,
     packer: Packer,
     /// The first and the last id of the originals that wait for their operation.
     part: Option<(i64, i64)>,
     /// The pack that lines go into.
-    packing: Option<Packing>,
+    packing: Option<PackWriter>,
     /// The packs that this store has written.
     pub(super) written: WrittenPacks,
     known: KnownLines,
@@ -39,7 +39,7 @@ pub(crate) struct Store {
 
 /// The state of the deposit since the last commit.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Deposit {
+enum DepositState {
     /// Nothing; no transaction is open.
     None,
     /// Something, in a transaction.
@@ -50,7 +50,7 @@ enum Deposit {
 
 /// Entries that were put and are not sent yet.
 #[derive(Default)]
-struct Gathered {
+struct GatheredEntries {
     originals: Vec<RemovedLine>,
     records: Vec<Record>,
     n_bytes: usize,
@@ -73,13 +73,13 @@ enum RemovedPlace {
 }
 
 impl Store {
-    pub(crate) fn new(reader: Box<dyn Link>, writer: Box<dyn Link>) -> Self {
+    pub(crate) fn new(reader: Box<dyn DatabaseLink>, writer: Box<dyn DatabaseLink>) -> Self {
         Self {
             reader,
             writer,
             lines: RefCell::default(),
-            deposit: Deposit::None,
-            gathered: Gathered::default(),
+            deposit: DepositState::None,
+            gathered: GatheredEntries::default(),
             packer: Packer::new(USUAL),
             part: None,
             packing: None,
@@ -89,105 +89,113 @@ impl Store {
     }
 
     /// Carries out `put` as a part of the deposit, which is opened if need be; when it fails, all of the deposit is lost.
-    pub(super) fn put_with<T>(
+    pub(super) fn put_in_deposit<T>(
         &mut self,
         put: impl FnOnce(&mut Self) -> Result<T, ArchiveError>,
     ) -> Result<T, ArchiveError> {
-        self.open(Hold::Drops)?;
+        self.open_deposit(LockScope::Drops)?;
         let done = put(self);
         if done.is_err() {
-            self.deposit = Deposit::Broken;
+            self.deposit = DepositState::Broken;
         }
         done
     }
 
     /// Opens the deposit, unless it is open; whether it was just now.
-    fn open(&mut self, hold: Hold) -> Result<bool, ArchiveError> {
+    fn open_deposit(&mut self, hold: LockScope) -> Result<bool, ArchiveError> {
         self.check_whole()?;
-        let is_new = self.deposit == Deposit::None;
+        let is_new = self.deposit == DepositState::None;
         if is_new {
-            self.reader.pin()?;
+            self.reader.pin_snapshot()?;
             self.writer.begin(hold)?;
-            self.known.expire();
-            self.deposit = Deposit::Open;
+            self.known.mark_stale();
+            self.deposit = DepositState::Open;
         }
         Ok(is_new)
     }
 
     /// Keeps all other deposits out until this one ends. Two that are open and wait for that both wait for each other.
-    pub(super) fn hold_all(&mut self) -> Result<(), ArchiveError> {
-        if self.open(Hold::All)? { Ok(()) } else { self.put_with(|store| store.writer.claim()) }
+    pub(super) fn hold_exclusively(&mut self) -> Result<(), ArchiveError> {
+        if self.open_deposit(LockScope::All)? {
+            Ok(())
+        } else {
+            self.put_in_deposit(|store| store.writer.lock_out_others())
+        }
     }
 
     /// Carries out `put` behind what was gathered, for the last word counts.
-    pub(super) fn put_behind<T>(
+    pub(super) fn put_after_gathered<T>(
         &mut self,
         put: impl FnOnce(&mut Self) -> Result<T, ArchiveError>,
     ) -> Result<T, ArchiveError> {
-        self.put_with(|store| {
-            store.send()?;
+        self.put_in_deposit(|store| {
+            store.send_gathered()?;
             put(store)
         })
     }
 
     pub(super) fn put_entry(&mut self, entry: Entry<'_>) -> Result<(), ArchiveError> {
         match entry {
-            Entry::Original(digest, Original { line, uuid, replaced_by }) => self.put_with(|store| {
+            Entry::Original(digest, Original { line, uuid, replaced_by }) => self.put_in_deposit(|store| {
                 store.gathered.n_bytes += line.len();
                 let place = RemovedPlace::Here(digest, line.to_vec());
                 let (uuid, replaced_by) = ((*uuid).into(), (*replaced_by).into());
                 store.gathered.originals.push(RemovedLine { place, uuid, replaced_by });
-                store.send_much()
+                store.send_gathered_if_large()
             }),
-            Entry::Removed(line, uuid, replaced_by) => self.put_with(|store| {
+            Entry::Removed(line, uuid, replaced_by) => self.put_in_deposit(|store| {
                 let (place, uuid, replaced_by) = (RemovedPlace::Stored(line), uuid.into(), replaced_by.into());
                 store.gathered.originals.push(RemovedLine { place, uuid, replaced_by });
-                store.send_much()
+                store.send_gathered_if_large()
             }),
-            Entry::Record(record) => self.put_with(|store| {
+            Entry::Record(record) => self.put_in_deposit(|store| {
                 store.gathered.n_bytes += record.document.text.len();
                 store.gathered.records.push(record.clone());
-                store.send_much()
+                store.send_gathered_if_large()
             }),
-            Entry::Operation(operation) => self.put_behind(|store| {
-                if operations::put(&*store.writer, operation, store.part)? {
+            Entry::Operation(operation) => self.put_after_gathered(|store| {
+                if operations::put_operation(&*store.writer, operation, store.part)? {
                     store.part = None;
                 }
                 Ok(())
             }),
-            Entry::Object(object) => self.put_with(|store| objects::put(&*store.writer, &mut store.packer, object)),
+            Entry::Object(object) => {
+                self.put_in_deposit(|store| objects::put_object(&*store.writer, &mut store.packer, object))
+            }
             Entry::MaskedLines(lines) => {
                 // The packs that are held have what was there, and lines get other digests.
                 self.lines.take();
                 self.known = KnownLines::default();
-                self.put_behind(|store| {
+                self.put_after_gathered(|store| {
                     store.close_pack()?;
-                    replace::lines(&*store.writer, lines)
+                    replace::replace_lines(&*store.writer, lines)
                 })
             }
             Entry::MaskedOperation(operation) => {
-                self.put_behind(|store| operations::replace(&*store.writer, operation))
+                self.put_after_gathered(|store| operations::replace_texts(&*store.writer, operation))
             }
-            Entry::Vectors(model, vectors) => self.put_behind(|store| vectors::put(&*store.writer, model, vectors)),
+            Entry::Vectors(model, vectors) => {
+                self.put_after_gathered(|store| vectors::put_vectors(&*store.writer, model, vectors))
+            }
         }
     }
 
-    pub(super) fn drop_entry(&mut self, name: Name<'_>) -> Result<(), ArchiveError> {
-        self.put_behind(|store| match name {
-            Name::Object(kind, key) => objects::drop(&*store.writer, kind, key),
-            Name::Record(kind, key) => records::drop(&*store.writer, kind, key),
-            Name::Originals(id) => operations::drop_originals(&*store.writer, id).map(|_| ()),
+    pub(super) fn drop_entry(&mut self, name: EntryName<'_>) -> Result<(), ArchiveError> {
+        self.put_after_gathered(|store| match name {
+            EntryName::Object(kind, key) => objects::drop_object(&*store.writer, kind, key),
+            EntryName::Record(kind, key) => records::drop_record(&*store.writer, kind, key),
+            EntryName::Originals(id) => operations::drop_originals(&*store.writer, id).map(|_| ()),
         })
     }
 
     /// Puts lines into the pack that is open, or a new one; their ids.
-    pub(super) fn pack(&mut self, lines: &[Digested<'_>]) -> Result<Vec<LineId>, ArchiveError> {
+    pub(super) fn pack_lines(&mut self, lines: &[Digested<'_>]) -> Result<Vec<LineId>, ArchiveError> {
         let db = &*self.writer;
         let packing = match self.packing.take() {
             Some(packing) => packing,
-            None => Packing::begin(db)?,
+            None => PackWriter::begin(db)?,
         };
-        self.packing.insert(packing).put(db, &mut self.known, lines)
+        self.packing.insert(packing).put_lines(db, &mut self.known, lines)
     }
 
     /// Stores the pack that is open, so that it can be changed where it lies.
@@ -198,59 +206,59 @@ impl Store {
         Ok(())
     }
 
-    pub(super) fn end(&mut self) -> Result<(), ArchiveError> {
+    pub(super) fn commit_deposit(&mut self) -> Result<(), ArchiveError> {
         self.check_whole()?;
-        if self.deposit == Deposit::None {
+        if self.deposit == DepositState::None {
             return Ok(());
         }
-        self.reader.release()?;
-        let done = self.send().and_then(|()| self.close_pack()).and_then(|()| self.writer.commit());
-        self.deposit = if done.is_ok() { Deposit::None } else { Deposit::Broken };
-        self.forget();
+        self.reader.release_snapshot()?;
+        let done = self.send_gathered().and_then(|()| self.close_pack()).and_then(|()| self.writer.commit());
+        self.deposit = if done.is_ok() { DepositState::None } else { DepositState::Broken };
+        self.reset_deposit();
         done
     }
 
-    pub(super) fn undo(&mut self) -> Result<(), ArchiveError> {
-        self.reader.release()?;
-        if self.deposit != Deposit::None {
+    pub(super) fn roll_back_deposit(&mut self) -> Result<(), ArchiveError> {
+        self.reader.release_snapshot()?;
+        if self.deposit != DepositState::None {
             self.writer.rollback()?;
         }
-        self.deposit = Deposit::None;
+        self.deposit = DepositState::None;
         // The ids of lines that were rolled back are given again.
         self.known = KnownLines::default();
-        self.forget();
+        self.reset_deposit();
         Ok(())
     }
 
     /// The connection that writes, for what cannot be part of a deposit.
-    pub(super) fn free(&self) -> Result<&dyn Link, ArchiveError> {
-        if self.deposit == Deposit::None { Ok(&*self.writer) } else { Err(ArchiveError::OpenDeposit) }
+    pub(super) fn idle_writer(&self) -> Result<&dyn DatabaseLink, ArchiveError> {
+        if self.deposit == DepositState::None { Ok(&*self.writer) } else { Err(ArchiveError::OpenDeposit) }
     }
 
     /// Refuses to go on with a deposit of which a part failed.
     const fn check_whole(&self) -> Result<(), ArchiveError> {
         match self.deposit {
-            Deposit::None | Deposit::Open => Ok(()),
-            Deposit::Broken => Err(ArchiveError::BrokenDeposit),
+            DepositState::None | DepositState::Open => Ok(()),
+            DepositState::Broken => Err(ArchiveError::BrokenDeposit),
         }
     }
 
     /// Forgets what holds for one deposit alone.
-    fn forget(&mut self) {
-        self.gathered = Gathered::default();
+    fn reset_deposit(&mut self) {
+        self.gathered = GatheredEntries::default();
         self.part = None;
         self.packing = None;
     }
 
     /// Sends what was gathered, once it is much.
-    fn send_much(&mut self) -> Result<(), ArchiveError> {
-        let Gathered { originals, records, n_bytes, .. } = &self.gathered;
+    fn send_gathered_if_large(&mut self) -> Result<(), ArchiveError> {
+        let GatheredEntries { originals, records, n_bytes, .. } = &self.gathered;
         let is_much = originals.len() + records.len() >= MOST_ROWS || *n_bytes >= MOST_BYTES;
-        if is_much { self.send() } else { Ok(()) }
+        if is_much { self.send_gathered() } else { Ok(()) }
     }
 
-    fn send(&mut self) -> Result<(), ArchiveError> {
-        let Gathered { originals, records, .. } = std::mem::take(&mut self.gathered);
+    fn send_gathered(&mut self) -> Result<(), ArchiveError> {
+        let GatheredEntries { originals, records, .. } = std::mem::take(&mut self.gathered);
         if !originals.is_empty() {
             let here = originals.iter().filter_map(|removed| match &removed.place {
                 RemovedPlace::Here(digest, line) => Some((*digest, line.as_slice())),
@@ -268,7 +276,7 @@ impl Store {
             let rows = originals.into_iter().filter_map(row).collect();
             operations::put_originals(&*self.writer, rows, &mut self.part)?;
         }
-        records::put(&*self.writer, &mut self.packer, records)
+        records::put_records(&*self.writer, &mut self.packer, records)
     }
 }
 

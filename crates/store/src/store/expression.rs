@@ -2,18 +2,18 @@
 
 use super::link::Dialect;
 use super::value::Value;
-use crate::{Kind, Query};
+use crate::{DocumentKind, Query};
 
 /// Words that follow each other, as one way in which an entry may have a term.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Phrase {
     pub(crate) words: Vec<String>,
-    pub(crate) last: Last,
+    pub(crate) last: LastWordMatch,
 }
 
 /// The comparison of the last word of a phrase with a word of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Last {
+pub(crate) enum LastWordMatch {
     /// They are the same.
     Whole,
     /// That of the entry may go on.
@@ -22,13 +22,13 @@ pub(crate) enum Last {
 
 /// Whether an entry has to have all terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum TermMatch {
     All,
     Any,
 }
 
 /// The documents that a query admits, as a condition on `document` of the parameters that [`narrow`] gives.
-pub(crate) fn admitted(dialect: Dialect) -> String {
+pub(crate) fn filter_condition(dialect: Dialect) -> String {
     let of_session = dialect.pick("IN (SELECT value FROM json_each($3))", "= ANY($3)");
     format!(
         "($1::text IS NULL OR document.kind = $1) AND ($2::text IS NULL OR document.speaker = $2)
@@ -38,17 +38,17 @@ pub(crate) fn admitted(dialect: Dialect) -> String {
 }
 
 /// The parameters of [`admitted`].
-pub(crate) fn narrow(dialect: Dialect, query: &Query<'_>) -> [Value; 3] {
+pub(crate) fn filter_values(dialect: Dialect, query: &Query<'_>) -> [Value; 3] {
     let sessions = match query.sessions {
         [] => Value::Null,
         // A list of texts always becomes JSON.
-        sessions => dialect.pick(serde_json::to_string(sessions).unwrap_or_default().into(), Value::list(sessions)),
+        sessions => dialect.pick(serde_json::to_string(sessions).unwrap_or_default().into(), Value::list_of(sessions)),
     };
-    [query.kind.map(Kind::name).into(), query.speaker.into(), sessions]
+    [query.kind.map(DocumentKind::name).into(), query.speaker.into(), sessions]
 }
 
 /// Appends what `found` does not have yet.
-pub(crate) fn append(found: &mut Vec<i64>, more: Vec<i64>) {
+pub(crate) fn append_new(found: &mut Vec<i64>, more: Vec<i64>) {
     let n_found = found.len();
     for id in more {
         if !found.iter().take(n_found).any(|known| *known == id) {

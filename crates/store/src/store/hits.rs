@@ -2,38 +2,43 @@
 
 use std::collections::HashMap;
 
-use super::lines::{self, Lines};
-use super::link::Link;
-use super::operations::taken_out_by;
+use super::lines::{self, LineLoader};
+use super::link::DatabaseLink;
+use super::operations::removed_by_column;
 use super::records;
 use super::value::{Row, Value};
 use crate::{ArchiveError, DocumentId, Hit, Reader};
 
 /// The hits of the documents with these ids, in their order.
-pub(super) fn hits(db: &dyn Link, lines: &mut Lines, ids: &[i64], read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError> {
-    let wanted = || [Value::list(ids.iter().copied())];
+pub(super) fn read_hits(
+    db: &dyn DatabaseLink,
+    lines: &mut LineLoader,
+    ids: &[i64],
+    read: &Reader<'_>,
+) -> Result<Vec<Hit>, ArchiveError> {
+    let wanted = || [Value::list_of(ids.iter().copied())];
     let mut found: HashMap<i64, Hit> = HashMap::new();
     let bodies = format!(
         "SELECT body.id, digest, codec, content, bytes, document.id, {}
         FROM document JOIN body ON body.id = document.body WHERE document.id = ANY($1)",
-        taken_out_by(db.dialect())
+        removed_by_column(db.dialect())
     );
     for (body, id, operation) in
-        db.all(&bodies, &wanted(), |row| Ok((lines::body(row)?, row.get::<i64>()?, row.get()?)))?
+        db.all(&bodies, &wanted(), |row| Ok((lines::read_line_row(row)?, row.get::<i64>()?, row.get()?)))?
     {
         let digest = body.digest;
-        let line = lines.whole(db, body)?;
+        let line = lines.require_line(db, body)?;
         let document = line.bytes().and_then(read);
         found.extend(document.map(|document| (id, Hit { id: DocumentId::Line(digest), document, operation })));
     }
     let columns = records::COLUMNS.split(", ").map(|column| format!("record.{column}")).collect::<Vec<_>>().join(", ");
-    let key = record_number(db);
+    let key = record_id_column(db);
     let records = format!(
         "SELECT {columns}, document.id FROM document JOIN record ON record.{key} = document.record
         WHERE document.id = ANY($1)"
     );
     let unpacker = &mut lines.unpacker;
-    let record = |row: &mut Row| Ok((records::record(row, unpacker)?, row.get::<i64>()?));
+    let record = |row: &mut Row| Ok((records::read_record(row, unpacker)?, row.get::<i64>()?));
     for (record, id) in db.all(&records, &wanted(), record)? {
         let name = DocumentId::Record(record.document.kind, record.key);
         found.insert(id, Hit { id: name, document: record.document, operation: None });
@@ -42,6 +47,6 @@ pub(super) fn hits(db: &dyn Link, lines: &mut Lines, ids: &[i64], read: &Reader<
 }
 
 /// The column of a record by which the index names it.
-pub(super) fn record_number(db: &dyn Link) -> &'static str {
+pub(super) fn record_id_column(db: &dyn DatabaseLink) -> &'static str {
     db.dialect().pick("seq", "id")
 }

@@ -8,11 +8,11 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use super::hits::record_number;
-use super::lines::{BODIES, Body, Line, Lines, body};
-use super::link::{Dialect, Hold, Insert, Link};
+use super::hits::record_id_column;
+use super::lines::{BODIES, LineLoader, LineRow, LoadedLine, read_line_row};
+use super::link::{DatabaseLink, Dialect, InsertStatement, LockScope};
 use super::records;
-use super::transaction::alone;
+use super::transaction::run_in_transaction;
 use super::value::{Row, Value, values};
 use crate::{ArchiveError, Document, LineId, Reader, Record, terms};
 
@@ -27,43 +27,44 @@ const MOST_WORDS: usize = 1 << 20;
 /// After how many entries a server is told to count again what it has.
 const MANY: u64 = 1000;
 
-const DOCUMENTS: Insert<'_> = Insert {
+const DOCUMENTS: InsertStatement<'_> = InsertStatement {
     table: "document",
     columns: "id bigint, body bigint, record bigint, kind text, session text, speaker text, time bigint",
     conflict: "",
     on_a_server: None,
 };
 
-const WORDS: Insert<'_> =
-    Insert { table: "words", columns: "rowid bigint, text text", conflict: "", on_a_server: None };
+const WORDS: InsertStatement<'_> =
+    InsertStatement { table: "words", columns: "rowid bigint, text text", conflict: "", on_a_server: None };
 
-const VOCABULARY: Insert<'_> =
-    Insert { table: "word", columns: "word text", conflict: "ON CONFLICT DO NOTHING", on_a_server: None };
+const VOCABULARY: InsertStatement<'_> =
+    InsertStatement { table: "word", columns: "word text", conflict: "ON CONFLICT DO NOTHING", on_a_server: None };
 
 /// The number of lines and records still to be indexed.
-pub(super) fn n_left(db: &dyn Link) -> Result<u64, ArchiveError> {
+pub(super) fn count_unindexed(db: &dyn DatabaseLink) -> Result<u64, ArchiveError> {
     let sql = db.dialect().pick(
         "SELECT (SELECT count(*) FROM body WHERE id > indexed.body
                 AND NOT EXISTS (SELECT 1 FROM document WHERE document.body = body.id))
             + (SELECT count(*) FROM record WHERE seq > indexed.record) FROM indexed",
         "SELECT count(*) FROM unindexed",
     );
-    db.number(sql, &[]).map(i64::cast_unsigned)
+    db.query_number(sql, &[]).map(i64::cast_unsigned)
 }
 
 /// Brings the index up to date. `progress` is told how many of how many entries are done, and may end it; what was
 /// indexed by then stays so.
-pub(super) fn catch_up(
-    db: &dyn Link,
+pub(super) fn update_index(
+    db: &dyn DatabaseLink,
     total: u64,
     read: &Reader<'_>,
     progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<(), ArchiveError> {
-    let mut lines = Lines::default();
+    let mut lines = LineLoader::default();
     let mut known = HashSet::new();
     let mut n_done = 0;
     while n_done < total {
-        let n_indexed = alone(db, Hold::Indexing, true, || index_portion(db, &mut lines, read, &mut known))?;
+        let n_indexed =
+            run_in_transaction(db, LockScope::Indexing, true, || index_portion(db, &mut lines, read, &mut known))?;
         n_done += n_indexed;
         // Another process may have done the rest.
         if n_indexed == 0 || progress(n_done.min(total), total).is_break() {
@@ -72,14 +73,14 @@ pub(super) fn catch_up(
     }
     if n_done >= MANY && db.dialect() != Dialect::Sqlite {
         // By which the server chooses how to go about a search. Who may not tell it to is not stopped by that.
-        drop(db.batch("ANALYZE words, document, word"));
+        drop(db.run_batch("ANALYZE words, document, word"));
     }
     Ok(())
 }
 
 /// An entry to be indexed: the id of a line or a record, and its place in the list of a server.
 #[derive(Clone, Copy)]
-struct Unindexed {
+struct UnindexedEntry {
     seq: i64,
     body: Option<LineId>,
     record: Option<i64>,
@@ -87,19 +88,19 @@ struct Unindexed {
 
 /// Indexes as much as is committed at once; how many entries that is.
 fn index_portion(
-    db: &dyn Link,
-    lines: &mut Lines,
+    db: &dyn DatabaseLink,
+    lines: &mut LineLoader,
     read: &Reader<'_>,
     known: &mut HashSet<String>,
 ) -> Result<u64, ArchiveError> {
-    let entries = db.dialect().pick(next_in_a_file as fn(&dyn Link) -> _, next_on_a_server)(db)?;
+    let entries = db.dialect().pick(next_in_a_file as fn(&dyn DatabaseLink) -> _, next_on_a_server)(db)?;
     if entries.is_empty() {
         return Ok(0);
     }
     let documents = read_documents(db, lines, &entries, read)?;
     if db.dialect() != Dialect::Sqlite {
         // One that was replaced since may have been indexed in between.
-        db.execute("DELETE FROM document WHERE record = ANY($1)", &[Value::list(records_of(&entries))])?;
+        db.execute("DELETE FROM document WHERE record = ANY($1)", &[Value::list_of(records_of(&entries))])?;
     }
     store_documents(db, documents, known)?;
     if db.dialect() == Dialect::Sqlite {
@@ -107,28 +108,31 @@ fn index_portion(
         let mark = "UPDATE indexed SET body = coalesce($1, body), record = coalesce($2, record)";
         db.execute(mark, &values![last_body, records_of(&entries).last()])?;
     } else {
-        db.execute("DELETE FROM unindexed WHERE seq = ANY($1)", &[Value::list(entries.iter().map(|entry| entry.seq))])?;
+        db.execute(
+            "DELETE FROM unindexed WHERE seq = ANY($1)",
+            &[Value::list_of(entries.iter().map(|entry| entry.seq))],
+        )?;
     }
     Ok(entries.len() as u64)
 }
 
-fn records_of(entries: &[Unindexed]) -> impl Iterator<Item = i64> {
+fn records_of(entries: &[UnindexedEntry]) -> impl Iterator<Item = i64> {
     entries.iter().filter_map(|entry| entry.record)
 }
 
-fn next_in_a_file(db: &dyn Link) -> Result<Vec<Unindexed>, ArchiveError> {
+fn next_in_a_file(db: &dyn DatabaseLink) -> Result<Vec<UnindexedEntry>, ArchiveError> {
     const BODIES: &str = "SELECT id, bytes FROM body WHERE id > (SELECT body FROM indexed)
         AND NOT EXISTS (SELECT 1 FROM document WHERE document.body = body.id) ORDER BY id LIMIT $1";
     const RECORDS: &str =
         "SELECT seq, bytes FROM record WHERE seq > (SELECT record FROM indexed) ORDER BY seq LIMIT $1";
-    let body = |row: &mut Row| Ok((Unindexed { seq: 0, body: Some(row.get()?), record: None }, row.get()?));
-    let record = |row: &mut Row| Ok((Unindexed { seq: 0, body: None, record: Some(row.get()?) }, row.get()?));
+    let body = |row: &mut Row| Ok((UnindexedEntry { seq: 0, body: Some(row.get()?), record: None }, row.get()?));
+    let record = |row: &mut Row| Ok((UnindexedEntry { seq: 0, body: None, record: Some(row.get()?) }, row.get()?));
     let mut next = db.all(BODIES, &values![IN_A_FILE], body)?;
     if next.len() < IN_A_FILE as usize {
         next.extend(db.all(RECORDS, &values![IN_A_FILE], record)?);
     }
     let mut n_bytes = 0;
-    let portion = next.into_iter().take_while(|(_, bytes): &(Unindexed, u64)| {
+    let portion = next.into_iter().take_while(|(_, bytes): &(UnindexedEntry, u64)| {
         let is_in = n_bytes < PORTION_BYTES;
         n_bytes += bytes;
         is_in
@@ -136,12 +140,12 @@ fn next_in_a_file(db: &dyn Link) -> Result<Vec<Unindexed>, ArchiveError> {
     Ok(portion.map(|(entry, _)| entry).collect())
 }
 
-fn next_on_a_server(db: &dyn Link) -> Result<Vec<Unindexed>, ArchiveError> {
+fn next_on_a_server(db: &dyn DatabaseLink) -> Result<Vec<UnindexedEntry>, ArchiveError> {
     const NEXT: &str = "WITH first AS (SELECT * FROM unindexed ORDER BY seq LIMIT $1::bigint),
         taken AS (SELECT *, sum(bytes) OVER (ORDER BY seq) - bytes AS n_before FROM first)
         SELECT seq, body, record FROM taken WHERE n_before < $2::bigint ORDER BY seq";
     db.all(NEXT, &values![ON_A_SERVER, PORTION_BYTES], |row| {
-        let entry = Unindexed { seq: row.get()?, body: row.get()?, record: row.get()? };
+        let entry = UnindexedEntry { seq: row.get()?, body: row.get()?, record: row.get()? };
         let is_one = entry.body.is_some() || entry.record.is_some();
         if is_one { Ok(entry) } else { Err("an entry to be indexed that is none".to_owned()) }
     })
@@ -149,23 +153,23 @@ fn next_on_a_server(db: &dyn Link) -> Result<Vec<Unindexed>, ArchiveError> {
 
 /// The documents of the entries, in their order. A damaged entry has none; whoever reads it gets the error.
 fn read_documents(
-    db: &dyn Link,
-    lines: &mut Lines,
-    entries: &[Unindexed],
+    db: &dyn DatabaseLink,
+    lines: &mut LineLoader,
+    entries: &[UnindexedEntry],
     read: &Reader<'_>,
-) -> Result<Vec<(Unindexed, Document)>, ArchiveError> {
-    let bodies = db.all(BODIES, &[Value::list(entries.iter().filter_map(|entry| entry.body))], body)?;
-    let mut bodies: HashMap<LineId, Body> = bodies.into_iter().map(|body| (body.id, body)).collect();
+) -> Result<Vec<(UnindexedEntry, Document)>, ArchiveError> {
+    let bodies = db.all(BODIES, &[Value::list_of(entries.iter().filter_map(|entry| entry.body))], read_line_row)?;
+    let mut bodies: HashMap<LineId, LineRow> = bodies.into_iter().map(|body| (body.id, body)).collect();
     let columns = records::COLUMNS;
-    let sql = format!("SELECT {key}, {columns} FROM record WHERE {key} = ANY($1)", key = record_number(db));
+    let sql = format!("SELECT {key}, {columns} FROM record WHERE {key} = ANY($1)", key = record_id_column(db));
     let unpacker = &mut lines.unpacker;
-    let record = |row: &mut Row| Ok((row.get::<i64>()?, records::record(row, unpacker).ok()));
-    let found = db.all(&sql, &[Value::list(records_of(entries))], record)?;
+    let record = |row: &mut Row| Ok((row.get::<i64>()?, records::read_record(row, unpacker).ok()));
+    let found = db.all(&sql, &[Value::list_of(records_of(entries))], record)?;
     let mut records: HashMap<i64, Record> = found.into_iter().filter_map(|(id, record)| Some((id, record?))).collect();
     let mut documents = Vec::with_capacity(entries.len());
     for entry in entries {
         let document = if let Some(body) = entry.body.and_then(|id| bodies.remove(&id)) {
-            lines.read(db, body)?.as_ref().and_then(Line::bytes).and_then(read)
+            lines.read(db, body)?.as_ref().and_then(LoadedLine::bytes).and_then(read)
         } else {
             entry.record.and_then(|id| records.remove(&id)).map(|record| record.document)
         };
@@ -175,18 +179,18 @@ fn read_documents(
 }
 
 fn store_documents(
-    db: &dyn Link,
-    documents: Vec<(Unindexed, Document)>,
+    db: &dyn DatabaseLink,
+    documents: Vec<(UnindexedEntry, Document)>,
     known: &mut HashSet<String>,
 ) -> Result<(), ArchiveError> {
-    let ids = db.new_ids("document", documents.len())?;
+    let ids = db.reserve_ids("document", documents.len())?;
     let mut rows = Vec::with_capacity(documents.len());
     let mut words: Vec<Vec<Value>> = Vec::new();
     let mut new_words: BTreeSet<String> = BTreeSet::new();
     for (id, (entry, document)) in ids.into_iter().zip(documents) {
         let Document { kind, session, speaker, time, text } = document;
         rows.push(values![id, entry.body, entry.record, kind.name(), session, speaker, time].to_vec());
-        let text = terms::indexed(&text);
+        let text = terms::index_text(&text);
         for word in text.split(' ').filter(|word| !word.is_empty()) {
             if !known.contains(word) && !new_words.contains(word) {
                 new_words.insert(word.to_owned());
@@ -195,7 +199,7 @@ fn store_documents(
         match db.dialect() {
             Dialect::Sqlite => words.push(values![id, text].to_vec()),
             #[cfg(feature = "postgres")]
-            Dialect::Postgres => crate::postgres::words::add(&mut words, id, &text),
+            Dialect::Postgres => crate::postgres::words::add_pieces(&mut words, id, &text),
         }
     }
     db.insert(&DOCUMENTS, rows)?;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::link::{Dialect, LAST_LINE, Link};
+use super::link::{DatabaseLink, Dialect, LAST_LINE};
 use super::value::{Row, values};
 use crate::ArchiveError;
 use ctxc_transcript::text::Digest;
@@ -26,23 +26,23 @@ pub(crate) struct KnownLines {
 
 impl KnownLines {
     /// Notes that others may have stored lines since.
-    pub(super) const fn expire(&mut self) {
+    pub(super) const fn mark_stale(&mut self) {
         self.is_current = false;
     }
 
     /// Reads what was stored since, before `n_lines` are asked for.
-    pub(super) fn catch_up(&mut self, db: &dyn Link, n_lines: usize) -> Result<(), ArchiveError> {
+    pub(super) fn catch_up(&mut self, db: &dyn DatabaseLink, n_lines: usize) -> Result<(), ArchiveError> {
         if self.is_current || db.dialect() != Dialect::Sqlite {
             return Ok(());
         }
-        let last = db.number(LAST_LINE, &[])?;
+        let last = db.query_number(LAST_LINE, &[])?;
         self.n_asked = self.n_asked.saturating_add(i64::try_from(n_lines).unwrap_or(i64::MAX));
         if self.beginnings.is_none() && (last > MOST || self.n_asked.saturating_mul(WORTH) < last) {
             return Ok(());
         }
         let beginnings = self.beginnings.get_or_insert_default();
         let stored = "SELECT digest FROM body WHERE id > $1";
-        db.each(stored, &values![self.last], &mut |row: &mut Row| {
+        db.each_row(stored, &values![self.last], &mut |row: &mut Row| {
             beginnings.insert(digest_prefix(&row.get()?));
             Ok(())
         })?;

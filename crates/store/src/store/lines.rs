@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::link::Link;
-use super::value::{Damage, Row, Value, values};
+use super::link::DatabaseLink;
+use super::value::{Row, RowDamage, Value, values};
 use crate::body::{PACKED, Unpacker};
-use crate::pack::{HeldPacks, Pack, pack_at};
+use crate::pack::{Pack, PackCache, decode_place};
 use crate::prefix::AT_MOST;
-use crate::{ArchiveError, Digests, EachLine, LineId};
+use crate::{ArchiveError, DigestSelection, EachLine, LineId};
 use ctxc_transcript::text::Digest;
 
 /// The lines of some numbers, as rows for [`body`].
@@ -35,7 +35,7 @@ const AT_A_TIME: usize = 500;
 
 /// A line as its row holds it.
 #[derive(Clone)]
-pub(crate) struct Body {
+pub(crate) struct LineRow {
     pub(crate) id: LineId,
     pub(crate) digest: Digest,
     pub(super) codec: i64,
@@ -43,17 +43,17 @@ pub(crate) struct Body {
     pub(crate) bytes: u64,
 }
 
-pub(crate) fn body(row: &mut Row) -> Result<Body, Damage> {
-    Ok(Body { id: row.get()?, digest: row.get()?, codec: row.get()?, content: row.get()?, bytes: row.get()? })
+pub(crate) fn read_line_row(row: &mut Row) -> Result<LineRow, RowDamage> {
+    Ok(LineRow { id: row.get()?, digest: row.get()?, codec: row.get()?, content: row.get()?, bytes: row.get()? })
 }
 
 /// A line that was read.
-pub(crate) enum Line {
+pub(crate) enum LoadedLine {
     Alone(Vec<u8>),
     InPack(Arc<Pack>, LineId),
 }
 
-impl Line {
+impl LoadedLine {
     pub(crate) fn bytes(&self) -> Option<&[u8]> {
         match self {
             Self::Alone(line) => Some(line),
@@ -64,64 +64,69 @@ impl Line {
 
 /// Reads lines, one after the other.
 #[derive(Default)]
-pub(crate) struct Lines {
+pub(crate) struct LineLoader {
     pub(crate) unpacker: Unpacker,
-    packs: HeldPacks,
+    packs: PackCache,
 }
 
-impl Lines {
+impl LineLoader {
     /// The line of `body`; `None` where it is not what was stored.
-    pub(crate) fn read(&mut self, db: &dyn Link, body: Body) -> Result<Option<Line>, ArchiveError> {
-        let Body { id, digest, codec, content, bytes } = body;
+    pub(crate) fn read(&mut self, db: &dyn DatabaseLink, body: LineRow) -> Result<Option<LoadedLine>, ArchiveError> {
+        let LineRow { id, digest, codec, content, bytes } = body;
         if codec != PACKED {
-            return Ok(self.unpacker.unpack(codec, content, bytes, digest.as_bytes()).map(Line::Alone));
+            return Ok(self.unpacker.unpack(codec, content, bytes, digest.as_bytes()).map(LoadedLine::Alone));
         }
-        let mut pack = self.pack_at(db, &content)?;
+        let mut pack = self.load_pack_at(db, &content)?;
         if pack.as_ref().is_none_or(|pack| pack.line(id).is_none()) {
             // It may have been added after the pack was read, or the pack was merged with others after the row was.
-            if let Some(place) = pack_at(&content) {
-                self.packs.forget(place);
+            if let Some(place) = decode_place(&content) {
+                self.packs.evict_pack(place);
             }
-            let again = db.one(BODIES, &[Value::list([id])], body_place)?;
-            pack = again.map(|place| self.pack_at(db, &place)).transpose()?.flatten();
+            let again = db.first_value(BODIES, &[Value::list_of([id])], read_line_place)?;
+            pack = again.map(|place| self.load_pack_at(db, &place)).transpose()?.flatten();
         }
-        let line = pack.map(|pack| Line::InPack(pack, id));
+        let line = pack.map(|pack| LoadedLine::InPack(pack, id));
         let is_sound = |line: &[u8]| line.len() as u64 == bytes && Digest::of(line) == digest;
         Ok(line.filter(|line| line.bytes().is_some_and(is_sound)))
     }
 
-    fn pack_at(&mut self, db: &dyn Link, place: &[u8]) -> Result<Option<Arc<Pack>>, ArchiveError> {
-        pack_at(place).map_or(Ok(None), |id| self.pack(db, id))
+    fn load_pack_at(&mut self, db: &dyn DatabaseLink, place: &[u8]) -> Result<Option<Arc<Pack>>, ArchiveError> {
+        decode_place(place).map_or(Ok(None), |id| self.load_pack(db, id))
     }
 
     /// The pack of a number; `None` where there is none, or it is not what was stored.
-    pub(crate) fn pack(&mut self, db: &dyn Link, id: u64) -> Result<Option<Arc<Pack>>, ArchiveError> {
+    pub(crate) fn load_pack(&mut self, db: &dyn DatabaseLink, id: u64) -> Result<Option<Arc<Pack>>, ArchiveError> {
         if let Some(pack) = self.packs.get(id) {
             return Ok(Some(pack));
         }
         let row = |row: &mut Row| Ok((row.get()?, row.get()?, row.get()?, row.get::<Vec<u8>>()?));
-        let Some((codec, content, bytes, checksum)) = db.one(PACK, &values![id], row)? else { return Ok(None) };
+        let Some((codec, content, bytes, checksum)) = db.first_value(PACK, &values![id], row)? else { return Ok(None) };
         let unpacked = self.unpacker.unpack_pack(codec, content, bytes, &checksum);
         let pack = unpacked.and_then(Pack::read).map(Arc::new);
         if let Some(pack) = &pack {
-            self.packs.hold(id, pack);
+            self.packs.cache_pack(id, pack);
         }
         Ok(pack)
     }
 
     /// The pack of a number, which has to be there.
-    pub(crate) fn whole_pack(&mut self, db: &dyn Link, id: u64) -> Result<Arc<Pack>, ArchiveError> {
-        self.pack(db, id)?.ok_or_else(|| db.damaged(format!("pack {id} is not what was stored")))
+    pub(crate) fn require_pack(&mut self, db: &dyn DatabaseLink, id: u64) -> Result<Arc<Pack>, ArchiveError> {
+        self.load_pack(db, id)?.ok_or_else(|| db.damage_error(format!("pack {id} is not what was stored")))
     }
 
     /// Calls `each` with the lines of `ids`, in their order.
-    pub(crate) fn each(&mut self, db: &dyn Link, ids: &[LineId], each: &mut EachLine<'_>) -> Result<(), ArchiveError> {
+    pub(crate) fn each_line(
+        &mut self,
+        db: &dyn DatabaseLink,
+        ids: &[LineId],
+        each: &mut EachLine<'_>,
+    ) -> Result<(), ArchiveError> {
         for portion in ids.chunks(AT_A_TIME) {
-            let bodies = db.all(BODIES, &[Value::list(portion.iter().copied())], body)?;
-            let bodies: HashMap<LineId, Body> = bodies.into_iter().map(|body| (body.id, body)).collect();
+            let bodies = db.all(BODIES, &[Value::list_of(portion.iter().copied())], read_line_row)?;
+            let bodies: HashMap<LineId, LineRow> = bodies.into_iter().map(|body| (body.id, body)).collect();
             for id in portion {
                 let missing = || ArchiveError::NoSuchLine { id: id.0 };
-                let line = self.whole(db, bodies.get(id).cloned().ok_or_else(missing)?)?;
+                let line = self.require_line(db, bodies.get(id).cloned().ok_or_else(missing)?)?;
                 each(*id, line.bytes().ok_or_else(missing)?)?;
             }
         }
@@ -129,23 +134,26 @@ impl Lines {
     }
 
     /// The line of `body`, which has to be what was stored.
-    pub(crate) fn whole(&mut self, db: &dyn Link, body: Body) -> Result<Line, ArchiveError> {
+    pub(crate) fn require_line(&mut self, db: &dyn DatabaseLink, body: LineRow) -> Result<LoadedLine, ArchiveError> {
         let digest = body.digest;
         let line = self.read(db, body)?;
-        line.ok_or_else(|| db.damaged(format!("the line {digest} is not what was stored")))
+        line.ok_or_else(|| db.damage_error(format!("the line {digest} is not what was stored")))
     }
 }
 
-fn body_place(row: &mut Row) -> Result<Vec<u8>, Damage> {
-    body(row).map(|body| body.content)
+fn read_line_place(row: &mut Row) -> Result<Vec<u8>, RowDamage> {
+    read_line_row(row).map(|body| body.content)
 }
 
 /// The lines that have any of `digests`.
-pub(crate) fn ids(db: &dyn Link, digests: Digests<'_>) -> Result<Vec<(Digest, LineId)>, ArchiveError> {
+pub(crate) fn find_line_ids(
+    db: &dyn DatabaseLink,
+    digests: DigestSelection<'_>,
+) -> Result<Vec<(Digest, LineId)>, ArchiveError> {
     let [file, server] = BETWEEN;
     let (sql, values) = match digests {
-        Digests::Listed(digests) => (KNOWN, vec![Value::list(digests.iter().copied())]),
-        Digests::Between(range) => {
+        DigestSelection::Listed(digests) => (KNOWN, vec![Value::list_of(digests.iter().copied())]),
+        DigestSelection::Between(range) => {
             (db.dialect().pick(file, server), values![*range.start(), *range.end(), AT_MOST].to_vec())
         }
     };
@@ -153,7 +161,7 @@ pub(crate) fn ids(db: &dyn Link, digests: Digests<'_>) -> Result<Vec<(Digest, Li
 }
 
 /// Calls `each` with every line, its length, and what it takes up.
-pub(crate) fn each_size(db: &dyn Link, each: &mut dyn FnMut(LineId, u64, u64)) -> Result<(), ArchiveError> {
+pub(crate) fn each_size(db: &dyn DatabaseLink, each: &mut dyn FnMut(LineId, u64, u64)) -> Result<(), ArchiveError> {
     /// The number of rows that a server sends at a time.
     const PORTION: u32 = 100_000;
     let sizes = "SELECT id, bytes, length(content)::bigint FROM pack";
@@ -161,7 +169,7 @@ pub(crate) fn each_size(db: &dyn Link, each: &mut dyn FnMut(LineId, u64, u64)) -
     let packs: HashMap<u64, (u64, u64)> = packs.into_iter().collect();
     // By its length, of the pack and of what that is compressed to. A pack that was merged meanwhile: about what it was.
     let share = |place: &[u8], length: u64| {
-        let (bytes, compressed) = pack_at(place).and_then(|pack| packs.get(&pack)).copied().unwrap_or((1, 0));
+        let (bytes, compressed) = decode_place(place).and_then(|pack| packs.get(&pack)).copied().unwrap_or((1, 0));
         let share = u128::from(length) * u128::from(compressed) / u128::from(bytes.max(1));
         u64::try_from(share).unwrap_or(0)
     };
@@ -169,7 +177,7 @@ pub(crate) fn each_size(db: &dyn Link, each: &mut dyn FnMut(LineId, u64, u64)) -
     let mut last = LineId(0);
     loop {
         let before = last;
-        db.each(&sql, &values![last, PORTION], &mut |row| {
+        db.each_row(&sql, &values![last, PORTION], &mut |row| {
             let (id, codec, place): (LineId, i64, Vec<u8>) = (row.get()?, row.get()?, row.get()?);
             let (alone, bytes): (u64, u64) = (row.get()?, row.get()?);
             let stored = if codec == PACKED { share(&place, bytes) } else { alone };

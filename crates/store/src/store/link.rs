@@ -3,7 +3,7 @@
 //! Statements are written as PostgreSQL reads them; that of `SQLite` drops the casts. What both databases do not have alike
 //! is picked by the [`Dialect`].
 
-use super::value::{Damage, Row, Value};
+use super::value::{Row, RowDamage, Value};
 use crate::ArchiveError;
 
 /// Which database it is.
@@ -30,7 +30,7 @@ impl Dialect {
 
 /// The other transactions that a transaction keeps out. A file has one writer at a time in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hold {
+pub(crate) enum LockScope {
     /// Whatever drops or moves what is there: for a deposit, of which many go on at a time.
     Drops,
     /// All other transactions.
@@ -43,7 +43,7 @@ pub(crate) enum Hold {
 }
 
 /// Rows that are stored together.
-pub(crate) struct Insert<'a> {
+pub(crate) struct InsertStatement<'a> {
     pub(crate) table: &'a str,
     /// The columns with their types, such as `id bigint, digest bytea`.
     pub(crate) columns: &'a str,
@@ -54,45 +54,45 @@ pub(crate) struct Insert<'a> {
     pub(crate) on_a_server: Option<&'a str>,
 }
 
-impl Insert<'_> {
+impl InsertStatement<'_> {
     /// The names of the columns and their types.
-    pub(crate) fn columns(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn typed_columns(&self) -> impl Iterator<Item = (&str, &str)> {
         self.columns.split(", ").filter_map(|column| column.rsplit_once(' '))
     }
 
     /// The names alone.
-    pub(crate) fn names(&self) -> String {
-        self.columns().map(|(name, _)| name).collect::<Vec<_>>().join(", ")
+    pub(crate) fn column_names(&self) -> String {
+        self.typed_columns().map(|(name, _)| name).collect::<Vec<_>>().join(", ")
     }
 }
 
 /// A connection.
-pub(crate) trait Link: Send {
+pub(crate) trait DatabaseLink: Send {
     fn dialect(&self) -> Dialect;
 
     /// Calls `each` with the rows that a statement gives. Of `column = ANY($1)` with a list there may be as many statements
     /// as items.
-    fn each(
+    fn each_row(
         &self,
         sql: &str,
         values: &[Value],
-        each: &mut dyn FnMut(&mut Row) -> Result<(), Damage>,
+        each: &mut dyn FnMut(&mut Row) -> Result<(), RowDamage>,
     ) -> Result<(), ArchiveError>;
 
     /// The number of rows that a statement changes. It is run as in [`Link::each`].
     fn execute(&self, sql: &str, values: &[Value]) -> Result<u64, ArchiveError>;
 
     /// Stores `rows`; the number of them that are new.
-    fn insert(&self, insert: &Insert<'_>, rows: Vec<Vec<Value>>) -> Result<u64, ArchiveError>;
+    fn insert(&self, insert: &InsertStatement<'_>, rows: Vec<Vec<Value>>) -> Result<u64, ArchiveError>;
 
     /// Carries out statements without parameters, each as it stands.
-    fn batch(&self, sql: &str) -> Result<(), ArchiveError>;
+    fn run_batch(&self, sql: &str) -> Result<(), ArchiveError>;
 
     /// Begins a transaction.
-    fn begin(&self, hold: Hold) -> Result<(), ArchiveError>;
+    fn begin(&self, hold: LockScope) -> Result<(), ArchiveError>;
 
     /// Keeps everybody else out until the transaction that is open ends.
-    fn claim(&self) -> Result<(), ArchiveError>;
+    fn lock_out_others(&self) -> Result<(), ArchiveError>;
 
     /// Ends the transaction; what it did is synced to the disk.
     fn commit(&self) -> Result<(), ArchiveError>;
@@ -102,37 +102,37 @@ pub(crate) trait Link: Send {
 
     /// From here on, until [`Link::release`], reads what stands there now, where others could not be read otherwise while
     /// somebody writes.
-    fn pin(&self) -> Result<(), ArchiveError> {
+    fn pin_snapshot(&self) -> Result<(), ArchiveError> {
         Ok(())
     }
 
     /// Ends what [`Link::pin`] began.
-    fn release(&self) -> Result<(), ArchiveError> {
+    fn release_snapshot(&self) -> Result<(), ArchiveError> {
         Ok(())
     }
 
     /// Carries out reads that belong together, as it all stands at one time where that can be.
-    fn at_once(&self, read: &mut dyn FnMut() -> Result<(), ArchiveError>) -> Result<(), ArchiveError> {
+    fn read_consistently(&self, read: &mut dyn FnMut() -> Result<(), ArchiveError>) -> Result<(), ArchiveError> {
         read()
     }
 
     /// The error for what is there and nobody stored.
-    fn damaged(&self, detail: Damage) -> ArchiveError;
+    fn damage_error(&self, detail: RowDamage) -> ArchiveError;
 
     /// The error for what another process keeps from being done.
-    fn locked(&self) -> ArchiveError;
+    fn lock_error(&self) -> ArchiveError;
 }
 
-impl dyn Link + '_ {
+impl dyn DatabaseLink + '_ {
     /// The value of each row of a statement.
     pub(crate) fn all<T>(
         &self,
         sql: &str,
         values: &[Value],
-        mut row_value: impl FnMut(&mut Row) -> Result<T, Damage>,
+        mut row_value: impl FnMut(&mut Row) -> Result<T, RowDamage>,
     ) -> Result<Vec<T>, ArchiveError> {
         let mut all = Vec::new();
-        self.each(sql, values, &mut |row| {
+        self.each_row(sql, values, &mut |row| {
             all.push(row_value(row)?);
             Ok(())
         })?;
@@ -140,22 +140,22 @@ impl dyn Link + '_ {
     }
 
     /// The value of the first row of a statement; `None` if it has no rows.
-    pub(crate) fn one<T>(
+    pub(crate) fn first_value<T>(
         &self,
         sql: &str,
         values: &[Value],
-        row_value: impl FnMut(&mut Row) -> Result<T, Damage>,
+        row_value: impl FnMut(&mut Row) -> Result<T, RowDamage>,
     ) -> Result<Option<T>, ArchiveError> {
         Ok(self.all(sql, values, row_value)?.into_iter().next())
     }
 
     /// The number that a statement gives; 0 where it gives none.
-    pub(crate) fn number(&self, sql: &str, values: &[Value]) -> Result<i64, ArchiveError> {
-        Ok(self.one(sql, values, Row::get::<Option<i64>>)?.flatten().unwrap_or(0))
+    pub(crate) fn query_number(&self, sql: &str, values: &[Value]) -> Result<i64, ArchiveError> {
+        Ok(self.first_value(sql, values, Row::get::<Option<i64>>)?.flatten().unwrap_or(0))
     }
 
     /// Numbers for `n` new rows of `table` that no other has or had.
-    pub(crate) fn new_ids(&self, table: &str, n: usize) -> Result<Vec<i64>, ArchiveError> {
+    pub(crate) fn reserve_ids(&self, table: &str, n: usize) -> Result<Vec<i64>, ArchiveError> {
         let last = match (self.dialect(), table) {
             #[cfg(feature = "postgres")]
             (Dialect::Postgres, table) => {
@@ -165,9 +165,9 @@ impl dyn Link + '_ {
                     if table == "pack" { &[Value::from(n)] } else { &[Value::from(n), table.into()] };
                 return self.all(&sql, values, Row::get);
             }
-            (Dialect::Sqlite, "body") => self.number(LAST_LINE, &[])?,
+            (Dialect::Sqlite, "body") => self.query_number(LAST_LINE, &[])?,
             (Dialect::Sqlite, table) => {
-                self.number("SELECT max(seq) FROM sqlite_sequence WHERE name = $1", &[table.into()])?
+                self.query_number("SELECT max(seq) FROM sqlite_sequence WHERE name = $1", &[table.into()])?
             }
         };
         Ok((last..).skip(1).take(n).collect())

@@ -1,9 +1,9 @@
 //! Objects: the statements, and what their rows hold.
 
-use super::link::{Dialect, Link};
-use super::value::{Damage, Row, Value, values};
+use super::link::{DatabaseLink, Dialect};
+use super::value::{Row, RowDamage, Value, values};
 use crate::body::{Packer, Unpacker};
-use crate::object::{Label, PackedObject};
+use crate::object::{ObjectLabel, PackedObject};
 use crate::{ArchiveError, LineId, Object, ObjectKind};
 use ctxc_transcript::text::Digest;
 
@@ -16,11 +16,11 @@ const INSERT: &str = "INSERT INTO object (kind, key, \"group\", head, checksum, 
 
 const DROP: &str = "DELETE FROM object WHERE key = $1 AND kind = $2";
 
-fn read_label(row: &mut Row) -> Result<Label, Damage> {
-    Ok(Label { kind: row.get()?, key: row.get()?, group: row.get()?, head: row.get()?, checksum: row.get()? })
+fn read_label(row: &mut Row) -> Result<ObjectLabel, RowDamage> {
+    Ok(ObjectLabel { kind: row.get()?, key: row.get()?, group: row.get()?, head: row.get()?, checksum: row.get()? })
 }
 
-pub(crate) fn object(row: &mut Row, unpacker: &mut Unpacker) -> Result<Object, Damage> {
+pub(crate) fn read_object(row: &mut Row, unpacker: &mut Unpacker) -> Result<Object, RowDamage> {
     let label = read_label(row)?;
     let key = label.key;
     let packed = PackedObject { label, codec: row.get()?, bytes: row.get()?, content: row.get()? };
@@ -28,19 +28,19 @@ pub(crate) fn object(row: &mut Row, unpacker: &mut Unpacker) -> Result<Object, D
 }
 
 /// The object of this kind with this key; `None` where there is none.
-pub(crate) fn one(
-    db: &dyn Link,
+pub(crate) fn find_object(
+    db: &dyn DatabaseLink,
     unpacker: &mut Unpacker,
     kind: ObjectKind,
     key: Digest,
 ) -> Result<Option<Object>, ArchiveError> {
     let sql = format!("{WHOLE} WHERE key = $1 AND kind = $2");
-    db.one(&sql, &values![key, kind.name()], |row| object(row, unpacker))
+    db.first_value(&sql, &values![key, kind.name()], |row| read_object(row, unpacker))
 }
 
 /// The keys and heads of the objects of a kind, of a group alone where one is given, oldest first.
-pub(crate) fn heads(
-    db: &dyn Link,
+pub(crate) fn find_heads(
+    db: &dyn DatabaseLink,
     kind: ObjectKind,
     group: Option<Digest>,
 ) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
@@ -56,46 +56,46 @@ pub(crate) fn heads(
 
 /// A mark of the objects of a kind. Each that is put has a number of its own, higher than any before it, so that how many
 /// there are and which is the newest tells all; its checksum tells it from that of another archive at the same place.
-pub(crate) fn mark(db: &dyn Link, kind: ObjectKind) -> Result<String, ArchiveError> {
-    let n_objects = db.number("SELECT count(*) FROM object WHERE kind = $1", &values![kind.name()])?;
+pub(crate) fn objects_mark(db: &dyn DatabaseLink, kind: ObjectKind) -> Result<String, ArchiveError> {
+    let n_objects = db.query_number("SELECT count(*) FROM object WHERE kind = $1", &values![kind.name()])?;
     let newest = "SELECT seq, checksum FROM object WHERE kind = $1 ORDER BY seq DESC LIMIT 1";
-    let newest = db.one(newest, &values![kind.name()], |row| Ok((row.get::<i64>()?, row.get::<Vec<u8>>()?)))?;
+    let newest = db.first_value(newest, &values![kind.name()], |row| Ok((row.get::<i64>()?, row.get::<Vec<u8>>()?)))?;
     let (seq, checksum) = newest.unwrap_or_default();
     Ok(format!("{n_objects} {seq} {checksum:?}"))
 }
 
 /// Stores `object` in the place of an older one of its kind and key.
-pub(crate) fn put(db: &dyn Link, packer: &mut Packer, object: &Object) -> Result<(), ArchiveError> {
+pub(crate) fn put_object(db: &dyn DatabaseLink, packer: &mut Packer, object: &Object) -> Result<(), ArchiveError> {
     if let Some(LineId(id)) = missing_line(db, &object.lines)? {
         return Err(ArchiveError::NoSuchLine { id });
     }
     let row = PackedObject::pack(object, packer)?;
-    let PackedObject { label: Label { kind, key, group, head, checksum }, codec, bytes, content } = row;
-    drop(db, kind, key)?;
+    let PackedObject { label: ObjectLabel { kind, key, group, head, checksum }, codec, bytes, content } = row;
+    drop_object(db, kind, key)?;
     db.execute(INSERT, &values![kind.name(), key, group, head, checksum, codec, bytes, content])?;
     Ok(())
 }
 
 /// Drops the object of this kind with this key.
-pub(crate) fn drop(db: &dyn Link, kind: ObjectKind, key: Digest) -> Result<(), ArchiveError> {
+pub(crate) fn drop_object(db: &dyn DatabaseLink, kind: ObjectKind, key: Digest) -> Result<(), ArchiveError> {
     db.execute(DROP, &values![key, kind.name()]).map(|_| ())
 }
 
 /// The first of `lines` that is not there. In a file, lines that were put one after the other are looked for together.
-fn missing_line(db: &dyn Link, lines: &[LineId]) -> Result<Option<LineId>, ArchiveError> {
+fn missing_line(db: &dyn DatabaseLink, lines: &[LineId]) -> Result<Option<LineId>, ArchiveError> {
     if db.dialect() != Dialect::Sqlite {
         let missing = "SELECT wanted.id FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (id, place)
             WHERE NOT EXISTS (SELECT 1 FROM body WHERE body.id = wanted.id) ORDER BY place LIMIT 1";
-        return db.one(missing, &[Value::list(lines.iter().copied())], Row::get);
+        return db.first_value(missing, &[Value::list_of(lines.iter().copied())], Row::get);
     }
     let count = "SELECT count(*) FROM body WHERE id BETWEEN $1 AND $2";
     for run in lines.chunk_by(|left, right| left.0.checked_add(1) == Some(right.0)) {
         let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
-        if db.number(count, &values![*first, *last])?.cast_unsigned() == run.len() as u64 {
+        if db.query_number(count, &values![*first, *last])?.cast_unsigned() == run.len() as u64 {
             continue;
         }
         for line in run {
-            if db.number(count, &values![*line, *line])? == 0 {
+            if db.query_number(count, &values![*line, *line])? == 0 {
                 return Ok(Some(*line));
             }
         }
@@ -104,10 +104,10 @@ fn missing_line(db: &dyn Link, lines: &[LineId]) -> Result<Option<LineId>, Archi
 }
 
 /// Calls `each` with the lines that an object refers to. While one of them cannot be read, nothing may go.
-pub(crate) fn each_used(db: &dyn Link, each: &mut dyn FnMut(LineId)) -> Result<(), ArchiveError> {
+pub(crate) fn each_used_line(db: &dyn DatabaseLink, each: &mut dyn FnMut(LineId)) -> Result<(), ArchiveError> {
     let mut unpacker = Unpacker::default();
-    db.each(WHOLE, &[], &mut |row| {
-        object(row, &mut unpacker)?.lines.into_iter().for_each(&mut *each);
+    db.each_row(WHOLE, &[], &mut |row| {
+        read_object(row, &mut unpacker)?.lines.into_iter().for_each(&mut *each);
         Ok(())
     })
 }

@@ -5,10 +5,10 @@
 
 use jiff::Timestamp;
 
-use super::link::{Dialect, Insert, Link};
-use super::value::{Damage, Row, Value, values};
+use super::link::{DatabaseLink, Dialect, InsertStatement};
+use super::value::{Row, RowDamage, Value, values};
 use crate::prefix::AT_MOST;
-use crate::{ArchiveError, FileRef, Operation, Operations, Originals, StoredOriginal, cuts};
+use crate::{ArchiveError, FileRef, Operation, OperationSelection, OriginalSelection, StoredOriginal, cuts};
 use ctxc_transcript::text::Tokens;
 
 pub(crate) const COLUMNS: &str =
@@ -26,9 +26,9 @@ const OF_OPERATION: [&str; 2] = [
     "part = (SELECT part FROM operation WHERE id = $1)",
 ];
 
-pub(crate) fn operation(row: &mut Row) -> Result<Operation, Damage> {
+pub(crate) fn read_operation(row: &mut Row) -> Result<Operation, RowDamage> {
     let odd = |error: &dyn std::fmt::Display| error.to_string();
-    let file = |row: &mut Row| Ok::<_, Damage>(FileRef { path: row.get()?, digest: row.get()?, bytes: row.get()? });
+    let file = |row: &mut Row| Ok::<_, RowDamage>(FileRef { path: row.get()?, digest: row.get()?, bytes: row.get()? });
     let (id, verb, command, session, time) = (row.get()?, row.get()?, row.get()?, row.get()?, row.get()?);
     let (source, output) = (file(row)?, file(row)?);
     let session_ids = serde_json::from_str(&row.get::<String>()?).map_err(|error| odd(&error))?;
@@ -44,34 +44,37 @@ const fn compression_error(source: std::io::Error) -> ArchiveError {
 }
 
 /// The operations that are asked for.
-pub(crate) fn operations(db: &dyn Link, wanted: Operations<'_>) -> Result<Vec<Operation>, ArchiveError> {
+pub(crate) fn find_operations(
+    db: &dyn DatabaseLink,
+    wanted: OperationSelection<'_>,
+) -> Result<Vec<Operation>, ArchiveError> {
     let dialect = db.dialect();
-    let (which, values) = which(dialect, wanted);
-    db.all(&format!("SELECT {COLUMNS} FROM operation WHERE {which}"), &values, operation)
+    let (which, values) = operations_condition(dialect, wanted);
+    db.all(&format!("SELECT {COLUMNS} FROM operation WHERE {which}"), &values, read_operation)
 }
 
 /// Which rows are asked for, as a condition and an order. An index of a server has but the beginning, or a digest, of what
 /// may be long.
-pub(crate) fn which(dialect: Dialect, wanted: Operations<'_>) -> (String, Vec<Value>) {
+pub(crate) fn operations_condition(dialect: Dialect, wanted: OperationSelection<'_>) -> (String, Vec<Value>) {
     let at =
         |place: &str| dialect.pick(format!("output_path = {place}"), format!("sha256(output_path) = sha256({place})"));
     match wanted {
-        Operations::All => ("TRUE ORDER BY seq".to_owned(), Vec::new()),
-        Operations::Named(id) => {
+        OperationSelection::All => ("TRUE ORDER BY seq".to_owned(), Vec::new()),
+        OperationSelection::Named(id) => {
             // Ids are of ASCII.
             let begins = dialect.pick("id >= $1 AND id < $1 || x'7f'", "starts_with(id, $1)");
             (format!("{begins} ORDER BY id LIMIT $2::bigint"), values![id, AT_MOST].to_vec())
         }
-        Operations::Of(session) => {
+        OperationSelection::Of(session) => {
             let of = dialect.pick("session = $1", "left(session, 64) = left($1, 64) AND session = $1");
             (format!("{of} ORDER BY seq"), values![session].to_vec())
         }
-        Operations::At(path) => (format!("{} ORDER BY seq", at("$1")), values![path].to_vec()),
+        OperationSelection::At(path) => (format!("{} ORDER BY seq", at("$1")), values![path].to_vec()),
     }
 }
 
 /// The ids of all operations, oldest first.
-pub(crate) fn ids(db: &dyn Link) -> Result<Vec<String>, ArchiveError> {
+pub(crate) fn operation_ids(db: &dyn DatabaseLink) -> Result<Vec<String>, ArchiveError> {
     db.all("SELECT id FROM operation ORDER BY seq", &[], Row::get)
 }
 
@@ -79,7 +82,11 @@ pub(crate) fn ids(db: &dyn Link) -> Result<Vec<String>, ArchiveError> {
 ///
 /// # Errors
 /// When another one of its id is there, or the database fails.
-pub(crate) fn put(db: &dyn Link, operation: &Operation, part: Option<(i64, i64)>) -> Result<bool, ArchiveError> {
+pub(crate) fn put_operation(
+    db: &dyn DatabaseLink,
+    operation: &Operation,
+    part: Option<(i64, i64)>,
+) -> Result<bool, ArchiveError> {
     let Operation { id, verb, command, session, time, source, output, tokens, .. } = operation;
     let session_ids = serde_json::to_string(&operation.session_ids).map_err(|error| compression_error(error.into()))?;
     let cost = operation
@@ -112,12 +119,16 @@ pub(crate) fn put(db: &dyn Link, operation: &Operation, part: Option<(i64, i64)>
         row.push(part.map(|(_, last)| last).into());
     }
     let columns = format!("{TYPED}{last}");
-    let insert =
-        Insert { table: "operation", columns: &columns, conflict: "ON CONFLICT (id) DO NOTHING", on_a_server: None };
+    let insert = InsertStatement {
+        table: "operation",
+        columns: &columns,
+        conflict: "ON CONFLICT (id) DO NOTHING",
+        on_a_server: None,
+    };
     if db.insert(&insert, vec![row])? == 1 {
         return Ok(true);
     }
-    let known = operations(db, Operations::Named(id));
+    let known = find_operations(db, OperationSelection::Named(id));
     if known.is_ok_and(|known| known.first() == Some(operation)) {
         Ok(false)
     } else {
@@ -126,7 +137,7 @@ pub(crate) fn put(db: &dyn Link, operation: &Operation, part: Option<(i64, i64)>
 }
 
 /// Stores other texts of an operation.
-pub(crate) fn replace(db: &dyn Link, operation: &Operation) -> Result<(), ArchiveError> {
+pub(crate) fn replace_texts(db: &dyn DatabaseLink, operation: &Operation) -> Result<(), ArchiveError> {
     let Operation { id, command, source, output, .. } = operation;
     let cuts = cuts::pack(&operation.cuts).map_err(compression_error)?;
     let update = "UPDATE operation SET command = $2, cuts = $3, source_digest = $4, output_digest = $5 WHERE id = $1";
@@ -135,8 +146,11 @@ pub(crate) fn replace(db: &dyn Link, operation: &Operation) -> Result<(), Archiv
 }
 
 /// The originals that are asked for.
-pub(crate) fn originals(db: &dyn Link, wanted: Originals<'_>) -> Result<Vec<StoredOriginal>, ArchiveError> {
-    let (which, values) = which_originals(db.dialect(), wanted);
+pub(crate) fn find_originals(
+    db: &dyn DatabaseLink,
+    wanted: OriginalSelection<'_>,
+) -> Result<Vec<StoredOriginal>, ArchiveError> {
+    let (which, values) = originals_condition(db.dialect(), wanted);
     let sql = format!("SELECT digest, bytes, uuid, replaced_by, operation FROM stored_original WHERE {which}");
     db.all(&sql, &values, |row| {
         let (digest, bytes, uuid) = (row.get()?, row.get()?, row.get()?);
@@ -145,41 +159,41 @@ pub(crate) fn originals(db: &dyn Link, wanted: Originals<'_>) -> Result<Vec<Stor
 }
 
 /// Which originals are asked for, as a condition and an order. An index of a file has but the first 8 bytes.
-pub(crate) fn which_originals(dialect: Dialect, wanted: Originals<'_>) -> (String, Vec<Value>) {
+pub(crate) fn originals_condition(dialect: Dialect, wanted: OriginalSelection<'_>) -> (String, Vec<Value>) {
     let (sql, value) = match wanted {
-        Originals::Uuid(uuid) => (
+        OriginalSelection::Uuid(uuid) => (
             dialect.pick(
                 "substr(uuid, 1, 8) = substr($1, 1, 8) AND uuid = $1 ORDER BY seq DESC",
                 "left(uuid, 64) = left($1, 64) AND uuid = $1 ORDER BY seq DESC",
             ),
             uuid.into(),
         ),
-        Originals::Line(line) => (
+        OriginalSelection::Line(line) => (
             dialect.pick(
                 "substr(digest, 1, 8) = substr($1, 1, 8) AND digest = $1 ORDER BY seq DESC",
                 "body = (SELECT id FROM body WHERE digest = $1) ORDER BY seq DESC",
             ),
             line.into(),
         ),
-        Originals::ReplacedBy(line) => (
+        OriginalSelection::ReplacedBy(line) => (
             dialect.pick(
                 "substr(replaced_by, 1, 8) = substr($1, 1, 8) AND replaced_by = $1 ORDER BY seq DESC LIMIT 1",
                 "replaced_by = $1 ORDER BY seq DESC LIMIT 1",
             ),
             line.into(),
         ),
-        Originals::Operation(id) => {
+        OriginalSelection::Operation(id) => {
             let [file, server] = OF_OPERATION;
             return (format!("{} ORDER BY seq", dialect.pick(file, server)), values![id].to_vec());
         }
-        Originals::Nobodys => return ("operation IS NULL ORDER BY seq".to_owned(), Vec::new()),
+        OriginalSelection::Nobodys => return ("operation IS NULL ORDER BY seq".to_owned(), Vec::new()),
     };
     (sql.to_owned(), vec![value])
 }
 
 /// Notes originals, whose lines are stored, as those of `part`: their lines, uuids and what took their places.
 pub(crate) fn put_originals(
-    db: &dyn Link,
+    db: &dyn DatabaseLink,
     mut rows: Vec<Vec<Value>>,
     part: &mut Option<(i64, i64)>,
 ) -> Result<(), ArchiveError> {
@@ -187,7 +201,7 @@ pub(crate) fn put_originals(
     let mut columns = "body bigint, uuid text, replaced_by bytea";
     if db.dialect() != Dialect::Sqlite {
         if part.is_none() {
-            let new = db.number("SELECT nextval('part')", &[])?;
+            let new = db.query_number("SELECT nextval('part')", &[])?;
             *part = Some((new, new));
         }
         for row in &mut rows {
@@ -195,9 +209,9 @@ pub(crate) fn put_originals(
         }
         columns = "body bigint, uuid text, replaced_by bytea, part bigint";
     }
-    db.insert(&Insert { table: "original", columns, conflict: "", on_a_server: None }, rows)?;
+    db.insert(&InsertStatement { table: "original", columns, conflict: "", on_a_server: None }, rows)?;
     if db.dialect() == Dialect::Sqlite {
-        let last = db.number("SELECT max(seq) FROM original", &[])?;
+        let last = db.query_number("SELECT max(seq) FROM original", &[])?;
         let first = last + 1 - i64::try_from(n_rows).unwrap_or(0);
         *part = Some((part.map_or(first, |(first, _)| first), last));
     }
@@ -205,13 +219,13 @@ pub(crate) fn put_originals(
 }
 
 /// Drops the originals of an operation; how many they were.
-pub(crate) fn drop_originals(db: &dyn Link, id: &str) -> Result<u64, ArchiveError> {
+pub(crate) fn drop_originals(db: &dyn DatabaseLink, id: &str) -> Result<u64, ArchiveError> {
     let [file, server] = OF_OPERATION;
     db.execute(&format!("DELETE FROM original WHERE {}", db.dialect().pick(file, server)), &values![id])
 }
 
 /// The ids of the operations that took something out before `time`.
-pub(crate) fn older_than(db: &dyn Link, time: Timestamp) -> Result<Vec<String>, ArchiveError> {
+pub(crate) fn operations_before(db: &dyn DatabaseLink, time: Timestamp) -> Result<Vec<String>, ArchiveError> {
     let took = db.dialect().pick("first_original IS NOT NULL", "part IS NOT NULL");
     let sql = format!("SELECT id, time FROM operation WHERE {took}");
     let all: Vec<(String, Timestamp)> = db.all(&sql, &[], |row| Ok((row.get()?, row.get()?)))?;
@@ -219,7 +233,7 @@ pub(crate) fn older_than(db: &dyn Link, time: Timestamp) -> Result<Vec<String>, 
 }
 
 /// The newest operation that took out the line of `body`, as a column.
-pub(crate) fn taken_out_by(dialect: Dialect) -> &'static str {
+pub(crate) fn removed_by_column(dialect: Dialect) -> &'static str {
     dialect.pick(
         "(SELECT taken.operation FROM stored_original AS taken WHERE taken.operation IS NOT NULL
             AND substr(taken.digest, 1, 8) = substr(body.digest, 1, 8) AND taken.digest = body.digest

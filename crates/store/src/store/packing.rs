@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use super::known_lines::KnownLines;
-use super::lines::{KNOWN, Lines};
-use super::link::{Hold, Insert, Link};
+use super::lines::{KNOWN, LineLoader};
+use super::link::{DatabaseLink, InsertStatement, LockScope};
 use super::read_back::{PackRow, WrittenPacks};
-use super::transaction::alone;
+use super::transaction::run_in_transaction;
 use super::value::{Row, Value, values};
 use crate::body::{PACKED, Packer, THOROUGH, USUAL};
-use crate::pack::{FULL, OpenPack, place, to_merge};
+use crate::pack::{FULL, OpenPack, encode_place, packs_to_merge};
 use crate::{ArchiveError, LineId};
 use ctxc_transcript::text::Digest;
 
 /// Lines that are not there. On a server they go in by their digests, so that two processes which store the same ones do not
 /// wait for each other in a circle, and on the list of what is to be indexed.
-const INSERT: Insert<'_> = Insert {
+const INSERT: InsertStatement<'_> = InsertStatement {
     table: "body",
     columns: "id bigint, digest bytea, bytes bigint, codec smallint, content bytea",
     conflict: "",
@@ -54,17 +54,17 @@ enum LinePlace {
 }
 
 /// The ids and locations of lines.
-type Stored = HashMap<Digest, (LineId, LinePlace)>;
+type StoredLines = HashMap<Digest, (LineId, LinePlace)>;
 
 /// Stores those of `lines` that are not there, as `kept` says what is kept of each.
 fn store_missing(
-    db: &dyn Link,
+    db: &dyn DatabaseLink,
     known: &mut KnownLines,
     lines: &[Digested<'_>],
     mut kept: impl FnMut(&[u8]) -> Result<(i64, Vec<u8>), ArchiveError>,
-) -> Result<Stored, ArchiveError> {
+) -> Result<StoredLines, ArchiveError> {
     known.catch_up(db, lines.len())?;
-    let mut ids: Stored = HashMap::with_capacity(lines.len());
+    let mut ids: StoredLines = HashMap::with_capacity(lines.len());
     let mut ours: HashSet<LineId> = HashSet::new();
     // Another deposit may store some of them between the question and the answer; then they are asked for again.
     loop {
@@ -76,7 +76,7 @@ fn store_missing(
             }
         }
         let wanted = missing.iter().map(|(digest, _)| *digest).filter(|digest| known.may_have(digest));
-        db.each(KNOWN, &[Value::list(wanted)], &mut |row| {
+        db.each_row(KNOWN, &[Value::list_of(wanted)], &mut |row| {
             let (digest, id, codec): (Digest, LineId, i64) = (row.get()?, row.get()?, row.get()?);
             let place = if codec == PACKED { LinePlace::Packed } else { LinePlace::Alone };
             ids.insert(digest, (id, if ours.contains(&id) { LinePlace::New } else { place }));
@@ -86,7 +86,7 @@ fn store_missing(
         if missing.is_empty() {
             return Ok(ids);
         }
-        let new = db.new_ids("body", missing.len())?;
+        let new = db.reserve_ids("body", missing.len())?;
         let mut rows = Vec::with_capacity(missing.len());
         for ((digest, line), id) in missing.iter().zip(&new) {
             let (codec, content) = kept(line)?;
@@ -105,7 +105,7 @@ fn store_missing(
 
 /// Stores lines alone that are not there; the number of each.
 pub(crate) fn put_alone(
-    db: &dyn Link,
+    db: &dyn DatabaseLink,
     known: &mut KnownLines,
     packer: &mut Packer,
     lines: &[Digested<'_>],
@@ -121,7 +121,7 @@ pub(crate) fn put_alone(
 }
 
 /// The pack that lines go into, and its number. On a server nobody else sees it before the deposit ends.
-pub(crate) struct Packing {
+pub(crate) struct PackWriter {
     id: u64,
     open: OpenPack,
     packer: Packer,
@@ -129,21 +129,21 @@ pub(crate) struct Packing {
     pub(crate) written: WrittenPacks,
 }
 
-impl Packing {
+impl PackWriter {
     /// In a file the newest pack is gone on with while it is small, so that many small deposits leave as few packs as a
     /// large one.
-    pub(crate) fn begin(db: &dyn Link) -> Result<Self, ArchiveError> {
+    pub(crate) fn begin(db: &dyn DatabaseLink) -> Result<Self, ArchiveError> {
         let packer = Packer::new(USUAL);
-        if let Some((id, open)) = db.dialect().pick(true, false).then(|| newest_small(db)).transpose()?.flatten() {
+        if let Some((id, open)) = db.dialect().pick(true, false).then(|| newest_small_pack(db)).transpose()?.flatten() {
             return Ok(Self { id, open, packer, written: WrittenPacks::default() });
         }
-        Ok(Self { id: next_pack(db)?, open: OpenPack::default(), packer, written: WrittenPacks::default() })
+        Ok(Self { id: new_pack_id(db)?, open: OpenPack::default(), packer, written: WrittenPacks::default() })
     }
 
     /// Stores lines, and moves those here that lie alone; their numbers.
-    pub(crate) fn put(
+    pub(crate) fn put_lines(
         &mut self,
-        db: &dyn Link,
+        db: &dyn DatabaseLink,
         known: &mut KnownLines,
         lines: &[Digested<'_>],
     ) -> Result<Vec<LineId>, ArchiveError> {
@@ -156,16 +156,16 @@ impl Packing {
 
     fn put_portion(
         &mut self,
-        db: &dyn Link,
+        db: &dyn DatabaseLink,
         known: &mut KnownLines,
         lines: &[Digested<'_>],
         put: &mut Vec<LineId>,
     ) -> Result<(), ArchiveError> {
-        let mut place_of = place(self.id);
+        let mut place_of = encode_place(self.id);
         if !self.open.has_room_for(lines.iter().map(|(_, line)| line.len()).sum()) {
             self.close(db)?;
-            self.id = next_pack(db)?;
-            place_of = place(self.id);
+            self.id = new_pack_id(db)?;
+            place_of = encode_place(self.id);
         }
         let mut stored = store_missing(db, known, lines, |_| Ok((PACKED, place_of.clone())))?;
         let mut alone = Vec::new();
@@ -184,38 +184,38 @@ impl Packing {
         // Not held in memory beside the next long line.
         if self.open.is_one_long_line() {
             self.close(db)?;
-            self.id = next_pack(db)?;
+            self.id = new_pack_id(db)?;
         }
         if !alone.is_empty() {
-            db.execute(MOVE_LINES, &[Value::list(alone), place_of.into()])?;
+            db.execute(MOVE_LINES, &[Value::list_of(alone), place_of.into()])?;
         }
         Ok(())
     }
 
     /// Stores the pack, where it holds anything.
-    pub(crate) fn close(&mut self, db: &dyn Link) -> Result<(), ArchiveError> {
+    pub(crate) fn close(&mut self, db: &dyn DatabaseLink) -> Result<(), ArchiveError> {
         let open = std::mem::take(&mut self.open);
         if open.is_empty() {
             return Ok(());
         }
-        let ids = open.ids().to_vec();
+        let ids = open.line_ids().to_vec();
         let row = insert_pack(db, &mut self.packer, self.id, open)?;
         self.written.insert(self.id, row.digest, ids);
         Ok(())
     }
 }
 
-pub(crate) fn next_pack(db: &dyn Link) -> Result<u64, ArchiveError> {
-    let id = db.new_ids("pack", 1)?.first().copied();
-    id.map(i64::cast_unsigned).ok_or_else(|| db.damaged("no number for a pack".to_owned()))
+pub(crate) fn new_pack_id(db: &dyn DatabaseLink) -> Result<u64, ArchiveError> {
+    let id = db.reserve_ids("pack", 1)?.first().copied();
+    id.map(i64::cast_unsigned).ok_or_else(|| db.damage_error("no number for a pack".to_owned()))
 }
 
 /// The newest pack and its number, where it is so small that it costs little to write it again; none where it cannot be read.
-fn newest_small(db: &dyn Link) -> Result<Option<(u64, OpenPack)>, ArchiveError> {
+fn newest_small_pack(db: &dyn DatabaseLink) -> Result<Option<(u64, OpenPack)>, ArchiveError> {
     let newest = "SELECT id, bytes FROM pack ORDER BY id DESC LIMIT 1";
-    let newest: Option<(u64, u64)> = db.one(newest, &[], |row| Ok((row.get()?, row.get()?)))?;
+    let newest: Option<(u64, u64)> = db.first_value(newest, &[], |row| Ok((row.get()?, row.get()?)))?;
     let Some((id, _)) = newest.filter(|(_, bytes)| *bytes < FULL as u64 / 8) else { return Ok(None) };
-    let Some(pack) = Lines::default().pack(db, id)? else { return Ok(None) };
+    let Some(pack) = LineLoader::default().load_pack(db, id)? else { return Ok(None) };
     let mut open = OpenPack::default();
     pack.lines().for_each(|(line, bytes)| open.add(line, bytes));
     Ok(Some((id, open)))
@@ -231,7 +231,7 @@ pub(crate) struct StoredPack {
 
 /// Stores a pack.
 pub(crate) fn insert_pack(
-    db: &dyn Link,
+    db: &dyn DatabaseLink,
     packer: &mut Packer,
     id: u64,
     pack: OpenPack,
@@ -262,10 +262,13 @@ fn pack_portions<'a, 'l>(mut lines: &'a [Digested<'l>]) -> impl Iterator<Item = 
 }
 
 /// Merges small packs, each merged one in a transaction of its own, until `go_on` ends it; how many packs there are fewer.
-pub(crate) fn merge(db: &dyn Link, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<u64, ArchiveError> {
+pub(crate) fn merge_small_packs(
+    db: &dyn DatabaseLink,
+    go_on: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<u64, ArchiveError> {
     let mut n_fewer = 0;
     loop {
-        match alone(db, Hold::All, true, || merge_once(db))? {
+        match run_in_transaction(db, LockScope::All, true, || merge_once(db))? {
             0 => return Ok(n_fewer),
             n_merged => n_fewer += n_merged - 1,
         }
@@ -276,41 +279,41 @@ pub(crate) fn merge(db: &dyn Link, go_on: &mut dyn FnMut() -> ControlFlow<()>) -
 }
 
 /// Merges the packs that are to be merged first; how many they were.
-fn merge_once(db: &dyn Link) -> Result<u64, ArchiveError> {
+fn merge_once(db: &dyn DatabaseLink) -> Result<u64, ArchiveError> {
     let size = |row: &mut Row| Ok((row.get()?, usize::try_from(row.get::<u64>()?).unwrap_or(usize::MAX)));
     let small: Vec<(u64, usize)> = db.all(SMALL, &values![FULL / 2], size)?;
-    let Some(group) = to_merge(&small) else { return Ok(0) };
-    let mut lines = Lines::default();
+    let Some(group) = packs_to_merge(&small) else { return Ok(0) };
+    let mut lines = LineLoader::default();
     let mut merged = OpenPack::default();
     let mut moved: Vec<LineId> = Vec::new();
-    let new = next_pack(db)?;
+    let new = new_pack_id(db)?;
     for (id, _) in group {
-        let pack = lines.whole_pack(db, *id)?;
+        let pack = lines.require_pack(db, *id)?;
         for (line, bytes) in pack.lines() {
             merged.add(line, bytes);
             moved.push(line);
         }
         db.execute(DROP_PACK, &values![*id])?;
     }
-    db.execute(MOVE_LINES, &[Value::list(moved), place(new).into()])?;
+    db.execute(MOVE_LINES, &[Value::list_of(moved), encode_place(new).into()])?;
     insert_pack(db, &mut Packer::new(THOROUGH), new, merged)?;
     Ok(group.len() as u64)
 }
 
 /// Writes packs again, under their numbers so that no line moves: each of their lines as `change` gives it, without those
 /// of which it gives nothing. By how much they are smaller.
-pub(crate) fn rewrite<C>(
-    db: &dyn Link,
+pub(crate) fn rewrite_packs<C>(
+    db: &dyn DatabaseLink,
     packs: &BTreeMap<u64, C>,
     change: impl for<'l> Fn(&'l C, LineId, &'l [u8]) -> Option<&'l [u8]>,
 ) -> Result<u64, ArchiveError> {
     let mut packer = Packer::new(THOROUGH);
-    let mut lines = Lines::default();
+    let mut lines = LineLoader::default();
     let (mut before, mut after) = (0, 0);
     for (id, changes) in packs {
         let bytes = "SELECT length(content)::bigint FROM pack WHERE id = $1";
-        before += db.number(bytes, &values![*id])?.cast_unsigned();
-        let pack = lines.whole_pack(db, *id)?;
+        before += db.query_number(bytes, &values![*id])?.cast_unsigned();
+        let pack = lines.require_pack(db, *id)?;
         let mut left = OpenPack::default();
         for (line, bytes) in pack.lines() {
             if let Some(bytes) = change(changes, line, bytes) {

@@ -5,11 +5,11 @@
 
 use std::collections::HashMap;
 
-use super::lines::{Lines, PACK, body};
-use super::link::Link;
+use super::lines::{LineLoader, PACK, read_line_row};
+use super::link::DatabaseLink;
 use super::value::{Row, values};
 use crate::body::PACKED;
-use crate::pack::pack_at;
+use crate::pack::decode_place;
 use crate::{ArchiveError, EachDigest, LineId};
 use ctxc_transcript::text::Digest;
 
@@ -60,9 +60,9 @@ impl PackRow<'_> {
 }
 
 /// Calls `each` with the digests and lengths of the lines of `ids`, in their order, once each was read back.
-pub(super) fn each(
-    db: &dyn Link,
-    lines: &mut Lines,
+pub(super) fn each_verified_digest(
+    db: &dyn DatabaseLink,
+    lines: &mut LineLoader,
     written: &WrittenPacks,
     ids: &[LineId],
     each: &mut EachDigest<'_>,
@@ -72,11 +72,11 @@ pub(super) fn each(
     let side_by_side = ids.chunk_by(|left, right| left.0.checked_add(1) == Some(right.0));
     for portion in side_by_side.flat_map(|run| run.chunks(AT_A_TIME)) {
         let (Some(first), Some(last)) = (portion.first(), portion.last()) else { continue };
-        let mut bodies = db.all(BODIES_BETWEEN, &values![*first, *last], body)?.into_iter();
+        let mut bodies = db.all(BODIES_BETWEEN, &values![*first, *last], read_line_row)?.into_iter();
         for id in portion {
             let body = bodies.next().filter(|body| body.id == *id).ok_or(ArchiveError::NoSuchLine { id: id.0 })?;
             let (digest, bytes) = (body.digest, body.bytes);
-            let pack = if body.codec == PACKED { pack_at(&body.content) } else { None };
+            let pack = if body.codec == PACKED { decode_place(&body.content) } else { None };
             let pack = pack.and_then(|pack| Some((pack, written.0.get(&pack)?)));
             let is_read = match pack {
                 Some((pack, known)) if known.ids.binary_search(id).is_ok() => match is_whole.get(&pack) {
@@ -86,7 +86,7 @@ pub(super) fn each(
                 Some(_) | None => false,
             };
             if !is_read {
-                lines.whole(db, body)?;
+                lines.require_line(db, body)?;
             }
             each(digest, bytes)?;
         }
@@ -95,8 +95,8 @@ pub(super) fn each(
 }
 
 /// The digest of the row of a pack as it is now; `None` where there is none.
-fn row_digest(db: &dyn Link, pack: u64) -> Result<Option<Digest>, ArchiveError> {
-    db.one(PACK, &values![pack], |row: &mut Row| {
+fn row_digest(db: &dyn DatabaseLink, pack: u64) -> Result<Option<Digest>, ArchiveError> {
+    db.first_value(PACK, &values![pack], |row: &mut Row| {
         let (codec, content): (i64, Vec<u8>) = (row.get()?, row.get()?);
         let (bytes, checksum): (u64, Vec<u8>) = (row.get()?, row.get()?);
         Ok(PackRow { codec, content: &content, bytes, checksum: &checksum }.digest())

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
-use super::link::{Dialect, Insert, Link};
-use super::value::{Damage, Row, Value, values};
-use crate::body::{Packer, Unpacker, checksum};
+use super::link::{DatabaseLink, Dialect, InsertStatement};
+use super::value::{Row, RowDamage, Value, values};
+use crate::body::{Packer, Unpacker, content_checksum};
 use crate::prefix::AT_MOST;
-use crate::{ArchiveError, Document, EachRecord, Kind, Record, RecordFilter, Records};
+use crate::{ArchiveError, Document, DocumentKind, EachRecord, Record, RecordFilter, RecordSelection};
 use ctxc_transcript::text::Digest;
 
 /// Rows for [`record`].
@@ -17,7 +17,7 @@ const DROP: &str = "DELETE FROM record WHERE key = $1 AND kind = $2";
 
 /// Stores records, which get their numbers in their order. On a server they take the place of older ones, of which the index
 /// then knows nothing more, and go in by their keys as lines do by their digests.
-const INSERT: Insert<'_> = Insert {
+const INSERT: InsertStatement<'_> = InsertStatement {
     table: "record",
     columns: "kind text, key bytea, session text, speaker text, time bigint, codec smallint, bytes bigint, content bytea, \
               checksum bytea, meta text, expires bigint",
@@ -36,7 +36,7 @@ const INSERT: Insert<'_> = Insert {
 };
 
 /// The record of a row, whose columns are [`COLUMNS`]. An error where its text is not what was stored.
-pub(crate) fn record(row: &mut Row, unpacker: &mut Unpacker) -> Result<Record, Damage> {
+pub(crate) fn read_record(row: &mut Row, unpacker: &mut Unpacker) -> Result<Record, RowDamage> {
     let (codec, bytes, content, checksum) = (row.get()?, row.get()?, row.get()?, row.get::<Vec<u8>>()?);
     let key: Digest = row.get()?;
     let (kind, session, speaker, time) = (row.get()?, row.get()?, row.get()?, row.get()?);
@@ -50,25 +50,25 @@ pub(crate) fn record(row: &mut Row, unpacker: &mut Unpacker) -> Result<Record, D
 const AT_A_TIME: i64 = 500;
 
 /// Calls `each` with the records that are asked for, until it ends that.
-pub(crate) fn each(
-    db: &dyn Link,
+pub(crate) fn each_record(
+    db: &dyn DatabaseLink,
     unpacker: &mut Unpacker,
-    wanted: Records<'_>,
+    wanted: RecordSelection<'_>,
     each: &mut EachRecord<'_>,
 ) -> Result<(), ArchiveError> {
-    for Rows { which, mut values, is_portioned } in statements_for(db.dialect(), wanted) {
+    for RecordStatement { which, mut values, is_portioned } in statements_for(db.dialect(), wanted) {
         let sql = format!("SELECT {COLUMNS}, seq FROM {which}");
         loop {
             let (mut ended, mut n_rows, mut newest) = (None, 0, Value::Null);
-            let done = db.each(&sql, &values, &mut |row| {
-                let record = record(row, unpacker)?;
+            let done = db.each_row(&sql, &values, &mut |row| {
+                let record = read_record(row, unpacker)?;
                 newest = Value::Int(row.get()?);
                 n_rows += 1;
                 match each(record) {
                     Ok(ControlFlow::Continue(())) => Ok(()),
                     end => {
                         ended = Some(end.map(|_| ()));
-                        Err(Damage::new())
+                        Err(RowDamage::new())
                     }
                 }
             });
@@ -86,7 +86,7 @@ pub(crate) fn each(
 }
 
 /// The rows that are asked for.
-struct Rows {
+struct RecordStatement {
     /// The SQL after `FROM`.
     which: String,
     /// Its values.
@@ -96,16 +96,16 @@ struct Rows {
 }
 
 /// Which rows are asked for, in as many statements as it takes.
-fn statements_for(dialect: Dialect, wanted: Records<'_>) -> Vec<Rows> {
+fn statements_for(dialect: Dialect, wanted: RecordSelection<'_>) -> Vec<RecordStatement> {
     match wanted {
-        Records::Matching(RecordFilter { kind, session, speaker, last }) => {
+        RecordSelection::Matching(RecordFilter { kind, session, speaker, last }) => {
             // An index of a server has but the beginning of what may be long.
             let of_session = dialect.pick("session = $2", "(left(session, 64) = left($2, 64) AND session = $2)");
             let admitted = format!(
                 "($1::text IS NULL OR kind = $1) AND ($2::text IS NULL OR {of_session})
                 AND ($3::text IS NULL OR speaker = $3)"
             );
-            let mut values = values![kind.map(Kind::name), *session, *speaker].to_vec();
+            let mut values = values![kind.map(DocumentKind::name), *session, *speaker].to_vec();
             values.push(last.map_or(Value::Int(i64::MIN), Value::from));
             let which = match last {
                 Some(_) => format!(
@@ -113,31 +113,35 @@ fn statements_for(dialect: Dialect, wanted: Records<'_>) -> Vec<Rows> {
                 ),
                 None => format!("record WHERE {admitted} AND seq > $4::bigint ORDER BY seq LIMIT {AT_A_TIME}"),
             };
-            vec![Rows { which, values, is_portioned: last.is_none() }]
+            vec![RecordStatement { which, values, is_portioned: last.is_none() }]
         }
-        Records::Named(names) => {
-            let mut keys: BTreeMap<Kind, Vec<Value>> = BTreeMap::new();
+        RecordSelection::Named(names) => {
+            let mut keys: BTreeMap<DocumentKind, Vec<Value>> = BTreeMap::new();
             for (kind, key) in names {
                 keys.entry(*kind).or_default().push((*key).into());
             }
-            let of_kind = |(kind, keys): (Kind, _)| {
+            let of_kind = |(kind, keys): (DocumentKind, _)| {
                 let which = "record WHERE key = ANY($1) AND kind = $2".to_owned();
-                Rows { which, values: vec![Value::List(keys), kind.name().into()], is_portioned: false }
+                RecordStatement { which, values: vec![Value::List(keys), kind.name().into()], is_portioned: false }
             };
             keys.into_iter().map(of_kind).collect()
         }
-        Records::Between(keys) => {
+        RecordSelection::Between(keys) => {
             let between = "record WHERE key BETWEEN $1 AND $2 ORDER BY key LIMIT $3::bigint";
             let values = values![*keys.start(), *keys.end(), AT_MOST].to_vec();
-            vec![Rows { which: between.to_owned(), values, is_portioned: false }]
+            vec![RecordStatement { which: between.to_owned(), values, is_portioned: false }]
         }
     }
 }
 
 /// Stores `records`, each in the place of an older one of its key and kind.
-pub(crate) fn put(db: &dyn Link, packer: &mut Packer, records: Vec<Record>) -> Result<(), ArchiveError> {
+pub(crate) fn put_records(
+    db: &dyn DatabaseLink,
+    packer: &mut Packer,
+    records: Vec<Record>,
+) -> Result<(), ArchiveError> {
     // Of several with one key and kind the last stays.
-    let last: HashMap<(Kind, Digest), usize> =
+    let last: HashMap<(DocumentKind, Digest), usize> =
         records.iter().enumerate().map(|(idx, it)| ((it.document.kind, it.key), idx)).collect();
     let mut rows = Vec::with_capacity(records.len());
     for (idx, Record { key, document, meta, expires }) in records.into_iter().enumerate() {
@@ -147,10 +151,10 @@ pub(crate) fn put(db: &dyn Link, packer: &mut Packer, records: Vec<Record>) -> R
         }
         if db.dialect() == Dialect::Sqlite {
             // The older one is dropped rather than updated, so that its index entries go with it.
-            drop(db, kind, key)?;
+            drop_record(db, kind, key)?;
         }
         let (codec, content) = packer.pack(text.as_bytes())?;
-        let (checksum, bytes) = (checksum(text.as_bytes()), text.len());
+        let (checksum, bytes) = (content_checksum(text.as_bytes()), text.len());
         let row = values![kind.name(), key, session, speaker, time, codec, bytes, content, checksum, meta, expires];
         rows.push(row.to_vec());
     }
@@ -158,6 +162,6 @@ pub(crate) fn put(db: &dyn Link, packer: &mut Packer, records: Vec<Record>) -> R
 }
 
 /// Drops the record of this kind with this key, and what is indexed of it.
-pub(crate) fn drop(db: &dyn Link, kind: Kind, key: Digest) -> Result<(), ArchiveError> {
+pub(crate) fn drop_record(db: &dyn DatabaseLink, kind: DocumentKind, key: Digest) -> Result<(), ArchiveError> {
     db.execute(DROP, &values![key, kind.name()]).map(|_| ())
 }

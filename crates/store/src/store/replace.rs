@@ -3,30 +3,30 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::lines::PLACES;
-use super::link::{Dialect, Link};
-use super::packing::rewrite;
+use super::link::{DatabaseLink, Dialect};
+use super::packing::rewrite_packs;
 use super::value::{Row, Value, values};
 use crate::body::{PACKED, Packer, USUAL};
-use crate::pack::pack_at;
+use crate::pack::decode_place;
 use crate::{ArchiveError, LineId};
 use ctxc_transcript::text::Digest;
 
 /// Puts `lines` in the place of those of their numbers; what was indexed of them goes, and they are indexed again.
-pub(super) fn lines(db: &dyn Link, lines: &[(LineId, Vec<u8>)]) -> Result<(), ArchiveError> {
+pub(super) fn replace_lines(db: &dyn DatabaseLink, lines: &[(LineId, Vec<u8>)]) -> Result<(), ArchiveError> {
     if db.dialect() == Dialect::Sqlite {
         // Space that becomes free is overwritten, also that of rows which are deleted here.
-        db.batch("PRAGMA secure_delete = ON")?;
+        db.run_batch("PRAGMA secure_delete = ON")?;
     }
     let find = format!("{PLACES} WHERE id = $1");
     let place = |row: &mut Row| Ok((row.get::<i64>()?, row.get::<i64>()?, row.get::<Vec<u8>>()?));
     let mut packer = Packer::new(USUAL);
     let mut in_packs: BTreeMap<u64, HashMap<LineId, &[u8]>> = BTreeMap::new();
     for (id, line) in lines {
-        let found = db.one(&find, &values![*id], place)?;
+        let found = db.first_value(&find, &values![*id], place)?;
         let (_, codec, place) = found.ok_or(ArchiveError::NoSuchLine { id: id.0 })?;
         let digest = Digest::of(line);
         if codec == PACKED {
-            if let Some(pack) = pack_at(&place) {
+            if let Some(pack) = decode_place(&place) {
                 in_packs.entry(pack).or_default().insert(*id, line);
             }
             db.execute("UPDATE body SET digest = $2, bytes = $3 WHERE id = $1", &values![*id, digest, line.len()])?;
@@ -36,8 +36,8 @@ pub(super) fn lines(db: &dyn Link, lines: &[(LineId, Vec<u8>)]) -> Result<(), Ar
             db.execute(update, &values![*id, digest, line.len(), codec, content])?;
         }
     }
-    rewrite(db, &in_packs, |new, line, bytes| Some(new.get(&line).copied().unwrap_or(bytes)))?;
-    let ids = || [Value::list(lines.iter().map(|(id, _)| *id))];
+    rewrite_packs(db, &in_packs, |new, line, bytes| Some(new.get(&line).copied().unwrap_or(bytes)))?;
+    let ids = || [Value::list_of(lines.iter().map(|(id, _)| *id))];
     db.execute("DELETE FROM document WHERE body = ANY($1)", &ids())?;
     let again = db.dialect().pick(
         // From there on what has no document is read again.
@@ -52,13 +52,13 @@ pub(super) fn lines(db: &dyn Link, lines: &[(LineId, Vec<u8>)]) -> Result<(), Ar
 /// The segments of a full-text index keep the words of rows that were deleted until they are merged, and the list of words
 /// is never shortened otherwise. On a server, who may not write the tables anew is not stopped by that: the server does so
 /// by itself in time.
-pub(super) fn erase(db: &dyn Link) -> Result<(), ArchiveError> {
+pub(super) fn rewrite_database(db: &dyn DatabaseLink) -> Result<(), ArchiveError> {
     if db.dialect() != Dialect::Sqlite {
-        db.batch("DELETE FROM word WHERE word NOT IN (SELECT word FROM ts_stat('SELECT terms FROM words'))")?;
-        drop(db.batch("VACUUM FULL body, pack, object, original, operation, record, document, words, word"));
+        db.run_batch("DELETE FROM word WHERE word NOT IN (SELECT word FROM ts_stat('SELECT terms FROM words'))")?;
+        drop(db.run_batch("VACUUM FULL body, pack, object, original, operation, record, document, words, word"));
         return Ok(());
     }
-    db.batch(
+    db.run_batch(
         "PRAGMA secure_delete = ON;
         INSERT INTO words (words) VALUES ('optimize');
         CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab ('main', 'words', 'row');
@@ -67,6 +67,6 @@ pub(super) fn erase(db: &dyn Link) -> Result<(), ArchiveError> {
         VACUUM;",
     )?;
     // The log could not be emptied where somebody reads.
-    let is_busy = db.number("PRAGMA wal_checkpoint(TRUNCATE)", &[])?;
-    if is_busy == 0 { Ok(()) } else { Err(db.locked()) }
+    let is_busy = db.query_number("PRAGMA wal_checkpoint(TRUNCATE)", &[])?;
+    if is_busy == 0 { Ok(()) } else { Err(db.lock_error()) }
 }

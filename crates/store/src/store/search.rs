@@ -1,7 +1,7 @@
 //! A query carried out on the index.
 
-use super::expression::{Last, Phrase, Wanted, admitted, append, narrow};
-use super::link::{Dialect, Link};
+use super::expression::{LastWordMatch, Phrase, TermMatch, append_new, filter_condition, filter_values};
+use super::link::{DatabaseLink, Dialect};
 use super::value::{Row, values};
 use crate::{ArchiveError, Query, terms};
 
@@ -9,27 +9,27 @@ use crate::{ArchiveError, Query, terms};
 const MOST_LONGER: u32 = 200;
 
 /// The numbers of the documents that `query` finds, best first.
-pub(super) fn matching(db: &dyn Link, query: &Query<'_>) -> Result<Vec<i64>, ArchiveError> {
-    let terms = terms::terms(query.text);
+pub(super) fn find_matching(db: &dyn DatabaseLink, query: &Query<'_>) -> Result<Vec<i64>, ArchiveError> {
+    let terms = terms::query_terms(query.text);
     let limit = query.limit as usize;
     if terms.is_empty() || limit == 0 {
         return Ok(Vec::new());
     }
     let run = |terms: &[Vec<Phrase>], wanted| match db.dialect() {
-        Dialect::Sqlite => crate::sqlite::search::run(db, query, terms, wanted),
+        Dialect::Sqlite => crate::sqlite::search::find_documents(db, query, terms, wanted),
         #[cfg(feature = "postgres")]
-        Dialect::Postgres => crate::postgres::search::run(db, query, terms, wanted),
+        Dialect::Postgres => crate::postgres::search::find_documents(db, query, terms, wanted),
     };
     let longer = |terms: &[Vec<String>]| -> Result<Vec<Vec<Phrase>>, ArchiveError> {
-        terms.iter().map(|term| any_longer(db, term)).collect()
+        terms.iter().map(|term| longer_word_phrases(db, term)).collect()
     };
     let whole: Vec<Vec<Phrase>> = terms.iter().map(|term| vec![whole_phrase(term)]).collect();
-    let mut found = run(&whole, Wanted::All)?;
+    let mut found = run(&whole, TermMatch::All)?;
     if found.len() < limit {
-        append(&mut found, run(&longer(&terms)?, Wanted::All)?);
-        let pieces = terms::pieces(&terms);
+        append_new(&mut found, run(&longer(&terms)?, TermMatch::All)?);
+        let pieces = terms::split_ideographs(&terms);
         if found.is_empty() && pieces.len() > 1 {
-            found = run(&longer(&pieces)?, Wanted::Any)?;
+            found = run(&longer(&pieces)?, TermMatch::Any)?;
         }
     }
     found.truncate(limit);
@@ -37,16 +37,16 @@ pub(super) fn matching(db: &dyn Link, query: &Query<'_>) -> Result<Vec<i64>, Arc
 }
 
 /// The numbers of the documents that `query` admits, whatever they say, newest first.
-pub(super) fn list_admitted(db: &dyn Link, query: &Query<'_>) -> Result<Vec<i64>, ArchiveError> {
-    let admitted = admitted(db.dialect());
+pub(super) fn list_admitted(db: &dyn DatabaseLink, query: &Query<'_>) -> Result<Vec<i64>, ArchiveError> {
+    let admitted = filter_condition(db.dialect());
     let sql = format!("SELECT document.id FROM document WHERE {admitted} ORDER BY document.id DESC LIMIT $4::bigint");
-    let [kind, speaker, sessions] = narrow(db.dialect(), query);
+    let [kind, speaker, sessions] = filter_values(db.dialect(), query);
     db.all(&sql, &[kind, speaker, sessions, query.limit.into()], Row::get)
 }
 
 /// The ways in which an entry has `term` as part of longer words too: the first word may have something before it, the
 /// last something behind it.
-fn any_longer(db: &dyn Link, term: &[String]) -> Result<Vec<Phrase>, ArchiveError> {
+fn longer_word_phrases(db: &dyn DatabaseLink, term: &[String]) -> Result<Vec<Phrase>, ArchiveError> {
     let dialect = db.dialect();
     let vocabulary = |has: &str, word: &String| {
         let sql = format!("SELECT word FROM word WHERE {has} ORDER BY length(word) LIMIT $2::bigint");
@@ -56,13 +56,13 @@ fn any_longer(db: &dyn Link, term: &[String]) -> Result<Vec<Phrase>, ArchiveErro
         [] => Vec::new(),
         [word] => {
             let words = vocabulary(dialect.pick("instr(word, $1) > 0", "strpos(word, $1) > 0"), word)?;
-            words.into_iter().map(|word| Phrase { words: vec![word], last: Last::Whole }).collect()
+            words.into_iter().map(|word| Phrase { words: vec![word], last: LastWordMatch::Whole }).collect()
         }
         [first, rest @ ..] => {
             let ends = dialect.pick("substr(word, -length($1)) = $1", "right(word, length($1)) = $1");
             let phrase = |word| Phrase {
                 words: std::iter::once(word).chain(rest.iter().cloned()).collect(),
-                last: Last::Beginning,
+                last: LastWordMatch::Beginning,
             };
             vocabulary(ends, first)?.into_iter().map(phrase).collect()
         }
@@ -71,5 +71,5 @@ fn any_longer(db: &dyn Link, term: &[String]) -> Result<Vec<Phrase>, ArchiveErro
 }
 
 fn whole_phrase(term: &[String]) -> Phrase {
-    Phrase { words: term.to_vec(), last: Last::Whole }
+    Phrase { words: term.to_vec(), last: LastWordMatch::Whole }
 }

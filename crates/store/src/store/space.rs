@@ -1,12 +1,12 @@
 //! The spaces of vectors: of each model its own.
 
-use super::link::{Dialect, Link};
+use super::link::{DatabaseLink, Dialect};
 use super::value::values;
 use crate::ArchiveError;
 
 /// The form in which the vectors of a model are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum VectorForm {
     /// As bytes.
     Bytes,
     /// As a type of pgvector.
@@ -16,35 +16,35 @@ pub(crate) enum Form {
 
 /// The vectors of a model.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Space {
+pub(crate) struct VectorSpace {
     pub(crate) id: i64,
     pub(crate) dimension: usize,
-    pub(crate) form: Form,
+    pub(crate) form: VectorForm,
 }
 
-impl Space {
+impl VectorSpace {
     /// The table that holds them.
-    pub(crate) fn table(&self, dialect: Dialect) -> &'static str {
+    pub(crate) fn table_name(&self, dialect: Dialect) -> &'static str {
         match self.form {
-            Form::Bytes => dialect.pick("vector", "vector_bytes"),
+            VectorForm::Bytes => dialect.pick("vector", "vector_bytes"),
             #[cfg(feature = "postgres")]
-            Form::Typed => "vector_typed",
+            VectorForm::Typed => "vector_typed",
         }
     }
 }
 
 /// The space of `model`; `None` where there are no vectors of it.
-pub(crate) fn space(db: &dyn Link, model: &str) -> Result<Option<Space>, ArchiveError> {
+pub(crate) fn find_space(db: &dyn DatabaseLink, model: &str) -> Result<Option<VectorSpace>, ArchiveError> {
     let form = db.dialect().pick("'bytes'", "form");
     let sql = format!("SELECT id, dimension, {form} FROM space WHERE model = $1");
-    db.one(&sql, &values![model], |row| {
+    db.first_value(&sql, &values![model], |row| {
         let (id, dimension) = (row.get()?, usize::try_from(row.get::<u64>()?).unwrap_or(0));
         let form = match row.get::<String>()?.as_str() {
-            "bytes" => Form::Bytes,
+            "bytes" => VectorForm::Bytes,
             #[cfg(feature = "postgres")]
-            "vector" => Form::Typed,
+            "vector" => VectorForm::Typed,
             other => return Err(format!("vectors of the form {other:?}")),
         };
-        Ok(Space { id, dimension, form })
+        Ok(VectorSpace { id, dimension, form })
     })
 }

@@ -4,49 +4,54 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
 
 use super::lines::PLACES;
-use super::link::{Dialect, Hold, LAST_LINE, Link};
-use super::transaction::alone;
+use super::link::{DatabaseLink, Dialect, LAST_LINE, LockScope};
+use super::transaction::run_in_transaction;
 use super::value::{Value, values};
 use super::{objects, operations, packing};
 use crate::body::PACKED;
-use crate::pack::pack_at;
-use crate::{ArchiveError, CleanupLimits, Dropped, Kind, LineId, Sweep};
+use crate::pack::decode_place;
+use crate::{ArchiveError, CleanupLimits, DocumentKind, DroppedCounts, LineId, SweepMode};
 
 /// Drops what `cleanup` names, in one transaction that no deposit overlaps, or finds out what that would be.
-pub(super) fn sweep(db: &dyn Link, cleanup: &CleanupLimits, sweep: Sweep) -> Result<Dropped, ArchiveError> {
-    let dropped = alone(db, Hold::All, sweep == Sweep::Drop, || drop_all(db, cleanup))?;
-    if sweep == Sweep::Drop {
-        packing::merge(db, &mut || ControlFlow::Continue(()))?;
-        give_back(db)?;
+pub(super) fn sweep_archive(
+    db: &dyn DatabaseLink,
+    cleanup: &CleanupLimits,
+    sweep: SweepMode,
+) -> Result<DroppedCounts, ArchiveError> {
+    let dropped = run_in_transaction(db, LockScope::All, sweep == SweepMode::Drop, || drop_selected(db, cleanup))?;
+    if sweep == SweepMode::Drop {
+        packing::merge_small_packs(db, &mut || ControlFlow::Continue(()))?;
+        release_space(db)?;
     }
     Ok(dropped)
 }
 
 /// Gives back the space that is free, also what an earlier sweep could not give back.
-fn give_back(db: &dyn Link) -> Result<(), ArchiveError> {
+fn release_space(db: &dyn DatabaseLink) -> Result<(), ArchiveError> {
     if db.dialect() != Dialect::Sqlite {
         // The server uses the space again; it gives none back to the system by this. It does so by itself in time, and for
         // who may not tell it to.
-        drop(db.batch("VACUUM ANALYZE body, pack, object, original, record, document, words"));
-    } else if db.number("PRAGMA freelist_count", &[])? > 0 {
+        drop(db.run_batch("VACUUM ANALYZE body, pack, object, original, record, document, words"));
+    } else if db.query_number("PRAGMA freelist_count", &[])? > 0 {
         // Both give space back: the one that of the file, the other that of its log.
-        db.batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")?;
+        db.run_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")?;
     }
     Ok(())
 }
 
-fn drop_all(db: &dyn Link, cleanup: &CleanupLimits) -> Result<Dropped, ArchiveError> {
-    let mut dropped = Dropped::default();
+fn drop_selected(db: &dyn DatabaseLink, cleanup: &CleanupLimits) -> Result<DroppedCounts, ArchiveError> {
+    let mut dropped = DroppedCounts::default();
     let mut drop_records = |which: &str, values: &[Value]| {
         let bytes = format!("SELECT coalesce(sum(length(content)), 0)::bigint FROM record WHERE {which}");
-        dropped.bytes += db.number(&bytes, values)?.cast_unsigned();
+        dropped.bytes += db.query_number(&bytes, values)?.cast_unsigned();
         db.execute(&format!("DELETE FROM record WHERE {which}"), values)
     };
-    let results = drop_records("kind = $1 AND time < $2", &values![Kind::Result.name(), cleanup.results_before])?;
+    let results =
+        drop_records("kind = $1 AND time < $2", &values![DocumentKind::Result.name(), cleanup.results_before])?;
     let expired = drop_records("expires < $1", &values![cleanup.now])?;
     (dropped.results, dropped.expired) = (results, expired);
     if let Some(before) = cleanup.originals_before {
-        for id in operations::older_than(db, before)? {
+        for id in operations::operations_before(db, before)? {
             let n_originals = operations::drop_originals(db, &id)?;
             dropped.originals += n_originals;
             dropped.operations += u64::from(n_originals > 0);
@@ -57,20 +62,21 @@ fn drop_all(db: &dyn Link, cleanup: &CleanupLimits) -> Result<Dropped, ArchiveEr
 }
 
 /// Drops the lines that neither an original nor an object refers to.
-fn drop_lines(db: &dyn Link, dropped: &mut Dropped) -> Result<(), ArchiveError> {
+fn drop_lines(db: &dyn DatabaseLink, dropped: &mut DroppedCounts) -> Result<(), ArchiveError> {
     let mut used: HashSet<LineId> = HashSet::new();
-    objects::each_used(db, &mut |line| used.extend([line]))?;
+    objects::each_used_line(db, &mut |line| used.extend([line]))?;
     let mut unused: Vec<LineId> = Vec::new();
     let mut in_packs: BTreeMap<u64, HashSet<LineId>> = BTreeMap::new();
     let sql = format!("{PLACES} WHERE NOT EXISTS (SELECT 1 FROM original WHERE original.body = body.id)");
-    db.each(&sql, &[], &mut |row| {
+    db.each_row(&sql, &[], &mut |row| {
         let (id, codec, place): (LineId, i64, Vec<u8>) = (row.get()?, row.get()?, row.get()?);
         if used.contains(&id) {
             return Ok(());
         }
         unused.push(id);
         if codec == PACKED {
-            let pack = pack_at(&place).ok_or_else(|| format!("the place of line {} is not what was stored", id.0))?;
+            let pack =
+                decode_place(&place).ok_or_else(|| format!("the place of line {} is not what was stored", id.0))?;
             in_packs.entry(pack).or_default().insert(id);
         } else {
             dropped.bytes += row.get::<u64>()?;
@@ -79,10 +85,11 @@ fn drop_lines(db: &dyn Link, dropped: &mut Dropped) -> Result<(), ArchiveError> 
     })?;
     if db.dialect() == Dialect::Sqlite {
         // A number that was given is never given again.
-        db.batch(&format!("UPDATE line_counter SET last = ({LAST_LINE})"))?;
+        db.run_batch(&format!("UPDATE line_counter SET last = ({LAST_LINE})"))?;
     }
     dropped.lines = unused.len() as u64;
-    db.execute("DELETE FROM body WHERE id = ANY($1)", &[Value::list(unused)])?;
-    dropped.bytes += packing::rewrite(db, &in_packs, |gone, line, bytes| (!gone.contains(&line)).then_some(bytes))?;
+    db.execute("DELETE FROM body WHERE id = ANY($1)", &[Value::list_of(unused)])?;
+    dropped.bytes +=
+        packing::rewrite_packs(db, &in_packs, |gone, line, bytes| (!gone.contains(&line)).then_some(bytes))?;
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! A transaction of its own, for what is no part of a deposit.
 
-use super::link::{Hold, Link};
+use super::link::{DatabaseLink, LockScope};
 use crate::ArchiveError;
 
 /// Carries out `work` in a transaction of its own, which is kept where `is_kept` and `work` succeeds.
-pub(crate) fn alone<T>(
-    db: &dyn Link,
-    hold: Hold,
+pub(crate) fn run_in_transaction<T>(
+    db: &dyn DatabaseLink,
+    hold: LockScope,
     is_kept: bool,
     work: impl FnOnce() -> Result<T, ArchiveError>,
 ) -> Result<T, ArchiveError> {

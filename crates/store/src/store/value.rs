@@ -5,11 +5,11 @@ use std::vec::IntoIter;
 
 use jiff::Timestamp;
 
-use crate::{Kind, LineId, NotAKind, NotAnObjectKind, ObjectKind};
+use crate::{DocumentKind, LineId, NotAKind, NotAnObjectKind, ObjectKind};
 use ctxc_transcript::text::Digest;
 
 /// The reason why a row is not what was stored.
-pub(crate) type Damage = String;
+pub(crate) type RowDamage = String;
 
 /// The value of a column, or of a parameter of a statement.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +33,7 @@ pub(crate) use values;
 
 impl Value {
     /// Any of `items`.
-    pub(crate) fn list<T: Into<Self>>(items: impl IntoIterator<Item = T>) -> Self {
+    pub(crate) fn list_of<T: Into<Self>>(items: impl IntoIterator<Item = T>) -> Self {
         Self::List(items.into_iter().map(Into::into).collect())
     }
 }
@@ -87,17 +87,17 @@ impl Row {
     }
 
     /// The value of the next column.
-    pub(crate) fn get<T: FromValue>(&mut self) -> Result<T, Damage> {
+    pub(crate) fn get<T: FromValue>(&mut self) -> Result<T, RowDamage> {
         T::from_value(self.0.next().unwrap_or(Value::Null))
     }
 }
 
 /// A type that a column can be read as.
 pub(crate) trait FromValue: Sized {
-    fn from_value(value: Value) -> Result<Self, Damage>;
+    fn from_value(value: Value) -> Result<Self, RowDamage>;
 }
 
-fn wrong_type<T>() -> Result<T, Damage> {
+fn wrong_type<T>() -> Result<T, RowDamage> {
     Err("a value of another type than the one that was stored".to_owned())
 }
 
@@ -105,7 +105,7 @@ fn wrong_type<T>() -> Result<T, Damage> {
 macro_rules! from_value {
     ($($of:ty: $it:ident => $value:expr;)*) => {
         $(impl FromValue for $of {
-            fn from_value($it: Value) -> Result<Self, Damage> {
+            fn from_value($it: Value) -> Result<Self, RowDamage> {
                 $value
             }
         })*
@@ -120,7 +120,7 @@ from_value! {
     LineId: value => i64::from_value(value).map(|id| Self(id.cast_unsigned()));
     String: value => if let Value::Text(text) = value { Ok(text) } else { wrong_type() };
     u32: value => Self::try_from(i64::from_value(value)?).map_err(|error| error.to_string());
-    Kind: value => String::from_value(value)?.parse().map_err(|error: NotAKind| error.to_string());
+    DocumentKind: value => String::from_value(value)?.parse().map_err(|error: NotAKind| error.to_string());
     ObjectKind: value => String::from_value(value)?.parse().map_err(|error: NotAnObjectKind| error.to_string());
     Vec<u8>: value => match value {
         Value::Bytes(bytes) | Value::Path(bytes) => Ok(bytes),
@@ -161,7 +161,7 @@ fn path(bytes: &[u8]) -> PathBuf {
 }
 
 impl<T: FromValue> FromValue for Option<T> {
-    fn from_value(value: Value) -> Result<Self, Damage> {
+    fn from_value(value: Value) -> Result<Self, RowDamage> {
         if value == Value::Null { Ok(None) } else { T::from_value(value).map(Some) }
     }
 }

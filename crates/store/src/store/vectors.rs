@@ -3,24 +3,28 @@
 
 use std::collections::HashMap;
 
-use super::expression::{admitted, narrow};
-use super::hits::record_number;
-use super::link::{Dialect, Insert, Link};
-use super::space::{Form, Space, space};
+use super::expression::{filter_condition, filter_values};
+use super::hits::record_id_column;
+use super::link::{DatabaseLink, Dialect, InsertStatement};
+use super::space::{VectorForm, VectorSpace, find_space};
 use super::value::{Row, Value, values};
-use crate::{ArchiveError, DocumentId, EMBEDDED, Kind, Query, Vector};
+use crate::{ArchiveError, DocumentId, DocumentKind, EMBEDDED, Query, Vector};
 use ctxc_transcript::text::Digest;
 
 /// The number of vectors read at a time in a comparison with all.
 const PORTION: i64 = 2000;
 
 /// The numbers of the documents that have no vector of `model`, newest first.
-pub(super) fn without(db: &dyn Link, model: &str, limit: u32) -> Result<Vec<i64>, ArchiveError> {
+pub(super) fn documents_without_vector(
+    db: &dyn DatabaseLink,
+    model: &str,
+    limit: u32,
+) -> Result<Vec<i64>, ArchiveError> {
     let kinds = EMBEDDED.map(|kind| format!("'{}'", kind.name())).join(", ");
-    let has = space(db, model)?.map_or_else(String::new, |space| {
+    let has = find_space(db, model)?.map_or_else(String::new, |space| {
         format!(
             "AND NOT EXISTS (SELECT 1 FROM {} AS kept WHERE kept.document = document.id AND kept.space = {})",
-            space.table(db.dialect()),
+            space.table_name(db.dialect()),
             space.id
         )
     });
@@ -29,9 +33,13 @@ pub(super) fn without(db: &dyn Link, model: &str, limit: u32) -> Result<Vec<i64>
 }
 
 /// Stores vectors of `model`.
-pub(super) fn put(db: &dyn Link, model: &str, vectors: &[(DocumentId, Option<Vector>)]) -> Result<(), ArchiveError> {
+pub(super) fn put_vectors(
+    db: &dyn DatabaseLink,
+    model: &str,
+    vectors: &[(DocumentId, Option<Vector>)],
+) -> Result<(), ArchiveError> {
     let dimensions = || vectors.iter().filter_map(|(_, vector)| Some(vector.as_ref()?.dimension()));
-    let known = space(db, model)?;
+    let known = find_space(db, model)?;
     let space = match (known, dimensions().next()) {
         (Some(space), _) => space,
         (None, Some(dimension)) => make_space(db, model, dimension)?,
@@ -45,41 +53,42 @@ pub(super) fn put(db: &dyn Link, model: &str, vectors: &[(DocumentId, Option<Vec
     for (id, vector) in vectors {
         let Some(document) = documents.get(id) else { continue };
         let value = match space.form {
-            Form::Bytes => vector.as_ref().map(Vector::to_bytes).into(),
+            VectorForm::Bytes => vector.as_ref().map(Vector::to_bytes).into(),
             #[cfg(feature = "postgres")]
-            Form::Typed => vector.as_ref().map(crate::postgres::vectors::literal).into(),
+            VectorForm::Typed => vector.as_ref().map(crate::postgres::vectors::vector_literal).into(),
         };
         rows.push(vec![space.id.into(), Value::Int(*document), value]);
     }
     let (columns, on_a_server) = match space.form {
-        Form::Bytes => ("space integer, document bigint, value bytea", None),
+        VectorForm::Bytes => ("space integer, document bigint, value bytea", None),
         #[cfg(feature = "postgres")]
-        Form::Typed => ("space integer, document bigint, value text", Some(crate::postgres::vectors::INSERT)),
+        VectorForm::Typed => ("space integer, document bigint, value text", Some(crate::postgres::vectors::INSERT)),
     };
     let conflict = "ON CONFLICT (space, document) DO UPDATE SET value = EXCLUDED.value";
-    db.insert(&Insert { table: space.table(db.dialect()), columns, conflict, on_a_server }, rows).map(|_| ())
+    db.insert(&InsertStatement { table: space.table_name(db.dialect()), columns, conflict, on_a_server }, rows)
+        .map(|_| ())
 }
 
 /// Notes a model of which there are no vectors yet.
-fn make_space(db: &dyn Link, model: &str, dimension: usize) -> Result<Space, ArchiveError> {
+fn make_space(db: &dyn DatabaseLink, model: &str, dimension: usize) -> Result<VectorSpace, ArchiveError> {
     match db.dialect() {
         Dialect::Sqlite => {
             let insert = "INSERT OR IGNORE INTO space (model, dimension) VALUES ($1, $2)";
             db.execute(insert, &values![model, dimension])?;
         }
         #[cfg(feature = "postgres")]
-        Dialect::Postgres => crate::postgres::vectors::make(db, model, dimension)?,
+        Dialect::Postgres => crate::postgres::vectors::create_space(db, model, dimension)?,
     }
-    space(db, model)?.ok_or_else(|| db.damaged(format!("the model {model} is gone")))
+    find_space(db, model)?.ok_or_else(|| db.damage_error(format!("the model {model} is gone")))
 }
 
 /// The numbers of documents, as far as they are there.
 fn document_ids(
-    db: &dyn Link,
+    db: &dyn DatabaseLink,
     names: impl Iterator<Item = DocumentId>,
 ) -> Result<HashMap<DocumentId, i64>, ArchiveError> {
     let mut lines: Vec<Value> = Vec::new();
-    let mut records: HashMap<Kind, Vec<Value>> = HashMap::new();
+    let mut records: HashMap<DocumentKind, Vec<Value>> = HashMap::new();
     for name in names {
         match name {
             DocumentId::Line(digest) => lines.push(digest.into()),
@@ -93,7 +102,7 @@ fn document_ids(
     let of_records = format!(
         "SELECT record.key, document.id FROM document JOIN record ON record.{} = document.record
         WHERE record.key = ANY($1) AND record.kind = $2",
-        record_number(db)
+        record_id_column(db)
     );
     for (kind, keys) in records {
         let found: Vec<(Digest, i64)> =
@@ -104,32 +113,37 @@ fn document_ids(
 }
 
 /// The numbers of the documents that `query` admits whose vectors are most like `vector`, the most alike first.
-pub(super) fn nearest(
-    db: &dyn Link,
+pub(super) fn find_nearest(
+    db: &dyn DatabaseLink,
     model: &str,
     vector: &Vector,
     query: &Query<'_>,
 ) -> Result<Vec<i64>, ArchiveError> {
-    let Some(space) = space(db, model)?.filter(|space| space.dimension == vector.dimension()) else {
+    let Some(space) = find_space(db, model)?.filter(|space| space.dimension == vector.dimension()) else {
         return Ok(Vec::new());
     };
     match space.form {
-        Form::Bytes => by_each(db, space, vector, query),
+        VectorForm::Bytes => nearest_by_scan(db, space, vector, query),
         #[cfg(feature = "postgres")]
-        Form::Typed => crate::postgres::vectors::by_index(db, space, vector, query),
+        VectorForm::Typed => crate::postgres::vectors::nearest_by_index(db, space, vector, query),
     }
 }
 
-fn by_each(db: &dyn Link, space: Space, vector: &Vector, query: &Query<'_>) -> Result<Vec<i64>, ArchiveError> {
+fn nearest_by_scan(
+    db: &dyn DatabaseLink,
+    space: VectorSpace,
+    vector: &Vector,
+    query: &Query<'_>,
+) -> Result<Vec<i64>, ArchiveError> {
     let sql = format!(
         "SELECT document.id, kept.value FROM {} AS kept JOIN document ON document.id = kept.document
         WHERE kept.space = {} AND kept.value IS NOT NULL AND kept.document > $4 AND {}
         ORDER BY kept.document LIMIT $5::bigint",
-        space.table(db.dialect()),
+        space.table_name(db.dialect()),
         space.id,
-        admitted(db.dialect())
+        filter_condition(db.dialect())
     );
-    let [kind, speaker, sessions] = narrow(db.dialect(), query);
+    let [kind, speaker, sessions] = filter_values(db.dialect(), query);
     let mut values = [kind, speaker, sessions, Value::Null, PORTION.into()];
     let mut found: Vec<(f32, i64)> = Vec::new();
     let (mut last, mut before) = (0_i64, -1_i64);
@@ -138,7 +152,7 @@ fn by_each(db: &dyn Link, space: Space, vector: &Vector, query: &Query<'_>) -> R
         if let Some(value) = values.get_mut(3) {
             *value = last.into();
         }
-        db.each(&sql, &values, &mut |row| {
+        db.each_row(&sql, &values, &mut |row| {
             last = row.get()?;
             let likeness = vector.likeness_of_bytes(&row.get::<Vec<u8>>()?).unwrap_or_default();
             // Those that have nothing in common with it are left out.

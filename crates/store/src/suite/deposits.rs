@@ -2,7 +2,7 @@
 
 use super::samples::{operation, removed, replaced};
 use crate::testing::on_each_backend;
-use crate::{ArchiveError, Kind, Operations};
+use crate::{ArchiveError, DocumentKind, OperationSelection};
 use ctxc_transcript::text::Digest;
 
 #[test]
@@ -12,11 +12,11 @@ fn a_03_nothing_of_a_deposit_is_seen_before_the_commit() {
         archive.put_operation(&operation("1", b"output")).unwrap();
         assert_eq!(archive.line(line).unwrap(), None);
         assert_eq!(archive.originals_of("u").unwrap(), []);
-        assert_eq!(archive.replaced_by(Digest::of(b"two")).unwrap(), None);
-        assert_eq!(archive.operations(Operations::All).unwrap(), []);
+        assert_eq!(archive.original_replaced_by(Digest::of(b"two")).unwrap(), None);
+        assert_eq!(archive.find_operations(OperationSelection::All).unwrap(), []);
         archive.commit().unwrap();
         assert_eq!(archive.line(line).unwrap().as_deref(), Some(b"one".as_slice()));
-        assert_eq!(archive.operations(Operations::Of("session")).unwrap().len(), 1);
+        assert_eq!(archive.find_operations(OperationSelection::Of("session")).unwrap().len(), 1);
     });
 }
 
@@ -33,7 +33,7 @@ fn a_03_a_rollback_forgets_the_deposit_and_nothing_else() {
         assert_eq!(archive.line(forgotten).unwrap(), None);
         assert!(archive.line(kept).unwrap().is_some());
         assert_eq!(archive.originals_of("u").unwrap().len(), 1);
-        assert_eq!(archive.operations(Operations::Of("session")).unwrap(), []);
+        assert_eq!(archive.find_operations(OperationSelection::Of("session")).unwrap(), []);
 
         archive.put_original(&removed(b"forgotten", "u")).unwrap();
         archive.commit().unwrap();
@@ -51,8 +51,8 @@ fn a_03_a_deposit_whose_part_failed_cannot_be_committed() {
         assert!(matches!(archive.commit(), Err(ArchiveError::BrokenDeposit)));
         assert!(matches!(archive.put_original(&removed(b"more", "u")), Err(ArchiveError::BrokenDeposit)));
         assert!(matches!(archive.put_operation(&operation("2", b"")), Err(ArchiveError::BrokenDeposit)));
-        assert!(matches!(archive.drop_record(Kind::Other, line), Err(ArchiveError::BrokenDeposit)));
-        assert!(matches!(archive.claim(), Err(ArchiveError::BrokenDeposit)));
+        assert!(matches!(archive.drop_record(DocumentKind::Other, line), Err(ArchiveError::BrokenDeposit)));
+        assert!(matches!(archive.lock_out_writers(), Err(ArchiveError::BrokenDeposit)));
         archive.rollback().unwrap();
         archive.commit().unwrap();
         assert_eq!(archive.line(line).unwrap(), None);

@@ -4,7 +4,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 
 use super::samples::removed;
-use crate::{Archive, ArchiveError, Document, Kind, LineId, Object, ObjectKind, Record};
+use crate::{Archive, ArchiveError, Document, DocumentKind, LineId, Object, ObjectKind, Record};
 use ctxc_transcript::text::Digest;
 
 /// The content of a small archive.
@@ -21,8 +21,13 @@ impl Holdings {
     pub(crate) fn put(archive: &mut dyn Archive) -> Self {
         let line = |n: u32| format!("{{\"n\":{n},\"digest\":\"{}\"}}\n", Digest::of(&n.to_le_bytes()));
         let lines: Vec<Vec<u8>> = (0..18).map(|n| line(n).repeat(1 + n as usize % 3).into_bytes()).collect();
-        let document =
-            Document { kind: Kind::Other, session: None, speaker: None, time: None, text: "A record. ".repeat(20) };
+        let document = Document {
+            kind: DocumentKind::Other,
+            session: None,
+            speaker: None,
+            time: None,
+            text: "A record. ".repeat(20),
+        };
         let record = Record { key: Digest::of(b"record"), document, meta: None, expires: None };
         let original = lines.concat();
         let (mut ids, mut objects) = (Vec::new(), Vec::new());
@@ -57,7 +62,7 @@ impl Holdings {
         let mut refusal = Ok(());
         let mut note = |error: ArchiveError| refusal = Err(error);
         for object in &self.objects {
-            match archive.object(object.kind, object.key) {
+            match archive.find_object(object.kind, object.key) {
                 Ok(found) => assert!(found.is_none_or(|found| found == *object), "another object"),
                 Err(error) => note(error),
             }
@@ -93,7 +98,7 @@ impl Holdings {
                 Err(error) => note(error),
             }
         }
-        match archive.record(Kind::Other, self.record.key) {
+        match archive.find_record(DocumentKind::Other, self.record.key) {
             Ok(found) => assert!(found.is_none_or(|found| found.document.text == self.record.document.text)),
             Err(error) => note(error),
         }

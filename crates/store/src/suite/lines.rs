@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use super::samples::{operation, removed};
 use crate::testing::on_each_backend;
 use crate::{
-    Archive, ArchiveError, CleanupLimits, Entry, LineId, Object, ObjectKind, Originals, Query, Rewrite, Sweep,
+    Archive, ArchiveError, CleanupLimits, Entry, LineId, Object, ObjectKind, OriginalSelection, Query, RewritePart,
+    SweepMode,
 };
 use ctxc_transcript::text::Digest;
 
@@ -80,7 +81,7 @@ fn n_01_lines_come_back_by_their_ids_in_any_order() {
         for line in &lines {
             assert!(archive.line(Digest::of(line)).unwrap().as_ref() == Some(line));
         }
-        assert_eq!(archive.contents().unwrap().lines, lines.len() as u64);
+        assert_eq!(archive.count_contents().unwrap().lines, lines.len() as u64);
         let unknown = LineId(distinct.last().unwrap().0 + 1);
         assert!(matches!(get(archive, &[ids[0], unknown]), Err(ArchiveError::NoSuchLine { id }) if id == unknown.0));
     });
@@ -100,7 +101,7 @@ fn n_01_a_line_is_stored_once_and_keeps_its_id() {
         let again = put(archive, &more);
         archive.commit().unwrap();
         assert_eq!((&again[..3], &again[4..]), (&ids[..3], &ids[3..20]));
-        assert_eq!(archive.contents().unwrap().lines, 21);
+        assert_eq!(archive.count_contents().unwrap().lines, 21);
         assert_eq!(get(archive, &again).unwrap(), more);
     });
 }
@@ -118,9 +119,9 @@ fn n_01_a_line_is_an_original_too() {
         archive.put_operation(&operation("1", b"output")).unwrap();
         archive.commit().unwrap();
         assert_eq!(get(archive, &ids).unwrap(), lines);
-        assert_eq!(archive.contents().unwrap().lines, 3);
+        assert_eq!(archive.count_contents().unwrap().lines, 3);
         assert_eq!(archive.originals_of("u").unwrap()[0].digest, Digest::of(&lines[0]));
-        assert_eq!(archive.originals(Originals::Operation("1")).unwrap()[0].bytes, lines[1].len() as u64);
+        assert_eq!(archive.find_originals(OriginalSelection::Operation("1")).unwrap()[0].bytes, lines[1].len() as u64);
         assert_eq!(archive.line(Digest::of(&lines[0])).unwrap().as_ref(), Some(&lines[0]));
     });
 }
@@ -134,7 +135,7 @@ fn n_01_lines_and_objects_are_seen_with_the_commit_and_not_before() {
         archive.put_object(&object(ObjectKind::State, "a", &ids)).unwrap();
         assert_eq!(archive.line(Digest::of(&lines[0])).unwrap(), None);
         assert!(get(archive, &ids).is_err());
-        assert_eq!(archive.object(ObjectKind::State, Digest::of(b"a")).unwrap(), None);
+        assert_eq!(archive.find_object(ObjectKind::State, Digest::of(b"a")).unwrap(), None);
         archive.rollback().unwrap();
         archive.commit().unwrap();
         assert!(get(archive, &ids).is_err());
@@ -161,9 +162,9 @@ fn n_01_objects_are_found_by_key_and_by_group() {
         }
         archive.commit().unwrap();
         for object in states.iter().chain([&alone, &version, &other]) {
-            assert_eq!(archive.object(object.kind, object.key).unwrap().as_ref(), Some(object));
+            assert_eq!(archive.find_object(object.kind, object.key).unwrap().as_ref(), Some(object));
         }
-        assert_eq!(archive.object(ObjectKind::Edits, states[0].key).unwrap(), None);
+        assert_eq!(archive.find_object(ObjectKind::Edits, states[0].key).unwrap(), None);
         let heads = |found: Vec<(Digest, Vec<u8>)>| -> Vec<String> {
             assert!(found.iter().all(|(key, head)| *key == Digest::of(head)));
             found.into_iter().map(|(_, head)| String::from_utf8(head).unwrap()).collect()
@@ -184,7 +185,7 @@ fn n_01_objects_are_found_by_key_and_by_group() {
         archive.drop_object(ObjectKind::State, Digest::of(b"e")).unwrap();
         archive.drop_object(ObjectKind::File, states[2].key).unwrap();
         archive.commit().unwrap();
-        assert_eq!(archive.object(ObjectKind::State, newer.key).unwrap(), Some(newer));
+        assert_eq!(archive.find_object(ObjectKind::State, newer.key).unwrap(), Some(newer));
         assert_eq!(heads(archive.objects_of(ObjectKind::State, group).unwrap()), ["c", "a"]);
     });
 }
@@ -207,9 +208,9 @@ fn n_01_an_id_is_never_given_twice() {
     on_each_backend(|archive| {
         let first = put(archive, &session("s", 5, 100));
         archive.commit().unwrap();
-        let cleanup = CleanupLimits::at(time("2026-01-01T00:00:00Z"), None);
-        assert_eq!(archive.sweep(&cleanup, Sweep::Drop).unwrap().lines, 5);
-        assert_eq!(archive.contents().unwrap().lines, 0);
+        let cleanup = CleanupLimits::at_time(time("2026-01-01T00:00:00Z"), None);
+        assert_eq!(archive.sweep(&cleanup, SweepMode::Drop).unwrap().lines, 5);
+        assert_eq!(archive.count_contents().unwrap().lines, 0);
         let second = put(archive, &session("t", 5, 100));
         archive.commit().unwrap();
         assert!(second.iter().all(|id| !first.contains(id)), "{first:?} {second:?}");
@@ -227,11 +228,11 @@ fn n_01_a_sweep_drops_lines_to_which_nothing_refers_and_no_others() {
         archive.put_object(&object(ObjectKind::State, "b", &ids[190..])).unwrap();
         archive.put_original(&removed(&lines[1], "u")).unwrap();
         archive.commit().unwrap();
-        archive.index(&super::records::read, &mut |_, _| ControlFlow::Continue(())).unwrap();
-        let cleanup = CleanupLimits::at(time("2026-01-01T00:00:00Z"), None);
-        let counted = archive.sweep(&cleanup, Sweep::Count).unwrap();
+        archive.update_index(&super::records::read, &mut |_, _| ControlFlow::Continue(())).unwrap();
+        let cleanup = CleanupLimits::at_time(time("2026-01-01T00:00:00Z"), None);
+        let counted = archive.sweep(&cleanup, SweepMode::Count).unwrap();
         assert!(get(archive, &ids).unwrap() == lines, "counting drops nothing");
-        let dropped = archive.sweep(&cleanup, Sweep::Drop).unwrap();
+        let dropped = archive.sweep(&cleanup, SweepMode::Drop).unwrap();
         assert_eq!(dropped, counted);
         assert!(dropped.bytes > 0);
         let mut n_left = 0;
@@ -241,14 +242,14 @@ fn n_01_a_sweep_drops_lines_to_which_nothing_refers_and_no_others() {
             assert_eq!(archive.line(Digest::of(line)).unwrap().is_some(), is_used, "{idx}");
             assert_eq!(get(archive, &[*id]).is_ok(), is_used, "{idx}");
         }
-        assert_eq!((archive.contents().unwrap().lines, dropped.lines), (n_left, 200 - n_left));
+        assert_eq!((archive.count_contents().unwrap().lines, dropped.lines), (n_left, 200 - n_left));
         let query = Query { text: "line", kind: None, speaker: None, sessions: &[], limit: 500 };
         assert_eq!(archive.search(&query, &super::records::read).unwrap().len() as u64, n_left);
 
         archive.drop_object(ObjectKind::State, Digest::of(b"a")).unwrap();
         archive.commit().unwrap();
-        archive.sweep(&cleanup, Sweep::Drop).unwrap();
-        assert_eq!(archive.contents().unwrap().lines, 11);
+        archive.sweep(&cleanup, SweepMode::Drop).unwrap();
+        assert_eq!(archive.count_contents().unwrap().lines, 11);
         assert!(get(archive, &ids[190..]).unwrap() == lines[190..]);
         // Dropped data can be put again.
         let again = put(archive, &lines);
@@ -269,12 +270,12 @@ fn n_01_small_packs_are_merged_and_lines_stay_where_they_are_found() {
             archive.commit().unwrap();
             assert!(get(archive, &ids).unwrap() == lines[..ids.len()]);
         }
-        archive.rewrite(Rewrite::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap();
+        archive.rewrite(RewritePart::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap();
         assert!(get(archive, &ids).unwrap() == lines);
         assert!(archive.line(Digest::of(&lines[89])).unwrap().as_ref() == Some(&lines[89]));
-        assert_eq!(archive.rewrite(Rewrite::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap(), 0);
+        assert_eq!(archive.rewrite(RewritePart::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap(), 0);
         put(archive, &session("t", 1, 10));
-        let error = archive.rewrite(Rewrite::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap_err();
+        let error = archive.rewrite(RewritePart::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap_err();
         assert!(matches!(error, ArchiveError::OpenDeposit), "{error}");
     });
 }
@@ -286,7 +287,7 @@ fn n_01_lines_of_sessions_are_indexed_and_found() {
         let lines = [b"s1|the quick fox\n".to_vec(), b"s1|a slow fox\n".to_vec(), b"s2|[nothing to read]\n".to_vec()];
         put(archive, &lines);
         archive.commit().unwrap();
-        archive.index(&super::records::read, &mut |_, _| ControlFlow::Continue(())).unwrap();
+        archive.update_index(&super::records::read, &mut |_, _| ControlFlow::Continue(())).unwrap();
         let query = Query { text: "fox quick", kind: None, speaker: None, sessions: &[], limit: 5 };
         let hits = archive.search(&query, &super::records::read).unwrap();
         assert_eq!(hits.len(), 1);
@@ -313,7 +314,7 @@ fn n_13_what_lines_take_up_adds_up_to_their_packs() {
             .unwrap();
         assert_eq!(found.len(), lines.len() + 1);
         assert!(ids.iter().all(|id| found.contains(id)));
-        assert_eq!(plain, archive.contents().unwrap().line_bytes);
+        assert_eq!(plain, archive.count_contents().unwrap().line_bytes);
         // Hexadecimal digits of digests take half of their length.
         assert!(plain / 3 < stored && stored < plain * 2 / 3, "{stored} of {plain}");
     });
@@ -334,10 +335,10 @@ fn n_12_lines_are_replaced_under_their_ids_and_indexed_anew() {
         archive.commit().unwrap();
         let read = |line: &[u8]| {
             let text = String::from_utf8(line.to_vec()).unwrap();
-            Some(crate::Document { kind: crate::Kind::Prompt, session: None, speaker: None, time: None, text })
+            Some(crate::Document { kind: crate::DocumentKind::Prompt, session: None, speaker: None, time: None, text })
         };
         let find = |archive: &mut dyn Archive, text: &str| {
-            archive.index(&read, &mut |_, _| ControlFlow::Continue(())).unwrap();
+            archive.update_index(&read, &mut |_, _| ControlFlow::Continue(())).unwrap();
             let query = Query { text, kind: None, speaker: None, sessions: &[], limit: 20 };
             archive.search(&query, &read).unwrap().len()
         };
@@ -347,10 +348,10 @@ fn n_12_lines_are_replaced_under_their_ids_and_indexed_anew() {
         let mut masked: Vec<(LineId, Vec<u8>)> =
             ids.iter().zip(&lines).take(2).map(|(id, line)| (*id, [b"masked", &line[6..]].concat())).collect();
         masked.push((id, b"alone with the masked word\n".to_vec()));
-        archive.claim().unwrap();
+        archive.lock_out_writers().unwrap();
         archive.put(Entry::MaskedLines(&masked)).unwrap();
         archive.commit().unwrap();
-        archive.rewrite(Rewrite::Everything).unwrap();
+        archive.rewrite(RewritePart::Everything).unwrap();
         let now = get(archive, &ids).unwrap();
         assert_eq!(now[..2], [masked[0].1.clone(), masked[1].1.clone()]);
         assert_eq!(now[2..], lines[2..]);

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use super::samples::removed;
 use crate::testing::on_each_backend;
 use crate::{
-    Archive, ArchiveError, CleanupLimits, Document, DocumentId, Entry, Kind, Query, Record, Search, Sweep, Vector,
+    Archive, ArchiveError, CleanupLimits, Document, DocumentId, DocumentKind, Entry, EntrySearch, Query, Record,
+    SweepMode, Vector,
 };
 use ctxc_transcript::text::Digest;
 
@@ -13,12 +14,13 @@ const EVERYTHING: Query<'_> = Query { text: "", kind: None, speaker: None, sessi
 
 fn read(line: &[u8]) -> Option<Document> {
     let text = std::str::from_utf8(line).ok()?.to_owned();
-    let kind = if text.starts_with("result") { Kind::ToolResult } else { Kind::Prompt };
+    let kind = if text.starts_with("result") { DocumentKind::ToolResult } else { DocumentKind::Prompt };
     Some(Document { kind, session: Some("s".to_owned()), speaker: Some("user".to_owned()), time: None, text })
 }
 
 fn utterance(key: &str, text: &str) -> Record {
-    let document = Document { kind: Kind::Utterance, session: None, speaker: None, time: None, text: text.to_owned() };
+    let document =
+        Document { kind: DocumentKind::Utterance, session: None, speaker: None, time: None, text: text.to_owned() };
     Record { key: Digest::of(key.as_bytes()), document, meta: None, expires: None }
 }
 
@@ -34,7 +36,7 @@ fn fill(archive: &mut dyn Archive) {
 }
 
 fn index(archive: &mut dyn Archive) {
-    archive.index(&read, &mut |_, _| ControlFlow::Continue(())).unwrap();
+    archive.update_index(&read, &mut |_, _| ControlFlow::Continue(())).unwrap();
 }
 
 /// A vector for the direction that the text names; only two components differ from zero.
@@ -59,7 +61,7 @@ fn keep(archive: &mut dyn Archive, model: &str, vectors: &[(DocumentId, Option<V
 
 /// Adds vectors to all entries without one, and returns their texts.
 fn embed(archive: &mut dyn Archive, model: &str, dimension: usize) -> Vec<String> {
-    let missing = archive.find(&Search::WithoutVector(model, 100), &read).unwrap();
+    let missing = archive.find(&EntrySearch::WithoutVector(model, 100), &read).unwrap();
     let vectors: Vec<_> = missing.iter().map(|hit| (hit.id, direction(&hit.document.text, dimension))).collect();
     keep(archive, model, &vectors);
     missing.into_iter().map(|hit| hit.document.text).collect()
@@ -67,7 +69,7 @@ fn embed(archive: &mut dyn Archive, model: &str, dimension: usize) -> Vec<String
 
 fn nearest(archive: &dyn Archive, model: &str, text: &str, query: &Query<'_>) -> Vec<String> {
     let dimension = if model == "wide" { 3000 } else { 2 };
-    let hits = archive.find(&Search::Nearest(model, &direction(text, dimension).unwrap(), query), &read).unwrap();
+    let hits = archive.find(&EntrySearch::Nearest(model, &direction(text, dimension).unwrap(), query), &read).unwrap();
     hits.into_iter().map(|hit| hit.document.text).collect()
 }
 
@@ -76,7 +78,7 @@ fn nearest(archive: &dyn Archive, model: &str, text: &str, query: &Query<'_>) ->
 fn a_05_entries_are_found_by_what_they_mean() {
     on_each_backend(|archive| {
         fill(archive);
-        assert_eq!(archive.find(&Search::WithoutVector("m", 1), &read).unwrap().len(), 1);
+        assert_eq!(archive.find(&EntrySearch::WithoutVector("m", 1), &read).unwrap().len(), 1);
         assert_eq!(nearest(archive, "m", "north", &EVERYTHING), [""; 0], "there is none yet");
         let mut embedded = embed(archive, "m", 2);
         embedded.sort_unstable();
@@ -85,7 +87,7 @@ fn a_05_entries_are_found_by_what_they_mean() {
         assert_eq!(nearest(archive, "m", "north", &EVERYTHING), ["north", "north east"]);
         assert_eq!(nearest(archive, "m", "south", &EVERYTHING), ["south"]);
 
-        let narrow = Query { kind: Some(Kind::Utterance), ..EVERYTHING };
+        let narrow = Query { kind: Some(DocumentKind::Utterance), ..EVERYTHING };
         assert_eq!(nearest(archive, "m", "north", &narrow), ["north east"]);
         let narrow = Query { sessions: &["s".to_owned()], speaker: Some("user"), limit: 1, ..EVERYTHING };
         assert_eq!(nearest(archive, "m", "east", &narrow), ["east"]);
@@ -101,7 +103,7 @@ fn a_05_vectors_of_several_models_stand_side_by_side() {
         assert_eq!(embed(archive, "wide", 3000).len(), 4);
         assert_eq!(nearest(archive, "wide", "north", &EVERYTHING), ["north", "north east"]);
         assert_eq!(nearest(archive, "m", "east", &EVERYTHING), ["east", "north east"]);
-        let id = DocumentId::Record(Kind::Utterance, Digest::of(b"south"));
+        let id = DocumentId::Record(DocumentKind::Utterance, Digest::of(b"south"));
         let error = archive.put(Entry::Vectors("m", &[(id, direction("south", 3))])).unwrap_err();
         assert!(matches!(error, ArchiveError::OtherDimension { found: 3, known: 2, .. }), "{error}");
         archive.rollback().unwrap();
@@ -134,7 +136,7 @@ fn a_05_a_vector_goes_with_its_text() {
         archive.commit().unwrap();
         index(archive);
         embed(archive, "m", 2);
-        archive.sweep(&CleanupLimits::at("2026-06-01T00:00:00Z".parse().unwrap(), None), Sweep::Drop).unwrap();
+        archive.sweep(&CleanupLimits::at_time("2026-06-01T00:00:00Z".parse().unwrap(), None), SweepMode::Drop).unwrap();
         assert_eq!(nearest(archive, "m", "east", &EVERYTHING).len(), 2);
     });
 }
@@ -144,7 +146,7 @@ fn a_05_a_vector_goes_with_its_text() {
 fn a_05_vectors_of_what_is_gone_are_passed_over() {
     on_each_backend(|archive| {
         fill(archive);
-        let gone = DocumentId::Record(Kind::Utterance, Digest::of(b"gone"));
+        let gone = DocumentId::Record(DocumentKind::Utterance, Digest::of(b"gone"));
         keep(archive, "m", &[(gone, direction("north", 2))]);
         keep(archive, "m", &[]);
         assert_eq!(nearest(archive, "m", "north", &EVERYTHING), [""; 0]);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::samples::{operation, record};
 use crate::testing::on_each_backend;
-use crate::{ArchiveError, FileRef, Operation, Operations};
+use crate::{ArchiveError, FileRef, Operation, OperationSelection};
 
 #[test]
 fn a_06_an_operation_is_found_by_its_id_or_a_beginning_of_it() {
@@ -12,7 +12,7 @@ fn a_06_an_operation_is_found_by_its_id_or_a_beginning_of_it() {
         for (id, output) in [("01ab1", "1"), ("01ab", "2"), ("01ac", "3")] {
             record(archive, id, output.as_bytes());
         }
-        let id = |given: &str| archive.operation(given).map(|found| found.map(|operation| operation.id));
+        let id = |given: &str| archive.find_operation(given).map(|found| found.map(|operation| operation.id));
         assert_eq!(id("01ab1").unwrap().as_deref(), Some("01ab1"));
         assert_eq!(id("01ab").unwrap().as_deref(), Some("01ab"), "a whole id is itself");
         assert_eq!(id("01ac").unwrap().as_deref(), Some("01ac"));
@@ -36,17 +36,17 @@ fn a_02_an_operation_comes_back_whole() {
         archive.put_operation(&full).unwrap();
         archive.put_operation(&bare).unwrap();
         archive.commit().unwrap();
-        assert_eq!(archive.operations(Operations::Named("1")).unwrap(), std::slice::from_ref(&full));
-        assert_eq!(archive.operations(Operations::Of("session")).unwrap(), [full.clone(), bare]);
-        assert!(archive.operations(Operations::Of("another")).unwrap().is_empty());
+        assert_eq!(archive.find_operations(OperationSelection::Named("1")).unwrap(), std::slice::from_ref(&full));
+        assert_eq!(archive.find_operations(OperationSelection::Of("session")).unwrap(), [full.clone(), bare]);
+        assert!(archive.find_operations(OperationSelection::Of("another")).unwrap().is_empty());
         let placed = Operation {
             output: FileRef { path: Some(PathBuf::from("there")), ..full.output.clone() },
             ..operation("3", b"")
         };
         archive.put_operation(&placed).unwrap();
         archive.commit().unwrap();
-        assert_eq!(archive.operations(Operations::At(Path::new("there"))).unwrap(), [placed]);
-        assert!(archive.operations(Operations::At(Path::new("elsewhere"))).unwrap().is_empty());
+        assert_eq!(archive.find_operations(OperationSelection::At(Path::new("there"))).unwrap(), [placed]);
+        assert!(archive.find_operations(OperationSelection::At(Path::new("elsewhere"))).unwrap().is_empty());
     });
 }
 
@@ -57,7 +57,7 @@ fn a_02_an_operation_is_recorded_once_and_its_id_is_its_own() {
         archive.put_operation(&first).unwrap();
         record(archive, "1", b"output");
         record(archive, "1", b"output");
-        assert_eq!(archive.operations(Operations::Of("session")).unwrap(), std::slice::from_ref(&first));
+        assert_eq!(archive.find_operations(OperationSelection::Of("session")).unwrap(), std::slice::from_ref(&first));
 
         let error = archive.put_operation(&operation("1", b"something else")).unwrap_err();
         assert!(matches!(error, ArchiveError::DuplicateOperation { .. }), "{error}");

@@ -2,7 +2,7 @@
 
 use super::samples::{operation, record, removed, replaced};
 use crate::testing::on_each_backend;
-use crate::{Archive, DocumentId, Original, Originals};
+use crate::{Archive, DocumentId, Original, OriginalSelection};
 use ctxc_transcript::text::Digest;
 
 // A-02, T-01: arbitrary bytes, with and without terminators.
@@ -51,7 +51,7 @@ fn a_02_originals_are_found_by_uuid_newest_first() {
 fn a_02_what_a_line_replaced_is_found_by_its_digest() {
     on_each_backend(|archive| {
         let replaced_by = |archive: &dyn Archive, line: &[u8]| {
-            archive.replaced_by(Digest::of(line)).unwrap().map(|original| original.digest)
+            archive.original_replaced_by(Digest::of(line)).unwrap().map(|original| original.digest)
         };
         archive.put_original(&replaced(b"one", "u", b"two")).unwrap();
         archive.commit().unwrap();
@@ -82,13 +82,13 @@ fn a_02_an_original_is_found_under_each_operation_that_took_it_out() {
 
         let operations: Vec<_> = archive.originals_of("u").unwrap().into_iter().map(|it| it.operation).collect();
         assert_eq!(operations, [Some("2".to_owned()), Some("1".to_owned()), None]);
-        assert_eq!(archive.replaced_by(Digest::of(b"new")).unwrap().unwrap().operation.as_deref(), Some("2"));
+        assert_eq!(archive.original_replaced_by(Digest::of(b"new")).unwrap().unwrap().operation.as_deref(), Some("2"));
         for (id, digests) in [("1", [b"one".as_slice(), b"other"].as_slice()), ("2", &[b"one", b"other"]), ("3", &[])] {
             let found: Vec<_> =
-                archive.originals(Originals::Operation(id)).unwrap().iter().map(|it| it.digest).collect();
+                archive.find_originals(OriginalSelection::Operation(id)).unwrap().iter().map(|it| it.digest).collect();
             assert_eq!(found, digests.iter().map(|line| Digest::of(line)).collect::<Vec<_>>(), "{id}");
         }
-        assert!(archive.originals(Originals::Operation("4")).unwrap().is_empty());
+        assert!(archive.find_originals(OriginalSelection::Operation("4")).unwrap().is_empty());
     });
 }
 
@@ -107,7 +107,7 @@ fn a_04_a_line_is_found_by_the_beginning_of_its_digest() {
             let text = digest.to_string();
             for length in [12, 13, 16, 17, 40, 64] {
                 assert_eq!(
-                    archive.begins_with(&text[..length]).unwrap(),
+                    archive.find_by_prefix(&text[..length]).unwrap(),
                     [DocumentId::Line(*digest)],
                     "{length} digits"
                 );
@@ -117,11 +117,11 @@ fn a_04_a_line_is_found_by_the_beginning_of_its_digest() {
                 .filter(|it| it.to_string().starts_with(&text[..1]))
                 .map(|it| DocumentId::Line(*it))
                 .collect();
-            let found = archive.begins_with(&text[..1]).unwrap();
+            let found = archive.find_by_prefix(&text[..1]).unwrap();
             assert_eq!(found, expected[..expected.len().min(8)]);
         }
         for odd in ["", "no digits", "' OR 1", &"0".repeat(70)] {
-            assert_eq!(archive.begins_with(odd).unwrap(), [], "{odd}");
+            assert_eq!(archive.find_by_prefix(odd).unwrap(), [], "{odd}");
         }
     });
 }
@@ -132,15 +132,15 @@ fn l_12_a_stored_line_is_noted_as_removed_without_its_bytes() {
     on_each_backend(|archive| {
         let lines = [b"one\n".as_slice(), b"two\n"].map(|line| (Digest::of(line), line));
         let ids = archive.put_lines(&lines).unwrap();
-        archive.put_removed(ids[1], Some("u"), Some(Digest::of(b"new\n"))).unwrap();
+        archive.put_removal(ids[1], Some("u"), Some(Digest::of(b"new\n"))).unwrap();
         archive.put_original(&removed(b"three\n", "u")).unwrap();
-        archive.put_removed(ids[0], None, None).unwrap();
+        archive.put_removal(ids[0], None, None).unwrap();
         archive.put_operation(&operation("1", b"output")).unwrap();
         archive.commit().unwrap();
-        let found = archive.originals(Originals::Operation("1")).unwrap();
+        let found = archive.find_originals(OriginalSelection::Operation("1")).unwrap();
         let digests: Vec<Digest> = found.iter().map(|original| original.digest).collect();
         assert_eq!(digests, [b"two\n".as_slice(), b"three\n", b"one\n"].map(Digest::of));
         assert_eq!((found[0].uuid.as_deref(), found[0].replaced_by), (Some("u"), Some(Digest::of(b"new\n"))));
-        assert_eq!((found[2].uuid.as_deref(), archive.contents().unwrap().lines), (None, 3));
+        assert_eq!((found[2].uuid.as_deref(), archive.count_contents().unwrap().lines), (None, 3));
     });
 }

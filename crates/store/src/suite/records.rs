@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use super::samples::{operation, removed};
 use crate::testing::on_each_backend;
 use crate::{
-    Archive, CleanupLimits, Document, DocumentId, Kind, Operations, Originals, Query, Record, RecordFilter, Search,
-    Sweep,
+    Archive, CleanupLimits, Document, DocumentId, DocumentKind, EntrySearch, OperationSelection, OriginalSelection,
+    Query, Record, RecordFilter, SweepMode,
 };
 use ctxc_transcript::text::Digest;
 
@@ -14,7 +14,7 @@ fn record(key: &str, text: &str) -> Record {
     Record {
         key: Digest::of(key.as_bytes()),
         document: Document {
-            kind: Kind::Result,
+            kind: DocumentKind::Result,
             session: Some("s".to_owned()),
             speaker: Some("assistant".to_owned()),
             time: Some("2026-01-02T03:04:05.123456789Z".parse().unwrap()),
@@ -36,7 +36,7 @@ pub(super) fn read(line: &[u8]) -> Option<Document> {
     let text = std::str::from_utf8(line).unwrap();
     let (session, text) = text.split_once('|').unwrap_or(("", text));
     (!text.starts_with('[')).then(|| Document {
-        kind: Kind::Prompt,
+        kind: DocumentKind::Prompt,
         session: Some(session.to_owned()),
         speaker: Some("user".to_owned()),
         time: None,
@@ -45,7 +45,7 @@ pub(super) fn read(line: &[u8]) -> Option<Document> {
 }
 
 fn index(archive: &mut dyn Archive) {
-    archive.index(&read, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
+    archive.update_index(&read, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
 }
 
 /// A query for up to ten entries of any kind.
@@ -70,17 +70,17 @@ fn a_02_a_record_comes_back_whole_by_its_key() {
         let long = record("long", &"many words and 会議 ".repeat(5000));
         for record in [&record("a", "text\0\u{feff}"), &bare("b", ""), &long] {
             archive.put_record(record).unwrap();
-            assert_eq!(archive.record(Kind::Result, record.key).unwrap(), None, "not before the commit");
+            assert_eq!(archive.find_record(DocumentKind::Result, record.key).unwrap(), None, "not before the commit");
         }
         archive.commit().unwrap();
         for record in [record("a", "text\0\u{feff}"), bare("b", ""), long] {
-            assert_eq!(archive.record(Kind::Result, record.key).unwrap(), Some(record.clone()));
-            assert_eq!(archive.record(Kind::Other, record.key).unwrap(), None);
-            let name = DocumentId::Record(Kind::Result, record.key);
-            assert_eq!(archive.begins_with(&record.key.to_string()[..12]).unwrap(), [name]);
+            assert_eq!(archive.find_record(DocumentKind::Result, record.key).unwrap(), Some(record.clone()));
+            assert_eq!(archive.find_record(DocumentKind::Other, record.key).unwrap(), None);
+            let name = DocumentId::Record(DocumentKind::Result, record.key);
+            assert_eq!(archive.find_by_prefix(&record.key.to_string()[..12]).unwrap(), [name]);
         }
-        assert_eq!(archive.begins_with("zz").unwrap(), []);
-        assert_eq!(archive.records(&RecordFilter::default()).unwrap().len(), 3);
+        assert_eq!(archive.find_by_prefix("zz").unwrap(), []);
+        assert_eq!(archive.find_records(&RecordFilter::default()).unwrap().len(), 3);
     });
 }
 
@@ -94,7 +94,7 @@ fn a_02_a_newer_record_takes_the_place_of_an_older_one() {
         archive.put_record(&record("a", "newer words")).unwrap();
         archive.commit().unwrap();
         index(archive);
-        let all = archive.records(&RecordFilter::default()).unwrap();
+        let all = archive.find_records(&RecordFilter::default()).unwrap();
         assert_eq!(all, [record("b", "other words"), record("a", "newer words")]);
         assert_eq!(texts(archive, &query("older")), [""; 0]);
         assert_eq!(texts(archive, &query("newer")), ["newer words"]);
@@ -110,26 +110,26 @@ fn a_02_a_dropped_record_is_gone_with_the_commit() {
         archive.commit().unwrap();
         index(archive);
         let (a, b) = (record("a", "").key, record("b", "").key);
-        archive.drop_record(Kind::Result, a).unwrap();
-        assert!(archive.record(Kind::Result, a).unwrap().is_some(), "not before the commit");
+        archive.drop_record(DocumentKind::Result, a).unwrap();
+        assert!(archive.find_record(DocumentKind::Result, a).unwrap().is_some(), "not before the commit");
         archive.rollback().unwrap();
-        archive.drop_record(Kind::Other, b).unwrap();
+        archive.drop_record(DocumentKind::Other, b).unwrap();
         archive.commit().unwrap();
         assert_eq!(sorted(archive, "words"), ["other words", "some words"]);
 
-        archive.drop_record(Kind::Result, a).unwrap();
-        archive.drop_record(Kind::Result, Digest::of(b"nobody's")).unwrap();
+        archive.drop_record(DocumentKind::Result, a).unwrap();
+        archive.drop_record(DocumentKind::Result, Digest::of(b"nobody's")).unwrap();
         archive.commit().unwrap();
-        assert_eq!(archive.record(Kind::Result, a).unwrap(), None);
+        assert_eq!(archive.find_record(DocumentKind::Result, a).unwrap(), None);
         assert_eq!(sorted(archive, "words"), ["other words"]);
 
         // The last put of a deposit counts.
         archive.put_record(&record("a", "put and dropped")).unwrap();
-        archive.drop_record(Kind::Result, a).unwrap();
-        archive.drop_record(Kind::Result, b).unwrap();
+        archive.drop_record(DocumentKind::Result, a).unwrap();
+        archive.drop_record(DocumentKind::Result, b).unwrap();
         archive.put_record(&record("b", "dropped and put")).unwrap();
         archive.commit().unwrap();
-        let all = archive.records(&RecordFilter::default()).unwrap();
+        let all = archive.find_records(&RecordFilter::default()).unwrap();
         assert_eq!(all, [record("b", "dropped and put")]);
     });
 }
@@ -138,15 +138,15 @@ fn a_02_a_dropped_record_is_gone_with_the_commit() {
 #[test]
 fn a_02_a_claim_is_a_deposit_that_may_stay_empty() {
     on_each_backend(|archive| {
-        archive.claim().unwrap();
-        archive.claim().unwrap();
+        archive.lock_out_writers().unwrap();
+        archive.lock_out_writers().unwrap();
         archive.rollback().unwrap();
-        archive.claim().unwrap();
+        archive.lock_out_writers().unwrap();
         archive.commit().unwrap();
-        archive.claim().unwrap();
+        archive.lock_out_writers().unwrap();
         archive.put_record(&record("a", "claimed")).unwrap();
         archive.commit().unwrap();
-        assert!(archive.record(Kind::Result, record("a", "").key).unwrap().is_some());
+        assert!(archive.find_record(DocumentKind::Result, record("a", "").key).unwrap().is_some());
     });
 }
 
@@ -161,14 +161,14 @@ fn a_02_records_are_filtered_and_in_their_order() {
         }
         archive.commit().unwrap();
         let texts = |filter: RecordFilter<'_>| -> Vec<String> {
-            archive.records(&filter).unwrap().into_iter().map(|record| record.document.text).collect()
+            archive.find_records(&filter).unwrap().into_iter().map(|record| record.document.text).collect()
         };
         let all = RecordFilter::default();
         assert_eq!(texts(all), ["0", "1", "2", "3", "4"]);
         assert_eq!(texts(RecordFilter { last: Some(2), ..all }), ["3", "4"]);
         assert_eq!(texts(RecordFilter { session: Some("s0"), last: Some(2), ..all }), ["2", "4"]);
         assert_eq!(texts(RecordFilter { speaker: Some("user"), ..all }), ["0", "1", "2"]);
-        assert_eq!(texts(RecordFilter { kind: Some(Kind::Prompt), ..all }), [""; 0]);
+        assert_eq!(texts(RecordFilter { kind: Some(DocumentKind::Prompt), ..all }), [""; 0]);
         assert_eq!(texts(RecordFilter { last: Some(0), ..all }), [""; 0]);
     });
 }
@@ -278,14 +278,17 @@ fn a_04_a_search_is_narrowed_and_names_what_it_finds() {
         assert_eq!(operations, ["op"]);
         let line = DocumentId::Line(Digest::of(b"s1|a word"));
         assert!(hits.iter().any(|hit| hit.id == line && hit.operation.is_some()));
-        assert_eq!(hits.iter().filter(|hit| hit.id == DocumentId::Record(Kind::Result, Digest::of(b"key"))).count(), 1);
+        assert_eq!(
+            hits.iter().filter(|hit| hit.id == DocumentId::Record(DocumentKind::Result, Digest::of(b"key"))).count(),
+            1
+        );
 
         let sessions = ["s2".to_owned(), "s3".to_owned()];
         assert_eq!(texts(archive, &Query { sessions: &sessions, ..query("word") }), ["a word again"]);
-        assert_eq!(texts(archive, &Query { kind: Some(Kind::Result), ..query("word") }), ["word"]);
+        assert_eq!(texts(archive, &Query { kind: Some(DocumentKind::Result), ..query("word") }), ["word"]);
         assert_eq!(texts(archive, &Query { speaker: Some("user"), ..query("word") }).len(), 2);
         assert_eq!(texts(archive, &Query { speaker: Some("nobody"), ..query("word") }), [""; 0]);
-        let newest = archive.find(&Search::Newest(&Query { limit: 2, ..query("") }), &read).unwrap();
+        let newest = archive.find(&EntrySearch::Newest(&Query { limit: 2, ..query("") }), &read).unwrap();
         assert_eq!(newest.len(), 2);
         assert_eq!(newest[0].document.text, "word");
     });
@@ -300,9 +303,9 @@ fn a_07_only_what_the_policy_names_goes() {
         fresh.document.time = Some(at("2026-01-25T00:00:00Z"));
         fresh.expires = None;
         let mut expired = record("expired", "expired note");
-        expired.document.kind = Kind::Other;
+        expired.document.kind = DocumentKind::Other;
         let mut kept = bare("kept", "kept note");
-        kept.document.kind = Kind::Other;
+        kept.document.kind = DocumentKind::Other;
         for record in [&record("old", "old result"), &fresh, &expired, &kept] {
             archive.put_record(record).unwrap();
         }
@@ -316,24 +319,29 @@ fn a_07_only_what_the_policy_names_goes() {
         index(archive);
 
         // A result of 31 days is too old, and on the fourth an expiry on the second has passed.
-        let cleanup = CleanupLimits::at(at("2026-02-02T12:00:00Z"), None);
-        let counted = archive.sweep(&cleanup, Sweep::Count).unwrap();
+        let cleanup = CleanupLimits::at_time(at("2026-02-02T12:00:00Z"), None);
+        let counted = archive.sweep(&cleanup, SweepMode::Count).unwrap();
         assert_eq!((counted.results, counted.expired, counted.originals, counted.lines), (1, 1, 0, 0));
-        assert_eq!(archive.records(&RecordFilter::default()).unwrap().len(), 4, "counting drops nothing");
-        assert_eq!(archive.sweep(&cleanup, Sweep::Drop).unwrap(), counted);
-        assert!(archive.record(Kind::Result, fresh.key).unwrap().is_some());
-        assert!(archive.record(Kind::Other, kept.key).unwrap().is_some());
-        assert_eq!(archive.records(&RecordFilter::default()).unwrap().len(), 2);
+        assert_eq!(archive.find_records(&RecordFilter::default()).unwrap().len(), 4, "counting drops nothing");
+        assert_eq!(archive.sweep(&cleanup, SweepMode::Drop).unwrap(), counted);
+        assert!(archive.find_record(DocumentKind::Result, fresh.key).unwrap().is_some());
+        assert!(archive.find_record(DocumentKind::Other, kept.key).unwrap().is_some());
+        assert_eq!(archive.find_records(&RecordFilter::default()).unwrap().len(), 2);
         assert!(archive.line(Digest::of(b"s|one")).unwrap().is_some(), "originals stay unasked");
 
-        let cleanup = CleanupLimits::at(at("2026-02-05T00:00:00Z"), Some(jiff::SignedDuration::from_hours(20 * 24)));
-        let dropped = archive.sweep(&cleanup, Sweep::Drop).unwrap();
+        let cleanup =
+            CleanupLimits::at_time(at("2026-02-05T00:00:00Z"), Some(jiff::SignedDuration::from_hours(20 * 24)));
+        let dropped = archive.sweep(&cleanup, SweepMode::Drop).unwrap();
         assert_eq!((dropped.originals, dropped.operations, dropped.lines), (2, 1, 1));
         assert!(dropped.bytes > 0);
         assert_eq!(archive.line(Digest::of(b"s|one")).unwrap(), None);
         assert!(archive.line(Digest::of(b"s|both")).unwrap().is_some(), "a newer operation took it out too");
-        assert!(archive.originals(Originals::Operation("1")).unwrap().is_empty());
-        assert_eq!(archive.operations(Operations::Of("session")).unwrap().len(), 2, "what was done stays on record");
+        assert!(archive.find_originals(OriginalSelection::Operation("1")).unwrap().is_empty());
+        assert_eq!(
+            archive.find_operations(OperationSelection::Of("session")).unwrap().len(),
+            2,
+            "what was done stays on record"
+        );
         assert_eq!(texts(archive, &query("one")), [""; 0]);
         assert_eq!(texts(archive, &query("both")), ["both"]);
 

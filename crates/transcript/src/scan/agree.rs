@@ -1,9 +1,9 @@
 //! The walk held against `serde_json`, for the property test and the fuzz target.
 
-use super::bits::Rejected;
+use super::bits::RejectReason;
 use super::claude::ClaudeFields;
 use super::{Scan, fallback, walk};
-use crate::text::simd::Level;
+use crate::text::simd::CpuLevel;
 
 /// Whether the walk finds what `serde_json` finds in `line`, at every level, or leaves the line to it. A line that
 /// is not UTF-8 is beyond `serde_json`, so there is nothing to hold the walk against.
@@ -13,27 +13,27 @@ pub fn scan_agrees_with_serde(line: &[u8]) -> bool {
         return true;
     }
     let mut theirs = Scan::default();
-    let is_entry = fallback::read::<ClaudeFields>(line, 0, &mut theirs).is_ok();
-    Level::all().all(|level| {
+    let is_entry = fallback::read_entry::<ClaudeFields>(line, 0, &mut theirs).is_ok();
+    CpuLevel::all().all(|level| {
         let mut ours = Scan::default();
-        match walk::walk::<ClaudeFields>(level, line, 0, &mut ours) {
+        match walk::walk_entry::<ClaudeFields>(level, line, 0, &mut ours) {
             Ok(()) => is_entry && ours == theirs,
-            Err(Rejected::Malformed) => !is_entry,
-            Err(Rejected::EscapedKey) => true,
+            Err(RejectReason::Malformed) => !is_entry,
+            Err(RejectReason::EscapedKey) => true,
         }
     })
 }
 
 /// Whether the walk takes `line` itself, at every level.
 #[cfg(test)]
-fn walks(line: &[u8]) -> bool {
-    Level::all().all(|level| walk::walk::<ClaudeFields>(level, line, 0, &mut Scan::default()).is_ok())
+fn is_walkable(line: &[u8]) -> bool {
+    CpuLevel::all().all(|level| walk::walk_entry::<ClaudeFields>(level, line, 0, &mut Scan::default()).is_ok())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scan::{BlockKind, Form, Kind};
+    use crate::scan::{BlockKind, EntryKind, LineForm};
     use proptest::prelude::*;
 
     const LINE: &str = r#"{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":[{"type":"text","text":"a \"b\" \\"},{"type":"image","source":{"type":"base64","data":"AA=="}}],"is_error":true},{"type":"text","text":"c"}],"id":"m"},"uuid":"u1","timestamp":"2026-01-01T00:00:00.000Z","toolUseResult":{"a":[1,-2.5e3,true,null,{}],"b":[]}, "isMeta" : true}"#;
@@ -42,8 +42,8 @@ mod tests {
     fn finds_the_fields() {
         let line = LINE.as_bytes();
         let scan = Scan::of(line);
-        assert_eq!((scan.form, scan.kind), (Form::Entry, Kind::User));
-        assert_eq!(scan.uuid.and_then(|it| it.string(line)), Some(&b"u1"[..]));
+        assert_eq!((scan.form, scan.kind), (LineForm::Entry, EntryKind::User));
+        assert_eq!(scan.uuid.and_then(|it| it.string_in(line)), Some(&b"u1"[..]));
         assert_eq!(scan.parent_uuid.map(|it| it.of(line)), Some(&b"null"[..]));
         assert!(scan.is_meta && !scan.is_sidechain);
         let kinds: Vec<_> = scan.blocks.iter().map(|block| (block.kind, block.is_nested)).collect();
@@ -55,25 +55,25 @@ mod tests {
         ];
         assert_eq!(kinds, expected);
         assert!(scan.blocks[0].is_error);
-        assert_eq!(scan.blocks[1].text.and_then(|it| it.string(line)), Some(&br#"a \"b\" \\"#[..]));
+        assert_eq!(scan.blocks[1].text.and_then(|it| it.string_in(line)), Some(&br#"a \"b\" \\"#[..]));
         assert!(scan_agrees_with_serde(line));
-        assert!(walks(line), "the walk itself takes this line");
+        assert!(is_walkable(line), "the walk itself takes this line");
     }
 
     #[test]
     fn what_is_not_an_object_is_malformed_or_blank() {
         for line in ["", " \r\n", "\u{feff}"] {
-            assert_eq!(Scan::of(line.as_bytes()).form, Form::Blank, "{line:?}");
+            assert_eq!(Scan::of(line.as_bytes()).form, LineForm::Blank, "{line:?}");
         }
         for line in ["{", "[]", "1", "{}{}", "{}x", "\0\0", r#"{"a":1,}"#, r#"{"a":01}"#, r#"{"a" 1}"#, r#"{"a":"#] {
-            assert_eq!(Scan::of(line.as_bytes()).form, Form::Malformed, "{line:?}");
+            assert_eq!(Scan::of(line.as_bytes()).form, LineForm::Malformed, "{line:?}");
         }
     }
 
     #[test]
     fn every_cut_of_a_line_is_malformed() {
         for end in 1..LINE.len() {
-            assert_eq!(Scan::of(&LINE.as_bytes()[..end]).form, Form::Malformed, "{end}");
+            assert_eq!(Scan::of(&LINE.as_bytes()[..end]).form, LineForm::Malformed, "{end}");
         }
     }
 
@@ -81,8 +81,8 @@ mod tests {
     fn escaped_keys_and_a_byte_order_mark_are_read() {
         let line = "\u{feff}{\"\\u0074ype\":\"assistant\",\"uuid\":\"a\"}";
         let scan = Scan::of(line.as_bytes());
-        assert_eq!((scan.form, scan.kind), (Form::Entry, Kind::Assistant));
-        assert_eq!(scan.uuid.and_then(|it| it.string(line.as_bytes())), Some(&b"a"[..]));
+        assert_eq!((scan.form, scan.kind), (LineForm::Entry, EntryKind::Assistant));
+        assert_eq!(scan.uuid.and_then(|it| it.string_in(line.as_bytes())), Some(&b"a"[..]));
     }
 
     #[test]
@@ -99,7 +99,7 @@ mod tests {
         let depth = 50_000;
         let line = format!(r#"{{"type":"user","x":{}{},"uuid":"u"}}"#, "[".repeat(depth), "]".repeat(depth));
         let scan = Scan::of(line.as_bytes());
-        assert_eq!((scan.form, scan.kind), (Form::Entry, Kind::User));
+        assert_eq!((scan.form, scan.kind), (LineForm::Entry, EntryKind::User));
     }
 
     /// Set `CTXC_CORPUS` to a folder to hold the walk against every transcript in it.
@@ -115,8 +115,8 @@ mod tests {
                     for (at, line) in std::fs::read(&path).unwrap().split_inclusive(|&byte| byte == b'\n').enumerate() {
                         let place = format!("{}:{}", path.display(), at + 1);
                         assert!(scan_agrees_with_serde(line), "{place}");
-                        let is_entry = fallback::read::<ClaudeFields>(line, 0, &mut Scan::default()).is_ok();
-                        assert!(!is_entry || walks(line), "the walk itself takes {place}");
+                        let is_entry = fallback::read_entry::<ClaudeFields>(line, 0, &mut Scan::default()).is_ok();
+                        assert!(!is_entry || is_walkable(line), "the walk itself takes {place}");
                     }
                 }
             }
@@ -156,7 +156,7 @@ mod tests {
             prop_assert!(scan_agrees_with_serde(json.as_bytes()), "{json}");
             let entry = format!("{{\"message\":{json},\"type\":\"user\"}}");
             prop_assert!(scan_agrees_with_serde(entry.as_bytes()), "{entry}");
-            prop_assert!(walks(entry.as_bytes()), "the walk takes all of JSON: {entry}");
+            prop_assert!(is_walkable(entry.as_bytes()), "the walk takes all of JSON: {entry}");
             let mut damaged = entry.into_bytes();
             let at = at.index(damaged.len());
             damaged[at] = byte;

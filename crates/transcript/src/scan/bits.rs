@@ -6,11 +6,11 @@
 //! few hundred at a time, so that a line of any length needs no memory of its own.
 #![expect(clippy::inline_always, reason = "a pass is compiled for each level, and the walk calls these for each token")]
 
-use crate::text::simd::{BLOCK, Class, Level, Pass, escaped_bytes, pad};
+use crate::text::simd::{BLOCK, ByteClass, CpuLevel, Pass, escaped_bytes, pad_block};
 
 /// The reason why the walk rejects a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rejected {
+pub(super) enum RejectReason {
     /// It is not JSON, or no object where one is to be.
     Malformed,
     /// It has a key with an escape, which may spell any name; `serde_json` is to decide.
@@ -21,10 +21,10 @@ pub(super) enum Rejected {
 const BATCH: usize = 256;
 
 /// The structural bytes of one JSON text, in order.
-pub(super) struct Structurals<'a> {
-    level: Level,
+pub(super) struct StructuralBytes<'a> {
+    level: CpuLevel,
     text: &'a [u8],
-    state: State,
+    state: BlockState,
     /// The positions made last.
     positions: [u32; BATCH + BLOCK],
     n_positions: usize,
@@ -34,7 +34,7 @@ pub(super) struct Structurals<'a> {
 
 /// The state passed from one block to the next.
 #[derive(Clone, Copy, Default)]
-struct State {
+struct BlockState {
     /// The start of the next block.
     next_block: usize,
     /// All ones while the block before ended inside a string.
@@ -43,11 +43,11 @@ struct State {
     escaped: u64,
 }
 
-impl<'a> Structurals<'a> {
+impl<'a> StructuralBytes<'a> {
     /// The structural bytes of `text` from `start` on. A text that is torn inside a string, or holds what JSON
     /// forbids in strings, ends early.
-    pub(super) fn new(level: Level, text: &'a [u8], start: usize) -> Self {
-        let state = State { next_block: start, ..State::default() };
+    pub(super) fn new(level: CpuLevel, text: &'a [u8], start: usize) -> Self {
+        let state = BlockState { next_block: start, ..BlockState::default() };
         Self { level, text, state, positions: [0; BATCH + BLOCK], n_positions: 0, next: 0 }
     }
 
@@ -76,7 +76,7 @@ impl<'a> Structurals<'a> {
         let mut at = self.next + 1;
         while at >= self.n_positions {
             at -= self.n_positions;
-            let batch = Batch { text: self.text, state: &mut self.state, positions: &mut self.positions };
+            let batch = StructuralPass { text: self.text, state: &mut self.state, positions: &mut self.positions };
             self.n_positions = self.level.run(batch).unwrap_or(0);
             if self.n_positions == 0 {
                 self.state.next_block = self.text.len();
@@ -97,24 +97,24 @@ const fn position(at: usize) -> u32 {
 }
 
 /// Goes on until [`BATCH`] positions are found or the text ends, and gives their number.
-struct Batch<'a> {
+struct StructuralPass<'a> {
     text: &'a [u8],
-    state: &'a mut State,
+    state: &'a mut BlockState,
     positions: &'a mut [u32; BATCH + BLOCK],
 }
 
-impl Pass for Batch<'_> {
-    type Output = Result<usize, Rejected>;
+impl Pass for StructuralPass<'_> {
+    type Output = Result<usize, RejectReason>;
 
     #[inline(always)]
     fn run<M, P, S>(self, mask: M, prefix_xor: P, spread: S) -> Self::Output
     where
-        M: Fn(&[u8; BLOCK], Class) -> u64,
+        M: Fn(&[u8; BLOCK], ByteClass) -> u64,
         P: Fn(u64) -> u64,
         S: Fn(u64, u32, &mut [u32; BLOCK]),
     {
         let Self { text, state, positions } = self;
-        let State { mut next_block, mut in_string, mut escaped } = *state;
+        let BlockState { mut next_block, mut in_string, mut escaped } = *state;
         let mut n_positions = 0;
         // The bytes that JSON forbids where they stand, looked at once for the batch.
         let mut forbidden = 0;
@@ -122,47 +122,47 @@ impl Pass for Batch<'_> {
         while n_positions <= BATCH {
             let block = match text.get(next_block..) {
                 None | Some([]) => break,
-                Some(rest) => rest.first_chunk().unwrap_or_else(|| pad(&mut tail, rest)),
+                Some(rest) => rest.first_chunk().unwrap_or_else(|| pad_block(&mut tail, rest)),
             };
             let start = next_block;
             next_block += BLOCK;
             // Long strings are mostly blocks of which nothing needs to be known.
-            if mask(block, Class::Special) | escaped | !in_string == 0 {
+            if mask(block, ByteClass::Special) | escaped | !in_string == 0 {
                 continue;
             }
-            let (escapes, carry) = escaped_bytes(mask(block, Class::Backslash), escaped);
+            let (escapes, carry) = escaped_bytes(mask(block, ByteClass::Backslash), escaped);
             escaped = carry;
-            let quotes = mask(block, Class::Quote) & !escapes;
+            let quotes = mask(block, ByteClass::Quote) & !escapes;
             let strings = prefix_xor(quotes) ^ in_string;
             in_string = (strings.cast_signed() >> 63).cast_unsigned();
             // Outside of strings there are no escapes, so a text that has any there is rejected all the same.
-            forbidden |= mask(block, Class::Control) & strings | escapes & !mask(block, Class::Escapable);
-            let letters = escapes & mask(block, Class::LetterU);
+            forbidden |= mask(block, ByteClass::Control) & strings | escapes & !mask(block, ByteClass::Escapable);
+            let letters = escapes & mask(block, ByteClass::LetterU);
             if letters != 0 {
                 check_digits(text, start, letters)?;
             }
-            let structural = mask(block, Class::Operator) & !strings | quotes;
+            let structural = mask(block, ByteClass::Operator) & !strings | quotes;
             // There is room for `BATCH` positions and those of one block.
             if let Some(room) = positions.get_mut(n_positions..).and_then(<[u32]>::first_chunk_mut) {
                 spread(structural, position(start), room);
             }
             n_positions += structural.count_ones() as usize;
         }
-        *state = State { next_block, in_string, escaped };
-        if forbidden == 0 { Ok(n_positions) } else { Err(Rejected::Malformed) }
+        *state = BlockState { next_block, in_string, escaped };
+        if forbidden == 0 { Ok(n_positions) } else { Err(RejectReason::Malformed) }
     }
 }
 
 /// Checks that each `u` of the block at `start` has its four digits behind it.
 #[cold]
 #[inline(never)]
-fn check_digits(text: &[u8], start: usize, mut letters: u64) -> Result<(), Rejected> {
+fn check_digits(text: &[u8], start: usize, mut letters: u64) -> Result<(), RejectReason> {
     while letters != 0 {
         let at = start + letters.trailing_zeros() as usize;
         letters &= letters - 1;
-        let digits = text.get(at + 1..at + 5).ok_or(Rejected::Malformed)?;
+        let digits = text.get(at + 1..at + 5).ok_or(RejectReason::Malformed)?;
         if !digits.iter().all(u8::is_ascii_hexdigit) {
-            return Err(Rejected::Malformed);
+            return Err(RejectReason::Malformed);
         }
     }
     Ok(())
@@ -173,14 +173,14 @@ mod tests {
     use super::*;
 
     /// All positions, batch by batch, at every level.
-    fn structurals(text: &[u8]) -> Result<Vec<usize>, Rejected> {
-        let mut all = Level::all().map(|level| {
-            let mut structurals = Structurals::new(level, text, 0);
-            let Structurals { state, positions, .. } = &mut structurals;
+    fn structurals(text: &[u8]) -> Result<Vec<usize>, RejectReason> {
+        let mut all = CpuLevel::all().map(|level| {
+            let mut structurals = StructuralBytes::new(level, text, 0);
+            let StructuralBytes { state, positions, .. } = &mut structurals;
             let mut found = Vec::new();
             loop {
-                match level.run(Batch { text, state, positions })? {
-                    0 if state.in_string != 0 => return Err(Rejected::Malformed),
+                match level.run(StructuralPass { text, state, positions })? {
+                    0 if state.in_string != 0 => return Err(RejectReason::Malformed),
                     0 => return Ok(found),
                     n => found.extend(positions[..n].iter().map(|&at| at as usize)),
                 }
@@ -201,10 +201,10 @@ mod tests {
 
     #[test]
     fn finds_the_end_of_a_string_behind_what_was_skipped() {
-        for level in Level::all() {
+        for level in CpuLevel::all() {
             for n_skipped in [0, 1, BATCH - 1, BATCH, BATCH + BLOCK, 5 * BATCH + 7] {
                 let text = format!("{}\"a\",\"open", ",".repeat(n_skipped));
-                let mut structurals = Structurals::new(level, text.as_bytes(), 0);
+                let mut structurals = StructuralBytes::new(level, text.as_bytes(), 0);
                 (0..n_skipped).for_each(|_| structurals.skip());
                 assert_eq!(structurals.string_end(), n_skipped + 2);
                 structurals.skip();
@@ -226,7 +226,7 @@ mod tests {
                 let text = format!("\"{}{}\"", "x".repeat(pad), "\\".repeat(n_backslashes * 2));
                 assert_eq!(structurals(text.as_bytes()), Ok(vec![0, text.len() - 1]), "{text}");
                 let odd = format!("\"{}{}\"", "x".repeat(pad), "\\".repeat(n_backslashes * 2 + 1));
-                assert_eq!(structurals(odd.as_bytes()), Err(Rejected::Malformed), "{odd}");
+                assert_eq!(structurals(odd.as_bytes()), Err(RejectReason::Malformed), "{odd}");
             }
         }
     }
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn what_json_forbids_in_strings_is_rejected() {
         for text in ["\"tab\tin\"", "\"nul\0\"", r#""\q""#, r#""\u12g4""#, r#""\u12"#, "\"open"] {
-            assert_eq!(structurals(text.as_bytes()), Err(Rejected::Malformed), "{text}");
+            assert_eq!(structurals(text.as_bytes()), Err(RejectReason::Malformed), "{text}");
         }
     }
 }

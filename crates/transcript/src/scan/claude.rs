@@ -1,8 +1,8 @@
 //! The names of fields in the lines of Claude Code.
 
-use super::known::Known;
+use super::known::KeyMatch;
 use super::table::FieldTable;
-use super::{Block, BlockKind, Kind, Message, Scan};
+use super::{Block, BlockKind, EntryKind, Message, Scan};
 use crate::Span;
 
 /// The fields of Claude Code.
@@ -11,11 +11,11 @@ pub(super) struct ClaudeFields;
 impl FieldTable for ClaudeFields {
     const MESSAGE: &'static [u8] = b"message";
 
-    fn set_entry(scan: &mut Scan, line: &[u8], key: &[u8], value: Span) -> Known {
-        let string = || Some(value).filter(|value| value.string(line).is_some());
+    fn set_entry_field(scan: &mut Scan, line: &[u8], key: &[u8], value: Span) -> KeyMatch {
+        let string = || Some(value).filter(|value| value.string_in(line).is_some());
         let is_true = || value.of(line) == b"true";
         match key {
-            b"type" => scan.kind = value.string(line).map_or(Kind::Other, Kind::named),
+            b"type" => scan.kind = value.string_in(line).map_or(EntryKind::Other, EntryKind::from_type_name),
             b"uuid" => scan.uuid = string(),
             b"parentUuid" => scan.parent_uuid = Some(value),
             b"sessionId" => scan.session_id = string(),
@@ -33,28 +33,28 @@ impl FieldTable for ClaudeFields {
             b"isApiErrorMessage" => scan.is_api_error = is_true(),
             b"isCompactSummary" => scan.is_compact_summary = is_true(),
             b"teamName" => scan.is_team = value.of(line) != b"null",
-            _ => return Known::No,
+            _ => return KeyMatch::No,
         }
-        Known::Yes
+        KeyMatch::Yes
     }
 
-    fn fill_message(message: &mut Message, line: &[u8], key: &[u8], value: Span) -> Known {
-        let string = || Some(value).filter(|value| value.string(line).is_some());
+    fn set_message_field(message: &mut Message, line: &[u8], key: &[u8], value: Span) -> KeyMatch {
+        let string = || Some(value).filter(|value| value.string_in(line).is_some());
         match key {
             b"id" => message.id = string(),
             b"role" => message.role = string(),
             b"model" => message.model = string(),
             b"content" => message.content = Some(value),
             b"usage" => message.usage = Some(value),
-            _ => return Known::No,
+            _ => return KeyMatch::No,
         }
-        Known::Yes
+        KeyMatch::Yes
     }
 
-    fn set_block(block: &mut Block, line: &[u8], key: &[u8], value: Span) -> Known {
-        let string = || Some(value).filter(|value| value.string(line).is_some());
+    fn set_block_field(block: &mut Block, line: &[u8], key: &[u8], value: Span) -> KeyMatch {
+        let string = || Some(value).filter(|value| value.string_in(line).is_some());
         match key {
-            b"type" => block.kind = value.string(line).map_or(BlockKind::Unknown, BlockKind::named),
+            b"type" => block.kind = value.string_in(line).map_or(BlockKind::Unknown, BlockKind::from_type_name),
             b"text" | b"thinking" | b"data" => block.text = string(),
             b"signature" => block.signature = string(),
             b"id" | b"tool_use_id" => block.tool_id = string(),
@@ -63,9 +63,9 @@ impl FieldTable for ClaudeFields {
             b"content" => block.content = Some(value),
             b"source" => block.source = Some(value),
             b"is_error" => block.is_error = value.of(line) == b"true",
-            _ => return Known::No,
+            _ => return KeyMatch::No,
         }
-        Known::Yes
+        KeyMatch::Yes
     }
 
     fn finish(_: &mut Scan, _: &[u8]) {}

@@ -2,10 +2,10 @@
 //!
 //! An item is a line: one message of one block. A compaction is one message that holds the blocks of all items of its history.
 
-use super::known::Known;
+use super::known::KeyMatch;
 use super::table::FieldTable;
 use super::walk::each_element;
-use super::{Block, BlockKind, Kind, Message, Scan, Unreadable};
+use super::{Block, BlockKind, EntryKind, Message, Scan, UnreadableHistory};
 use crate::Span;
 
 /// Beginnings of the context that the client sends in the name of the user (0.66 to 0.169).
@@ -25,19 +25,19 @@ impl FieldTable for CodexFields {
         matches!(key, b"content" | b"output" | b"summary" | b"replacement_history")
     }
 
-    fn set_entry(scan: &mut Scan, line: &[u8], key: &[u8], value: Span) -> Known {
-        let string = || Some(value).filter(|value| value.string(line).is_some());
+    fn set_entry_field(scan: &mut Scan, line: &[u8], key: &[u8], value: Span) -> KeyMatch {
+        let string = || Some(value).filter(|value| value.string_in(line).is_some());
         match key {
             b"type" => scan.subtype = string(),
             b"timestamp" => scan.timestamp = string(),
             b"ctxc" => scan.compact_metadata = Some(value),
-            _ => return Known::No,
+            _ => return KeyMatch::No,
         }
-        Known::Yes
+        KeyMatch::Yes
     }
 
-    fn fill_message(message: &mut Message, line: &[u8], key: &[u8], value: Span) -> Known {
-        let string = || Some(value).filter(|value| value.string(line).is_some());
+    fn set_message_field(message: &mut Message, line: &[u8], key: &[u8], value: Span) -> KeyMatch {
+        let string = || Some(value).filter(|value| value.string_in(line).is_some());
         match key {
             b"type" => message.kind = string(),
             b"id" => message.id = string(),
@@ -51,18 +51,18 @@ impl FieldTable for CodexFields {
             b"replacement_history" => message.history = Some(value).filter(|it| it.of(line).starts_with(b"[")),
             b"replacement_history_metadata" => message.history_metadata = Some(value),
             b"replacement_history_entries" if value.of(line) != b"null" => {
-                message.unreadable = Some(Unreadable::References);
+                message.unreadable = Some(UnreadableHistory::References);
             }
             b"summary" | b"replacement_history_entries" => {}
-            _ => return Known::No,
+            _ => return KeyMatch::No,
         }
-        Known::Yes
+        KeyMatch::Yes
     }
 
-    fn set_block(block: &mut Block, line: &[u8], key: &[u8], value: Span) -> Known {
-        let string = || Some(value).filter(|value| value.string(line).is_some());
+    fn set_block_field(block: &mut Block, line: &[u8], key: &[u8], value: Span) -> KeyMatch {
+        let string = || Some(value).filter(|value| value.string_in(line).is_some());
         match key {
-            b"type" => block.kind = value.string(line).map_or(BlockKind::Known, kind_of_block),
+            b"type" => block.kind = value.string_in(line).map_or(BlockKind::Known, kind_of_block),
             b"text" => block.text = string(),
             b"image_url" | b"file_data" => block.source = Some(value),
             b"encrypted_content" => block.signature = string(),
@@ -71,23 +71,23 @@ impl FieldTable for CodexFields {
             b"arguments" | b"input" | b"action" => block.input = Some(value),
             b"output" => block.content = Some(value),
             b"content" | b"summary" => {}
-            _ => return Known::No,
+            _ => return KeyMatch::No,
         }
-        Known::Yes
+        KeyMatch::Yes
     }
 
     fn finish(scan: &mut Scan, line: &[u8]) {
-        let kind = scan.subtype.and_then(|it| it.string(line)).unwrap_or_default();
+        let kind = scan.subtype.and_then(|it| it.string_in(line)).unwrap_or_default();
         scan.kind = match (kind, scan.message) {
             (b"response_item", Some(message)) => finish_item(scan, message, line),
             (b"compacted", Some(message)) => finish_compaction(scan, message, line),
             (b"session_meta", Some(message)) => {
                 scan.session_id = message.id;
-                Kind::Other
+                EntryKind::Other
             }
-            _ => Kind::Other,
+            _ => EntryKind::Other,
         };
-        if scan.kind == Kind::Other {
+        if scan.kind == EntryKind::Other {
             scan.blocks.clear();
             if kind != b"event_msg" {
                 scan.message = None;
@@ -122,24 +122,24 @@ fn is_output(kind: &[u8]) -> bool {
 }
 
 /// Makes the item one message of one block, or of the blocks that it says; returns its kind.
-fn finish_item(scan: &mut Scan, message: Message, line: &[u8]) -> Kind {
+fn finish_item(scan: &mut Scan, message: Message, line: &[u8]) -> EntryKind {
     let Message { span, tool_id, .. } = message;
     // The id of an item is not that of a response, which has several.
     let message = Message { id: None, ..message };
     scan.message = Some(message);
-    match message.kind.and_then(|it| it.string(line)).unwrap_or_default() {
-        b"message" => match message.role.and_then(|it| it.string(line)) {
-            Some(b"assistant") => Kind::Assistant,
+    match message.kind.and_then(|it| it.string_in(line)).unwrap_or_default() {
+        b"message" => match message.role.and_then(|it| it.string_in(line)) {
+            Some(b"assistant") => EntryKind::Assistant,
             role => {
                 // A summary that ctxc put there has a field of its own.
                 scan.is_compact_summary = scan.compact_metadata.is_some();
                 scan.is_meta = role != Some(b"user") || !scan.is_compact_summary && is_context(scan, line);
-                Kind::User
+                EntryKind::User
             }
         },
         b"reasoning" | b"compaction" | b"context_compaction" => {
             // Clients write a list; a string of another program is thinking as well.
-            let text = message.content.filter(|it| it.string(line).is_some());
+            let text = message.content.filter(|it| it.string_in(line).is_some());
             if scan.blocks.is_empty() || text.is_some() {
                 scan.blocks.push(Block { span, text, ..Block::default() });
             }
@@ -150,7 +150,7 @@ fn finish_item(scan: &mut Scan, message: Message, line: &[u8]) -> Kind {
             if let Some(first) = scan.blocks.first_mut() {
                 first.signature = message.sealed;
             }
-            Kind::Assistant
+            EntryKind::Assistant
         }
         kind if is_call(kind) => {
             let Message { name, input, kind, .. } = message;
@@ -159,38 +159,38 @@ fn finish_item(scan: &mut Scan, message: Message, line: &[u8]) -> Kind {
             scan.blocks.clear();
             scan.blocks.push(Block { kind: BlockKind::ToolUse, span, tool_id, name, input, ..Block::default() });
             scan.message = Some(Message { content: None, ..message });
-            Kind::Assistant
+            EntryKind::Assistant
         }
         kind if is_output(kind) => {
             scan.wrap_result(message);
-            Kind::User
+            EntryKind::User
         }
         // Notes of the client about the files, which it keeps to itself.
-        b"ghost_snapshot" => Kind::Other,
-        b"web_search_call" | b"image_generation_call" => one_opaque(scan, span, Kind::Assistant),
+        b"ghost_snapshot" => EntryKind::Other,
+        b"web_search_call" | b"image_generation_call" => make_opaque_block(scan, span, EntryKind::Assistant),
         _ => {
             scan.is_meta = true;
-            one_opaque(scan, span, Kind::User)
+            make_opaque_block(scan, span, EntryKind::User)
         }
     }
 }
 
 /// Makes the item one block of which nothing is known but that it is sent; returns `kind`.
-fn one_opaque(scan: &mut Scan, whole: Option<Span>, kind: Kind) -> Kind {
+fn make_opaque_block(scan: &mut Scan, whole: Option<Span>, kind: EntryKind) -> EntryKind {
     scan.blocks.clear();
     scan.blocks.push(Block { span: whole, kind: BlockKind::Known, ..Block::default() });
     kind
 }
 
 /// Makes the items of the history of a compaction the blocks of one message.
-fn finish_compaction(scan: &mut Scan, message: Message, line: &[u8]) -> Kind {
+fn finish_compaction(scan: &mut Scan, message: Message, line: &[u8]) -> EntryKind {
     let n_items = scan.outer_blocks().count();
     let mut message = Message { id: None, ..message };
     if let Some(metadata) = message.history_metadata.filter(|it| it.of(line).starts_with(b"[")) {
         let mut n_metadata = 0;
         each_element(metadata.of(line), |_| n_metadata += 1);
         if n_metadata != n_items {
-            message.unreadable = message.unreadable.or(Some(Unreadable::MetadataLength));
+            message.unreadable = message.unreadable.or(Some(UnreadableHistory::MetadataLength));
         }
     }
     if message.history.is_some() {
@@ -200,21 +200,21 @@ fn finish_compaction(scan: &mut Scan, message: Message, line: &[u8]) -> Kind {
         block.is_nested = false;
         // Calls and results here are none of a line.
         if block.kind == BlockKind::ToolResult {
-            (block.kind, block.text) = (BlockKind::Text, block.content.filter(|it| it.string(line).is_some()));
+            (block.kind, block.text) = (BlockKind::Text, block.content.filter(|it| it.string_in(line).is_some()));
         } else if block.kind == BlockKind::ToolUse {
-            (block.kind, block.text) = (BlockKind::Text, block.input.filter(|it| it.string(line).is_some()));
+            (block.kind, block.text) = (BlockKind::Text, block.input.filter(|it| it.string_in(line).is_some()));
         }
     }
     scan.blocks
         .retain(|block| block.kind != BlockKind::Known && (block.kind != BlockKind::Text || block.text.is_some()));
     scan.is_compact_summary = true;
     scan.message = Some(message);
-    Kind::User
+    EntryKind::User
 }
 
 /// Whether a message in the name of the user is the client's: context about the folder, skills and the client itself.
 fn is_context(scan: &Scan, line: &[u8]) -> bool {
-    let mut texts = scan.blocks.iter().filter_map(|block| block.text?.string(line)).peekable();
+    let mut texts = scan.blocks.iter().filter_map(|block| block.text?.string_in(line)).peekable();
     texts.peek().is_some() && texts.all(|text| CONTEXT.iter().any(|start| text.trim_ascii_start().starts_with(start)))
 }
 
@@ -222,14 +222,14 @@ fn is_context(scan: &Scan, line: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::Format;
-    use crate::scan::{Form, fallback};
+    use crate::scan::{LineForm, fallback};
 
     fn scan(line: &str) -> Scan {
         let mut scan = Scan::new(Format::Codex);
         scan.read(line.as_bytes());
-        assert_eq!(scan.form, Form::Entry, "{line}");
+        assert_eq!(scan.form, LineForm::Entry, "{line}");
         let mut theirs = Scan::new(Format::Codex);
-        fallback::read::<CodexFields>(line.as_bytes(), 0, &mut theirs).unwrap();
+        fallback::read_entry::<CodexFields>(line.as_bytes(), 0, &mut theirs).unwrap();
         assert_eq!(scan, theirs, "serde_json finds the same in {line}");
         scan
     }
@@ -247,22 +247,22 @@ mod tests {
             ))
         };
         let cases = [
-            (message("user", "fix it"), Kind::User, false),
-            (message("user", "<environment_context> x"), Kind::User, true),
-            (message("user", "# AGENTS.md instructions for /p"), Kind::User, true),
-            (message("developer", "rules"), Kind::User, true),
-            (message("assistant", "done"), Kind::Assistant, false),
+            (message("user", "fix it"), EntryKind::User, false),
+            (message("user", "<environment_context> x"), EntryKind::User, true),
+            (message("user", "# AGENTS.md instructions for /p"), EntryKind::User, true),
+            (message("developer", "rules"), EntryKind::User, true),
+            (message("assistant", "done"), EntryKind::Assistant, false),
             (
                 item(r#"{"type":"reasoning","summary":[],"content":null,"encrypted_content":"s"}"#),
-                Kind::Assistant,
+                EntryKind::Assistant,
                 false,
             ),
-            (item(r#"{"type":"ghost_snapshot","ghost_commit":{}}"#), Kind::Other, false),
-            (item(r#"{"type":"web_search_call","action":{"query":"x"}}"#), Kind::Assistant, false),
-            (item(r#"{"type":"a_new_kind","x":1}"#), Kind::User, true),
+            (item(r#"{"type":"ghost_snapshot","ghost_commit":{}}"#), EntryKind::Other, false),
+            (item(r#"{"type":"web_search_call","action":{"query":"x"}}"#), EntryKind::Assistant, false),
+            (item(r#"{"type":"a_new_kind","x":1}"#), EntryKind::User, true),
             (
                 r#"{"timestamp":"t","type":"event_msg","payload":{"type":"user_message","message":"x"}}"#.to_owned(),
-                Kind::Other,
+                EntryKind::Other,
                 false,
             ),
         ];
@@ -280,18 +280,18 @@ mod tests {
         );
         let call = scan(&line);
         let block = call.blocks[0];
-        assert_eq!((call.kind, call.blocks.len(), block.kind), (Kind::Assistant, 1, BlockKind::ToolUse));
-        assert_eq!(block.tool_id.and_then(|it| it.string(line.as_bytes())), Some(&b"c1"[..]));
+        assert_eq!((call.kind, call.blocks.len(), block.kind), (EntryKind::Assistant, 1, BlockKind::ToolUse));
+        assert_eq!(block.tool_id.and_then(|it| it.string_in(line.as_bytes())), Some(&b"c1"[..]));
         assert_eq!(call.tool_name(&block, line.as_bytes()), "Bash");
         let line = item(r#"{"type":"function_call_output","call_id":"c1","output":"one\ntwo"}"#);
         let output = scan(&line);
-        assert_eq!(crate::entry::tool_result(&output, line.as_bytes(), 0).as_deref(), Some("one\ntwo"));
+        assert_eq!(crate::entry::tool_result_text(&output, line.as_bytes(), 0).as_deref(), Some("one\ntwo"));
         let line = item(
             r#"{"type":"custom_tool_call_output","call_id":"c1","output":[{"type":"input_text","text":"a"},{"type":"input_image","image_url":"data:x"},{"type":"input_text","text":"b"}]}"#,
         );
         let output = scan(&line);
         assert_eq!((output.blocks.len(), output.outer_blocks().count()), (4, 1));
-        assert_eq!(crate::entry::tool_result(&output, line.as_bytes(), 0).as_deref(), Some("a\nb"));
+        assert_eq!(crate::entry::tool_result_text(&output, line.as_bytes(), 0).as_deref(), Some("a\nb"));
     }
 
     // O-03
@@ -324,13 +324,13 @@ mod tests {
         };
         let line = compacted("");
         let whole = scan(&line);
-        assert_eq!((whole.kind, whole.is_compact_boundary(line.as_bytes())), (Kind::User, true));
-        assert_eq!(crate::entry::text(&whole, line.as_bytes()), "ask");
+        assert_eq!((whole.kind, whole.is_compact_boundary(line.as_bytes())), (EntryKind::User, true));
+        assert_eq!(crate::entry::message_text(&whole, line.as_bytes()), "ask");
         assert_eq!(whole.blocks.last().map(|block| block.kind), Some(BlockKind::Thinking));
         for (more, unreadable) in [
             (r#","replacement_history_metadata":[{},{}]"#, None),
-            (r#","replacement_history_metadata":[{}]"#, Some(Unreadable::MetadataLength)),
-            (r#","replacement_history_entries":[{"reference_v2":{}}]"#, Some(Unreadable::References)),
+            (r#","replacement_history_metadata":[{}]"#, Some(UnreadableHistory::MetadataLength)),
+            (r#","replacement_history_entries":[{"reference_v2":{}}]"#, Some(UnreadableHistory::References)),
             (r#","replacement_history_entries":null"#, None),
         ] {
             assert_eq!(scan(&compacted(more)).message.unwrap().unreadable, unreadable, "{more}");
@@ -345,7 +345,7 @@ mod tests {
     fn o_03_the_header_names_the_session() {
         let line = r#"{"timestamp":"t","type":"session_meta","payload":{"session_id":"root","id":"own","cwd":"/p"}}"#;
         let scan = scan(line);
-        assert_eq!(scan.session_id.and_then(|it| it.string(line.as_bytes())), Some(&b"own"[..]));
-        assert_eq!((scan.kind, scan.message), (Kind::Other, None));
+        assert_eq!(scan.session_id.and_then(|it| it.string_in(line.as_bytes())), Some(&b"own"[..]));
+        assert_eq!((scan.kind, scan.message), (EntryKind::Other, None));
     }
 }

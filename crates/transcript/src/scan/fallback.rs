@@ -7,17 +7,17 @@ use serde_json::value::RawValue;
 
 use super::table::FieldTable;
 use super::usage::Usage;
-use super::{Block, BlockKind, Form, Message, Scan};
+use super::{Block, BlockKind, LineForm, Message, Scan};
 use crate::Span;
 
 /// Fills `scan` from the JSON object that stands in `line` from `start` on.
 ///
 /// # Errors
 /// When `serde_json` finds no object there.
-pub(super) fn read<T: FieldTable>(line: &[u8], start: usize, scan: &mut Scan) -> serde_json::Result<()> {
+pub(super) fn read_entry<T: FieldTable>(line: &[u8], start: usize, scan: &mut Scan) -> serde_json::Result<()> {
     scan.clear();
     let text = Span::new(start, line.len());
-    for (key, value) in fields(line, text)? {
+    for (key, value) in read_fields(line, text)? {
         if key == T::MESSAGE {
             scan.message = None;
             scan.blocks.clear();
@@ -25,23 +25,23 @@ pub(super) fn read<T: FieldTable>(line: &[u8], start: usize, scan: &mut Scan) ->
                 read_message::<T>(line, value, scan)?;
             }
         } else {
-            T::set_entry(scan, line, &key, value);
+            T::set_entry_field(scan, line, &key, value);
         }
     }
-    scan.form = Form::Entry;
+    scan.form = LineForm::Entry;
     T::finish(scan, line);
     Ok(())
 }
 
 fn read_message<T: FieldTable>(line: &[u8], object: Span, scan: &mut Scan) -> serde_json::Result<()> {
     let mut message = Message { span: Some(object), ..Message::default() };
-    for (key, value) in fields(line, object)? {
+    for (key, value) in read_fields(line, object)? {
         if T::is_content(&key) {
             if !T::HAS_SEVERAL_CONTENTS {
                 scan.blocks.clear();
             }
             if line.get(value.start as usize) == Some(&b'[') {
-                for element in elements(line, value)? {
+                for element in read_elements(line, value)? {
                     read_block::<T>(line, element, &mut scan.blocks)?;
                 }
             }
@@ -49,12 +49,12 @@ fn read_message<T: FieldTable>(line: &[u8], object: Span, scan: &mut Scan) -> se
         if key == b"usage" {
             message.counts = Usage::default();
             if line.get(value.start as usize) == Some(&b'{') {
-                for (key, count) in fields(line, value)? {
+                for (key, count) in read_fields(line, value)? {
                     message.counts.set(&key, count.of(line));
                 }
             }
         }
-        T::fill_message(&mut message, line, &key, value);
+        T::set_message_field(&mut message, line, &key, value);
     }
     scan.message = Some(message);
     Ok(())
@@ -64,8 +64,8 @@ fn read_block<T: FieldTable>(line: &[u8], element: Span, blocks: &mut Vec<Block>
     let block = block_of::<T>(line, element, false)?;
     blocks.push(block);
     if T::HAS_SEVERAL_CONTENTS {
-        for (_, content) in fields_of(line, element)?.into_iter().filter(|(key, _)| T::is_content(key)) {
-            for element in elements_of(line, content)? {
+        for (_, content) in fields_if_object(line, element)?.into_iter().filter(|(key, _)| T::is_content(key)) {
+            for element in elements_if_array(line, content)? {
                 blocks.push(block_of::<T>(line, element, true)?);
             }
         }
@@ -73,7 +73,7 @@ fn read_block<T: FieldTable>(line: &[u8], element: Span, blocks: &mut Vec<Block>
     }
     let content = block.content.filter(|it| line.get(it.start as usize) == Some(&b'['));
     if let (BlockKind::ToolResult, Some(content)) = (block.kind, content) {
-        for element in elements(line, content)? {
+        for element in read_elements(line, content)? {
             blocks.push(block_of::<T>(line, element, true)?);
         }
     }
@@ -83,33 +83,33 @@ fn read_block<T: FieldTable>(line: &[u8], element: Span, blocks: &mut Vec<Block>
 fn block_of<T: FieldTable>(line: &[u8], element: Span, is_nested: bool) -> serde_json::Result<Block> {
     let mut block = Block { is_nested, span: Some(element), ..Block::default() };
     if line.get(element.start as usize) == Some(&b'{') {
-        for (key, value) in fields(line, element)? {
-            T::set_block(&mut block, line, &key, value);
+        for (key, value) in read_fields(line, element)? {
+            T::set_block_field(&mut block, line, &key, value);
         }
     }
     Ok(block)
 }
 
 /// The fields of `value`; none where it is no object.
-fn fields_of(line: &[u8], value: Span) -> serde_json::Result<Vec<(Vec<u8>, Span)>> {
-    if line.get(value.start as usize) == Some(&b'{') { fields(line, value) } else { Ok(Vec::new()) }
+fn fields_if_object(line: &[u8], value: Span) -> serde_json::Result<Vec<(Vec<u8>, Span)>> {
+    if line.get(value.start as usize) == Some(&b'{') { read_fields(line, value) } else { Ok(Vec::new()) }
 }
 
 /// The elements of `value`; none where it is no array.
-fn elements_of(line: &[u8], value: Span) -> serde_json::Result<Vec<Span>> {
-    if line.get(value.start as usize) == Some(&b'[') { elements(line, value) } else { Ok(Vec::new()) }
+fn elements_if_array(line: &[u8], value: Span) -> serde_json::Result<Vec<Span>> {
+    if line.get(value.start as usize) == Some(&b'[') { read_elements(line, value) } else { Ok(Vec::new()) }
 }
 
-fn fields(line: &[u8], object: Span) -> serde_json::Result<Vec<(Vec<u8>, Span)>> {
+fn read_fields(line: &[u8], object: Span) -> serde_json::Result<Vec<(Vec<u8>, Span)>> {
     let mut json = serde_json::Deserializer::from_slice(object.of(line));
-    let fields = json.deserialize_map(Fields(line))?;
+    let fields = json.deserialize_map(FieldVisitor(line))?;
     json.end()?;
     Ok(fields)
 }
 
-fn elements(line: &[u8], array: Span) -> serde_json::Result<Vec<Span>> {
+fn read_elements(line: &[u8], array: Span) -> serde_json::Result<Vec<Span>> {
     let mut json = serde_json::Deserializer::from_slice(array.of(line));
-    json.deserialize_seq(Elements(line))
+    json.deserialize_seq(ElementVisitor(line))
 }
 
 /// The span of `raw`, which borrows from `line`.
@@ -118,9 +118,9 @@ fn span_in(line: &[u8], raw: &RawValue) -> Span {
     Span::new(start, start + raw.get().len())
 }
 
-struct Fields<'a>(&'a [u8]);
+struct FieldVisitor<'a>(&'a [u8]);
 
-impl<'de> Visitor<'de> for Fields<'de> {
+impl<'de> Visitor<'de> for FieldVisitor<'de> {
     type Value = Vec<(Vec<u8>, Span)>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -136,9 +136,9 @@ impl<'de> Visitor<'de> for Fields<'de> {
     }
 }
 
-struct Elements<'a>(&'a [u8]);
+struct ElementVisitor<'a>(&'a [u8]);
 
-impl<'de> Visitor<'de> for Elements<'de> {
+impl<'de> Visitor<'de> for ElementVisitor<'de> {
     type Value = Vec<Span>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

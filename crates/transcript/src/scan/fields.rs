@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 
-use super::parameters::named_parameters;
+use super::parameters::rename_parameters;
 use super::usage::Usage;
-use super::{BlockKind, Kind};
+use super::{BlockKind, EntryKind};
 use crate::Span;
 use crate::format::Format;
 use crate::text::json_string;
 
 /// The form of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Form {
+pub enum LineForm {
     /// White space, or nothing.
     #[default]
     Blank,
@@ -28,9 +28,9 @@ pub struct Scan {
     /// The format that the line is read in, which every line of a file has.
     pub format: Format,
     /// The form of the line. No other field is filled unless it is an entry.
-    pub form: Form,
+    pub form: LineForm,
     /// The kind of the entry.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// `uuid`.
     pub uuid: Option<Span>,
     /// `parentUuid`, of any type.
@@ -107,12 +107,12 @@ pub struct Message {
     /// Of Codex, what a compaction says of the items of its history, one by one.
     pub history_metadata: Option<Span>,
     /// Of Codex, the reason why the history of a compaction is not read.
-    pub unreadable: Option<Unreadable>,
+    pub unreadable: Option<UnreadableHistory>,
 }
 
 /// The reason why the history of a compaction of Codex is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unreadable {
+pub enum UnreadableHistory {
     /// Its items are references to others.
     References,
     /// The metadata of its items are not as many.
@@ -150,12 +150,12 @@ impl Scan {
     /// Whether this is the entry at which the history that is sent starts.
     #[must_use]
     pub fn is_compact_boundary(&self, line: &[u8]) -> bool {
-        let subtype = || self.subtype.and_then(|it| it.string(line));
+        let subtype = || self.subtype.and_then(|it| it.string_in(line));
         match self.format {
-            Format::Claude => self.kind == Kind::System && subtype() == Some(b"compact_boundary"),
+            Format::Claude => self.kind == EntryKind::System && subtype() == Some(b"compact_boundary"),
             // One without a parent ends it as any root does.
             Format::Pi => {
-                let has_parent = self.parent_uuid.is_some_and(|it| it.string(line).is_some());
+                let has_parent = self.parent_uuid.is_some_and(|it| it.string_in(line).is_some());
                 has_parent && self.is_compact_summary
             }
             Format::Codex => subtype() == Some(b"compacted"),
@@ -165,7 +165,7 @@ impl Scan {
     /// The tool that `block` calls, under the name that Claude Code has for it; empty where it names none.
     #[must_use]
     pub fn tool_name(&self, block: &Block, line: &[u8]) -> String {
-        let name = block.name.and_then(|it| it.string(line)).unwrap_or_default();
+        let name = block.name.and_then(|it| it.string_in(line)).unwrap_or_default();
         json_string::decode(self.format.tool_name(name)).into_owned()
     }
 
@@ -176,7 +176,9 @@ impl Scan {
         let raw = block.input.map_or(&[][..], |it| it.of(line));
         match self.format {
             Format::Claude | Format::Pi => Cow::Borrowed(raw),
-            Format::Codex => named_parameters(&self.tool_name(block, line), raw).map_or(Cow::Borrowed(raw), Cow::Owned),
+            Format::Codex => {
+                rename_parameters(&self.tool_name(block, line), raw).map_or(Cow::Borrowed(raw), Cow::Owned)
+            }
         }
     }
 
@@ -204,7 +206,7 @@ impl Scan {
     /// `message.content` when it is a string: the inside of it.
     #[must_use]
     pub fn string_content<'a>(&self, line: &'a [u8]) -> Option<&'a [u8]> {
-        self.message?.content?.string(line)
+        self.message?.content?.string_in(line)
     }
 
     /// The blocks of the message itself, without those inside tool results.

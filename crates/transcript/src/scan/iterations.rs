@@ -17,7 +17,7 @@ impl Usage {
     /// The counts that the client takes as the size of the context: those of the last request in `iterations`, where there are
     /// any, else those of all (tried on 2.1.330).
     #[must_use]
-    pub fn recorded(text: &[u8]) -> Self {
+    pub fn of_last_request(text: &[u8]) -> Self {
         let last = Self::last_iteration(text).filter(|last| last.is_read);
         Self::of(last.map_or(text, |last| last.span.of(text)))
     }
@@ -34,11 +34,11 @@ impl Usage {
         let iterations = iterations?;
         let mut last = None;
         each_element(iterations.of(text), |element| {
-            let span = element.shifted(iterations.start);
+            let span = element.shift_by(iterations.start);
             let mut kind: &[u8] = b"";
             each_field(span.of(text), |key, value| {
                 if key == b"type" {
-                    kind = value.string(span.of(text)).unwrap_or_default();
+                    kind = value.string_in(span.of(text)).unwrap_or_default();
                 }
             });
             if kind != b"advisor_message" && kind != b"compaction" {

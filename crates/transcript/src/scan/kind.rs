@@ -2,7 +2,7 @@
 
 /// The kind of an entry, from its `type`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum EntryKind {
     /// Text that a person typed, or the results of tool calls.
     User,
     /// A block of a model's message.
@@ -32,10 +32,10 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
+impl EntryKind {
     /// The kind that the bytes of a `type` name.
     #[must_use]
-    pub fn named(name: &[u8]) -> Self {
+    pub fn from_type_name(name: &[u8]) -> Self {
         match name {
             b"user" => Self::User,
             b"assistant" => Self::Assistant,
@@ -91,7 +91,7 @@ pub enum BlockKind {
 impl BlockKind {
     /// The kind that the bytes of a block's `type` name. The list is that of the Messages API.
     #[must_use]
-    pub fn named(name: &[u8]) -> Self {
+    pub fn from_type_name(name: &[u8]) -> Self {
         match name {
             b"text" => Self::Text,
             b"thinking" | b"redacted_thinking" => Self::Thinking,

@@ -21,9 +21,9 @@ mod table;
 mod usage;
 mod walk;
 
-pub use fields::{Block, Form, Message, Scan, Unreadable};
+pub use fields::{Block, LineForm, Message, Scan, UnreadableHistory};
 pub use iterations::Iteration;
-pub use kind::{BlockKind, Kind};
+pub use kind::{BlockKind, EntryKind};
 pub use parameters::patched_file;
 pub use read::each_count;
 pub use usage::Usage;

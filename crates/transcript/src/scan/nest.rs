@@ -11,17 +11,17 @@ pub(super) enum Container {
 /// The open containers, one bit each: ones are objects. Those beyond the innermost 64 are put away by the word,
 /// so that no memory is asked for until then.
 #[derive(Default)]
-pub(super) struct Nest {
+pub(super) struct OpenContainers {
     bits: u64,
     depth: usize,
     outer: Vec<u64>,
 }
 
-impl Nest {
+impl OpenContainers {
     #[inline(always)]
     pub(super) fn open(&mut self, container: Container) {
         if self.depth == 64 {
-            self.put_away();
+            self.push_outer();
         }
         self.depth += 1;
         self.bits = self.bits << 1 | u64::from(container == Container::Object);
@@ -39,21 +39,21 @@ impl Nest {
         self.bits >>= 1;
         self.depth -= 1;
         if self.depth == 0 {
-            self.fetch()?;
+            self.pop_outer()?;
         }
         Some(self.innermost())
     }
 
     #[cold]
     #[inline(never)]
-    fn put_away(&mut self) {
+    fn push_outer(&mut self) {
         self.outer.push(self.bits);
         self.depth = 0;
     }
 
     #[cold]
     #[inline(never)]
-    fn fetch(&mut self) -> Option<()> {
+    fn pop_outer(&mut self) -> Option<()> {
         self.bits = self.outer.pop()?;
         self.depth = 64;
         Some(())
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn what_was_opened_is_closed_in_turn() {
-        let mut nest = Nest::default();
+        let mut nest = OpenContainers::default();
         let kind = |depth: usize| if depth.is_multiple_of(3) { Container::Object } else { Container::Array };
         (0..1000).for_each(|depth| nest.open(kind(depth)));
         assert_eq!(nest.innermost(), kind(999));

@@ -22,18 +22,18 @@ fn number_len(text: &[u8]) -> Option<usize> {
     let rest = text.strip_prefix(b"-").unwrap_or(text);
     let rest = match rest {
         [b'0', rest @ ..] => rest,
-        [b'1'..=b'9', ..] => after_digits(rest),
+        [b'1'..=b'9', ..] => skip_digits(rest),
         _ => return None,
     };
     let rest = match rest {
-        [b'.', rest @ ..] if rest.first().is_some_and(u8::is_ascii_digit) => after_digits(rest),
+        [b'.', rest @ ..] if rest.first().is_some_and(u8::is_ascii_digit) => skip_digits(rest),
         [b'.', ..] => return None,
         rest => rest,
     };
     let rest = match rest {
         [b'e' | b'E', b'+' | b'-', rest @ ..] | [b'e' | b'E', rest @ ..] => {
             rest.first().filter(|digit| digit.is_ascii_digit())?;
-            after_digits(rest)
+            skip_digits(rest)
         }
         rest => rest,
     };
@@ -45,7 +45,7 @@ fn n_digits(text: &[u8]) -> usize {
     text.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-fn after_digits(text: &[u8]) -> &[u8] {
+fn skip_digits(text: &[u8]) -> &[u8] {
     text.get(n_digits(text)..).unwrap_or_default()
 }
 

@@ -7,7 +7,7 @@ const FILES: [&str; 3] = ["*** Update File: ", "*** Add File: ", "*** Delete Fil
 
 /// The parameters of a call of `tool` that stand as `raw`: JSON in a string, free text, or an object. `None` where `raw` is no
 /// JSON, or an object that needs no other names.
-pub(super) fn named_parameters(tool: &str, raw: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn rename_parameters(tool: &str, raw: &[u8]) -> Option<Vec<u8>> {
     let mut object = match serde_json::from_slice(raw).ok()? {
         Value::String(text) => match serde_json::from_str(&text) {
             Ok(Value::Object(object)) => object,
@@ -69,10 +69,10 @@ mod tests {
             ("exec", r#""await x()""#, r#"{"input":"await x()"}"#),
         ];
         for (tool, raw, expected) in cases {
-            let object: Value = serde_json::from_slice(&named_parameters(tool, raw.as_bytes()).unwrap()).unwrap();
+            let object: Value = serde_json::from_slice(&rename_parameters(tool, raw.as_bytes()).unwrap()).unwrap();
             assert_eq!(object, serde_json::from_str::<Value>(expected).unwrap(), "{raw}");
         }
-        assert_eq!(named_parameters("Bash", b"no json"), None);
-        assert_eq!(named_parameters("Bash", b"7"), None);
+        assert_eq!(rename_parameters("Bash", b"no json"), None);
+        assert_eq!(rename_parameters("Bash", b"7"), None);
     }
 }

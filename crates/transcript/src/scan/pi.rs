@@ -1,8 +1,8 @@
 //! The names of fields in the lines of pi's sessions, and what its entries are to a reader (format: "pi").
 
-use super::known::Known;
+use super::known::KeyMatch;
 use super::table::FieldTable;
-use super::{Block, BlockKind, Kind, Message, Scan};
+use super::{Block, BlockKind, EntryKind, Message, Scan};
 use crate::Span;
 
 /// The fields of pi.
@@ -11,8 +11,8 @@ pub(super) struct PiFields;
 impl FieldTable for PiFields {
     const MESSAGE: &'static [u8] = b"message";
 
-    fn set_entry(scan: &mut Scan, line: &[u8], key: &[u8], value: Span) -> Known {
-        let string = || Some(value).filter(|value| value.string(line).is_some());
+    fn set_entry_field(scan: &mut Scan, line: &[u8], key: &[u8], value: Span) -> KeyMatch {
+        let string = || Some(value).filter(|value| value.string_in(line).is_some());
         match key {
             b"type" => scan.subtype = string(),
             b"id" => scan.uuid = string(),
@@ -26,33 +26,33 @@ impl FieldTable for PiFields {
                 scan.blocks.clear();
                 scan.message = Some(Message { content: Some(value), ..Message::default() });
             }
-            _ => return Known::No,
+            _ => return KeyMatch::No,
         }
-        Known::Yes
+        KeyMatch::Yes
     }
 
-    fn fill_message(message: &mut Message, line: &[u8], key: &[u8], value: Span) -> Known {
-        let string = || Some(value).filter(|value| value.string(line).is_some());
+    fn set_message_field(message: &mut Message, line: &[u8], key: &[u8], value: Span) -> KeyMatch {
+        let string = || Some(value).filter(|value| value.string_in(line).is_some());
         match key {
             b"role" => message.role = string(),
             b"model" => message.model = string(),
             b"usage" => message.usage = Some(value),
             b"toolCallId" => message.tool_id = string(),
             b"isError" => message.is_error = value.of(line) == b"true",
-            b"stopReason" => message.is_unsent |= matches!(value.string(line), Some(b"error" | b"aborted")),
+            b"stopReason" => message.is_unsent |= matches!(value.string_in(line), Some(b"error" | b"aborted")),
             b"excludeFromContext" => message.is_unsent |= value.of(line) == b"true",
             // A shell line of the person has its output instead of content.
             b"content" | b"output" => message.content = Some(value),
-            _ => return Known::No,
+            _ => return KeyMatch::No,
         }
-        Known::Yes
+        KeyMatch::Yes
     }
 
-    fn set_block(block: &mut Block, line: &[u8], key: &[u8], value: Span) -> Known {
-        let string = || Some(value).filter(|value| value.string(line).is_some());
+    fn set_block_field(block: &mut Block, line: &[u8], key: &[u8], value: Span) -> KeyMatch {
+        let string = || Some(value).filter(|value| value.string_in(line).is_some());
         match key {
             b"type" => {
-                block.kind = match value.string(line) {
+                block.kind = match value.string_in(line) {
                     Some(b"text") => BlockKind::Text,
                     Some(b"thinking") => BlockKind::Thinking,
                     Some(b"toolCall") => BlockKind::ToolUse,
@@ -65,29 +65,29 @@ impl FieldTable for PiFields {
             b"id" => block.tool_id = string(),
             b"name" => block.name = string(),
             b"arguments" => block.input = Some(value),
-            _ => return Known::No,
+            _ => return KeyMatch::No,
         }
-        Known::Yes
+        KeyMatch::Yes
     }
 
     fn finish(scan: &mut Scan, line: &[u8]) {
-        let kind = scan.subtype.and_then(|it| it.string(line)).unwrap_or_default();
+        let kind = scan.subtype.and_then(|it| it.string_in(line)).unwrap_or_default();
         scan.kind = match kind {
             b"message" => finish_message(scan, line),
             b"compaction" => {
                 scan.is_compact_summary = true;
-                Kind::User
+                EntryKind::User
             }
             b"branch_summary" | b"custom_message" => {
                 scan.is_meta = true;
-                Kind::User
+                EntryKind::User
             }
             b"session" => {
                 (scan.session_id, scan.uuid) = (scan.uuid, None);
-                Kind::Other
+                EntryKind::Other
             }
             // Of the tree, and not sent: changes of models, labels, edits of the context.
-            _ => Kind::System,
+            _ => EntryKind::System,
         };
         for block in scan.blocks.iter_mut().filter(|block| block.kind == BlockKind::Image) {
             block.source = block.span;
@@ -96,23 +96,23 @@ impl FieldTable for PiFields {
 }
 
 /// The kind of a message, by its role. What pi does not send is a remark of the client.
-fn finish_message(scan: &mut Scan, line: &[u8]) -> Kind {
-    let Some(message) = scan.message else { return Kind::System };
+fn finish_message(scan: &mut Scan, line: &[u8]) -> EntryKind {
+    let Some(message) = scan.message else { return EntryKind::System };
     if message.is_unsent {
-        return Kind::System;
+        return EntryKind::System;
     }
-    match message.role.and_then(|it| it.string(line)) {
-        Some(b"user") => Kind::User,
-        Some(b"assistant") => Kind::Assistant,
+    match message.role.and_then(|it| it.string_in(line)) {
+        Some(b"user") => EntryKind::User,
+        Some(b"assistant") => EntryKind::Assistant,
         Some(b"toolResult") => {
             scan.wrap_result(message);
-            Kind::User
+            EntryKind::User
         }
         Some(b"custom" | b"bashExecution") => {
             scan.is_meta = true;
-            Kind::User
+            EntryKind::User
         }
-        _ => Kind::System,
+        _ => EntryKind::System,
     }
 }
 
@@ -120,12 +120,12 @@ fn finish_message(scan: &mut Scan, line: &[u8]) -> Kind {
 mod tests {
     use super::*;
     use crate::Format;
-    use crate::scan::Form;
+    use crate::scan::LineForm;
 
     fn scan(line: &str) -> Scan {
         let mut scan = Scan::new(Format::Pi);
         scan.read(line.as_bytes());
-        assert_eq!(scan.form, Form::Entry, "{line}");
+        assert_eq!(scan.form, LineForm::Entry, "{line}");
         scan
     }
 
@@ -135,41 +135,44 @@ mod tests {
         let line = r#"{"type":"message","id":"c3","parentId":"b2","timestamp":"t","message":{"role":"toolResult","toolCallId":"call_1","toolName":"read","content":[{"type":"text","text":"one"},{"type":"image","data":"AA==","mimeType":"image/png"}],"isError":true}}"#;
         let scan = scan(line);
         let bytes = line.as_bytes();
-        assert_eq!((scan.kind, scan.outer_blocks().count(), scan.blocks.len()), (Kind::User, 1, 3));
+        assert_eq!((scan.kind, scan.outer_blocks().count(), scan.blocks.len()), (EntryKind::User, 1, 3));
         let result = scan.blocks[0];
         assert_eq!((result.kind, result.is_error), (BlockKind::ToolResult, true));
-        assert_eq!(result.tool_id.and_then(|it| it.string(bytes)), Some(&b"call_1"[..]));
+        assert_eq!(result.tool_id.and_then(|it| it.string_in(bytes)), Some(&b"call_1"[..]));
         assert!(result.content.is_some_and(|it| it.of(bytes).starts_with(b"[{")));
-        assert_eq!(crate::entry::tool_result(&scan, bytes, 0).as_deref(), Some("one"));
+        assert_eq!(crate::entry::tool_result_text(&scan, bytes, 0).as_deref(), Some("one"));
     }
 
     // O-02
     #[test]
     fn o_02_entries_are_what_pi_sends_of_them() {
         let cases = [
-            (r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/p"}"#, Kind::Other),
-            (r#"{"type":"message","id":"a","parentId":null,"message":{"role":"system","content":""}}"#, Kind::System),
-            (r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"x"}}"#, Kind::User),
+            (r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/p"}"#, EntryKind::Other),
+            (
+                r#"{"type":"message","id":"a","parentId":null,"message":{"role":"system","content":""}}"#,
+                EntryKind::System,
+            ),
+            (r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"x"}}"#, EntryKind::User),
             (
                 r#"{"type":"message","id":"a","message":{"role":"assistant","content":[],"stopReason":"stop"}}"#,
-                Kind::Assistant,
+                EntryKind::Assistant,
             ),
             (
                 r#"{"type":"message","id":"a","message":{"role":"assistant","content":[],"stopReason":"aborted"}}"#,
-                Kind::System,
+                EntryKind::System,
             ),
             (
                 r#"{"type":"message","id":"a","message":{"role":"bashExecution","command":"ls","output":"x"}}"#,
-                Kind::User,
+                EntryKind::User,
             ),
             (
                 r#"{"type":"message","id":"a","message":{"role":"bashExecution","output":"x","excludeFromContext":true}}"#,
-                Kind::System,
+                EntryKind::System,
             ),
-            (r#"{"type":"compaction","id":"a","parentId":"b","summary":"x","firstKeptEntryId":"c"}"#, Kind::User),
-            (r#"{"type":"custom_message","id":"a","parentId":"b","content":"x"}"#, Kind::User),
-            (r#"{"type":"context_edit","id":"a","parentId":"b","targetId":"c","replacement":null}"#, Kind::System),
-            (r#"{"type":"model_change","id":"a","parentId":"b","modelId":"m"}"#, Kind::System),
+            (r#"{"type":"compaction","id":"a","parentId":"b","summary":"x","firstKeptEntryId":"c"}"#, EntryKind::User),
+            (r#"{"type":"custom_message","id":"a","parentId":"b","content":"x"}"#, EntryKind::User),
+            (r#"{"type":"context_edit","id":"a","parentId":"b","targetId":"c","replacement":null}"#, EntryKind::System),
+            (r#"{"type":"model_change","id":"a","parentId":"b","modelId":"m"}"#, EntryKind::System),
         ];
         for (line, kind) in cases {
             assert_eq!(scan(line).kind, kind, "{line}");

@@ -1,15 +1,15 @@
 //! Reading a line into a scan, and a `usage` object by itself.
 
-use super::bits::Rejected;
+use super::bits::RejectReason;
 use super::claude::ClaudeFields;
 use super::codex::CodexFields;
 use super::pi::PiFields;
 use super::table::FieldTable;
 use super::usage::{Usage, whole_number};
-use super::{Form, Scan, each_field, fallback, walk};
+use super::{LineForm, Scan, each_field, fallback, walk};
 use crate::Span;
 use crate::format::Format;
-use crate::text::simd::Level;
+use crate::text::simd::CpuLevel;
 
 /// The byte order mark that some editors put at the head of a file.
 const BOM: &[u8] = b"\xEF\xBB\xBF";
@@ -30,16 +30,16 @@ impl Scan {
         };
         if !is_entry {
             self.clear();
-            self.form = Form::Malformed;
+            self.form = LineForm::Malformed;
         }
     }
 
     /// Whether `line` has an entry from `start` on.
     fn read_entry<T: FieldTable>(&mut self, line: &[u8], start: usize) -> bool {
-        match walk::walk::<T>(Level::best(), line, start, self) {
+        match walk::walk_entry::<T>(CpuLevel::best(), line, start, self) {
             Ok(()) => true,
-            Err(Rejected::Malformed) => false,
-            Err(Rejected::EscapedKey) => fallback::read::<T>(line, start, self).is_ok(),
+            Err(RejectReason::Malformed) => false,
+            Err(RejectReason::EscapedKey) => fallback::read_entry::<T>(line, start, self).is_ok(),
         }
     }
 
@@ -89,7 +89,7 @@ mod tests {
         let usage = Usage::of(
             br#"{"input_tokens":4,"cache_creation_input_tokens":100,"cache_read_input_tokens":2000,"cache_creation":{"ephemeral_5m_input_tokens":100},"output_tokens":30,"service_tier":"standard"}"#,
         );
-        assert_eq!((usage.prompt(), usage.context()), (2104, 2134));
+        assert_eq!((usage.prompt_size(), usage.context_size()), (2104, 2134));
         assert_eq!(Usage::of(b"{}"), Usage::default());
         assert_eq!(Usage::of(br#"{"input_tokens":-1,"output_tokens":2.5}"#), Usage::default());
     }

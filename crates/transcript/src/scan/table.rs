@@ -1,6 +1,6 @@
 //! The fields of a line that fill those of the scan: all that a format says for its lines to be read.
 
-use super::known::Known;
+use super::known::KeyMatch;
 use super::{Block, Message, Scan};
 use crate::Span;
 
@@ -21,13 +21,13 @@ pub(super) trait FieldTable {
     }
 
     /// Takes a field of the entry itself, the message aside.
-    fn set_entry(scan: &mut Scan, line: &[u8], key: &[u8], value: Span) -> Known;
+    fn set_entry_field(scan: &mut Scan, line: &[u8], key: &[u8], value: Span) -> KeyMatch;
 
     /// Takes a field of the message.
-    fn fill_message(message: &mut Message, line: &[u8], key: &[u8], value: Span) -> Known;
+    fn set_message_field(message: &mut Message, line: &[u8], key: &[u8], value: Span) -> KeyMatch;
 
     /// Takes a field of a content block.
-    fn set_block(block: &mut Block, line: &[u8], key: &[u8], value: Span) -> Known;
+    fn set_block_field(block: &mut Block, line: &[u8], key: &[u8], value: Span) -> KeyMatch;
 
     /// Completes the scan of a line of which all fields were taken.
     fn finish(scan: &mut Scan, line: &[u8]);

@@ -1,7 +1,7 @@
 //! `usage`: the tokens that the API counted for a message. The client takes that of the last assistant
 //! message as the size of its context.
 
-use super::known::Known;
+use super::known::KeyMatch;
 
 /// The counts of one `usage` object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,28 +18,28 @@ pub struct Usage {
 
 impl Usage {
     /// Takes the value of a key of `usage`; what is no whole number counts as 0.
-    pub(super) fn set(&mut self, key: &[u8], value: &[u8]) -> Known {
+    pub(super) fn set(&mut self, key: &[u8], value: &[u8]) -> KeyMatch {
         let place = match key {
             b"input_tokens" | b"input" => &mut self.input,
             b"cache_creation_input_tokens" | b"cacheWrite" => &mut self.cache_creation,
             b"cache_read_input_tokens" | b"cacheRead" => &mut self.cache_read,
             b"output_tokens" | b"output" => &mut self.output,
-            _ => return Known::No,
+            _ => return KeyMatch::No,
         };
         *place = whole_number(value).unwrap_or(0);
-        Known::Yes
+        KeyMatch::Yes
     }
 
     /// The size of the prompt.
     #[must_use]
-    pub const fn prompt(self) -> u64 {
+    pub const fn prompt_size(self) -> u64 {
         self.input.saturating_add(self.cache_creation).saturating_add(self.cache_read)
     }
 
     /// The size of the context after the reply, as the client computes it.
     #[must_use]
-    pub const fn context(self) -> u64 {
-        self.prompt().saturating_add(self.output)
+    pub const fn context_size(self) -> u64 {
+        self.prompt_size().saturating_add(self.output)
     }
 }
 

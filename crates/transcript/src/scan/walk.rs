@@ -1,30 +1,35 @@
 //! The second stage of the walk: the grammar of JSON over the structural bytes, and the fields on the way.
 #![expect(clippy::inline_always, reason = "these run for each token")]
 
-use super::bits::{Rejected, Structurals};
-use super::known::{Known, known};
-use super::nest::{Container, Nest};
+use super::bits::{RejectReason, StructuralBytes};
+use super::known::{KeyMatch, reject_escaped_key};
+use super::nest::{Container, OpenContainers};
 use super::number::scalar_len;
 use super::table::FieldTable;
 use super::usage::Usage;
-use super::{Block, BlockKind, Form, Message, Scan};
+use super::{Block, BlockKind, LineForm, Message, Scan};
 use crate::Span;
-use crate::text::simd::Level;
+use crate::text::simd::CpuLevel;
 
 /// Fills `scan` from the JSON object that stands in `line` from `start` on.
-pub(super) fn walk<T: FieldTable>(level: Level, line: &[u8], start: usize, scan: &mut Scan) -> Result<(), Rejected> {
-    let mut walk = Walk::new(level, line, start);
-    walk.object(|walk, key| {
+pub(super) fn walk_entry<T: FieldTable>(
+    level: CpuLevel,
+    line: &[u8],
+    start: usize,
+    scan: &mut Scan,
+) -> Result<(), RejectReason> {
+    let mut walk = JsonWalk::new(level, line, start);
+    walk.read_object(|walk, key| {
         if key != T::MESSAGE {
-            let value = walk.value()?;
-            return known(key, T::set_entry(scan, line, key, value));
+            let value = walk.read_value()?;
+            return reject_escaped_key(key, T::set_entry_field(scan, line, key, value));
         }
         scan.message = None;
         scan.blocks.clear();
-        if walk.peek() == b'{' { walk.message::<T>(scan) } else { walk.value().map(drop) }
+        if walk.peek() == b'{' { walk.read_message::<T>(scan) } else { walk.read_value().map(drop) }
     })?;
-    walk.end()?;
-    scan.form = Form::Entry;
+    walk.expect_end()?;
+    scan.form = LineForm::Entry;
     T::finish(scan, line);
     Ok(())
 }
@@ -32,9 +37,9 @@ pub(super) fn walk<T: FieldTable>(level: Level, line: &[u8], start: usize, scan:
 /// Calls `each` with the key and the value of every field of the JSON object `text`; spans count from its
 /// start. What the walk does not understand is left out.
 pub fn each_field<'a>(text: &'a [u8], mut each: impl FnMut(&'a [u8], Span)) {
-    let _ = Walk::new(Level::best(), text, 0).object(|walk, key| {
-        let value = walk.value()?;
-        known(key, Known::No)?;
+    let _ = JsonWalk::new(CpuLevel::best(), text, 0).read_object(|walk, key| {
+        let value = walk.read_value()?;
+        reject_escaped_key(key, KeyMatch::No)?;
         each(key, value);
         Ok(())
     });
@@ -42,8 +47,8 @@ pub fn each_field<'a>(text: &'a [u8], mut each: impl FnMut(&'a [u8], Span)) {
 
 /// Calls `each` with every element of the JSON array `text`; spans count from its start.
 pub fn each_element(text: &[u8], mut each: impl FnMut(Span)) {
-    let _ = Walk::new(Level::best(), text, 0).array(|walk| {
-        each(walk.value()?);
+    let _ = JsonWalk::new(CpuLevel::best(), text, 0).read_array(|walk| {
+        each(walk.read_value()?);
         Ok(())
     });
 }
@@ -51,27 +56,27 @@ pub fn each_element(text: &[u8], mut each: impl FnMut(Span)) {
 /// Calls `each` with every string that is a value, at any depth, of the JSON value `text`: with the key that
 /// it stands under, or that its array does, and the inside of the string.
 pub fn each_string(text: &[u8], mut each: impl FnMut(Option<&[u8]>, &[u8])) {
-    each_string_place(text, |key, place| each(key, place.string(text).unwrap_or_default()));
+    each_string_place(text, |key, place| each(key, place.string_in(text).unwrap_or_default()));
 }
 
 /// As [`each_string`], with the place of the string and its quotes, counted from the start of `text`.
 pub fn each_string_place(text: &[u8], mut each: impl FnMut(Option<&[u8]>, Span)) {
     // Attachments nest a few levels deep; what nests deeper than this is no text of theirs.
-    let _ = Walk::new(Level::best(), text, 0).strings(None, &mut each, 64);
+    let _ = JsonWalk::new(CpuLevel::best(), text, 0).read_strings(None, &mut each, 64);
 }
 
 /// Goes from byte to byte outside of strings, and over strings by the structurals; both always stand at the same
 /// place.
-struct Walk<'a> {
+struct JsonWalk<'a> {
     line: &'a [u8],
-    structurals: Structurals<'a>,
+    structurals: StructuralBytes<'a>,
     /// Everything before it has been read.
     position: usize,
 }
 
-impl<'a> Walk<'a> {
-    fn new(level: Level, line: &'a [u8], start: usize) -> Self {
-        Self { line, structurals: Structurals::new(level, line, start), position: start }
+impl<'a> JsonWalk<'a> {
+    fn new(level: CpuLevel, line: &'a [u8], start: usize) -> Self {
+        Self { line, structurals: StructuralBytes::new(level, line, start), position: start }
     }
 
     /// The next byte, white space aside; 0 at the end of the line.
@@ -79,13 +84,13 @@ impl<'a> Walk<'a> {
     fn peek(&mut self) -> u8 {
         match self.line.get(self.position) {
             Some(&byte) if byte > b' ' => byte,
-            _ => self.peek_behind_space(),
+            _ => self.peek_past_space(),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn peek_behind_space(&mut self) -> u8 {
+    fn peek_past_space(&mut self) -> u8 {
         let rest = self.line.get(self.position..).unwrap_or_default();
         let n_spaces = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).count();
         self.position += n_spaces;
@@ -94,32 +99,32 @@ impl<'a> Walk<'a> {
 
     /// Goes behind the structural byte that `peek` gave.
     #[inline(always)]
-    const fn bump(&mut self) {
+    const fn skip_structural(&mut self) {
         self.position += 1;
         self.structurals.skip();
     }
 
     /// Takes `byte`, a structural one, which must be next.
     #[inline(always)]
-    fn expect(&mut self, byte: u8) -> Result<(), Rejected> {
+    fn expect_byte(&mut self, byte: u8) -> Result<(), RejectReason> {
         if self.peek() != byte {
-            return Err(Rejected::Malformed);
+            return Err(RejectReason::Malformed);
         }
-        self.bump();
+        self.skip_structural();
         Ok(())
     }
 
-    fn end(&mut self) -> Result<(), Rejected> {
+    fn expect_end(&mut self) -> Result<(), RejectReason> {
         self.peek();
-        if self.position == self.line.len() { Ok(()) } else { Err(Rejected::Malformed) }
+        if self.position == self.line.len() { Ok(()) } else { Err(RejectReason::Malformed) }
     }
 
     /// Reads a string and returns it with its quotes. One that is torn, or holds what JSON forbids, takes the rest
     /// of the line and one byte more, so that whatever must follow is missed.
     #[inline(always)]
-    fn string(&mut self) -> Result<Span, Rejected> {
+    fn read_string(&mut self) -> Result<Span, RejectReason> {
         if self.peek() != b'"' {
-            return Err(Rejected::Malformed);
+            return Err(RejectReason::Malformed);
         }
         let start = self.position;
         self.position = self.structurals.string_end() + 1;
@@ -129,184 +134,190 @@ impl<'a> Walk<'a> {
     /// Reads an object: `field` is called with each key, must read its value, and must reject a key with
     /// an escape, which is beyond the walk.
     #[inline(always)]
-    fn object(&mut self, mut field: impl FnMut(&mut Self, &'a [u8]) -> Result<(), Rejected>) -> Result<Span, Rejected> {
-        self.expect(b'{')?;
+    fn read_object(
+        &mut self,
+        mut field: impl FnMut(&mut Self, &'a [u8]) -> Result<(), RejectReason>,
+    ) -> Result<Span, RejectReason> {
+        self.expect_byte(b'{')?;
         let start = self.position - 1;
         if self.peek() == b'}' {
-            self.bump();
+            self.skip_structural();
             return Ok(Span::new(start, self.position));
         }
         loop {
-            let key = self.string()?.range();
-            let key = self.line.get(key.start + 1..key.end - 1).ok_or(Rejected::Malformed)?;
-            self.expect(b':')?;
+            let key = self.read_string()?.range();
+            let key = self.line.get(key.start + 1..key.end - 1).ok_or(RejectReason::Malformed)?;
+            self.expect_byte(b':')?;
             field(self, key)?;
             match self.peek() {
-                b',' => self.bump(),
+                b',' => self.skip_structural(),
                 b'}' => {
-                    self.bump();
+                    self.skip_structural();
                     return Ok(Span::new(start, self.position));
                 }
-                _ => return Err(Rejected::Malformed),
+                _ => return Err(RejectReason::Malformed),
             }
         }
     }
 
     /// Reads an array: `element` must read each value.
     #[inline(always)]
-    fn array(&mut self, mut element: impl FnMut(&mut Self) -> Result<(), Rejected>) -> Result<Span, Rejected> {
-        self.expect(b'[')?;
+    fn read_array(
+        &mut self,
+        mut element: impl FnMut(&mut Self) -> Result<(), RejectReason>,
+    ) -> Result<Span, RejectReason> {
+        self.expect_byte(b'[')?;
         let start = self.position - 1;
         if self.peek() == b']' {
-            self.bump();
+            self.skip_structural();
             return Ok(Span::new(start, self.position));
         }
         loop {
             element(self)?;
             match self.peek() {
-                b',' => self.bump(),
+                b',' => self.skip_structural(),
                 b']' => {
-                    self.bump();
+                    self.skip_structural();
                     return Ok(Span::new(start, self.position));
                 }
-                _ => return Err(Rejected::Malformed),
+                _ => return Err(RejectReason::Malformed),
             }
         }
     }
 
     /// Reads any value. Nesting costs one bit of memory a level, and no stack.
     #[inline(always)]
-    fn value(&mut self) -> Result<Span, Rejected> {
+    fn read_value(&mut self) -> Result<Span, RejectReason> {
         match self.peek() {
-            b'"' => self.string(),
-            b'{' | b'[' => self.container(),
-            _ => self.scalar(),
+            b'"' => self.read_string(),
+            b'{' | b'[' => self.read_container(),
+            _ => self.read_scalar(),
         }
     }
 
     /// Reads a number, `true`, `false` or `null`.
     #[inline(always)]
-    fn scalar(&mut self) -> Result<Span, Rejected> {
+    fn read_scalar(&mut self) -> Result<Span, RejectReason> {
         let start = self.position;
-        let len = self.line.get(start..).and_then(scalar_len).ok_or(Rejected::Malformed)?;
+        let len = self.line.get(start..).and_then(scalar_len).ok_or(RejectReason::Malformed)?;
         self.position += len;
         Ok(Span::new(start, self.position))
     }
 
-    fn container(&mut self) -> Result<Span, Rejected> {
+    fn read_container(&mut self) -> Result<Span, RejectReason> {
         let start = self.position;
-        let mut nest = Nest::default();
+        let mut nest = OpenContainers::default();
         loop {
             // A value, of which a container has only its head read here.
             match self.peek() {
                 b'"' => {
-                    self.string()?;
+                    self.read_string()?;
                 }
                 b'{' => {
-                    self.bump();
+                    self.skip_structural();
                     nest.open(Container::Object);
                     if self.peek() != b'}' {
-                        self.key()?;
+                        self.read_key()?;
                         continue;
                     }
                 }
                 b'[' => {
-                    self.bump();
+                    self.skip_structural();
                     nest.open(Container::Array);
                     if self.peek() != b']' {
                         continue;
                     }
                 }
                 _ => {
-                    self.scalar()?;
+                    self.read_scalar()?;
                 }
             }
             // Ends of containers may follow a value, then a comma.
             loop {
                 match (self.peek(), nest.innermost()) {
                     (b',', Container::Object) => {
-                        self.bump();
-                        self.key()?;
+                        self.skip_structural();
+                        self.read_key()?;
                         break;
                     }
                     (b',', Container::Array) => {
-                        self.bump();
+                        self.skip_structural();
                         break;
                     }
                     (b'}', Container::Object) | (b']', Container::Array) => {
-                        self.bump();
+                        self.skip_structural();
                         if nest.close().is_none() {
                             return Ok(Span::new(start, self.position));
                         }
                     }
-                    _ => return Err(Rejected::Malformed),
+                    _ => return Err(RejectReason::Malformed),
                 }
             }
         }
     }
 
     #[inline(always)]
-    fn key(&mut self) -> Result<(), Rejected> {
-        self.string()?;
-        self.expect(b':')
+    fn read_key(&mut self) -> Result<(), RejectReason> {
+        self.read_string()?;
+        self.expect_byte(b':')
     }
 
-    fn message<T: FieldTable>(&mut self, scan: &mut Scan) -> Result<(), Rejected> {
+    fn read_message<T: FieldTable>(&mut self, scan: &mut Scan) -> Result<(), RejectReason> {
         let line = self.line;
         let mut message = Message::default();
-        let whole = self.object(|walk, key| {
+        let whole = self.read_object(|walk, key| {
             let value = if T::is_content(key) {
                 if !T::HAS_SEVERAL_CONTENTS {
                     scan.blocks.clear();
                 }
-                if walk.peek() == b'[' { walk.blocks::<T>(&mut scan.blocks)? } else { walk.value()? }
+                if walk.peek() == b'[' { walk.read_blocks::<T>(&mut scan.blocks)? } else { walk.read_value()? }
             } else if key == b"usage" {
                 message.counts = Usage::default();
-                if walk.peek() == b'{' { walk.usage(&mut message.counts)? } else { walk.value()? }
+                if walk.peek() == b'{' { walk.read_usage(&mut message.counts)? } else { walk.read_value()? }
             } else {
-                walk.value()?
+                walk.read_value()?
             };
-            known(key, T::fill_message(&mut message, line, key, value))
+            reject_escaped_key(key, T::set_message_field(&mut message, line, key, value))
         })?;
         scan.message = Some(Message { span: Some(whole), ..message });
         Ok(())
     }
 
-    fn usage(&mut self, usage: &mut Usage) -> Result<Span, Rejected> {
+    fn read_usage(&mut self, usage: &mut Usage) -> Result<Span, RejectReason> {
         let line = self.line;
-        self.object(|walk, key| {
-            let value = walk.value()?;
-            known(key, usage.set(key, value.of(line)))
+        self.read_object(|walk, key| {
+            let value = walk.read_value()?;
+            reject_escaped_key(key, usage.set(key, value.of(line)))
         })
     }
 
-    fn blocks<T: FieldTable>(&mut self, blocks: &mut Vec<Block>) -> Result<Span, Rejected> {
-        self.array(|walk| walk.block::<T>(blocks, false))
+    fn read_blocks<T: FieldTable>(&mut self, blocks: &mut Vec<Block>) -> Result<Span, RejectReason> {
+        self.read_array(|walk| walk.read_block::<T>(blocks, false))
     }
 
     /// Reads one element of a content array. Only those of the message itself may hold further ones.
-    fn block<T: FieldTable>(&mut self, blocks: &mut Vec<Block>, is_nested: bool) -> Result<(), Rejected> {
+    fn read_block<T: FieldTable>(&mut self, blocks: &mut Vec<Block>, is_nested: bool) -> Result<(), RejectReason> {
         let at = blocks.len();
         let mut block = Block { is_nested, ..Block::default() };
         blocks.push(block);
         let line = self.line;
         let span = if self.peek() == b'{' {
-            self.object(|walk, key| {
+            self.read_object(|walk, key| {
                 let value = if T::is_content(key) && !is_nested && walk.peek() == b'[' {
                     if !T::HAS_SEVERAL_CONTENTS {
                         blocks.truncate(at + 1);
                     }
-                    walk.array(|walk| walk.block::<T>(blocks, true))?
+                    walk.read_array(|walk| walk.read_block::<T>(blocks, true))?
                 } else {
-                    walk.value()?
+                    walk.read_value()?
                 };
                 if !T::HAS_SEVERAL_CONTENTS && key == b"content" && line.get(value.start as usize) != Some(&b'[') {
                     blocks.truncate(at + 1);
                 }
-                known(key, T::set_block(&mut block, line, key, value))
+                reject_escaped_key(key, T::set_block_field(&mut block, line, key, value))
             })?
         } else {
-            self.value()?
+            self.read_value()?
         };
         block.span = Some(span);
         if !T::HAS_SEVERAL_CONTENTS && block.kind != BlockKind::ToolResult {
@@ -318,26 +329,26 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn strings(
+    fn read_strings(
         &mut self,
         key: Option<&[u8]>,
         each: &mut impl FnMut(Option<&[u8]>, Span),
         depth: u32,
-    ) -> Result<(), Rejected> {
+    ) -> Result<(), RejectReason> {
         let line = self.line;
         if depth == 0 {
-            self.value().map(drop)
+            self.read_value().map(drop)
         } else if self.peek() == b'{' {
-            self.object(|walk, key| {
-                known(key, Known::No)?;
-                walk.strings(Some(key), each, depth - 1)
+            self.read_object(|walk, key| {
+                reject_escaped_key(key, KeyMatch::No)?;
+                walk.read_strings(Some(key), each, depth - 1)
             })
             .map(drop)
         } else if self.peek() == b'[' {
-            self.array(|walk| walk.strings(key, each, depth - 1)).map(drop)
+            self.read_array(|walk| walk.read_strings(key, each, depth - 1)).map(drop)
         } else {
-            let value = self.value()?;
-            if value.string(line).is_some() {
+            let value = self.read_value()?;
+            if value.string_in(line).is_some() {
                 each(key, value);
             }
             Ok(())

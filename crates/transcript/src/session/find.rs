@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use super::candidate::{Candidate, newest_few};
 use super::error::SessionError;
 use super::listing::{session_id, sessions_in};
-use super::project::{Places, of_all_projects, of_project};
+use super::project::{SessionFolders, sessions_of_all_projects, sessions_of_project};
 use super::subagent::{subagent_id, subagents_of_all_projects, subagents_of_project};
 
 /// The session that a SESSION argument names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum FoundSession {
     /// Standard input.
     StandardInput,
     /// A file.
@@ -23,7 +23,7 @@ pub enum Found {
     },
 }
 
-impl Found {
+impl FoundSession {
     /// The path of the file; none for standard input.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
@@ -51,10 +51,12 @@ pub enum FoundBy {
 ///
 /// # Errors
 /// When there are not so many, or a folder cannot be listed.
-pub fn newest(place: usize, places: &Places) -> Result<Found, SessionError> {
-    let mut sessions = of_project(places)?.into_iter();
+pub fn find_newest(place: usize, places: &SessionFolders) -> Result<FoundSession, SessionError> {
+    let mut sessions = sessions_of_project(places)?.into_iter();
     let wanted = place.checked_sub(1).and_then(|place| sessions.nth(place));
-    wanted.map(|it| Found::File { path: it.path, by: FoundBy::LatestHere }).ok_or(SessionError::NoneHere { place })
+    wanted
+        .map(|it| FoundSession::File { path: it.path, by: FoundBy::LatestHere })
+        .ok_or(SessionError::NoneHere { place })
 }
 
 /// Finds the session that `name` names.
@@ -66,64 +68,64 @@ pub fn newest(place: usize, places: &Places) -> Result<Found, SessionError> {
 ///
 /// # Errors
 /// When nothing or more than one session matches, or a folder cannot be listed.
-pub fn find(name: impl AsRef<OsStr>, places: &Places) -> Result<Found, SessionError> {
+pub fn find_session(name: impl AsRef<OsStr>, places: &SessionFolders) -> Result<FoundSession, SessionError> {
     let name = name.as_ref();
     let text = name.to_str().unwrap_or_default();
     if let Some(place) = text.strip_prefix("@-").and_then(|place| place.parse().ok()) {
-        return newest(place, places);
+        return find_newest(place, places);
     }
     match text {
-        "-" => Ok(Found::StandardInput),
+        "-" => Ok(FoundSession::StandardInput),
         "latest" => find_latest(places),
         _ => find_named(name, places),
     }
 }
 
-fn find_latest(places: &Places) -> Result<Found, SessionError> {
+fn find_latest(places: &SessionFolders) -> Result<FoundSession, SessionError> {
     for (sessions, by) in [
-        (of_project as fn(&Places) -> Result<_, SessionError>, FoundBy::LatestHere),
-        (of_all_projects, FoundBy::LatestAnywhere),
+        (sessions_of_project as fn(&SessionFolders) -> Result<_, SessionError>, FoundBy::LatestHere),
+        (sessions_of_all_projects, FoundBy::LatestAnywhere),
     ] {
         let sessions: Vec<Candidate> = sessions(places)?;
         if let Some(newest) = sessions.into_iter().next() {
-            return Ok(Found::File { path: newest.path, by });
+            return Ok(FoundSession::File { path: newest.path, by });
         }
     }
     Err(SessionError::NoSessions { projects: places.projects.clone() })
 }
 
-fn find_named(name: &OsStr, places: &Places) -> Result<Found, SessionError> {
+fn find_named(name: &OsStr, places: &SessionFolders) -> Result<FoundSession, SessionError> {
     let path = Path::new(name);
     if path.is_dir() {
         let candidates = newest_few(sessions_in(&[path.to_owned()])?);
         return Err(SessionError::Folder { path: path.to_owned(), candidates });
     }
     if path.exists() {
-        return Ok(Found::File { path: path.to_owned(), by: FoundBy::Path });
+        return Ok(FoundSession::File { path: path.to_owned(), by: FoundBy::Path });
     }
 
     // An id is text; a name of other bytes can only be that of a file.
     let name = name.to_string_lossy().into_owned();
     let mut candidates = Vec::new();
-    for sessions in [of_project as fn(&Places) -> Result<_, SessionError>, of_all_projects] {
+    for sessions in [sessions_of_project as fn(&SessionFolders) -> Result<_, SessionError>, sessions_of_all_projects] {
         let sessions: Vec<Candidate> = sessions(places)?;
-        if let Some(path) = only_match(&name, &sessions)? {
-            return Ok(Found::File { path, by: FoundBy::Id });
+        if let Some(path) = only_id_match(&name, &sessions)? {
+            return Ok(FoundSession::File { path, by: FoundBy::Id });
         }
         if candidates.is_empty() {
             candidates = sessions;
         }
     }
-    for agents in [subagents_of_project as fn(&Places) -> Result<_, SessionError>, subagents_of_all_projects] {
-        if let Some(path) = only_agent(&name, agents(places)?)? {
-            return Ok(Found::File { path, by: FoundBy::Id });
+    for agents in [subagents_of_project as fn(&SessionFolders) -> Result<_, SessionError>, subagents_of_all_projects] {
+        if let Some(path) = only_subagent_match(&name, agents(places)?)? {
+            return Ok(FoundSession::File { path, by: FoundBy::Id });
         }
     }
     Err(SessionError::Unknown { name, projects: places.projects.clone(), candidates: newest_few(candidates) })
 }
 
 /// The one transcript of the subagent `id`; nothing where none is. A copy of a session has copies of its subagents.
-fn only_agent(id: &str, agents: Vec<Candidate>) -> Result<Option<PathBuf>, SessionError> {
+fn only_subagent_match(id: &str, agents: Vec<Candidate>) -> Result<Option<PathBuf>, SessionError> {
     let is_it = |agent: &Candidate| subagent_id(&agent.path) == Some(id);
     let mut matches: Vec<Candidate> = agents.into_iter().filter(is_it).collect();
     if matches.len() > 1 {
@@ -134,7 +136,7 @@ fn only_agent(id: &str, agents: Vec<Candidate>) -> Result<Option<PathBuf>, Sessi
 }
 
 /// The one session whose id begins with `prefix`, in any case; nothing where none does.
-fn only_match(prefix: &str, sessions: &[Candidate]) -> Result<Option<PathBuf>, SessionError> {
+fn only_id_match(prefix: &str, sessions: &[Candidate]) -> Result<Option<PathBuf>, SessionError> {
     let begins_so = |session: &&Candidate| {
         let start = session_id(&session.path).and_then(|id| id.get(..prefix.len()));
         !prefix.is_empty() && start.is_some_and(|start| start.eq_ignore_ascii_case(prefix))
@@ -161,14 +163,17 @@ mod tests {
 
     struct Home {
         dir: TempDir,
-        places: Places,
+        places: SessionFolders,
     }
 
     impl Home {
         fn new() -> Self {
             let dir = tempfile::tempdir().unwrap();
-            let places =
-                Places { projects: dir.path().join("projects"), cwd: PathBuf::from("/src/here"), ..Places::default() };
+            let places = SessionFolders {
+                projects: dir.path().join("projects"),
+                cwd: PathBuf::from("/src/here"),
+                ..SessionFolders::default()
+            };
             Self { dir, places }
         }
 
@@ -187,19 +192,19 @@ mod tests {
             path
         }
 
-        fn find(&self, name: &str) -> Result<Found, SessionError> {
-            find(name, &self.places)
+        fn find(&self, name: &str) -> Result<FoundSession, SessionError> {
+            find_session(name, &self.places)
         }
     }
 
-    fn file(path: &Path, by: FoundBy) -> Found {
-        Found::File { path: path.to_owned(), by }
+    fn file(path: &Path, by: FoundBy) -> FoundSession {
+        FoundSession::File { path: path.to_owned(), by }
     }
 
     // T-06
     #[test]
     fn a_dash_is_standard_input() {
-        assert_eq!(Home::new().find("-").unwrap(), Found::StandardInput);
+        assert_eq!(Home::new().find("-").unwrap(), FoundSession::StandardInput);
     }
 
     // T-06
@@ -247,14 +252,14 @@ mod tests {
         let newer = home.session(project.to_str().unwrap(), A2, 5);
         home.session("/src/there", B, 1);
         home.places.cwd.clone_from(&below);
-        assert_eq!(newest(1, &home.places).unwrap(), file(&newer, FoundBy::LatestHere));
+        assert_eq!(find_newest(1, &home.places).unwrap(), file(&newer, FoundBy::LatestHere));
         assert_eq!(home.find("@-2").unwrap(), file(&older, FoundBy::LatestHere));
         for name in ["@-3", "@-0"] {
             assert!(matches!(home.find(name), Err(SessionError::NoneHere { .. })), "{name}");
         }
         // A repository of its own is no part of what lies above it.
         fs::create_dir_all(below.join(".git")).unwrap();
-        assert!(matches!(newest(1, &home.places), Err(SessionError::NoneHere { place: 1 })));
+        assert!(matches!(find_newest(1, &home.places), Err(SessionError::NoneHere { place: 1 })));
     }
 
     // T-06

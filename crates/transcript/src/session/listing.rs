@@ -19,17 +19,17 @@ pub fn sidecar_dir(transcript: &Path) -> PathBuf {
 /// The session id that the name of `transcript` carries, if it is one that the client would list.
 #[must_use]
 pub fn session_id(transcript: &Path) -> Option<&str> {
-    named_session(transcript).map(|(id, _)| id)
+    parse_file_name(transcript).map(|(id, _)| id)
 }
 
 /// The agent whose clients name a file as `transcript` is named.
 #[must_use]
-pub fn agent_of_name(transcript: &Path) -> Option<Format> {
-    named_session(transcript).map(|(_, format)| format)
+pub fn format_of_file_name(transcript: &Path) -> Option<Format> {
+    parse_file_name(transcript).map(|(_, format)| format)
 }
 
 /// The session id and the format by the name of a file: an id, for pi a time, `_` and an id, or a rollout of Codex.
-fn named_session(transcript: &Path) -> Option<(&str, Format)> {
+fn parse_file_name(transcript: &Path) -> Option<(&str, Format)> {
     if let Some(id) = transcript.file_name()?.to_str().and_then(rollout_id) {
         return Some((id, Format::Codex));
     }
@@ -54,8 +54,8 @@ pub(super) fn rollout_id(name: &str) -> Option<&str> {
 pub(super) fn sessions_in(folders: &[PathBuf]) -> Result<Vec<Candidate>, SessionError> {
     let mut sessions = Vec::new();
     for folder in folders {
-        for path in list(folder)?.into_iter().filter(|path| session_id(path).is_some()) {
-            sessions.extend(candidate(path));
+        for path in list_paths(folder)?.into_iter().filter(|path| session_id(path).is_some()) {
+            sessions.extend(candidate_at(path));
         }
     }
     Ok(sessions)
@@ -63,14 +63,14 @@ pub(super) fn sessions_in(folders: &[PathBuf]) -> Result<Vec<Candidate>, Session
 
 /// The session file at `path`. A file that went away since its folder was listed is no session any more. A pipe or a device
 /// of that name is none either, because opening it could wait for ever.
-pub(super) fn candidate(path: PathBuf) -> Option<Candidate> {
+pub(super) fn candidate_at(path: PathBuf) -> Option<Candidate> {
     let metadata = fs::metadata(&path).ok()?;
     let modified = metadata.modified().ok().filter(|_| metadata.is_file())?;
     Some(Candidate { path, modified, len: metadata.len() })
 }
 
 /// The paths in `folder`, in no order; empty if there is no such folder.
-pub(super) fn list(folder: &Path) -> Result<Vec<PathBuf>, SessionError> {
+pub(super) fn list_paths(folder: &Path) -> Result<Vec<PathBuf>, SessionError> {
     let entries = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
     match entries {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Vec::new()),
@@ -101,12 +101,12 @@ mod tests {
         assert_eq!(session_id(Path::new(&format!("/p/{A1}.jsonl"))), Some(A1));
         assert_eq!(session_id(Path::new(&format!("/p/{A1}.bak"))), None);
         let pi = format!("/p/2026-11-23T23-00-00-000Z_{A1}.jsonl");
-        assert_eq!((session_id(Path::new(&pi)), agent_of_name(Path::new(&pi))), (Some(A1), Some(Format::Pi)));
+        assert_eq!((session_id(Path::new(&pi)), format_of_file_name(Path::new(&pi))), (Some(A1), Some(Format::Pi)));
         assert_eq!(session_id(Path::new(&format!("/p/notes_{A1}.jsonl"))), None);
         for name in [".jsonl".to_owned(), ".jsonl.zst".to_owned(), format!("_{A1}.jsonl")] {
             let codex = format!("/s/2026/11/23/rollout-2026-11-23T10-00-00-{A1}{name}");
             assert_eq!(
-                (session_id(Path::new(&codex)), agent_of_name(Path::new(&codex))),
+                (session_id(Path::new(&codex)), format_of_file_name(Path::new(&codex))),
                 (Some(A1), Some(Format::Codex))
             );
         }

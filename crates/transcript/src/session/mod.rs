@@ -14,9 +14,11 @@ mod subagent;
 
 pub use candidate::{Candidate, newest_first};
 pub use error::SessionError;
-pub use find::{Found, FoundBy, find, newest};
-pub use listing::{agent_of_name, session_id, sidecar_dir};
-pub use project::{Places, of_all_projects, of_project, project_folder, project_folder_name, working_folder};
+pub use find::{FoundBy, FoundSession, find_newest, find_session};
+pub use listing::{format_of_file_name, session_id, sidecar_dir};
+pub use project::{
+    SessionFolders, project_folder, project_folder_name, sessions_of_all_projects, sessions_of_project, working_folder,
+};
 pub use rollouts::{forks_of, rollout_folder, rollout_home, rollout_path, rollouts_of};
 pub use saved_output::{saved_outputs, session_of_saved_output};
 pub use subagent::{

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::candidate::{Candidate, newest_first};
 use super::error::SessionError;
-use super::listing::{list, sessions_in};
+use super::listing::{list_paths, sessions_in};
 use super::rollouts::{list_rollouts, rollouts_by_folder};
 use crate::Span;
 use crate::format::Format;
@@ -16,7 +16,7 @@ const MAX_FOLDER_NAME: usize = 200;
 
 /// The folders in which sessions are searched for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct SessionFolders {
     /// The folder that holds one folder for each project.
     pub projects: PathBuf,
     /// The current folder with its links resolved; it says which project is the current one.
@@ -29,7 +29,7 @@ pub struct Places {
     pub agent: Option<Format>,
 }
 
-impl Places {
+impl SessionFolders {
     /// Whether sessions of the agent with this format are searched for.
     fn looks_for(&self, format: Format) -> bool {
         self.agent.is_none_or(|agent| agent == format)
@@ -51,7 +51,7 @@ impl Places {
 pub fn working_folder(line: &[u8]) -> Option<String> {
     let mut folder = None;
     let mut take = |object: &[u8], value: Span| {
-        folder = value.string(object).map(|raw| json_string::decode(raw).into_owned());
+        folder = value.string_in(object).map(|raw| json_string::decode(raw).into_owned());
     };
     each_field(line, |key, value| match key {
         b"cwd" => take(line, value),
@@ -95,7 +95,7 @@ pub(super) fn pi_folder_name(cwd: &Path) -> String {
 ///
 /// # Errors
 /// When a folder cannot be listed.
-pub fn of_project(places: &Places) -> Result<Vec<Candidate>, SessionError> {
+pub fn sessions_of_project(places: &SessionFolders) -> Result<Vec<Candidate>, SessionError> {
     Ok(newest_first(sessions_here(places)?))
 }
 
@@ -103,8 +103,8 @@ pub fn of_project(places: &Places) -> Result<Vec<Candidate>, SessionError> {
 ///
 /// # Errors
 /// When a folder cannot be listed.
-pub fn of_all_projects(places: &Places) -> Result<Vec<Candidate>, SessionError> {
-    let mut sessions = sessions_in(&all_projects(places)?)?;
+pub fn sessions_of_all_projects(places: &SessionFolders) -> Result<Vec<Candidate>, SessionError> {
+    let mut sessions = sessions_in(&all_project_folders(places)?)?;
     if let Some(home) = places.codex_home() {
         sessions.extend(list_rollouts(home)?);
     }
@@ -116,18 +116,18 @@ pub fn of_all_projects(places: &Places) -> Result<Vec<Candidate>, SessionError> 
 ///
 /// # Errors
 /// When a folder cannot be listed.
-pub fn project_folder(places: &Places) -> Result<Option<PathBuf>, SessionError> {
-    Ok(current_project(places)?.into_iter().next())
+pub fn project_folder(places: &SessionFolders) -> Result<Option<PathBuf>, SessionError> {
+    Ok(current_project_folders(places)?.into_iter().next())
 }
 
 /// The sessions of the current project, in no order: of the current folder, or of the nearest folder above it that has some.
-fn sessions_here(places: &Places) -> Result<Vec<Candidate>, SessionError> {
+fn sessions_here(places: &SessionFolders) -> Result<Vec<Candidate>, SessionError> {
     let of_codex = places.codex_home().map(rollouts_by_folder).transpose()?.unwrap_or_default();
     if of_codex.is_empty() {
-        return sessions_in(&current_project(places)?);
+        return sessions_in(&current_project_folders(places)?);
     }
-    for folder in project_folders(places) {
-        let mut sessions = sessions_in(&project_at(folder, places)?)?;
+    for folder in possible_project_roots(places) {
+        let mut sessions = sessions_in(&project_folders_at(folder, places)?)?;
         sessions.extend(of_codex.iter().filter(|(cwd, _)| cwd == folder).map(|(_, session)| session.clone()));
         if !sessions.is_empty() {
             return Ok(sessions);
@@ -138,7 +138,7 @@ fn sessions_here(places: &Places) -> Result<Vec<Candidate>, SessionError> {
 
 /// The current folder and those above it that may be its project, the nearest first: up to a repository, and none that holds
 /// those of the client.
-fn project_folders(places: &Places) -> impl Iterator<Item = &Path> {
+fn possible_project_roots(places: &SessionFolders) -> impl Iterator<Item = &Path> {
     let mut is_inside = true;
     places.cwd.ancestors().take_while(move |folder| {
         let is_above = **folder != *places.cwd;
@@ -150,24 +150,24 @@ fn project_folders(places: &Places) -> impl Iterator<Item = &Path> {
 
 /// The folders of the current project: those of the current folder, or of the nearest folder above it that has sessions.
 /// What lies above a repository, and the folder that holds those of the client, are no project of what is below them.
-pub(super) fn current_project(places: &Places) -> Result<Vec<PathBuf>, SessionError> {
-    for folder in project_folders(places) {
-        let folders = project_at(folder, places)?;
+pub(super) fn current_project_folders(places: &SessionFolders) -> Result<Vec<PathBuf>, SessionError> {
+    for folder in possible_project_roots(places) {
+        let folders = project_folders_at(folder, places)?;
         if folders.iter().any(|folder| sessions_in(std::slice::from_ref(folder)).is_ok_and(|it| !it.is_empty())) {
             return Ok(folders);
         }
     }
-    project_at(&places.cwd, places)
+    project_folders_at(&places.cwd, places)
 }
 
 /// The folders of the project at `cwd`: none or one, or several where a long name is known by its beginning only.
-fn project_at(cwd: &Path, places: &Places) -> Result<Vec<PathBuf>, SessionError> {
-    let mut folders = if places.looks_for(Format::Claude) { claude_project_at(cwd, places)? } else { Vec::new() };
+fn project_folders_at(cwd: &Path, places: &SessionFolders) -> Result<Vec<PathBuf>, SessionError> {
+    let mut folders = if places.looks_for(Format::Claude) { claude_folders_at(cwd, places)? } else { Vec::new() };
     folders.extend(places.pi_sessions().map(|sessions| sessions.join(pi_folder_name(cwd))));
     Ok(folders)
 }
 
-fn claude_project_at(cwd: &Path, places: &Places) -> Result<Vec<PathBuf>, SessionError> {
+fn claude_folders_at(cwd: &Path, places: &SessionFolders) -> Result<Vec<PathBuf>, SessionError> {
     let name = project_folder_name(cwd);
     if name.len() <= MAX_FOLDER_NAME {
         return Ok(vec![places.projects.join(name)]);
@@ -181,7 +181,7 @@ fn claude_project_at(cwd: &Path, places: &Places) -> Result<Vec<PathBuf>, Sessio
 }
 
 /// The folders of all projects, in the order of their names.
-pub(super) fn all_projects(places: &Places) -> Result<Vec<PathBuf>, SessionError> {
+pub(super) fn all_project_folders(places: &SessionFolders) -> Result<Vec<PathBuf>, SessionError> {
     let mut folders = if places.looks_for(Format::Claude) { folders_in(&places.projects)? } else { Vec::new() };
     if let Some(sessions) = places.pi_sessions() {
         folders.extend(folders_in(sessions)?);
@@ -191,7 +191,7 @@ pub(super) fn all_projects(places: &Places) -> Result<Vec<PathBuf>, SessionError
 
 /// The folders in `folder`, in the order of their names.
 fn folders_in(folder: &Path) -> Result<Vec<PathBuf>, SessionError> {
-    let mut folders: Vec<PathBuf> = list(folder)?.into_iter().filter(|path| path.is_dir()).collect();
+    let mut folders: Vec<PathBuf> = list_paths(folder)?.into_iter().filter(|path| path.is_dir()).collect();
     folders.sort();
     Ok(folders)
 }

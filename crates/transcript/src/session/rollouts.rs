@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::candidate::Candidate;
 use super::error::SessionError;
-use super::listing::{candidate, list, rollout_id};
+use super::listing::{candidate_at, list_paths, rollout_id};
 use crate::Rollout;
 use crate::text::json_string;
 
@@ -41,11 +41,11 @@ pub fn rollout_home(path: &Path) -> Option<&Path> {
 /// goes on with it.
 pub(super) fn list_rollouts(home: &Path) -> Result<Vec<Candidate>, SessionError> {
     let mut newest: HashMap<String, Candidate> = HashMap::new();
-    for path in files_in(home)? {
+    for path in rollout_files_in(home)? {
         let Some(id) = path.file_name().and_then(|name| rollout_id(name.to_str()?)).map(str::to_owned) else {
             continue;
         };
-        let Some(found) = candidate(path) else { continue };
+        let Some(found) = candidate_at(path) else { continue };
         match newest.get_mut(&id) {
             Some(known) if (known.modified, &known.path) >= (found.modified, &found.path) => {}
             Some(known) => *known = found,
@@ -63,21 +63,21 @@ pub(super) fn list_rollouts(home: &Path) -> Result<Vec<Candidate>, SessionError>
 /// When a folder cannot be read.
 pub fn rollouts_of(home: &Path, id: &str) -> Result<Vec<PathBuf>, SessionError> {
     let is_its = |path: &PathBuf| path.file_name().and_then(|name| rollout_id(name.to_str()?)) == Some(id);
-    Ok(files_in(home)?.into_iter().filter(is_its).collect())
+    Ok(rollout_files_in(home)?.into_iter().filter(is_its).collect())
 }
 
 /// The files in the folders of sessions below `home`.
-fn files_in(home: &Path) -> Result<Vec<PathBuf>, SessionError> {
+fn rollout_files_in(home: &Path) -> Result<Vec<PathBuf>, SessionError> {
     let mut folders = vec![home.join("archived_sessions")];
     let below = |folder: &Path| -> Result<Vec<PathBuf>, SessionError> {
-        Ok(list(folder)?.into_iter().filter(|path| is_number(path)).collect())
+        Ok(list_paths(folder)?.into_iter().filter(|path| is_numeric_name(path)).collect())
     };
     for year in below(&home.join("sessions"))? {
         for month in below(&year)? {
             folders.extend(below(&month)?);
         }
     }
-    let files: Vec<Vec<PathBuf>> = folders.iter().map(|folder| list(folder)).collect::<Result<_, _>>()?;
+    let files: Vec<Vec<PathBuf>> = folders.iter().map(|folder| list_paths(folder)).collect::<Result<_, _>>()?;
     Ok(files.concat())
 }
 
@@ -89,7 +89,7 @@ pub(super) fn rollouts_by_folder(home: &Path) -> Result<Vec<(PathBuf, Candidate)
 /// The folder that was worked in, as the header of the rollout at `path` names it; `None` where it names none, or cannot be read.
 #[must_use]
 pub fn rollout_folder(path: &Path) -> Option<PathBuf> {
-    folder_in(&head_of(path)?)
+    parse_folder(&read_head(path)?)
 }
 
 /// The rollouts below the folder `home` of Codex that begin with a part of the session `id`: they name bytes of its file. Those that
@@ -101,17 +101,17 @@ pub fn forks_of(id: &str, home: &Path) -> Result<Vec<PathBuf>, SessionError> {
     let is_fork = |path: &Path| {
         let mut header = Vec::new();
         let read = open_unpacked(path).map(|file| BufReader::new(file).take(HEADER).read_until(b'\n', &mut header));
-        read.is_some_and(|read| read.is_ok()) && Rollout::base_in(&header).as_deref() == Some(id)
+        read.is_some_and(|read| read.is_ok()) && Rollout::base_session_id(&header).as_deref() == Some(id)
     };
-    Ok(files_in(home)?.into_iter().filter(|path| is_fork(path)).collect())
+    Ok(rollout_files_in(home)?.into_iter().filter(|path| is_fork(path)).collect())
 }
 
-fn is_number(path: &Path) -> bool {
+fn is_numeric_name(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The beginning of a rollout, unpacked; `None` where it cannot be read.
-fn head_of(path: &Path) -> Option<Vec<u8>> {
+fn read_head(path: &Path) -> Option<Vec<u8>> {
     let mut head = Vec::with_capacity(HEAD);
     open_unpacked(path)?.take(HEAD as u64).read_to_end(&mut head).ok()?;
     Some(head)
@@ -125,7 +125,7 @@ fn open_unpacked(path: &Path) -> Option<Box<dyn Read>> {
 }
 
 /// The folder that the header of a rollout beginning with `head` names. It is cut off, and so is not read as JSON.
-fn folder_in(head: &[u8]) -> Option<PathBuf> {
+fn parse_folder(head: &[u8]) -> Option<PathBuf> {
     const KEY: &[u8] = b"\"cwd\":";
     let at = memchr::memmem::find(head, KEY)? + KEY.len();
     let value = head.get(at..)?.trim_ascii_start().strip_prefix(b"\"")?;
@@ -162,8 +162,8 @@ mod tests {
     fn o_03_the_folder_of_a_rollout_is_read_off_its_head() {
         let head =
             br#"{"type":"session_meta","payload":{"id":"x","cwd":"/a \"b\"\\c","base_instructions":{"text":"cut o"#;
-        assert_eq!(folder_in(head), Some(PathBuf::from("/a \"b\"\\c")));
-        assert_eq!(folder_in(b"{}"), None);
-        assert_eq!(folder_in(br#"{"cwd":"/a"#), None);
+        assert_eq!(parse_folder(head), Some(PathBuf::from("/a \"b\"\\c")));
+        assert_eq!(parse_folder(b"{}"), None);
+        assert_eq!(parse_folder(br#"{"cwd":"/a"#), None);
     }
 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::candidate::Candidate;
-use super::listing::{candidate, is_uuid, list, sidecar_dir};
+use super::listing::{candidate_at, is_uuid, list_paths, sidecar_dir};
 
 /// The folder of saved tool results, within the folder beside the session.
 const FOLDER: &str = "tool-results";
@@ -12,8 +12,8 @@ const FOLDER: &str = "tool-results";
 /// The saved tool results of the session in the file `transcript`, in no order. A folder that cannot be listed has none.
 #[must_use]
 pub fn saved_outputs(transcript: &Path) -> Vec<Candidate> {
-    let paths = list(&sidecar_dir(transcript).join(FOLDER)).unwrap_or_default();
-    paths.into_iter().filter(|path| session_of_saved_output(path).is_some()).filter_map(candidate).collect()
+    let paths = list_paths(&sidecar_dir(transcript).join(FOLDER)).unwrap_or_default();
+    paths.into_iter().filter(|path| session_of_saved_output(path).is_some()).filter_map(candidate_at).collect()
 }
 
 /// The file of the session whose saved tool result is at `path`; `None` where there is none by its name.

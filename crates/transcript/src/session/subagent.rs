@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use super::candidate::Candidate;
 use super::error::SessionError;
-use super::listing::{candidate, is_uuid, list, sidecar_dir};
-use super::project::{Places, all_projects, current_project};
+use super::listing::{candidate_at, is_uuid, list_paths, sidecar_dir};
+use super::project::{SessionFolders, all_project_folders, current_project_folders};
 use crate::LineReader;
 
 /// The depth to which folders below `subagents` are searched. Those of a client nest two deep.
@@ -24,16 +24,16 @@ const HEAD: u64 = 1 << 20;
 ///
 /// # Errors
 /// When a project folder cannot be listed.
-pub fn subagents_of_project(places: &Places) -> Result<Vec<Candidate>, SessionError> {
-    subagents_in(&current_project(places)?)
+pub fn subagents_of_project(places: &SessionFolders) -> Result<Vec<Candidate>, SessionError> {
+    subagents_in(&current_project_folders(places)?)
 }
 
 /// As [`subagents_of_project`], of all projects.
 ///
 /// # Errors
 /// When a project folder cannot be listed.
-pub fn subagents_of_all_projects(places: &Places) -> Result<Vec<Candidate>, SessionError> {
-    subagents_in(&all_projects(places)?)
+pub fn subagents_of_all_projects(places: &SessionFolders) -> Result<Vec<Candidate>, SessionError> {
+    subagents_in(&all_project_folders(places)?)
 }
 
 /// The id of the subagent that the name of `transcript` carries; `None` where it is no transcript of a subagent, or that
@@ -49,8 +49,8 @@ pub fn subagent_id(transcript: &Path) -> Option<&str> {
 #[must_use]
 pub fn agent_transcript(session: &Path, id: &str) -> Option<PathBuf> {
     let mut found = Vec::new();
-    collect(&sidecar_dir(session).join("subagents"), DEEPEST, &mut found);
-    found.extend(candidate(session.with_file_name(format!("agent-{id}.jsonl"))));
+    collect_subagents(&sidecar_dir(session).join("subagents"), DEEPEST, &mut found);
+    found.extend(candidate_at(session.with_file_name(format!("agent-{id}.jsonl"))));
     found.into_iter().map(|it| it.path).find(|path| subagent_id(path) == Some(id))
 }
 
@@ -73,11 +73,11 @@ pub fn session_of_subagent(transcript: &Path) -> io::Result<Option<String>> {
 fn subagents_in(projects: &[PathBuf]) -> Result<Vec<Candidate>, SessionError> {
     let mut found = Vec::new();
     for project in projects {
-        for path in list(project)? {
+        for path in list_paths(project)? {
             if path.file_name().and_then(|name| name.to_str()).is_some_and(is_uuid) {
-                collect(&path.join("subagents"), DEEPEST, &mut found);
+                collect_subagents(&path.join("subagents"), DEEPEST, &mut found);
             } else if subagent_id(&path).is_some() {
-                found.extend(candidate(path));
+                found.extend(candidate_at(path));
             }
         }
     }
@@ -85,12 +85,12 @@ fn subagents_in(projects: &[PathBuf]) -> Result<Vec<Candidate>, SessionError> {
 }
 
 /// Adds what is in `folder` and those below it. What cannot be listed, or is a link, has none.
-fn collect(folder: &Path, deep: usize, found: &mut Vec<Candidate>) {
-    for path in list(folder).unwrap_or_default() {
+fn collect_subagents(folder: &Path, deep: usize, found: &mut Vec<Candidate>) {
+    for path in list_paths(folder).unwrap_or_default() {
         if subagent_id(&path).is_some() {
-            found.extend(candidate(path));
+            found.extend(candidate_at(path));
         } else if deep > 0 && fs::symlink_metadata(&path).is_ok_and(|it| it.is_dir()) {
-            collect(&path, deep - 1, found);
+            collect_subagents(&path, deep - 1, found);
         }
     }
 }
@@ -104,7 +104,11 @@ mod tests {
     fn w_06_subagents_lie_in_the_folder_of_their_session_or_beside_it() {
         const SESSION: &str = "aaaa1111-0000-4000-8000-000000000000";
         let dir = tempfile::tempdir().unwrap();
-        let places = Places { projects: dir.path().to_owned(), cwd: PathBuf::from("/shop"), ..Places::default() };
+        let places = SessionFolders {
+            projects: dir.path().to_owned(),
+            cwd: PathBuf::from("/shop"),
+            ..SessionFolders::default()
+        };
         let put = |name: &str| {
             let path = dir.path().join("-shop").join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -2,13 +2,13 @@
 
 /// The words of `text` on one line, one space between them.
 #[must_use]
-pub fn on_one_line(text: &str) -> String {
+pub fn collapse_whitespace(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// `text` in at most `n_chars` characters, the last of which is `…` where it goes on.
 #[must_use]
-pub fn clipped(text: &str, n_chars: usize) -> String {
+pub fn clip_text(text: &str, n_chars: usize) -> String {
     if text.char_indices().nth(n_chars).is_none() {
         return text.to_owned();
     }
@@ -17,7 +17,7 @@ pub fn clipped(text: &str, n_chars: usize) -> String {
 
 /// `text` without what moves the cursor of a terminal and colors what it prints: `ESC [ ... letter`.
 #[must_use]
-pub fn without_colors(text: &str) -> String {
+pub fn strip_colors(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut pieces = text.split("\u{1b}[");
     kept.push_str(pieces.next().unwrap_or_default());
@@ -34,11 +34,11 @@ mod tests {
 
     #[test]
     fn texts_are_told_in_brief() {
-        assert_eq!(on_one_line(" Fix\n the\tcap "), "Fix the cap");
+        assert_eq!(collapse_whitespace(" Fix\n the\tcap "), "Fix the cap");
         let cases = [("", 3, ""), ("häh", 3, "häh"), ("hähn", 3, "hä…"), ("日本語版", 2, "日…")];
         for (text, n_chars, expected) in cases {
-            assert_eq!(clipped(text, n_chars), expected);
+            assert_eq!(clip_text(text, n_chars), expected);
         }
-        assert_eq!(without_colors("\u{1b}[1;31mred\u{1b}[0m \u{1b}[?25lend"), "red end");
+        assert_eq!(strip_colors("\u{1b}[1;31mred\u{1b}[0m \u{1b}[?25lend"), "red end");
     }
 }

@@ -2,7 +2,7 @@
 
 /// `n` with a comma between each three digits.
 #[must_use]
-pub fn grouped(n: u64) -> String {
+pub fn group_digits(n: u64) -> String {
     let digits = n.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {

@@ -16,18 +16,18 @@ const DEPTH: u32 = 64;
 #[must_use]
 pub fn json_digest(raw: &[u8]) -> u64 {
     let mut hasher = Xxh3Default::new();
-    add(&mut hasher, raw, DEPTH);
+    add_value(&mut hasher, raw, DEPTH);
     hasher.digest()
 }
 
-fn add(hasher: &mut Xxh3Default, raw: &[u8], depth: u32) {
+fn add_value(hasher: &mut Xxh3Default, raw: &[u8], depth: u32) {
     let raw = raw.trim_ascii();
     if depth > 0 && raw.starts_with(b"{") {
         if let Ok(fields) = serde_json::from_slice::<BTreeMap<String, &RawValue>>(raw) {
             hasher.update(b"{");
             for (key, value) in fields {
                 add_string(hasher, &key);
-                add(hasher, value.get().as_bytes(), depth - 1);
+                add_value(hasher, value.get().as_bytes(), depth - 1);
             }
             return hasher.update(b"}");
         }
@@ -35,7 +35,7 @@ fn add(hasher: &mut Xxh3Default, raw: &[u8], depth: u32) {
         if let Ok(elements) = serde_json::from_slice::<Vec<&RawValue>>(raw) {
             hasher.update(b"[");
             for element in elements {
-                add(hasher, element.get().as_bytes(), depth - 1);
+                add_value(hasher, element.get().as_bytes(), depth - 1);
             }
             return hasher.update(b"]");
         }

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::simd::{BLOCK, Class, Level, Pass, escaped_bytes, pad};
+use super::simd::{BLOCK, ByteClass, CpuLevel, Pass, escaped_bytes, pad_block};
 
 /// The characters that `raw`, the inside of a JSON string without its quotes, stands for.
 ///
@@ -48,7 +48,7 @@ fn decode_escape<'a>(raw: &'a [u8], text: &mut String) -> &'a [u8] {
 
 /// Decodes `XXXX`, or `XXXX\uYYYY` where the two are a surrogate pair.
 fn decode_unicode_escape<'a>(raw: &'a [u8], text: &mut String) -> &'a [u8] {
-    let Some((high, rest)) = hex4(raw) else {
+    let Some((high, rest)) = parse_hex4(raw) else {
         text.push(char::REPLACEMENT_CHARACTER);
         return raw;
     };
@@ -56,7 +56,7 @@ fn decode_unicode_escape<'a>(raw: &'a [u8], text: &mut String) -> &'a [u8] {
         text.push(character);
         return rest;
     }
-    let low = rest.strip_prefix(b"\\u").and_then(hex4);
+    let low = rest.strip_prefix(b"\\u").and_then(parse_hex4);
     if let Some((low, after)) = low.filter(|(low, _)| (0xDC00..0xE000).contains(low) && high < 0xDC00) {
         let scalar = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
         text.push(char::from_u32(scalar).unwrap_or(char::REPLACEMENT_CHARACTER));
@@ -66,7 +66,7 @@ fn decode_unicode_escape<'a>(raw: &'a [u8], text: &mut String) -> &'a [u8] {
     rest
 }
 
-fn hex4(raw: &[u8]) -> Option<(u32, &[u8])> {
+fn parse_hex4(raw: &[u8]) -> Option<(u32, &[u8])> {
     let (digits, rest) = raw.split_at_checked(4)?;
     let value = digits.iter().try_fold(0, |value, &digit| Some(value * 16 + char::from(digit).to_digit(16)?))?;
     Some((value, rest))
@@ -75,17 +75,17 @@ fn hex4(raw: &[u8]) -> Option<(u32, &[u8])> {
 /// The number of UTF-16 code units of the decoded string, without decoding it. `raw` is the inside of a valid JSON string.
 #[must_use]
 pub fn utf16_units(raw: &[u8]) -> u64 {
-    units(Level::best(), raw, Escapes::Decoded)
+    count_units(CpuLevel::best(), raw, Escapes::Decoded)
 }
 
 /// The number of UTF-16 code units of `bytes` of UTF-8, escapes counted as the characters they are written with.
 #[must_use]
 pub fn encoded_units(bytes: &[u8]) -> u64 {
-    units(Level::best(), bytes, Escapes::AsWritten)
+    count_units(CpuLevel::best(), bytes, Escapes::AsWritten)
 }
 
-fn units(level: Level, bytes: &[u8], escapes: Escapes) -> u64 {
-    level.run(Units { bytes, escapes })
+fn count_units(level: CpuLevel, bytes: &[u8], escapes: Escapes) -> u64 {
+    level.run(Utf16UnitCounter { bytes, escapes })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,18 +95,18 @@ enum Escapes {
 }
 
 /// Counts UTF-16 code units.
-struct Units<'a> {
+struct Utf16UnitCounter<'a> {
     bytes: &'a [u8],
     escapes: Escapes,
 }
 
-impl Pass for Units<'_> {
+impl Pass for Utf16UnitCounter<'_> {
     type Output = u64;
 
     #[inline(always)]
     fn run<M, P, S>(self, mask: M, _: P, _: S) -> u64
     where
-        M: Fn(&[u8; BLOCK], Class) -> u64,
+        M: Fn(&[u8; BLOCK], ByteClass) -> u64,
         P: Fn(u64) -> u64,
         S: Fn(u64, u32, &mut [u32; BLOCK]),
     {
@@ -116,18 +116,18 @@ impl Pass for Units<'_> {
         let mut tail = [b' '; BLOCK];
         let mut rest = bytes;
         while !rest.is_empty() {
-            let (block, after) = rest.split_first_chunk().unwrap_or_else(|| (pad(&mut tail, rest), &[]));
+            let (block, after) = rest.split_first_chunk().unwrap_or_else(|| (pad_block(&mut tail, rest), &[]));
             rest = after;
-            if mask(block, Class::High) != 0 {
+            if mask(block, ByteClass::High) != 0 {
                 // Every character starts with one byte that is no continuation; those of four bytes are two units.
-                units -= u64::from(mask(block, Class::Continuation).count_ones());
-                units += u64::from(mask(block, Class::FourBytes).count_ones());
+                units -= u64::from(mask(block, ByteClass::Continuation).count_ones());
+                units += u64::from(mask(block, ByteClass::FourBytes).count_ones());
             }
-            if escapes == Escapes::Decoded && mask(block, Class::Backslash) | escaped != 0 {
-                let (letters, carry) = escaped_bytes(mask(block, Class::Backslash), escaped);
+            if escapes == Escapes::Decoded && mask(block, ByteClass::Backslash) | escaped != 0 {
+                let (letters, carry) = escaped_bytes(mask(block, ByteClass::Backslash), escaped);
                 escaped = carry;
                 // An escape is one unit, of two bytes or, with a `u`, of six.
-                let n_long = (letters & mask(block, Class::LetterU)).count_ones();
+                let n_long = (letters & mask(block, ByteClass::LetterU)).count_ones();
                 units = units.saturating_sub(u64::from(letters.count_ones() + 4 * n_long));
             }
         }
@@ -154,7 +154,7 @@ pub fn is_blank(raw: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::chars4;
+    use crate::text::chars4_tokens;
     use proptest::prelude::*;
 
     #[test]
@@ -189,10 +189,10 @@ mod tests {
             let json = encode(&text);
             let raw = &json.as_bytes()[1..json.len() - 1];
             prop_assert_eq!(decode(raw), text.as_str());
-            prop_assert_eq!(utf16_units(raw).div_ceil(4), chars4(&text).0);
-            for level in Level::all() {
-                prop_assert_eq!(units(level, raw, Escapes::Decoded), text.encode_utf16().count() as u64);
-                prop_assert_eq!(units(level, raw, Escapes::AsWritten), json.encode_utf16().count() as u64 - 2);
+            prop_assert_eq!(utf16_units(raw).div_ceil(4), chars4_tokens(&text).0);
+            for level in CpuLevel::all() {
+                prop_assert_eq!(count_units(level, raw, Escapes::Decoded), text.encode_utf16().count() as u64);
+                prop_assert_eq!(count_units(level, raw, Escapes::AsWritten), json.encode_utf16().count() as u64 - 2);
             }
         }
     }

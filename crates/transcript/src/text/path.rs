@@ -3,7 +3,7 @@
 /// `path` from the root, without `.`, `..` and doubled slashes; one that does not start at the root is taken from
 /// `folder`, where that is known. Slashes of Windows become `/`.
 #[must_use]
-pub fn resolve(path: &str, folder: Option<&str>) -> String {
+pub fn resolve_path(path: &str, folder: Option<&str>) -> String {
     let is_windows = [Some(path), folder].into_iter().flatten().any(has_drive);
     let whole = match folder {
         Some(folder) if !is_rooted(path) => format!("{folder}/{path}"),
@@ -33,7 +33,7 @@ pub fn is_rooted(path: &str) -> bool {
 
 /// `path` as it is called inside `folder`; the whole of it elsewhere.
 #[must_use]
-pub fn within<'p>(path: &'p str, folder: &str) -> &'p str {
+pub fn relative_to<'p>(path: &'p str, folder: &str) -> &'p str {
     let inside =
         path.strip_prefix(folder.trim_end_matches(['/', '\\'])).and_then(|rest| rest.strip_prefix(['/', '\\']));
     inside.filter(|inside| !inside.is_empty()).unwrap_or(path)
@@ -65,7 +65,7 @@ mod tests {
             ("", Some("/a"), "/a"),
         ];
         for (path, folder, expected) in cases {
-            assert_eq!(resolve(path, folder), expected, "{path} in {folder:?}");
+            assert_eq!(resolve_path(path, folder), expected, "{path} in {folder:?}");
         }
     }
 
@@ -73,8 +73,8 @@ mod tests {
     fn paths_are_called_by_what_they_are_inside_a_folder() {
         let cases = [("/a/b/c", "/a", "b/c"), ("/a/b", "/a/", "b"), ("/ab/c", "/a", "/ab/c"), ("/a", "/a", "/a")];
         for (path, folder, expected) in cases {
-            assert_eq!(within(path, folder), expected);
+            assert_eq!(relative_to(path, folder), expected);
         }
-        assert_eq!(within(r"C:\a\b", r"C:\a"), "b");
+        assert_eq!(relative_to(r"C:\a\b", r"C:\a"), "b");
     }
 }

@@ -10,12 +10,12 @@ use std::str::FromStr;
 pub struct Pattern {
     typed: String,
     /// One for each ellipsis that can be the one between the halves.
-    halves: Vec<Halves>,
+    halves: Vec<PatternHalves>,
 }
 
 /// Both halves folded; the end stands backwards, as ends are compared from the last character on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Halves {
+struct PatternHalves {
     start: String,
     end: String,
 }
@@ -30,8 +30,11 @@ pub struct NotAPattern(pub String);
 impl FromStr for Pattern {
     type Err = NotAPattern;
     fn from_str(typed: &str) -> Result<Self, NotAPattern> {
-        let halves: Vec<Halves> = ellipses(typed)
-            .map(|(before, after)| Halves { start: forwards(before, usize::MAX), end: backwards(after, usize::MAX) })
+        let halves: Vec<PatternHalves> = split_at_ellipses(typed)
+            .map(|(before, after)| PatternHalves {
+                start: fold_start(before, usize::MAX),
+                end: fold_end(after, usize::MAX),
+            })
             .filter(|halves| !halves.start.is_empty() && !halves.end.is_empty())
             .collect();
         if halves.is_empty() {
@@ -51,8 +54,8 @@ impl fmt::Display for Pattern {
 impl Pattern {
     /// Whether `text` starts and ends so. For many patterns see [`Patterns`].
     #[must_use]
-    pub fn fits(&self, text: &str) -> bool {
-        !Patterns::new([self]).fits(text).is_empty()
+    pub fn fits_text(&self, text: &str) -> bool {
+        !PatternSet::new([self]).find_fitting(text).is_empty()
     }
 
     /// A pattern that fits `text`, short enough to be typed; `None` where a text is nothing but punctuation, or
@@ -79,13 +82,13 @@ impl Pattern {
         // A pattern ends before the first character that cannot be typed.
         let start = start.split(char::is_control).next().unwrap_or_default();
         let end = end.rsplit(char::is_control).next().unwrap_or_default();
-        format!("{start}...{end}").parse().ok().filter(|pattern: &Self| pattern.fits(text))
+        format!("{start}...{end}").parse().ok().filter(|pattern: &Self| pattern.fits_text(text))
     }
 }
 
 /// Many patterns, so that a text is held against all of them at once.
 #[derive(Debug, Default)]
-pub struct Patterns<'a> {
+pub struct PatternSet<'a> {
     /// By the length of the start in bytes, and by the start: the pattern, and the end.
     starts: BTreeMap<usize, HashMap<&'a str, Vec<End<'a>>>>,
     longest_end: usize,
@@ -94,12 +97,12 @@ pub struct Patterns<'a> {
 /// The place of a pattern, and its end.
 type End<'a> = (usize, &'a str);
 
-impl<'a> Patterns<'a> {
+impl<'a> PatternSet<'a> {
     /// The set of `patterns`.
     pub fn new(patterns: impl IntoIterator<Item = &'a Pattern>) -> Self {
         let mut set = Self::default();
         for (at, pattern) in patterns.into_iter().enumerate() {
-            for Halves { start, end } in &pattern.halves {
+            for PatternHalves { start, end } in &pattern.halves {
                 set.starts.entry(start.len()).or_default().entry(start).or_default().push((at, end));
                 set.longest_end = set.longest_end.max(end.len());
             }
@@ -109,14 +112,14 @@ impl<'a> Patterns<'a> {
 
     /// The places of the patterns that fit `text`, in order.
     #[must_use]
-    pub fn fits(&self, text: &str) -> Vec<usize> {
+    pub fn find_fitting(&self, text: &str) -> Vec<usize> {
         let Some((&longest_start, _)) = self.starts.last_key_value() else { return Vec::new() };
-        let head = forwards(text, longest_start);
+        let head = fold_start(text, longest_start);
         let mut tail = None;
         let mut found = Vec::new();
         for (&len, starts) in &self.starts {
             let Some(ends) = head.get(..len).and_then(|start| starts.get(start)) else { continue };
-            let tail: &String = tail.get_or_insert_with(|| backwards(text, self.longest_end));
+            let tail: &String = tail.get_or_insert_with(|| fold_end(text, self.longest_end));
             found.extend(ends.iter().filter(|(_, end)| tail.starts_with(end)).map(|(at, _)| *at));
         }
         found.sort_unstable();
@@ -126,7 +129,7 @@ impl<'a> Patterns<'a> {
 }
 
 /// `typed` before and after each ellipsis in it: a run of three dots or more, or of `…`.
-fn ellipses(typed: &str) -> impl Iterator<Item = (&str, &str)> {
+fn split_at_ellipses(typed: &str) -> impl Iterator<Item = (&str, &str)> {
     let is_dot = |c: char| c == '.' || c == '…';
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -144,17 +147,17 @@ fn ellipses(typed: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// The first characters of `text`, folded: at least `n_bytes` of them where it has so many.
-fn forwards(text: &str, n_bytes: usize) -> String {
-    folded(text.chars().flat_map(char::to_lowercase), n_bytes)
+fn fold_start(text: &str, n_bytes: usize) -> String {
+    fold_chars(text.chars().flat_map(char::to_lowercase), n_bytes)
 }
 
 /// The last characters of `text`, folded and backwards, without what is ignored at an end.
-fn backwards(text: &str, n_bytes: usize) -> String {
+fn fold_end(text: &str, n_bytes: usize) -> String {
     let text = text.trim_end_matches(is_ignored_at_end);
-    folded(text.chars().rev().flat_map(|c| c.to_lowercase().rev()), n_bytes)
+    fold_chars(text.chars().rev().flat_map(|c| c.to_lowercase().rev()), n_bytes)
 }
 
-fn folded(chars: impl Iterator<Item = char>, n_bytes: usize) -> String {
+fn fold_chars(chars: impl Iterator<Item = char>, n_bytes: usize) -> String {
     let mut folded = String::new();
     let mut is_behind_space = false;
     for c in chars {
@@ -190,7 +193,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn fits(pattern: &str, text: &str) -> bool {
-        pattern.parse::<Pattern>().unwrap().fits(text)
+        pattern.parse::<Pattern>().unwrap().fits_text(text)
     }
 
     // P-02
@@ -236,25 +239,25 @@ mod tests {
     #[test]
     fn p_06_ten_thousand_patterns_are_held_against_a_text_at_once() {
         let patterns: Vec<Pattern> = (0..10_000).map(|n| format!("message {n}...end {n}").parse().unwrap()).collect();
-        let set = Patterns::new(&patterns);
+        let set = PatternSet::new(&patterns);
         for n in (0..10_000).step_by(7) {
-            assert_eq!(set.fits(&format!("Message {n} from start to end {n}.")), [n]);
+            assert_eq!(set.find_fitting(&format!("Message {n} from start to end {n}.")), [n]);
         }
-        assert_eq!(set.fits("message 1 of another kind"), [0; 0]);
+        assert_eq!(set.find_fitting("message 1 of another kind"), [0; 0]);
     }
 
     // P-02: where the first words are but punctuation, more of the text is taken.
     #[test]
     fn p_02_a_text_that_starts_with_punctuation_has_a_pattern() {
         let text = "… ,漢A字aa,aaAAaA,!,AaAA.漢AA.…漢aa…A";
-        assert!(Pattern::of(text).unwrap().fits(text));
+        assert!(Pattern::of(text).unwrap().fits_text(text));
     }
 
     proptest! {
         #[test]
         fn p_02_a_pattern_that_is_offered_fits(text in "([a-zA-Z.…,!漢字ß \n]{0,30}|.{0,60}){0,3}") {
             if let Some(pattern) = Pattern::of(&text) {
-                prop_assert!(pattern.fits(&text.to_uppercase().to_lowercase()) || !text.is_ascii());
+                prop_assert!(pattern.fits_text(&text.to_uppercase().to_lowercase()) || !text.is_ascii());
                 prop_assert!(pattern.to_string().chars().count() <= 60);
             } else {
                 let is_odd = !text.chars().any(char::is_alphanumeric) || text.contains(char::is_control);
@@ -265,7 +268,7 @@ mod tests {
         #[test]
         fn p_02_any_text_is_a_pattern_or_an_error(typed in "[a.… ]{0,12}|.{0,30}", text in ".{0,40}") {
             if let Ok(pattern) = typed.parse::<Pattern>() {
-                let _ = pattern.fits(&text);
+                let _ = pattern.fits_text(&text);
             }
         }
     }

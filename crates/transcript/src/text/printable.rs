@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// `text` with an escape as in JSON (`\u001b`) for each control character but newline and tab, for each that changes the
 /// direction of what follows, and for the separators of lines and paragraphs. A carriage return before a newline is dropped. What is JSON stays the same JSON.
 #[must_use]
-pub fn printable(text: &str) -> Cow<'_, str> {
+pub fn escape_unprintable(text: &str) -> Cow<'_, str> {
     let Some(first) = first_unprintable(text) else { return Cow::Borrowed(text) };
     let (clean, rest) = text.split_at_checked(first).unwrap_or((text, ""));
     let mut shown = String::with_capacity(text.len() + 16);
@@ -27,7 +27,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 
 /// `text` without the characters that [`printable`] escapes.
 #[must_use]
-pub fn without_controls(text: &str) -> Cow<'_, str> {
+pub fn strip_unprintable(text: &str) -> Cow<'_, str> {
     if first_unprintable(text).is_none() {
         return Cow::Borrowed(text);
     }
@@ -70,7 +70,7 @@ mod tests {
             ("one\u{2028}line\u{2029}", "one\\u2028line\\u2029"),
             ("naïve – “日本” 👩‍💻", "naïve – “日本” 👩‍💻"),
         ] {
-            assert_eq!(printable(text), shown);
+            assert_eq!(escape_unprintable(text), shown);
         }
     }
 
@@ -78,10 +78,10 @@ mod tests {
         // whatever the text, and JSON says the same as before.
         #[test]
         fn x_01_nothing_else_is_left_and_json_stays_what_it_is(text in any::<String>()) {
-            let shown = printable(&text).into_owned();
+            let shown = escape_unprintable(&text).into_owned();
             prop_assert!(shown.chars().all(is_printable));
             let json = serde_json::to_string(&text).unwrap();
-            let again: String = serde_json::from_str(&printable(&json)).unwrap();
+            let again: String = serde_json::from_str(&escape_unprintable(&json)).unwrap();
             prop_assert_eq!(again, text);
         }
     }

@@ -35,7 +35,7 @@ impl Tokens {
 
 /// The `chars4` estimate of `text`: `ceil(UTF-16 code units / 4)`, and 0 for the empty text.
 #[must_use]
-pub fn chars4(text: &str) -> Tokens {
+pub fn chars4_tokens(text: &str) -> Tokens {
     Tokens::from_utf16_units(text.chars().map(|c| c.len_utf16() as u64).sum())
 }
 
@@ -80,15 +80,15 @@ mod tests {
     fn estimate_tokens_calculates_ceil_chars_by_4() {
         let cases = [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2)];
         for (text, tokens) in cases {
-            assert_eq!(chars4(text), Tokens(tokens), "{text:?}");
+            assert_eq!(chars4_tokens(text), Tokens(tokens), "{text:?}");
         }
-        assert_eq!(chars4(&"a".repeat(80)), Tokens(20));
-        assert_eq!(chars4(&"a".repeat(4000)), Tokens(1000));
+        assert_eq!(chars4_tokens(&"a".repeat(80)), Tokens(20));
+        assert_eq!(chars4_tokens(&"a".repeat(4000)), Tokens(1000));
     }
 
     #[test]
     fn astral_characters_count_as_two_units() {
-        assert_eq!(chars4("😀😀"), Tokens(1));
-        assert_eq!(chars4("😀😀😀"), Tokens(2));
+        assert_eq!(chars4_tokens("😀😀"), Tokens(1));
+        assert_eq!(chars4_tokens("😀😀😀"), Tokens(2));
     }
 }

@@ -13,10 +13,13 @@ use crate::report::damage::{DamageReport, DamagedSession, RepairReport};
 use crate::session::archives;
 use crate::session::backups::backups_of;
 use crate::session::error::{CommandError, Completion};
-use ctxc_core::version::{damaged_sessions, deposit, files_in, kept_sessions};
-use ctxc_store::{Archive, ArchiveUrl, Damage, Operations, Repair, check, hide_password, rebuild, restore_statements};
-use ctxc_transcript::session::{of_all_projects, sidecar_dir};
-use ctxc_transcript::text::Stopped;
+use ctxc_core::version::{damaged_sessions, deposit_session, files_in, kept_sessions};
+use ctxc_store::{
+    Archive, ArchiveRepair, ArchiveUrl, Damage, OperationSelection, check_archive, hide_password, rebuild_archive,
+    restore_statements,
+};
+use ctxc_transcript::session::{sessions_of_all_projects, sidecar_dir};
+use ctxc_transcript::text::StopRequested;
 use ctxc_transcript::{Index, LineReader};
 
 #[derive(Debug, clap::Args)]
@@ -43,13 +46,13 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     if args.repair && restore_statements(&path)? {
         context.ui.warning("the structure of its tables was damaged and could not be read; it is back");
     }
-    let mut damage = check(&path).map_err(|error| {
+    let mut damage = check_archive(&path).map_err(|error| {
         let hint = format!("if it cannot be opened at all, move {} aside and run `ctxc keep --all`", path.display());
         CommandError::from(error).hint(hint)
     })?;
-    let repair = if args.repair && !damage.is_nothing() {
+    let repair = if args.repair && !damage.is_empty() {
         let done = repair(&path, &damage, &url, context)?;
-        damage = check(&path)?;
+        damage = check_archive(&path)?;
         Some(done)
     } else {
         None
@@ -80,13 +83,13 @@ fn repair(path: &Path, damage: &Damage, url: &str, context: &Context<'_>) -> Res
     let (related, all) = sources(&*archives::open_existing(url)?, context);
     let (mut report, mut damage) = (RepairReport::default(), damage.clone());
     if !damage.structure.is_empty() {
-        report.old_file = Some(rebuild(path)?.display().to_string());
-        damage = check(path)?;
+        report.old_file = Some(rebuild_archive(path)?.display().to_string());
+        damage = check_archive(path)?;
     }
-    let mut repair = Repair::begin(path, &damage)?;
+    let mut repair = ArchiveRepair::begin(path, &damage)?;
     for file in related.iter().chain(&all) {
-        Stopped::check(ui.stop())?;
-        if !repair.lacks_lines() {
+        StopRequested::check_flag(ui.stop())?;
+        if !repair.has_lost_lines() {
             break;
         }
         // A file that cannot be read cannot help.
@@ -94,9 +97,9 @@ fn repair(path: &Path, damage: &Damage, url: &str, context: &Context<'_>) -> Res
         let mut lines = LineReader::new(BufReader::new(file));
         while let Ok(Some(line)) = lines.next_line() {
             if line.ends_with(b"\n") {
-                repair.offer(line)?;
+                repair.restore_line(line)?;
             } else {
-                repair.offer(&[line, b"\n"].concat())?;
+                repair.restore_line(&[line, b"\n"].concat())?;
             }
         }
     }
@@ -115,13 +118,13 @@ fn repair(path: &Path, damage: &Damage, url: &str, context: &Context<'_>) -> Res
 fn sources(archive: &dyn Archive, context: &Context<'_>) -> (BTreeSet<PathBuf>, BTreeSet<PathBuf>) {
     let mut related = BTreeSet::new();
     // Unreadable parts of a damaged archive name no files.
-    for operation in archive.operations(Operations::All).unwrap_or_default() {
+    for operation in archive.find_operations(OperationSelection::All).unwrap_or_default() {
         related.extend(operation.source.path);
         related.extend(operation.output.path);
     }
     related.extend(kept_sessions(archive).unwrap_or_default().into_iter().filter_map(|kept| kept.path));
     let places = context.environment.places().ok();
-    let sessions = places.and_then(|places| of_all_projects(&places).ok()).unwrap_or_default();
+    let sessions = places.and_then(|places| sessions_of_all_projects(&places).ok()).unwrap_or_default();
     let sessions: Vec<PathBuf> = sessions.into_iter().map(|session| session.path).collect();
     let beside = |path: &PathBuf| {
         let files = files_in(&sidecar_dir(path)).unwrap_or_default();
@@ -148,7 +151,7 @@ fn store_again(archive: &mut dyn Archive, path: &Path, context: &Context<'_>) ->
         let index = Index::build(&file)?;
         file.rewind()?;
         let id = archives::own_id(Some(path), &file);
-        let deposited = deposit(archive, &file, &index, &id, context.ui.stop())?;
+        let deposited = deposit_session(archive, &file, &index, &id, context.ui.stop())?;
         archive.commit()?;
         Ok::<_, anyhow::Error>(deposited.n_new > 0)
     })();

@@ -14,7 +14,7 @@ use crate::terminal::progress::Progress;
 use clap::builder::NonEmptyStringValueParser;
 use ctxc_core::version::copy_sessions;
 use ctxc_store::{ArchiveUrl, Copied, open};
-use ctxc_transcript::text::Stopped;
+use ctxc_transcript::text::StopRequested;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -52,14 +52,14 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let copied = copy_sessions(&*archive.archive, &mut *to, &mut |n_done, total| {
         bar.get_or_insert_with(|| Progress::start(archive.context.ui, "copying", total)).advance(n_done - n_known);
         n_known = n_done;
-        if Stopped::check(archive.context.ui.stop()).is_ok() {
+        if StopRequested::check_flag(archive.context.ui.stop()).is_ok() {
             ControlFlow::Continue(())
         } else {
             ControlFlow::Break(())
         }
     })?;
     drop(bar);
-    Stopped::check(archive.context.ui.stop())?;
+    StopRequested::check_flag(archive.context.ui.stop())?;
     let Copied { operations, originals, records, objects, present } = copied;
     let to = place_of_copy.to_string();
     archive.context.ui.status(format_args!(

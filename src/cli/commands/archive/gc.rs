@@ -9,8 +9,8 @@ use crate::report::archive::Swept;
 use crate::report::size;
 use crate::session::error::CommandError;
 use crate::session::quantity::age;
-use ctxc_core::version::{Lineage, VersionError, lineages};
-use ctxc_store::{Archive, CleanupLimits, Dropped, Sweep};
+use ctxc_core::version::{Lineage, VersionError, read_lineages};
+use ctxc_store::{Archive, CleanupLimits, DroppedCounts, SweepMode};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -35,10 +35,10 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<(), CommandError> {
     let now = Timestamp::now();
-    let cleanup = CleanupLimits::at(now, args.older_than.filter(|_| args.originals));
+    let cleanup = CleanupLimits::at_time(now, args.older_than.filter(|_| args.originals));
     let before = args.sessions.map(|age| now.checked_sub(age).unwrap_or(Timestamp::MIN));
     let old = before.map(|before| OldSessions::find(&*archive.archive, before)).transpose()?.unwrap_or_default();
-    let counted = archive.archive.sweep(&cleanup, Sweep::Count)?;
+    let counted = archive.archive.sweep(&cleanup, SweepMode::Count)?;
     let swept = |dropped| Swept::counted(archive.url.clone(), dropped).with_sessions(old.gone(), old.spared());
     if args.dry_run {
         let swept = swept(counted);
@@ -54,13 +54,13 @@ pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<(), Comma
     if let Some(before) = before.filter(|_| n_sessions > 0) {
         old.drop(&mut *archive.archive, before)?;
     }
-    let dropped = archive.archive.sweep(&cleanup, Sweep::Drop)?;
+    let dropped = archive.archive.sweep(&cleanup, SweepMode::Drop)?;
     let swept = Swept::counted(archive.url.clone(), dropped).with_sessions(old.gone(), old.spared());
     let swept = swept.done(size_before.zip(archive.file_bytes()));
     archive.context.print(&swept, format_args!("{swept}\n"))
 }
 
-fn is_confirmed(counted: &Dropped, n_sessions: u64, archive: &OpenArchive<'_>) -> Result<bool, CommandError> {
+fn is_confirmed(counted: &DroppedCounts, n_sessions: u64, archive: &OpenArchive<'_>) -> Result<bool, CommandError> {
     let mut what = Vec::new();
     if n_sessions > 0 {
         what.push(size::counted(n_sessions, "session"));
@@ -92,18 +92,18 @@ impl OldSessions {
     /// The sessions of `archive` without any change since `before`.
     fn find(archive: &dyn Archive, before: Timestamp) -> Result<Self, VersionError> {
         let mut old = Self::default();
-        for lineage in lineages(archive)? {
-            if lineage.sessions.is_empty() || lineage.newest().is_none_or(|newest| newest >= before) {
+        for lineage in read_lineages(archive)? {
+            if lineage.sessions.is_empty() || lineage.newest_time().is_none_or(|newest| newest >= before) {
                 continue;
             }
-            let needed = lineage.paths().find(|path| path.is_file()).map(Path::to_owned);
+            let needed = lineage.file_paths().find(|path| path.is_file()).map(Path::to_owned);
             match needed.filter(|_| !lineage.operations.is_empty()) {
                 Some(path) => old.spared.push((lineage, path)),
                 None => old.gone.push(lineage),
             }
         }
-        old.gone.sort_by_key(Lineage::newest);
-        old.spared.sort_by_key(|(lineage, _)| lineage.newest());
+        old.gone.sort_by_key(Lineage::newest_time);
+        old.spared.sort_by_key(|(lineage, _)| lineage.newest_time());
         Ok(old)
     }
 
@@ -119,10 +119,10 @@ impl OldSessions {
 
     /// Drops the sessions found, except those that have changed since.
     fn drop(&self, archive: &mut dyn Archive, before: Timestamp) -> Result<(), CommandError> {
-        archive.claim()?;
+        archive.lock_out_writers()?;
         let now = Self::find(archive, before)?;
         for lineage in now.gone.iter().filter(|lineage| self.gone.contains(lineage)) {
-            lineage.drop(archive)?;
+            lineage.drop_objects(archive)?;
         }
         Ok(archive.commit()?)
     }

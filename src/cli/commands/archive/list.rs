@@ -3,9 +3,9 @@
 use super::opened::{NarrowArgs, OpenArchive, OpenArchiveArg};
 use crate::report::archive::{FoundEntry, Holdings, OperationRow, SizeRow};
 use crate::session::error::CommandError;
-use ctxc_core::apply::document;
+use ctxc_core::apply::search_document;
 use ctxc_core::version::session_sizes;
-use ctxc_store::{Kind, Operations, Query, Search};
+use ctxc_store::{DocumentKind, EntrySearch, OperationSelection, Query};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -19,12 +19,12 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<(), CommandError> {
-    let mut operations = archive.archive.operations(Operations::All)?;
+    let mut operations = archive.archive.find_operations(OperationSelection::All)?;
     let sessions = match &args.narrow.session {
         Some(session) => archive.sessions(session, &operations)?,
         None => Vec::new(),
     };
-    let contents = archive.archive.contents()?;
+    let contents = archive.archive.count_contents()?;
     let mut holdings = Holdings::new(archive.url.clone(), contents, archive.file_bytes(), archive.context.ui.look());
     if args.size {
         let sizes = session_sizes(&*archive.archive)?;
@@ -34,7 +34,7 @@ pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<(), Comma
         return Ok(());
     }
     let named = match (args.narrow.kind, &args.narrow.session) {
-        (Some(Kind::Batch), Some(session)) => archive.batches_of(session)?,
+        (Some(DocumentKind::Batch), Some(session)) => archive.batches_of(session)?,
         _ => None,
     };
     if let Some(batches) = named {
@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<(), Comma
     } else if let Some(kind) = args.narrow.kind {
         archive.index()?;
         let query = Query { text: "", kind: Some(kind), speaker: None, sessions: &sessions, limit: args.narrow.limit };
-        let entries = archive.archive.find(&Search::Newest(&query), &document)?;
+        let entries = archive.archive.find(&EntrySearch::Newest(&query), &search_document)?;
         holdings.entries = entries.into_iter().map(|hit| FoundEntry::new("", hit)).collect();
     } else {
         operations.retain(|operation| sessions.is_empty() || sessions.contains(&operation.session));

@@ -13,13 +13,14 @@ use crate::session::error::CommandError;
 use crate::session::input;
 use crate::session::reading::Reading;
 use crate::terminal::progress::Progress;
-use ctxc_core::apply::{document, prior_summary};
+use ctxc_core::apply::{prior_summary, search_document};
 use ctxc_store::{
-    Archive, ArchiveUrl, DocumentId, Hit, Kind, Operation, RecordFilter, ancestors, hide_password, stored_bytes,
+    Archive, ArchiveUrl, DocumentId, DocumentKind, Hit, Operation, RecordFilter, hide_password, session_ancestors,
+    stored_bytes,
 };
 use ctxc_transcript::session;
-use ctxc_transcript::session::Places;
-use ctxc_transcript::text::Stopped;
+use ctxc_transcript::session::SessionFolders;
+use ctxc_transcript::text::StopRequested;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct OpenArchiveArg {
@@ -36,14 +37,14 @@ pub(crate) struct NarrowArgs {
     pub(super) session: Option<String>,
     /// Only entries of this kind
     #[arg(long, value_parser = kind())]
-    pub(super) kind: Option<Kind>,
+    pub(super) kind: Option<DocumentKind>,
     /// Maximum number of results
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(super) limit: u32,
 }
 
-fn kind() -> impl TypedValueParser<Value = Kind> {
-    PossibleValuesParser::new(Kind::ALL.map(Kind::name)).try_map(|name| name.parse::<Kind>())
+fn kind() -> impl TypedValueParser<Value = DocumentKind> {
+    PossibleValuesParser::new(DocumentKind::ALL.map(DocumentKind::name)).try_map(|name| name.parse::<DocumentKind>())
 }
 
 /// An archive that is open for a verb.
@@ -53,7 +54,7 @@ pub(super) struct OpenArchive<'a> {
     pub(super) place: ArchiveUrl,
     pub(super) archive: Box<dyn Archive>,
     /// The places to search for sessions; `None` without a home folder.
-    places: Option<Places>,
+    places: Option<SessionFolders>,
     pub(super) context: &'a Context<'a>,
 }
 
@@ -75,10 +76,14 @@ impl OpenArchive<'_> {
         let ui = self.context.ui;
         let mut bar: Option<Progress> = None;
         let mut n_known = 0;
-        let indexed = self.archive.index(&document, &mut |n_done, total| {
+        let indexed = self.archive.update_index(&search_document, &mut |n_done, total| {
             bar.get_or_insert_with(|| Progress::start(ui, "indexing", total)).advance(n_done - n_known);
             n_known = n_done;
-            if Stopped::check(ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            if StopRequested::check_flag(ui.stop()).is_ok() {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
         });
         drop(bar);
         match indexed {
@@ -89,19 +94,20 @@ impl OpenArchive<'_> {
                 done?;
             }
         }
-        Ok(Stopped::check(ui.stop())?)
+        Ok(StopRequested::check_flag(ui.stop())?)
     }
 
     /// The names under which the archive lists the session `asked` and its sources. A session without a file is identified by
     /// its id.
     pub(super) fn sessions(&self, asked: &str, operations: &[Operation]) -> Result<Vec<String>, CommandError> {
-        let missing = match self.places.as_ref().map(|places| session::find(asked, places)) {
-            Some(Ok(found)) => return Ok(ancestors(&session_names(&input::open(&found)?)?, operations)),
+        let missing = match self.places.as_ref().map(|places| session::find_session(asked, places)) {
+            Some(Ok(found)) => return Ok(session_ancestors(&session_names(&input::open(&found)?)?, operations)),
             Some(Err(error)) => CommandError::from(error),
             None => anyhow!("no session matches {asked:?} in the archive").into(),
         };
         // Summaries are stored under the session id of their messages, whatever the name of the file.
-        let batches = self.archive.records(&RecordFilter { kind: Some(Kind::Batch), ..RecordFilter::default() })?;
+        let batches =
+            self.archive.find_records(&RecordFilter { kind: Some(DocumentKind::Batch), ..RecordFilter::default() })?;
         let summarized: Vec<String> = batches.into_iter().filter_map(|batch| batch.document.session).collect();
         let known: BTreeSet<&String> = operations
             .iter()
@@ -116,20 +122,22 @@ impl OpenArchive<'_> {
                 Err(CommandError::usage(anyhow!("session id {asked:?} is ambiguous: {}", beginning.join(", ")))
                     .hint("use a longer prefix"))
             }
-            [first, ..] => Ok(ancestors(std::slice::from_ref(first), operations)),
+            [first, ..] => Ok(session_ancestors(std::slice::from_ref(first), operations)),
         }
     }
 
     /// The batches that the session `asked` starts with, oldest first; `None` if it names none, or its file is gone.
     pub(super) fn batches_of(&self, asked: &str) -> Result<Option<Vec<Hit>>, CommandError> {
-        let Some(Ok(found)) = self.places.as_ref().map(|places| session::find(asked, places)) else { return Ok(None) };
+        let Some(Ok(found)) = self.places.as_ref().map(|places| session::find_session(asked, places)) else {
+            return Ok(None);
+        };
         let reading = Reading::of(&found, self.context.ui)?;
         let prior = reading.named(prior_summary(reading.transcript()))?;
         let mut hits = Vec::new();
         for name in prior.map(|prior| prior.batches).unwrap_or_default() {
             let Ok(key) = name.parse() else { continue };
-            let record = self.archive.record(Kind::Batch, key)?;
-            let id = DocumentId::Record(Kind::Batch, key);
+            let record = self.archive.find_record(DocumentKind::Batch, key)?;
+            let id = DocumentId::Record(DocumentKind::Batch, key);
             hits.extend(record.map(|record| Hit { id, document: record.document, operation: None }));
         }
         Ok(Some(hits))

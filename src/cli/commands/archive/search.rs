@@ -11,7 +11,7 @@ use crate::report::archive::FoundEntries;
 use crate::session::error::CommandError;
 use crate::session::meaning;
 use ctxc_core::apply::merged_batches;
-use ctxc_store::{DocumentId, Operations, Query};
+use ctxc_store::{DocumentId, OperationSelection, Query};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -44,7 +44,7 @@ pub(super) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
             .hint("use a word or a part of one"));
     }
     let sessions = match &args.narrow.session {
-        Some(session) => archive.sessions(session, &archive.archive.operations(Operations::All)?)?,
+        Some(session) => archive.sessions(session, &archive.archive.find_operations(OperationSelection::All)?)?,
         None => Vec::new(),
     };
     query.sessions = &sessions;

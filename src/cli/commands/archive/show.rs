@@ -9,8 +9,8 @@ use super::opened::{OpenArchive, OpenArchiveArg};
 use crate::report::archive::{Entry, LineEntry, OperationEntry, RecordEntry, Shown};
 use crate::session::entry::{Named, named};
 use crate::session::error::CommandError;
-use ctxc_core::apply::{NamedBatch, over, texts};
-use ctxc_store::{DocumentId, Kind, Originals};
+use ctxc_core::apply::{NamedBatch, containing_batch_label, entry_texts};
+use ctxc_store::{DocumentId, DocumentKind, OriginalSelection};
 use ctxc_transcript::text::Digest;
 
 #[derive(Debug, clap::Args)]
@@ -28,16 +28,16 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, archive: &OpenArchive<'_>) -> Result<(), CommandError> {
     let entry = match (named(&args.id, &*archive.archive, &archive.url)?, args.raw) {
         (Named::Operation(operation), false) => {
-            let n_originals = archive.archive.originals(Originals::Operation(&operation.id))?.len() as u64;
+            let n_originals = archive.archive.find_originals(OriginalSelection::Operation(&operation.id))?.len() as u64;
             Entry::Operation(Box::new(OperationEntry::new(&operation, n_originals, archive.context.ui.look())))
         }
         (Named::Document(DocumentId::Line(digest)), false) => return line(digest, args, archive),
         (Named::Document(DocumentId::Record(kind, key)), false) => {
-            let record = archive.archive.record(kind, key)?.ok_or_else(|| unknown(args, archive))?;
-            if kind == Kind::Batch {
-                let batch = NamedBatch::of(record.clone());
+            let record = archive.archive.find_record(kind, key)?.ok_or_else(|| unknown(args, archive))?;
+            if kind == DocumentKind::Batch {
+                let batch = NamedBatch::from_record(record.clone());
                 archive.context.ui.status(&batch.label);
-                if let Some(over) = over(&*archive.archive, &batch)? {
+                if let Some(over) = containing_batch_label(&*archive.archive, &batch)? {
                     archive.context.ui.status(format_args!("merged in {over}"));
                 }
             }
@@ -60,8 +60,8 @@ pub(super) fn run(args: &Args, archive: &OpenArchive<'_>) -> Result<(), CommandE
 
 fn line(digest: Digest, args: &Args, archive: &OpenArchive<'_>) -> Result<(), CommandError> {
     let line = archive.archive.line(digest)?.ok_or_else(|| unknown(args, archive))?;
-    let originals = archive.archive.originals(Originals::Line(digest))?;
-    let line = LineEntry::new(digest, line.len() as u64, &originals, texts(&line));
+    let originals = archive.archive.find_originals(OriginalSelection::Line(digest))?;
+    let line = LineEntry::new(digest, line.len() as u64, &originals, entry_texts(&line));
     archive.context.ui.status(line.origin());
     if line.is_silent() {
         archive.context.ui.hint("it has no text; use --raw to print the line");

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::error::CommandError;
 use crate::terminal::ui::Ui;
-use ctxc_transcript::text::printable;
+use ctxc_transcript::text::escape_unprintable;
 
 /// Makes a new file readable only by its owner, since results contain texts of sessions.
 #[cfg(unix)]
@@ -86,7 +86,9 @@ impl<'a> Results<'a> {
         match self {
             Self::Printed(ui) => Ok(ui.data(line)?),
             // A single write, so that a crash tears at most the last line.
-            Self::Kept(file) => Ok(file.write_all(printable(&line).as_bytes()).context("write the results")?),
+            Self::Kept(file) => {
+                Ok(file.write_all(escape_unprintable(&line).as_bytes()).context("write the results")?)
+            }
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::session::options::{Compacting, Keep, Output, Summaries, Summarizing};
 use crate::terminal::ui::Ui;
 use ctxc_core::plan::{Preset, PruneStage};
 use ctxc_core::version::ThinkingPolicy;
-use ctxc_transcript::session::Found;
+use ctxc_transcript::session::FoundSession;
 use ctxc_transcript::text::Tokens;
 
 /// The usage in percent from which on the client shows a status.
@@ -123,11 +123,11 @@ fn how(context: &Context<'_>) -> Result<CompactOptions, CommandError> {
     let keep = Keep::In(environment.archive_url(None)?);
     let protect = ProtectArgs::default();
     // The client does not send images and copies.
-    let stage = |preset: Preset| PruneStage { also: BTreeSet::new(), ..preset.stage(protect.stage(config)) };
+    let stage = |preset: Preset| PruneStage { also: BTreeSet::new(), ..preset.prune_stage(protect.stage(config)) };
     let mut compaction = config.summarization.stage();
     compaction.clip_last = compaction.clip_last.max(u32::from(compaction.clip_first == 0));
     Ok(CompactOptions {
-        rewriting: context.rewriting(Found::StandardInput, Output::Stdout, ThinkingPolicy::Keep, keep)?,
+        rewriting: context.rewriting(FoundSession::StandardInput, Output::Stdout, ThinkingPolicy::Keep, keep)?,
         compacting: Compacting {
             summaries: Summaries { summarizing: Summarizing::offline(), stage: compaction },
             budget: None,

@@ -15,7 +15,7 @@ use crate::cli::context::{Context, Form, Reporting};
 use crate::report::size::count;
 use crate::session::error::CommandError;
 use ctxc_transcript::Calibration;
-use ctxc_transcript::session::{Found, FoundBy, session_id};
+use ctxc_transcript::session::{FoundBy, FoundSession, session_id};
 
 /// The maximum age of sessions that are stored when the next one starts.
 const LATELY: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -100,7 +100,7 @@ fn of_its_own(command: &mut Command) -> &mut Command {
 }
 
 fn keep_session(path: &Path, url: &str, context: &Context<'_>) -> Result<(), CommandError> {
-    let which = SessionsToKeep::One(Found::File { path: path.to_owned(), by: FoundBy::Path });
+    let which = SessionsToKeep::One(FoundSession::File { path: path.to_owned(), by: FoundBy::Path });
     let reporting = Reporting { form: Form::Text, report: None, verb: "keep".to_owned() };
     keep_sessions(&which, url, None, &Context { reporting, ..context.clone() }).map(drop)
 }

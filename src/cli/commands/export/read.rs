@@ -8,10 +8,10 @@ use crate::report::export::{Piece, Spent};
 use crate::session::error::CommandError;
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Speaker, shown_in};
-use ctxc_store::Kind;
-use ctxc_transcript::text::{Stopped, chars4};
-use ctxc_transcript::{LineNo, read_line, turn_at, turns};
+use ctxc_core::apply::{Speaker, read_shown_texts};
+use ctxc_store::DocumentKind;
+use ctxc_transcript::text::{StopRequested, chars4_tokens};
+use ctxc_transcript::{LineNo, find_turns, read_line, turn_at};
 
 /// Calls `take` with each text of the active entries, in order.
 ///
@@ -22,11 +22,11 @@ pub(super) fn each_piece(
     ui: &Ui,
     mut take: impl FnMut(Piece) -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
-    let turns = turns(&reading.index, &reading.chain);
+    let turns = find_turns(&reading.index, &reading.chain);
     let mut reader = Reader::default();
     let mut buffer = Vec::new();
     for (place, &line) in reading.chain.lines.iter().enumerate() {
-        Stopped::check(ui.stop())?;
+        StopRequested::check_flag(ui.stop())?;
         let turn = turn_at(&turns, place).map(|turn| turn.0);
         let bytes = reading.named(read_line(&reading.file, &reading.index, line, &mut buffer))?;
         // A line that is not JSON has no text, and is not part of the chain.
@@ -49,7 +49,7 @@ struct Reader {
 
 impl Reader {
     fn pieces(&mut self, entry: &Value, reading: &Reading, line: LineNo) -> std::io::Result<Vec<Piece>> {
-        let shown = shown_in(&reading.file, &reading.index, line)?;
+        let shown = read_shown_texts(&reading.file, &reading.index, line)?;
         let message = field(entry, "message");
         let blank = Piece {
             turn: None,
@@ -59,7 +59,7 @@ impl Reader {
             tool: None,
             call: None,
             text: String::new(),
-            tokens: chars4(""),
+            tokens: chars4_tokens(""),
             time: string(field(entry, "timestamp")),
             model: None,
             client: string(field(entry, "version")),
@@ -70,11 +70,11 @@ impl Reader {
             return Ok(self.of_model(message, &blank));
         }
         let mut pieces = self.results(message, &blank);
-        pieces.extend(shown.into_iter().filter(|shown| shown.kind != Kind::ToolResult).map(|shown| Piece {
+        pieces.extend(shown.into_iter().filter(|shown| shown.kind != DocumentKind::ToolResult).map(|shown| Piece {
             step: (self.n_steps > 0 && shown.speaker != Speaker::User).then_some(self.n_steps),
             role: shown.speaker,
             kind: if shown.speaker == Speaker::User { "prompt" } else { "other" },
-            tokens: chars4(&shown.text),
+            tokens: chars4_tokens(&shown.text),
             text: shown.text,
             ..blank.clone()
         }));
@@ -96,7 +96,7 @@ impl Reader {
         };
         let mut pieces = Vec::new();
         let mut add = |kind, text: String, tool, call| {
-            pieces.push(Piece { kind, tokens: chars4(&text), text, tool, call, ..blank.clone() });
+            pieces.push(Piece { kind, tokens: chars4_tokens(&text), text, tool, call, ..blank.clone() });
         };
         if let Some(text) = field(message, "content").as_str() {
             add("answer", text.to_owned(), None, None);
@@ -129,7 +129,7 @@ impl Reader {
                 kind: "tool_result",
                 tool: made.map(|(tool, _)| tool.clone()),
                 call,
-                tokens: chars4(&text),
+                tokens: chars4_tokens(&text),
                 text,
                 ..blank.clone()
             }

@@ -16,10 +16,10 @@ use crate::session::error::{CommandError, Completion, Kind};
 use crate::session::reading::Reading;
 use crate::session::write::refuse_unless_file;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{IfExists, Staged, TITLE_LEN, whole_title_of};
+use ctxc_core::apply::{IfExists, StagedFile, TITLE_LEN, whole_title_of};
 use ctxc_engine::redact::Redactor;
-use ctxc_transcript::session::{Found, FoundBy, Places, of_all_projects};
-use ctxc_transcript::text::{clipped, printable};
+use ctxc_transcript::session::{FoundBy, FoundSession, SessionFolders, sessions_of_all_projects};
+use ctxc_transcript::text::{clip_text, escape_unprintable};
 
 pub(crate) const EXAMPLES: &str = "\
 Exports the active entries: what a resume would send. Secrets are replaced by placeholders such as [SECRET-1].
@@ -55,9 +55,9 @@ pub(crate) struct Args {
 #[derive(Debug)]
 enum ExportedSessions {
     /// A single session.
-    One(Found),
+    One(FoundSession),
     /// The sessions of all projects.
-    All(Places),
+    All(SessionFolders),
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         Some(path) => {
             refuse_unless_file(path)?;
             let existing = if args.force { IfExists::Replace } else { IfExists::Refuse };
-            let mut staged = Staged::beside(path, existing, None)?;
+            let mut staged = StagedFile::create_beside(path, existing, None)?;
             let mut output = BufWriter::new(staged.file());
             export(args, &which, &mut output, &mut report, ui)?;
             output.flush().with_context(|| format!("write {}", path.display()))?;
@@ -129,8 +129,8 @@ fn export(
         }
         ExportedSessions::All(places) => places,
     };
-    for session in of_all_projects(places)? {
-        let found = Found::File { path: session.path.clone(), by: FoundBy::Id };
+    for session in sessions_of_all_projects(places)? {
+        let found = FoundSession::File { path: session.path.clone(), by: FoundBy::Id };
         match export_one(args, &found, output, report, ui) {
             Err(error) if error.kind() == Kind::Failed && error.cause::<NotWritten>().is_none() => {
                 let (path, problem) = (session.path.display().to_string(), error.sentence());
@@ -149,7 +149,7 @@ struct NotWritten(#[source] std::io::Error);
 
 fn export_one(
     args: &Args,
-    found: &Found,
+    found: &FoundSession,
     output: &mut impl Write,
     report: &mut ExportReport,
     ui: &Ui,
@@ -165,12 +165,12 @@ fn export_one(
         })?;
         // Redacts before clipping, since a truncated secret is not detected.
         let title = reading.named(whole_title_of(reading.transcript()))?;
-        session.title = Some(clipped(&redactor.redact(&title).text, TITLE_LEN));
+        session.title = Some(clip_text(&redactor.redact(&title).text, TITLE_LEN));
     }
     let mut export = Export::new(args.format, &session);
     // In JSON the escapes do not change the meaning.
     let mut write = |text: &str| {
-        output.write_all(printable(text).as_bytes()).map_err(|error| anyhow::Error::new(NotWritten(error)))
+        output.write_all(escape_unprintable(text).as_bytes()).map_err(|error| anyhow::Error::new(NotWritten(error)))
     };
     each_piece(&reading, ui, |mut piece| {
         if !args.no_redact {

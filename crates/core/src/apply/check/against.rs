@@ -7,16 +7,16 @@ use std::io::{self, Read, Seek};
 use memchr::memmem::Finder;
 use xxhash_rust::xxh3::Xxh3Default;
 
-use super::problem::{Detail, Problem, ProblemKind};
+use super::problem::{Problem, ProblemDetail, ProblemKind};
 use crate::apply::follow::model::enforces_prefix;
 use crate::apply::follow::thinking::open_loop;
-use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
+use ctxc_transcript::scan::{Block, BlockKind, EntryKind, Scan};
 use ctxc_transcript::text::json_string;
-use ctxc_transcript::{Chain, Flags, Format, IdHash, Index, LineNo, LineSet, revisit};
+use ctxc_transcript::{Chain, Flags, Format, IdHash, Index, LineNo, LineSet, visit_lines};
 
 /// The content that the model sees of the active entries, in the order of the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Visible {
+pub struct VisibleContent {
     lines: Vec<VisibleLine>,
     /// Live lines that name files in the folder that was asked about.
     in_folder: Vec<LineNo>,
@@ -32,7 +32,7 @@ struct VisibleLine {
     is_enforced: bool,
 }
 
-impl Visible {
+impl VisibleContent {
     /// Reads the live lines of `file`. With `session`, lines that name a path into the folder of that session are
     /// noted.
     ///
@@ -45,15 +45,15 @@ impl Visible {
         let mut scan = index.new_scan();
         let mut digests: Vec<VisibleLine> = Vec::new();
         let mut in_folder = Vec::new();
-        revisit(file, index, &chain.live, |line_no, line| {
+        visit_lines(file, index, &chain.live, |line_no, line| {
             scan.read(line);
             let content = match scan.kind {
-                Kind::User | Kind::Assistant => scan.message.and_then(|message| message.content),
-                Kind::Attachment => scan.sent_attachment(line),
+                EntryKind::User | EntryKind::Assistant => scan.message.and_then(|message| message.content),
+                EntryKind::Attachment => scan.sent_attachment(line),
                 _ => None,
             };
             if let Some(content) = content.map(|it| it.of(line)) {
-                let model = scan.message.and_then(|message| message.model?.string(line));
+                let model = scan.message.and_then(|message| message.model?.string_in(line));
                 let is_enforced = model.and_then(|model| str::from_utf8(model).ok()).is_some_and(enforces_prefix);
                 digests.push(VisibleLine {
                     line: line_no,
@@ -77,7 +77,7 @@ impl Visible {
 /// A digest of what is sent of a line beside thinking.
 fn content_digest(index: &Index, line_no: LineNo, scan: &Scan, line: &[u8], content: &[u8]) -> Option<u64> {
     let mut hasher = Xxh3Default::new();
-    hasher.update(&[u8::from(scan.kind == Kind::Assistant)]);
+    hasher.update(&[u8::from(scan.kind == EntryKind::Assistant)]);
     let blocks: Vec<_> = scan.outer_blocks().collect();
     if blocks.is_empty() {
         hasher.update(content);
@@ -85,9 +85,9 @@ fn content_digest(index: &Index, line_no: LineNo, scan: &Scan, line: &[u8], cont
     }
     let is_sent = |block: &&&Block| match block.kind {
         BlockKind::Thinking => false,
-        BlockKind::Text => !block.text.and_then(|text| text.string(line)).is_some_and(json_string::is_blank),
+        BlockKind::Text => !block.text.and_then(|text| text.string_in(line)).is_some_and(json_string::is_blank),
         BlockKind::ToolUse | BlockKind::ToolResult => {
-            let id = block.tool_id.and_then(|id| id.string(line)).map_or(IdHash::NONE, IdHash::of);
+            let id = block.tool_id.and_then(|id| id.string_in(line)).map_or(IdHash::NONE, IdHash::of);
             !index.is_repeat(line_no, id, block.kind == BlockKind::ToolResult)
         }
         _ => true,
@@ -99,33 +99,33 @@ fn content_digest(index: &Index, line_no: LineNo, scan: &Scan, line: &[u8], cont
 
 /// One of two transcripts that are compared.
 #[derive(Clone, Copy, Debug)]
-pub struct Side<'a> {
+pub struct ComparedTranscript<'a> {
     /// Its index.
     pub index: &'a Index,
     /// Its live chain.
     pub chain: &'a Chain,
     /// Its content as the model sees it.
-    pub visible: &'a Visible,
+    pub visible: &'a VisibleContent,
 }
 
 /// The problems that `output` has as something made from `source`, in the order of their lines.
 #[must_use]
-pub fn compare(source: Side<'_>, output: Side<'_>) -> Vec<Problem> {
+pub fn compare_transcripts(source: ComparedTranscript<'_>, output: ComparedTranscript<'_>) -> Vec<Problem> {
     // Entries of Codex are known by their lines, which say nothing where others were taken out.
     let is_known = output.index.format != Format::Codex || source.index.n_lines() == output.index.n_lines();
-    let mut problems = if is_known { altered_thinking(source.index, output.index) } else { Vec::new() };
+    let mut problems = if is_known { find_altered_thinking(source.index, output.index) } else { Vec::new() };
     let mut written = ThinkingContexts::default();
-    written.note(source);
+    written.note_transcript(source);
     if output.index.format == Format::Claude {
-        problems.extend(outlived_thinking(&written, output));
+        problems.extend(find_outlived_thinking(&written, output));
     }
-    problems.extend(is_known.then(|| no_longer_live(source, output)).flatten());
-    problems.extend(of_all(ProblemKind::OldFolder, &output.visible.in_folder, output.index));
+    problems.extend(is_known.then(|| find_cut_off(source, output)).flatten());
+    problems.extend(combined_problem(ProblemKind::OldFolder, &output.visible.in_folder, output.index));
     problems.sort_by_key(|problem| (problem.line, problem.kind));
     problems
 }
 
-fn altered_thinking(source: &Index, output: &Index) -> Vec<Problem> {
+fn find_altered_thinking(source: &Index, output: &Index) -> Vec<Problem> {
     let mut digests: Vec<(IdHash, u64)> =
         source.thinking.iter().map(|thinking| (source.record(thinking.line).uuid, thinking.digest)).collect();
     digests.sort_unstable();
@@ -157,10 +157,10 @@ pub struct ThinkingContexts {
 
 impl ThinkingContexts {
     /// Notes what stands before the thinking of a transcript as it was written, but for that which is known already.
-    pub fn note(&mut self, side: Side<'_>) {
+    pub fn note_transcript(&mut self, side: ComparedTranscript<'_>) {
         let at = self.thinking.len();
         let mut all = Vec::new();
-        for (line, seen, digest) in side.thinking() {
+        for (line, seen, digest) in side.thinking_digests() {
             let uuid = side.index.record(line).uuid;
             if uuid != IdHash::NONE {
                 self.before.entry(uuid).or_insert((seen, at, all.len()));
@@ -171,7 +171,7 @@ impl ThinkingContexts {
     }
 
     /// Whether thinking behind `seen` and the thinking `before` is where it was written; leading thinking may have gone.
-    fn holds(&self, uuid: IdHash, seen: u64, before: &[u64]) -> bool {
+    fn is_where_written(&self, uuid: IdHash, seen: u64, before: &[u64]) -> bool {
         // Unknown thinking may have been written here.
         let Some(&(written, at, n)) = self.before.get(&uuid) else { return true };
         let thinking = self.thinking.get(at).and_then(|all| all.get(..n)).unwrap_or_default();
@@ -179,9 +179,9 @@ impl ThinkingContexts {
     }
 }
 
-impl Side<'_> {
+impl ComparedTranscript<'_> {
     /// Its thinking in the order of the conversation: the line, a digest of what the model sees before it, and its own digest.
-    fn thinking(&self) -> Vec<(LineNo, u64, u64)> {
+    fn thinking_digests(&self) -> Vec<(LineNo, u64, u64)> {
         let mut seen = Xxh3Default::new();
         let mut found = Vec::new();
         for it in &self.visible.lines {
@@ -197,7 +197,7 @@ impl Side<'_> {
 /// Thinking of `output` that does not stand behind what it was written behind (format: "API rules", 5): one problem for all of
 /// it that the API refuses, one for all before an open tool loop, and one for what is inside.
 #[must_use]
-pub fn outlived_thinking(written: &ThinkingContexts, output: Side<'_>) -> Vec<Problem> {
+pub fn find_outlived_thinking(written: &ThinkingContexts, output: ComparedTranscript<'_>) -> Vec<Problem> {
     let in_loop: LineSet = open_loop(output.index, output.chain, &LineSet::default())
         .and_then(|start| output.chain.lines.get(start..))
         .map_or_else(LineSet::default, |lines| lines.iter().copied().collect());
@@ -209,23 +209,23 @@ pub fn outlived_thinking(written: &ThinkingContexts, output: Side<'_>) -> Vec<Pr
         (ProblemKind::LoopThinking, Vec::new()),
     ];
     let [(_, refused), (_, stale), (_, looped)] = &mut kinds;
-    for (line, seen, digest) in output.thinking() {
+    for (line, seen, digest) in output.thinking_digests() {
         let list = match (enforced.contains(line), in_loop.contains(line)) {
             (true, _) => &mut *refused,
             (false, false) => &mut *stale,
             (false, true) => &mut *looped,
         };
-        if !written.holds(output.index.record(line).uuid, seen, &before) {
+        if !written.is_where_written(output.index.record(line).uuid, seen, &before) {
             list.push(line);
         }
         before.push(digest);
     }
-    kinds.into_iter().filter_map(|(kind, found)| of_all(kind, &found, output.index)).collect()
+    kinds.into_iter().filter_map(|(kind, found)| combined_problem(kind, &found, output.index)).collect()
 }
 
 /// Messages that were live in the source and are in the output without being live. A compact boundary that the
 /// source does not have ends the history on purpose.
-fn no_longer_live(source: Side<'_>, output: Side<'_>) -> Option<Problem> {
+fn find_cut_off(source: ComparedTranscript<'_>, output: ComparedTranscript<'_>) -> Option<Problem> {
     let mut was_live: Vec<IdHash> = source.chain.lines.iter().map(|&line| source.index.record(line).uuid).collect();
     was_live.sort_unstable();
     let head = output.chain.lines.first().map(|&line| output.index.record(line));
@@ -237,20 +237,20 @@ fn no_longer_live(source: Side<'_>, output: Side<'_>) -> Option<Problem> {
         record.is_message() && !output.chain.is_live(line) && was_live.binary_search(&record.uuid).is_ok()
     };
     let cut_off: Vec<LineNo> = output.index.lines().filter(is_cut_off).collect();
-    of_all(ProblemKind::NoLongerLive, &cut_off, output.index)
+    combined_problem(ProblemKind::NoLongerLive, &cut_off, output.index)
 }
 
 /// One problem for all that `lines` have; `None` where they are none.
-fn of_all(kind: ProblemKind, lines: &[LineNo], index: &Index) -> Option<Problem> {
+fn combined_problem(kind: ProblemKind, lines: &[LineNo], index: &Index) -> Option<Problem> {
     let first = *lines.first()?;
     let n_entries = u32::try_from(lines.len()).unwrap_or(u32::MAX);
-    Some(Problem::new(kind, first, index.record(first).uuid).with(Detail::Entries(n_entries)))
+    Some(Problem::new(kind, first, index.record(first).uuid).with_detail(ProblemDetail::Entries(n_entries)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::apply::samples::{assistant, calls, results, text, user};
+    use crate::apply::samples::{sample_assistant, sample_calls, sample_results, sample_text, sample_user};
     use std::io::Cursor;
 
     fn thought(thought: &str) -> String {
@@ -260,16 +260,16 @@ mod tests {
     /// A prompt, thinking, a call with its result, an answer after further thinking, and a second turn.
     fn original() -> Vec<String> {
         vec![
-            user("u1", "", "\"Fix it\""),
-            assistant("k1", "u1", "m1", &thought("hm")),
-            assistant("c1", "k1", "m1", &calls(&["t1"])),
-            user("r1", "c1", &results(&["t1"])),
-            assistant("k2", "r1", "m2", &thought("so")),
-            assistant("a2", "k2", "m2", &text("Done")),
-            user("u2", "a2", "\"Next\""),
-            assistant("k3", "u2", "m3", &thought("next")),
-            assistant("c3", "k3", "m3", &calls(&["t3"])),
-            user("r3", "c3", &results(&["t3"])),
+            sample_user("u1", "", "\"Fix it\""),
+            sample_assistant("k1", "u1", "m1", &thought("hm")),
+            sample_assistant("c1", "k1", "m1", &sample_calls(&["t1"])),
+            sample_user("r1", "c1", &sample_results(&["t1"])),
+            sample_assistant("k2", "r1", "m2", &thought("so")),
+            sample_assistant("a2", "k2", "m2", &sample_text("Done")),
+            sample_user("u2", "a2", "\"Next\""),
+            sample_assistant("k3", "u2", "m3", &thought("next")),
+            sample_assistant("c3", "k3", "m3", &sample_calls(&["t3"])),
+            sample_user("r3", "c3", &sample_results(&["t3"])),
         ]
     }
 
@@ -279,17 +279,17 @@ mod tests {
             let file = lines.join("\n");
             let index = Index::build(Cursor::new(file.as_bytes())).unwrap();
             let chain = Chain::find(&index);
-            let visible = Visible::read(Cursor::new(file), &index, &chain, Some("old-id")).unwrap();
+            let visible = VisibleContent::read(Cursor::new(file), &index, &chain, Some("old-id")).unwrap();
             (index, chain, visible)
         };
         let (before, after) = (read(&original()), read(output));
-        let side = |(index, chain, visible)| Side { index, chain, visible };
-        let found = compare(side((&before.0, &before.1, &before.2)), side((&after.0, &after.1, &after.2)));
+        let side = |(index, chain, visible)| ComparedTranscript { index, chain, visible };
+        let found = compare_transcripts(side((&before.0, &before.1, &before.2)), side((&after.0, &after.1, &after.2)));
         let found: Vec<_> = found
             .iter()
             .map(|problem| {
-                let n_entries = if let Detail::Entries(n_entries) = problem.detail { n_entries } else { 1 };
-                (problem.kind, problem.line.number(), n_entries)
+                let n_entries = if let ProblemDetail::Entries(n_entries) = problem.detail { n_entries } else { 1 };
+                (problem.kind, problem.line.one_based(), n_entries)
             })
             .collect();
         assert_eq!(found, problems, "\n{}", output.join("\n"));
@@ -306,48 +306,48 @@ mod tests {
     fn thinking_is_held_against_the_original() {
         expect(&original(), &[]);
         expect(
-            &edited(5, assistant("k2", "r1", "m2", &thought("other"))),
+            &edited(5, sample_assistant("k2", "r1", "m2", &thought("other"))),
             &[(ProblemKind::AlteredThinking, 5, 1), (ProblemKind::LoopThinking, 8, 1)],
         );
         expect(
-            &edited(1, user("u1", "", "\"Fix\"")),
+            &edited(1, sample_user("u1", "", "\"Fix\"")),
             &[(ProblemKind::StaleThinking, 2, 2), (ProblemKind::LoopThinking, 8, 1)],
         );
         // A change behind all thinking leaves it alone.
-        expect(&edited(10, user("r3", "c3", "[{\"type\":\"tool_result\",\"tool_use_id\":\"t3\"}]")), &[]);
+        expect(&edited(10, sample_user("r3", "c3", "[{\"type\":\"tool_result\",\"tool_use_id\":\"t3\"}]")), &[]);
         // Leading thinking may go, and what came later cannot be told.
         let mut lines = original();
         lines.remove(1);
-        lines[1] = assistant("c1", "u1", "m1", &calls(&["t1"]));
-        lines.push(assistant("k4", "r3", "m4", &thought("more")));
+        lines[1] = sample_assistant("c1", "u1", "m1", &sample_calls(&["t1"]));
+        lines.push(sample_assistant("k4", "r3", "m4", &thought("more")));
         expect(&lines, &[]);
         lines.remove(3);
-        lines[3] = assistant("a2", "r1", "m2", &text("Done"));
+        lines[3] = sample_assistant("a2", "r1", "m2", &sample_text("Done"));
         lines.remove(0);
-        lines[0] = assistant("c1", "", "m1", &calls(&["t1"]));
+        lines[0] = sample_assistant("c1", "", "m1", &sample_calls(&["t1"]));
         expect(&lines, &[(ProblemKind::LoopThinking, 5, 1)]);
         // Newer models have it refused.
         let by_new =
             |line: String| line.replace(r#""role":"assistant""#, r#""role":"assistant","model":"claude-opus-5-5""#);
-        let lines: Vec<String> = edited(1, user("u1", "", "\"Fix\"")).into_iter().map(by_new).collect();
+        let lines: Vec<String> = edited(1, sample_user("u1", "", "\"Fix\"")).into_iter().map(by_new).collect();
         expect(&lines, &[(ProblemKind::RefusedThinking, 2, 3)]);
         // Once the loop is closed, its thinking is as any other.
-        let mut closed = edited(7, user("u2", "a2", "\"Go\""));
-        closed.push(assistant("a3", "r3", "m4", &text("Closed")));
+        let mut closed = edited(7, sample_user("u2", "a2", "\"Go\""));
+        closed.push(sample_assistant("a3", "r3", "m4", &sample_text("Closed")));
         expect(&closed, &[(ProblemKind::StaleThinking, 8, 1)]);
     }
 
     // V-01
     #[test]
     fn history_that_is_cut_off_is_named() {
-        let mut lines = edited(7, user("u2", "", "\"Next\""));
+        let mut lines = edited(7, sample_user("u2", "", "\"Next\""));
         lines.truncate(7);
         expect(&lines, &[(ProblemKind::NoLongerLive, 1, 6)]);
         // A truncation takes the entries out, and a new compact boundary ends the history on purpose.
         expect(&lines[6..], &[]);
         let boundary = r#"{"parentUuid":null,"type":"system","subtype":"compact_boundary","uuid":"b"}"#;
         lines.insert(6, boundary.to_owned());
-        lines[7] = user("u2", "b", "\"Next\"");
+        lines[7] = sample_user("u2", "b", "\"Next\"");
         expect(&lines, &[]);
     }
 
@@ -356,8 +356,8 @@ mod tests {
     fn paths_into_the_old_folder_are_named() {
         let path = "\"See /home/ann/.claude/projects/shop/old-id/tool-results/t1.txt\"";
         let mut lines = original();
-        lines.push(user("u3", "r3", path));
-        lines.push(user("u4", "u3", "\"C:\\\\old-id\\\\x and old-id\""));
+        lines.push(sample_user("u3", "r3", path));
+        lines.push(sample_user("u4", "u3", "\"C:\\\\old-id\\\\x and old-id\""));
         expect(&lines, &[(ProblemKind::OldFolder, 11, 2)]);
     }
 }

@@ -3,12 +3,12 @@
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 
-use crate::apply::check::index::check;
+use crate::apply::check::index::check_transcript;
 use crate::apply::check::problem::{Problem, new_problems};
 use crate::apply::compact::client_compaction::ClientCompaction;
 use crate::apply::error::ApplyError;
 use crate::apply::write::file::{ends_line, unnamed_file};
-use crate::version::{Inserted, Known, State, Step, Version};
+use crate::version::{InsertOrigin, KnownSession, RenderStep, SessionState, Version};
 use ctxc_store::{Archive, LineId};
 use ctxc_transcript::text::Digest;
 use ctxc_transcript::{Chain, Index};
@@ -18,9 +18,9 @@ use ctxc_transcript::{Chain, Index};
 ///
 /// # Errors
 /// When the archive cannot be read, or a file not be written.
-pub fn as_written(archive: &dyn Archive, known: &Known) -> Result<Vec<File>, ApplyError> {
-    let Known { state, .. } = known;
-    let under: Vec<Option<Digest>> = state.read_under().collect();
+pub fn files_as_written(archive: &dyn Archive, known: &KnownSession) -> Result<Vec<File>, ApplyError> {
+    let KnownSession { state, .. } = known;
+    let under: Vec<Option<Digest>> = state.line_origins().collect();
     let lines_under = |key: Option<Digest>, n_before: usize| -> Vec<LineId> {
         let lines = state.lines.iter().zip(&under).skip(n_before).filter(|(_, under)| **under == key);
         lines.map(|(line, _)| *line).collect()
@@ -37,10 +37,10 @@ pub fn as_written(archive: &dyn Archive, known: &Known) -> Result<Vec<File>, App
         let version = Version::read(archive, key)?;
         // The entries that closed a loop are in the version already.
         let n_closing = state.n_closing(key) as usize;
-        let n_before = State::read(archive, version.state)?.lines.len() + n_closing;
+        let n_before = SessionState::read(archive, version.state)?.lines.len() + n_closing;
         let mut file = unnamed_file()?;
-        version.write_under(archive, None, &mut file)?;
-        let file = if is_of_client(&version) { without_gap(file)? } else { file };
+        version.write_with_session(archive, None, &mut file)?;
+        let file = if is_of_client(&version) { repair_gap(file)? } else { file };
         files.push(with_lines(archive, file, &lines_under(Some(key), n_before))?);
     }
     Ok(files)
@@ -48,11 +48,11 @@ pub fn as_written(archive: &dyn Archive, known: &Known) -> Result<Vec<File>, App
 
 /// Whether a client wrote entries again in `version`: ctxc itself inserts a boundary and a summary.
 fn is_of_client(version: &Version) -> bool {
-    version.steps.iter().any(|step| matches!(step, Step::Insert(Inserted::By { at: 2.., .. }, _)))
+    version.steps.iter().any(|step| matches!(step, RenderStep::Insert(InsertOrigin::By { at: 2.., .. }, _)))
 }
 
 /// `file` as the client that compacted it had it in memory: without the gap that a resume would find there (C-03).
-fn without_gap(mut file: File) -> Result<File, ApplyError> {
+fn repair_gap(mut file: File) -> Result<File, ApplyError> {
     let line = repair_line(&mut file)?.unwrap_or_default();
     file.seek(SeekFrom::End(0)).and_then(|_| file.write_all(&line)).map_err(ApplyError::WriteResult)?;
     Ok(file)
@@ -78,13 +78,13 @@ pub(in crate::apply) fn has_gap(version: &Version, file: &mut File) -> Result<bo
 /// As [`as_written`].
 pub(in crate::apply) fn problems_as_written(
     archive: &dyn Archive,
-    known: &Known,
+    known: &KnownSession,
     now: &[Problem],
 ) -> Result<Vec<Problem>, ApplyError> {
     let mut problems = now.to_vec();
-    for file in as_written(archive, known)? {
+    for file in files_as_written(archive, known)? {
         let index = Index::build(&file)?;
-        let found = check(&index, &Chain::find(&index));
+        let found = check_transcript(&index, &Chain::find(&index));
         problems.extend(new_problems(&problems, found));
     }
     Ok(problems)

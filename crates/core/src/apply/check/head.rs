@@ -1,7 +1,7 @@
 //! The head of the live chain, and the reason why the chain starts there.
 
-use super::problem::{Detail, Problem, ProblemKind};
-use ctxc_transcript::scan::Kind;
+use super::problem::{Problem, ProblemDetail, ProblemKind};
+use ctxc_transcript::scan::EntryKind;
 use ctxc_transcript::{Chain, ChainEnd, Flags, Format, IdHash, Index, LineNo, Parent};
 
 /// Finds what is wrong with the start of the live chain.
@@ -12,7 +12,7 @@ pub(in crate::apply) fn check_head(index: &Index, chain: &Chain, problems: &mut 
     let mut kept = chain.lines.iter().copied().filter(|&line| !index.is_dropped(line)).peekable();
     let Some(&head) = kept.peek() else {
         // Of a long file clients skip what stands before the boundary.
-        problems.extend(bare_boundaries(index).next_back().map(|line| bare_boundary(index, line)));
+        problems.extend(bare_boundaries(index).next_back().map(|line| bare_boundary_problem(index, line)));
         problems.push(Problem::new(ProblemKind::NoMessages, LineNo(0), IdHash::NONE));
         return;
     };
@@ -22,13 +22,14 @@ pub(in crate::apply) fn check_head(index: &Index, chain: &Chain, problems: &mut 
         let hides_all = line == head && n_cut_off > 0 && chain.end == ChainEnd::CompactBoundary;
         // Newer clients pass over one that nothing follows.
         if hides_all || chain.lines.last().is_some_and(|last| *last < line) {
-            problems.push(bare_boundary(index, line));
+            problems.push(bare_boundary_problem(index, line));
         }
     }
     match chain.end {
         ChainEnd::MissingParent(line) if !index.is_dropped(line) => {
             let kind = if n_cut_off == 0 { ProblemKind::DanglingHead } else { ProblemKind::DanglingParent };
-            problems.push(Problem::new(kind, line, index.record(line).uuid).with(Detail::Entries(n_cut_off)));
+            problems
+                .push(Problem::new(kind, line, index.record(line).uuid).with_detail(ProblemDetail::Entries(n_cut_off)));
         }
         ChainEnd::Cycle(line) if !index.is_dropped(line) => {
             problems.push(Problem::new(ProblemKind::Cycle, line, index.record(line).uuid));
@@ -40,7 +41,9 @@ pub(in crate::apply) fn check_head(index: &Index, chain: &Chain, problems: &mut 
         | ChainEnd::Empty => {}
     }
     // The text of an attachment is sent as the user's.
-    let is_sent = |line: &LineNo| matches!(index.record(*line).kind, Kind::User | Kind::Assistant | Kind::Attachment);
+    let is_sent = |line: &LineNo| {
+        matches!(index.record(*line).kind, EntryKind::User | EntryKind::Assistant | EntryKind::Attachment)
+    };
     if let Some(first) = kept.find(is_sent).filter(|&line| index.record(line).message().is_some()) {
         let kind = if n_cut_off == 0 { ProblemKind::AssistantFirst } else { ProblemKind::AssistantAfterCut };
         // It is the conversation that has the problem, whichever message it starts with.
@@ -48,7 +51,7 @@ pub(in crate::apply) fn check_head(index: &Index, chain: &Chain, problems: &mut 
     }
 }
 
-fn bare_boundary(index: &Index, line: LineNo) -> Problem {
+fn bare_boundary_problem(index: &Index, line: LineNo) -> Problem {
     Problem::new(ProblemKind::BareBoundary, line, index.record(line).uuid)
 }
 
@@ -68,12 +71,14 @@ fn bare_boundaries(index: &Index) -> impl DoubleEndedIterator<Item = LineNo> {
 fn check_healed(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
     for &(line, continues_at) in chain.healed.iter().filter(|(line, _)| !index.is_dropped(*line)) {
         let kind = match index.named_parent(line) {
-            Parent::At(parent) if !chain.is_live(parent) && index.record(parent).kind != Kind::Progress => continue,
+            Parent::At(parent) if !chain.is_live(parent) && index.record(parent).kind != EntryKind::Progress => {
+                continue;
+            }
             Parent::At(_) => ProblemKind::HealedCycle,
             Parent::Missing | Parent::Root => ProblemKind::HealedParent,
         };
         let problem = Problem::new(kind, line, index.record(line).uuid);
-        problems.push(problem.with(Detail::ContinuesAt(continues_at)));
+        problems.push(problem.with_detail(ProblemDetail::ContinuesAt(continues_at)));
     }
 }
 

@@ -9,12 +9,12 @@ use std::collections::HashSet;
 
 use super::head::check_head;
 use super::pairing::check_pairs;
-use super::problem::{Detail, Problem, ProblemKind};
+use super::problem::{Problem, ProblemDetail, ProblemKind};
 use ctxc_transcript::{Chain, Flags, IdHash, Index, MessageIdx, Parent, PreservedSegment, Record};
 
 /// The problems of a transcript whose live chain is `chain`, in the order of their lines.
 #[must_use]
-pub fn check(index: &Index, chain: &Chain) -> Vec<Problem> {
+pub fn check_transcript(index: &Index, chain: &Chain) -> Vec<Problem> {
     let mut problems = Vec::new();
     check_lines(index, &mut problems);
     check_live(index, chain, &mut problems);
@@ -22,9 +22,9 @@ pub fn check(index: &Index, chain: &Chain) -> Vec<Problem> {
     check_pairs(index, chain, &mut problems);
     check_targets(index, chain, &mut problems);
     if let Some(newest) = chain.newest_elsewhere.filter(|&line| !index.is_dropped(line)) {
-        let leaf = chain.leaf.map_or(Detail::None, Detail::Line);
+        let leaf = chain.leaf.map_or(ProblemDetail::None, ProblemDetail::Line);
         // It is the conversation that has the problem, whichever message is the newest.
-        problems.push(Problem::new(ProblemKind::NewestElsewhere, newest, IdHash::NONE).with(leaf));
+        problems.push(Problem::new(ProblemKind::NewestElsewhere, newest, IdHash::NONE).with_detail(leaf));
     }
     problems.sort_by_key(|problem| (problem.line, problem.kind));
     problems
@@ -58,8 +58,8 @@ fn check_lines(index: &Index, problems: &mut Vec<Problem>) {
     }
     // One problem for all: a client that goes wrong here does so thousands of times.
     if let Some(first) = first_superseded {
-        let detail = Detail::Entries(n_superseded);
-        problems.push(Problem::new(ProblemKind::DuplicateUuid, first, IdHash::NONE).with(detail));
+        let detail = ProblemDetail::Entries(n_superseded);
+        problems.push(Problem::new(ProblemKind::DuplicateUuid, first, IdHash::NONE).with_detail(detail));
     }
 }
 
@@ -102,13 +102,13 @@ fn check_targets(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
     let pointers = index.pointers.iter().filter(|pointer| !index.is_dropped(pointer.line));
     let is_kept = |line| chain.is_live(line) && !index.is_dropped(line);
     let segments = index.preserved.iter().filter(|segment| is_kept(segment.boundary));
-    let known = index.lines_of(
-        pointers.clone().map(|pointer| pointer.target).chain(segments.clone().flat_map(PreservedSegment::ids)),
+    let known = index.lines_by_uuid(
+        pointers.clone().map(|pointer| pointer.target).chain(segments.clone().flat_map(PreservedSegment::named_uuids)),
     );
     for pointer in pointers.filter(|pointer| !known.contains_key(&pointer.target)) {
         problems.push(Problem::new(ProblemKind::LostTarget, pointer.line, pointer.target));
     }
-    for segment in segments.filter(|segment| segment.ids().any(|id| !known.contains_key(&id))) {
+    for segment in segments.filter(|segment| segment.named_uuids().any(|id| !known.contains_key(&id))) {
         problems.push(Problem::new(ProblemKind::LostSegment, segment.boundary, index.record(segment.boundary).uuid));
     }
 }

@@ -1,25 +1,25 @@
 //! Tool calls and their results: every live call has one live result, in the user message that follows its own.
 
-use super::problem::{Detail, Problem, ProblemKind};
-use ctxc_transcript::scan::Kind;
+use super::problem::{Problem, ProblemDetail, ProblemKind};
+use ctxc_transcript::scan::EntryKind;
 use ctxc_transcript::{Chain, IdHash, Index, LineNo, MessageIdx};
 
 /// One end of a live call, by its place in the conversation. They sort by call, the results of one behind its calls.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct End {
+struct PairEnd {
     id: IdHash,
     /// The place, of which the highest bit marks a result: a long transcript has very many ends.
     packed: u32,
 }
 
-impl End {
+impl PairEnd {
     const RESULT: u32 = 1 << 31;
 
     const fn new(id: IdHash, place: u32, is_result: bool) -> Self {
         Self { id, packed: if is_result { place | Self::RESULT } else { place } }
     }
 
-    const fn place(self) -> u32 {
+    const fn chain_place(self) -> u32 {
         self.packed & !Self::RESULT
     }
 
@@ -37,46 +37,48 @@ impl End {
 /// entries behind it are the unit here. The client sends of these results only those that answer the last message of the run
 /// (measured with 2.1.330).
 pub(in crate::apply) fn check_pairs(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
-    let conversation = Conversation::new(index, chain);
-    let mut ends = conversation.ends(index);
+    let conversation = MessageRuns::new(index, chain);
+    let mut ends = conversation.collect_ends(index);
     ends.sort_unstable();
     for same in ends.chunk_by(|a, b| a.id == b.id) {
         let (calls, results) = same.split_at(same.partition_point(|end| !end.is_result()));
         let id = same.first().map_or(IdHash::NONE, |end| end.id);
-        let mut report = |end: &End, kind, detail| {
-            problems.push(Problem::new(kind, conversation.line(end.place()), id).with(detail));
+        let mut report = |end: &PairEnd, kind, detail| {
+            problems.push(Problem::new(kind, conversation.line(end.chain_place()), id).with_detail(detail));
         };
         let Some(call) = calls.first().filter(|_| id != IdHash::NONE) else {
             let kind = if id == IdHash::NONE { ProblemKind::ToolWithoutId } else { ProblemKind::ResultWithoutCall };
             for end in same {
-                report(end, kind, Detail::None);
+                report(end, kind, ProblemDetail::None);
             }
             continue;
         };
-        let call_at = Detail::Line(conversation.line(call.place()));
+        let call_at = ProblemDetail::Line(conversation.line(call.chain_place()));
         for end in calls.iter().skip(1) {
             report(end, ProblemKind::DuplicateCall, call_at);
         }
         let Some(result) = results.first() else {
-            let is_last = conversation.run_at(call.place()) == conversation.last_run();
+            let is_last = conversation.run_at(call.chain_place()) == conversation.last_run();
             let kind = if is_last { ProblemKind::InterruptedCall } else { ProblemKind::CallWithoutResult };
-            report(call, kind, Detail::None);
+            report(call, kind, ProblemDetail::None);
             continue;
         };
-        let result_at = Detail::Line(conversation.line(result.place()));
+        let result_at = ProblemDetail::Line(conversation.line(result.chain_place()));
         for end in results.iter().skip(1) {
             report(end, ProblemKind::DuplicateResult, result_at);
         }
-        if conversation.run_at(result.place()) != conversation.run_at(call.place()) || result.place() < call.place() {
+        if conversation.run_at(result.chain_place()) != conversation.run_at(call.chain_place())
+            || result.chain_place() < call.chain_place()
+        {
             report(result, ProblemKind::MisplacedResult, call_at);
-        } else if !conversation.is_in_last_message(index, call.place()) {
+        } else if !conversation.is_in_last_message(index, call.chain_place()) {
             report(result, ProblemKind::SeparatedResult, call_at);
         }
     }
 }
 
 /// The live lines in order, each with the run of assistant messages that it belongs to or follows.
-struct Conversation<'a> {
+struct MessageRuns<'a> {
     lines: &'a [LineNo],
     /// The runs by place, from 1; 0 before the first.
     runs: Vec<u32>,
@@ -86,7 +88,7 @@ struct Conversation<'a> {
     places: Vec<u32>,
 }
 
-impl<'a> Conversation<'a> {
+impl<'a> MessageRuns<'a> {
     fn new(index: &Index, chain: &'a Chain) -> Self {
         let mut runs = Vec::with_capacity(chain.lines.len());
         let mut places = vec![u32::MAX; index.records.len()];
@@ -114,17 +116,17 @@ impl<'a> Conversation<'a> {
                 }
                 own = *known;
             } else {
-                is_answered |= record.kind == Kind::User;
+                is_answered |= record.kind == EntryKind::User;
             }
             runs.push(own);
         }
         Self { lines: &chain.lines, runs, last_messages, places }
     }
 
-    fn ends(&self, index: &Index) -> Vec<End> {
+    fn collect_ends(&self, index: &Index) -> Vec<PairEnd> {
         let place_of = |line: LineNo| self.places.get(line.idx()).copied().filter(|&place| place != u32::MAX);
         let live = index.tools.iter().filter_map(|end| Some((end, place_of(end.line)?)));
-        live.map(|(end, place)| End::new(end.id, place, end.is_result)).collect()
+        live.map(|(end, place)| PairEnd::new(end.id, place, end.is_result)).collect()
     }
 
     fn line(&self, place: u32) -> LineNo {

@@ -133,7 +133,7 @@ kinds! {
 
 impl ProblemKind {
     /// The kind that stands for this one and for what it becomes when other entries come or go around it.
-    const fn family(self) -> Self {
+    const fn base_kind(self) -> Self {
         match self {
             Self::DanglingHead => Self::DanglingParent,
             Self::AssistantFirst => Self::AssistantAfterCut,
@@ -146,7 +146,7 @@ impl ProblemKind {
 
 /// Details of a problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Detail {
+pub enum ProblemDetail {
     /// Nothing.
     #[default]
     None,
@@ -170,35 +170,35 @@ pub struct Problem {
     /// The uuid of the entry or the id of the tool call that has the problem, on whatever line; none if it has no id.
     pub subject: IdHash,
     /// Further details.
-    pub detail: Detail,
+    pub detail: ProblemDetail,
 }
 
 impl Problem {
     /// A problem as bad as its kind is.
     #[must_use]
     pub const fn new(kind: ProblemKind, line: LineNo, subject: IdHash) -> Self {
-        Self { kind, severity: kind.severity(), line, subject, detail: Detail::None }
+        Self { kind, severity: kind.severity(), line, subject, detail: ProblemDetail::None }
     }
 
     /// The number of problems that this one counts as.
-    const fn weight(&self) -> u32 {
+    const fn problem_count(&self) -> u32 {
         match (self.kind, self.detail) {
-            (ProblemKind::DuplicateUuid, Detail::Entries(n_entries)) => n_entries,
+            (ProblemKind::DuplicateUuid, ProblemDetail::Entries(n_entries)) => n_entries,
             _ => 1,
         }
     }
 
     /// By what it is known again in another transcript. A conversation has one head, whichever entry that is.
-    const fn identity(&self) -> (ProblemKind, IdHash) {
+    const fn matching_key(&self) -> (ProblemKind, IdHash) {
         match self.kind {
-            ProblemKind::AssistantFirst | ProblemKind::AssistantAfterCut => (self.kind.family(), IdHash::NONE),
-            _ => (self.kind.family(), self.subject),
+            ProblemKind::AssistantFirst | ProblemKind::AssistantAfterCut => (self.kind.base_kind(), IdHash::NONE),
+            _ => (self.kind.base_kind(), self.subject),
         }
     }
 
     /// The same with something else that is known of it.
     #[must_use]
-    pub const fn with(self, detail: Detail) -> Self {
+    pub const fn with_detail(self, detail: ProblemDetail) -> Self {
         Self { detail, ..self }
     }
 }
@@ -207,11 +207,15 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind.text())?;
         match self.detail {
-            Detail::None | Detail::Entries(0 | 1) => Ok(()),
-            Detail::Line(line) => write!(f, " (line {})", line.number()),
-            Detail::Entries(n_entries) => write!(f, " ({n_entries} entries)"),
-            Detail::ContinuesAt(line) => {
-                write!(f, "; Claude Code {PROVEN_CLIENT} continues at line {}, older versions stop here", line.number())
+            ProblemDetail::None | ProblemDetail::Entries(0 | 1) => Ok(()),
+            ProblemDetail::Line(line) => write!(f, " (line {})", line.one_based()),
+            ProblemDetail::Entries(n_entries) => write!(f, " ({n_entries} entries)"),
+            ProblemDetail::ContinuesAt(line) => {
+                write!(
+                    f,
+                    "; Claude Code {PROVEN_CLIENT} continues at line {}, older versions stop here",
+                    line.one_based()
+                )
             }
         }
     }
@@ -224,24 +228,24 @@ impl fmt::Display for Problem {
 pub fn new_problems(source: &[Problem], output: Vec<Problem>) -> Vec<Problem> {
     let mut known: HashMap<(ProblemKind, IdHash), (Severity, u32)> = HashMap::new();
     for problem in source {
-        let (worst, n) = known.entry(problem.identity()).or_insert((problem.severity, 0));
+        let (worst, n) = known.entry(problem.matching_key()).or_insert((problem.severity, 0));
         *worst = problem.severity.max(*worst);
-        *n += problem.weight();
+        *n += problem.problem_count();
         if problem.kind == ProblemKind::TornLine {
             // A line written behind one that breaks off ends it with a line end first.
             let longer = IdHash(problem.subject.0 + 1);
-            known.insert((problem.kind.family(), longer), (problem.severity, problem.weight()));
+            known.insert((problem.kind.base_kind(), longer), (problem.severity, problem.problem_count()));
         }
     }
     let mut new = output;
     // A boundary is a client's own; what it hides may show only once other entries go.
     new.retain(|problem| problem.kind != ProblemKind::BareBoundary);
     new.retain_mut(|problem| {
-        if let Some((worst, n_left)) = known.get_mut(&problem.identity())
+        if let Some((worst, n_left)) = known.get_mut(&problem.matching_key())
             && problem.severity <= *worst
-            && problem.weight() <= *n_left
+            && problem.problem_count() <= *n_left
         {
-            *n_left -= problem.weight();
+            *n_left -= problem.problem_count();
             return false;
         }
         if matches!(problem.kind, ProblemKind::BlankText | ProblemKind::UnknownBlock | ProblemKind::MalformedLine) {

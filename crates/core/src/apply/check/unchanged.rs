@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::apply::edit::rewrite::Rewrite;
-use ctxc_transcript::edit::render;
+use ctxc_transcript::edit::splice_line;
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Index, LineNo, Transcript, context_tokens, read_line};
@@ -31,7 +31,7 @@ pub fn unchanged_tokens(now: Transcript<'_>, base: Transcript<'_>, rewrite: &Rew
         let old_bytes = read_line(file, index, old, &mut buffer)?;
         let stored = read_line(base_file, base_index, new, &mut base_buffer)?;
         let rendered = match rewrite.edits.get(&new) {
-            Some(splices) => render(stored, splices).map_err(io::Error::other)?,
+            Some(splices) => splice_line(stored, splices).map_err(io::Error::other)?,
             None => stored.to_vec(),
         };
         if content_of(old_bytes) != content_of(&rendered) {

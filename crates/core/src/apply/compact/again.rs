@@ -7,14 +7,14 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 
-use crate::apply::read::entry_fields::decoded;
-use crate::apply::read::lines::each_page;
-use crate::apply::read::page::Page;
+use crate::apply::read::entry_fields::decode_string;
+use crate::apply::read::lines::each_scanned_line;
+use crate::apply::read::page::ScannedLine;
 use crate::plan::Handles;
 use ctxc_store::Cut;
-use ctxc_transcript::edit::{Splice, render};
-use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
-use ctxc_transcript::text::{Digest, chars4};
+use ctxc_transcript::edit::{Splice, splice_line};
+use ctxc_transcript::scan::{Block, BlockKind, EntryKind, Scan};
+use ctxc_transcript::text::{Digest, chars4_tokens};
 use ctxc_transcript::{Index, LineNo, Span, Transcript, entry, read_line};
 
 /// The number of digits of a line's digest in a placeholder.
@@ -37,7 +37,7 @@ pub(super) struct EarlierMessages {
 #[derive(Debug)]
 struct EarlierText {
     line: LineNo,
-    kind: Kind,
+    kind: EntryKind,
     said: String,
     /// The name of the entry in a placeholder.
     name: String,
@@ -45,7 +45,7 @@ struct EarlierText {
 
 /// An entry as it was before anything in it was cut.
 #[derive(Debug, Default)]
-pub(super) struct Uncut {
+pub(super) struct UncutEntry {
     /// Its line, without the end.
     pub(super) line: Vec<u8>,
     /// The splices that cut it again.
@@ -59,20 +59,20 @@ impl EarlierMessages {
         let lines = chain.lines.iter().copied().filter(|line| index.record(*line).is_message()).collect();
         let mut before = Self::default();
         let mut calls: Vec<(LineNo, String, String)> = Vec::new();
-        each_page(file, index, &lines, |Page { line, bytes, scan }| {
+        each_scanned_line(file, index, &lines, |ScannedLine { line, bytes, scan }| {
             if let Some(time) = scan.timestamp {
                 before.times.insert(time.of(bytes).to_vec(), line);
             }
             for block in scan.outer_blocks() {
                 match block.kind {
                     BlockKind::ToolUse => {
-                        calls.push((line, decoded(block.name, bytes).unwrap_or_default(), id_of(block, bytes)));
+                        calls.push((line, decode_string(block.name, bytes).unwrap_or_default(), call_id(block, bytes)));
                     }
-                    BlockKind::ToolResult => drop(before.results.insert(id_of(block, bytes), line)),
+                    BlockKind::ToolResult => drop(before.results.insert(call_id(block, bytes), line)),
                     _ => {}
                 }
             }
-            let said = entry::text(scan, bytes);
+            let said = entry::message_text(scan, bytes);
             if !said.trim().is_empty() {
                 let name = Digest::of(bytes).to_string().chars().take(DIGITS).collect();
                 before.texts.push(EarlierText { line, kind: scan.kind, said, name });
@@ -88,7 +88,7 @@ impl EarlierMessages {
 
     /// The originals of each of `lines` behind a compaction, which are those of `file`. They are read from the last on: what a
     /// compaction leaves is the end of the conversation, so that of two equal texts the later is meant.
-    pub(super) fn originals(&self, file: &File, index: &Index, lines: &[LineNo]) -> io::Result<Vec<Vec<LineNo>>> {
+    pub(super) fn find_originals(&self, file: &File, index: &Index, lines: &[LineNo]) -> io::Result<Vec<Vec<LineNo>>> {
         let mut buffer = Vec::new();
         let mut left = self.texts.as_slice();
         let mut all = vec![Vec::new(); lines.len()];
@@ -98,40 +98,46 @@ impl EarlierMessages {
             let scan = Scan::of(bytes);
             if let Some(original) = scan.timestamp.and_then(|time| self.times.get(time.of(bytes))) {
                 originals.push(*original);
-                left = standing_before(left, *original);
+                left = texts_before(left, *original);
                 continue;
             }
             for block in scan.outer_blocks() {
                 let original = match block.kind {
-                    BlockKind::ToolUse => self.calls.get(&id_of(block, bytes)).map(|(line, _)| line),
-                    BlockKind::ToolResult => self.results.get(&id_of(block, bytes)),
+                    BlockKind::ToolUse => self.calls.get(&call_id(block, bytes)).map(|(line, _)| line),
+                    BlockKind::ToolResult => self.results.get(&call_id(block, bytes)),
                     _ => None,
                 };
                 originals.extend(original);
             }
             if !scan.is_compact_summary {
-                originals.extend(said_again(&mut left, scan.kind, &entry::text(&scan, bytes)));
+                originals.extend(find_repeated_texts(&mut left, scan.kind, &entry::message_text(&scan, bytes)));
             }
             originals.sort_unstable();
             originals.dedup();
             if let Some(first) = originals.first() {
-                left = standing_before(left, *first);
+                left = texts_before(left, *first);
             }
         }
         Ok(all)
     }
 
     /// The line `text` with its results as they were, and what was cut of them; `None` where nothing was.
-    pub(super) fn uncut(&self, file: &File, index: &Index, scan: &Scan, text: &[u8]) -> io::Result<Option<Uncut>> {
+    pub(super) fn restore_results(
+        &self,
+        file: &File,
+        index: &Index,
+        scan: &Scan,
+        text: &[u8],
+    ) -> io::Result<Option<UncutEntry>> {
         let mut backwards = Vec::new();
-        let mut uncut = Uncut::default();
+        let mut uncut = UncutEntry::default();
         let mut shift = 0_i64;
         let mut buffer = Vec::new();
-        for (at, now) in entry::tool_results(scan, text) {
+        for (at, now) in entry::tool_result_texts(scan, text) {
             let Some((block, content)) = scan.blocks.get(at).and_then(|block| Some((block, block.content?))) else {
                 continue;
             };
-            let call = id_of(block, text);
+            let call = call_id(block, text);
             let Some(line) = self.results.get(&call) else { continue };
             let original = read_line(file, index, *line, &mut buffer)?;
             let Some((was, value)) = result_of(original, &call).filter(|(was, _)| *was != now) else { continue };
@@ -141,19 +147,19 @@ impl EarlierMessages {
             uncut.splices.push(Splice::new(Span::new(start, start + value.len()), content.of(text)));
             backwards.push(Splice::new(content, value));
             uncut.cuts.push(Cut {
-                uuid: decoded(scan.uuid, text).unwrap_or_default(),
+                uuid: decode_string(scan.uuid, text).unwrap_or_default(),
                 name: self.calls.get(&call).map(|(_, handle)| handle.clone()).unwrap_or_default(),
                 call: Some(call),
                 rule: RULE.to_owned(),
-                before: chars4(&was),
-                after: chars4(&now),
+                before: chars4_tokens(&was),
+                after: chars4_tokens(&now),
                 ..Cut::default()
             });
         }
         if backwards.is_empty() {
             return Ok(None);
         }
-        uncut.line = render(text, &backwards).map_err(io::Error::other)?;
+        uncut.line = splice_line(text, &backwards).map_err(io::Error::other)?;
         Ok(Some(uncut))
     }
 }
@@ -161,26 +167,26 @@ impl EarlierMessages {
 /// The result of `call` in `line`: its text and its value. One with an image was not cut: the client did not hand that over.
 fn result_of<'a>(line: &'a [u8], call: &str) -> Option<(String, &'a [u8])> {
     let scan = Scan::of(line);
-    let is_it = |block: &Block| block.kind == BlockKind::ToolResult && !block.is_nested && id_of(block, line) == call;
+    let is_it = |block: &Block| block.kind == BlockKind::ToolResult && !block.is_nested && call_id(block, line) == call;
     let at = scan.blocks.iter().position(is_it)?;
     let mut nested = scan.blocks.iter().skip(at + 1).take_while(|block| block.is_nested);
     let has_image = nested.any(|block| block.kind == BlockKind::Image);
     let value = scan.blocks.get(at)?.content?;
-    (!has_image).then_some((entry::tool_result(&scan, line, at)?, value.of(line)))
+    (!has_image).then_some((entry::tool_result_text(&scan, line, at)?, value.of(line)))
 }
 
 /// Those of `texts` that stand before `line`.
-fn standing_before(texts: &[EarlierText], line: LineNo) -> &[EarlierText] {
+fn texts_before(texts: &[EarlierText], line: LineNo) -> &[EarlierText] {
     texts.get(..texts.partition_point(|text| text.line < line)).unwrap_or(texts)
 }
 
 /// The entries whose texts `said` consists of, the newest of `left` first, which those before them are left of.
-fn said_again(left: &mut &[EarlierText], kind: Kind, said: &str) -> Vec<LineNo> {
+fn find_repeated_texts(left: &mut &[EarlierText], kind: EntryKind, said: &str) -> Vec<LineNo> {
     let mut lines = Vec::new();
     let mut said = said;
     while !said.is_empty() {
         let end = |text: &EarlierText| {
-            let is_whole = kind == Kind::Assistant && said.ends_with(text.said.as_str());
+            let is_whole = kind == EntryKind::Assistant && said.ends_with(text.said.as_str());
             let start = if is_whole { Some(said.len() - text.said.len()) } else { None };
             // A text that an operation removed by name has a placeholder.
             let paragraph = |name: usize| said.get(..name).and_then(|before| before.rfind("\n\n")).unwrap_or_default();
@@ -195,8 +201,8 @@ fn said_again(left: &mut &[EarlierText], kind: Kind, said: &str) -> Vec<LineNo> 
     lines
 }
 
-fn id_of(block: &Block, line: &[u8]) -> String {
-    decoded(block.tool_id, line).unwrap_or_default()
+fn call_id(block: &Block, line: &[u8]) -> String {
+    decode_string(block.tool_id, line).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -269,7 +275,7 @@ mod tests {
             let rows: Vec<_> = again[..3].iter().chain([&again[last]]).cloned().collect();
             let (file, index) = transcript(&rows);
             let lines: Vec<LineNo> = index.lines().collect();
-            let originals = before.originals(&file, &index, &lines).unwrap();
+            let originals = before.find_originals(&file, &index, &lines).unwrap();
             writeln!(
                 told,
                 "{:?}",
@@ -284,14 +290,14 @@ mod tests {
         let (after, after_index) = transcript(&again);
         let mut buffer = Vec::new();
         let line = read_line(&after, &after_index, LineNo(2), &mut buffer).unwrap();
-        let uncut = before.uncut(&file, &index, &Scan::of(line), line).unwrap().unwrap();
-        assert_eq!(render(&uncut.line, &uncut.splices).unwrap(), line);
+        let uncut = before.restore_results(&file, &index, &Scan::of(line), line).unwrap().unwrap();
+        assert_eq!(splice_line(&uncut.line, &uncut.splices).unwrap(), line);
         assert!(String::from_utf8(uncut.line).unwrap().contains(r#""content":"one""#));
         assert_eq!(
             (uncut.cuts.len(), uncut.cuts[0].call.as_deref(), uncut.cuts[0].uuid.as_str()),
             (1, Some("c1"), "u2")
         );
         let merged = read_line(&after, &after_index, LineNo(1), &mut buffer).unwrap();
-        assert!(before.uncut(&file, &index, &Scan::of(merged), merged).unwrap().is_none());
+        assert!(before.restore_results(&file, &index, &Scan::of(merged), merged).unwrap().is_none());
     }
 }

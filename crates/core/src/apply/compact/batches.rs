@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{Batch, Ledger};
-use ctxc_store::{Archive, ArchiveError, Document, Kind, Record, RecordFilter};
+use ctxc_store::{Archive, ArchiveError, Document, DocumentKind, Record, RecordFilter};
 use ctxc_transcript::text::Digest;
 
 /// A batch with its name.
@@ -31,7 +31,7 @@ pub struct NamedBatch {
 /// The metadata that the archive keeps of a batch.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Meta<'a> {
+struct BatchMeta<'a> {
     label: Cow<'a, str>,
     #[serde(rename = "folds")]
     made_of: Cow<'a, [String]>,
@@ -41,26 +41,26 @@ struct Meta<'a> {
 impl NamedBatch {
     /// `batch`, which is of `session` and made of the batches called `made_of`.
     #[must_use]
-    pub fn new(batch: Batch, session: &str, made_of: Vec<String>, labels: &mut Labels) -> Self {
+    pub fn new(batch: Batch, session: &str, made_of: Vec<String>, labels: &mut BatchLabels) -> Self {
         let name = batch_key(&batch, session, &made_of).to_string();
         let end = batch.end.map_or_else(|| "undated".to_owned(), |end| end.to_string());
-        let label = labels.give(&name, &format!("compaction-batch-{session}-{end}"));
+        let label = labels.assign_label(&name, &format!("compaction-batch-{session}-{end}"));
         Self { name, label, session: session.to_owned(), batch, made_of }
     }
 
     /// The record that keeps it.
     #[must_use]
-    pub fn record(&self) -> Record {
+    pub fn to_record(&self) -> Record {
         let Self { label, session, batch, made_of, .. } = self;
-        let meta = Meta { label: label.into(), made_of: made_of.into(), ledger: Cow::Borrowed(&batch.ledger) };
+        let meta = BatchMeta { label: label.into(), made_of: made_of.into(), ledger: Cow::Borrowed(&batch.ledger) };
         Record {
             key: batch_key(batch, session, made_of),
             document: Document {
-                kind: Kind::Batch,
+                kind: DocumentKind::Batch,
                 session: Some(session.clone()),
                 speaker: Some("summary".to_owned()),
                 time: batch.end,
-                text: batch.stored(),
+                text: batch.stored_text(),
             },
             // Nothing in it that JSON cannot hold.
             meta: serde_json::to_string(&meta).ok(),
@@ -70,14 +70,14 @@ impl NamedBatch {
 
     /// The batch that `record` keeps.
     #[must_use]
-    pub fn of(record: Record) -> Self {
-        let meta: Meta<'_> =
+    pub fn from_record(record: Record) -> Self {
+        let meta: BatchMeta<'_> =
             record.meta.as_deref().and_then(|meta| serde_json::from_str(meta).ok()).unwrap_or_default();
         Self {
             name: record.key.to_string(),
             label: meta.label.into_owned(),
             session: record.document.session.unwrap_or_default(),
-            batch: Batch::read(&record.document.text, meta.ledger.into_owned()),
+            batch: Batch::parse_stored(&record.document.text, meta.ledger.into_owned()),
             made_of: meta.made_of.into_owned(),
         }
     }
@@ -85,7 +85,7 @@ impl NamedBatch {
 
 /// The digest of all that a batch is: equal ones have one name.
 fn batch_key(batch: &Batch, session: &str, made_of: &[String]) -> Digest {
-    Digest::of_json(&(session, batch.stored(), &batch.ledger, made_of))
+    Digest::of_json(&(session, batch.stored_text(), &batch.ledger, made_of))
 }
 
 /// The batches called `names`, in that order; `None` where the archive lacks one of them.
@@ -96,8 +96,8 @@ pub fn find_batches(archive: &dyn Archive, names: &[String]) -> Result<Option<Ve
     let mut found = Vec::with_capacity(names.len());
     for name in names {
         let Ok(key) = name.parse::<Digest>() else { return Ok(None) };
-        let Some(record) = archive.record(Kind::Batch, key)? else { return Ok(None) };
-        found.push(NamedBatch::of(record));
+        let Some(record) = archive.find_record(DocumentKind::Batch, key)? else { return Ok(None) };
+        found.push(NamedBatch::from_record(record));
     }
     Ok(Some(found))
 }
@@ -106,7 +106,7 @@ pub fn find_batches(archive: &dyn Archive, names: &[String]) -> Result<Option<Ve
 ///
 /// # Errors
 /// When the archive cannot be read, or what it holds is damaged.
-pub fn over(archive: &dyn Archive, batch: &NamedBatch) -> Result<Option<String>, ArchiveError> {
+pub fn containing_batch_label(archive: &dyn Archive, batch: &NamedBatch) -> Result<Option<String>, ArchiveError> {
     let mut batches = all_batches(archive, None)?;
     Ok(batches.find(|other| other.made_of.contains(&batch.name)).map(|other| other.label))
 }
@@ -121,15 +121,15 @@ pub fn merged_batches(archive: &dyn Archive) -> Result<HashSet<String>, ArchiveE
 
 /// All batches of `archive`, or those of `session`.
 fn all_batches(archive: &dyn Archive, session: Option<&str>) -> Result<impl Iterator<Item = NamedBatch>, ArchiveError> {
-    let filter = RecordFilter { kind: Some(Kind::Batch), session, ..RecordFilter::default() };
-    Ok(archive.records(&filter)?.into_iter().map(NamedBatch::of))
+    let filter = RecordFilter { kind: Some(DocumentKind::Batch), session, ..RecordFilter::default() };
+    Ok(archive.find_records(&filter)?.into_iter().map(NamedBatch::from_record))
 }
 
 /// The labels of the batches of a session, by their names.
 #[derive(Clone, Debug, Default)]
-pub struct Labels(BTreeMap<String, String>);
+pub struct BatchLabels(BTreeMap<String, String>);
 
-impl Labels {
+impl BatchLabels {
     /// Those that `archive` has for `session`.
     ///
     /// # Errors
@@ -140,7 +140,7 @@ impl Labels {
 
     /// The label of the batch called `name`: the one that it has, else `label`, with a number behind it where another
     /// batch has that.
-    fn give(&mut self, name: &str, label: &str) -> String {
+    fn assign_label(&mut self, name: &str, label: &str) -> String {
         if let Some(known) = self.0.get(name) {
             return known.clone();
         }
@@ -165,14 +165,14 @@ mod tests {
     // F-05 [000 AC4.1, AC4.2]
     #[test]
     fn ac4_2_a_batch_is_kept_under_its_session_and_its_end() {
-        let mut labels = Labels::default();
+        let mut labels = BatchLabels::default();
         let named = NamedBatch::new(batch("what was said"), "s1", Vec::new(), &mut labels);
         assert_eq!(named.label, "compaction-batch-s1-2026-03-02T09:30:00Z");
         let mut archive = archive::open(&ArchiveUrl::Memory).unwrap();
-        archive.put_record(&named.record()).and_then(|()| archive.commit()).unwrap();
+        archive.put_record(&named.to_record()).and_then(|()| archive.commit()).unwrap();
         let found = find_batches(&*archive, std::slice::from_ref(&named.name)).unwrap();
         assert_eq!(found, Some(vec![named.clone()]));
-        let record = archive.record(Kind::Batch, named.name.parse().unwrap()).unwrap().unwrap();
+        let record = archive.find_record(DocumentKind::Batch, named.name.parse().unwrap()).unwrap().unwrap();
         assert_eq!(record.document.text, "[depth:0|start:-|end:2026-03-02T09:30:00Z|count:20]\nwhat was said");
         assert_eq!(find_batches(&*archive, &[named.name, "00".repeat(32)]).unwrap(), None);
         assert_eq!(find_batches(&*archive, &["no digest".to_owned()]).unwrap(), None);
@@ -182,18 +182,18 @@ mod tests {
     #[test]
     fn f_05_equal_labels_get_numbers_and_equal_batches_keep_theirs() {
         let mut archive = archive::open(&ArchiveUrl::Memory).unwrap();
-        let mut labels = Labels::default();
-        let named = |text: &str, labels: &mut Labels| NamedBatch::new(batch(text), "s1", Vec::new(), labels);
+        let mut labels = BatchLabels::default();
+        let named = |text: &str, labels: &mut BatchLabels| NamedBatch::new(batch(text), "s1", Vec::new(), labels);
         let first = named("one", &mut labels);
         let second = named("two", &mut labels);
         assert_eq!(second.label, format!("{}-2", first.label));
         for batch in [&first, &second] {
-            archive.put_record(&batch.record()).unwrap();
+            archive.put_record(&batch.to_record()).unwrap();
         }
         archive.commit().unwrap();
-        let mut labels = Labels::of(&*archive, "s1").unwrap();
+        let mut labels = BatchLabels::of(&*archive, "s1").unwrap();
         assert_eq!(named("two", &mut labels), second);
         assert_eq!(named("three", &mut labels).label, format!("{}-3", first.label));
-        assert_eq!(archive.records(&RecordFilter::default()).unwrap().len(), 2);
+        assert_eq!(archive.find_records(&RecordFilter::default()).unwrap().len(), 2);
     }
 }

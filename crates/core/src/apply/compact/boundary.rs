@@ -5,8 +5,8 @@ use std::io;
 use uuid::Uuid;
 
 use crate::apply::compact::prior::OWN;
-use crate::apply::follow::pointers::uuid_of;
-use crate::apply::read::entry_fields::{envelope, field_at};
+use crate::apply::follow::pointers::read_uuid;
+use crate::apply::read::entry_fields::{envelope_fields, field_at};
 use ctxc_transcript::text::{Tokens, json_string};
 use ctxc_transcript::{Format, LineNo, Transcript, read_line};
 
@@ -15,7 +15,7 @@ const NO_TIME: &str = "\"1970-01-01T00:00:00.000Z\"";
 
 /// The boundary and the summary at the head of what stays of a conversation.
 #[derive(Clone, Copy, Debug)]
-pub struct NewHead<'a> {
+pub struct SummaryHead<'a> {
     /// The text of the summary.
     pub view: &'a str,
     /// The size of the context before, as the boundary records it.
@@ -28,17 +28,17 @@ pub struct NewHead<'a> {
 
 /// The lines, without their ends, that take the place of `gone`, which are not none: with the envelope and the time of the entry that `head` names, else of the last of them, and
 /// uuids that follow from theirs, so that equal runs give equal bytes (F-14).
-pub(in crate::apply) fn entries(
+pub(in crate::apply) fn head_entries(
     transcript: Transcript<'_>,
     gone: &[LineNo],
-    head: NewHead<'_>,
+    head: SummaryHead<'_>,
 ) -> io::Result<Vec<String>> {
     let Transcript { file, index, .. } = transcript;
     let last = gone.last().copied().unwrap_or_default();
     let ids: Vec<u8> = gone.iter().flat_map(|line| index.record(*line).uuid.0.to_le_bytes()).collect();
     let name = |what: &str| Uuid::new_v5(&Uuid::NAMESPACE_OID, &[what.as_bytes(), &ids].concat());
     let (boundary, summary) = (name("ctxc compact-boundary"), name("ctxc compact-summary"));
-    let NewHead { view, size, batches, beside } = head;
+    let SummaryHead { view, size, batches, beside } = head;
     let time = boundary_time(transcript, beside.as_ref().map_or(gone, std::slice::from_ref))?;
     let own = if batches.is_empty() {
         String::new()
@@ -66,8 +66,8 @@ pub(in crate::apply) fn entries(
     }
     let mut buffer = Vec::new();
     let line = read_line(file, index, beside.unwrap_or(last), &mut buffer)?;
-    let envelope = envelope(line);
-    let logical = json_string::encode(&uuid_of(file, index, last)?);
+    let envelope = envelope_fields(line);
+    let logical = json_string::encode(&read_uuid(file, index, last)?);
     let lines = vec![
         format!(
             r#"{{"parentUuid":null,"logicalParentUuid":{logical},{envelope}"type":"system","subtype":"compact_boundary","content":"Conversation compacted","isMeta":false,"timestamp":{time},"uuid":"{boundary}","level":"info","compactMetadata":{{"trigger":"manual","preTokens":{}{own}}}}}"#,
@@ -102,7 +102,7 @@ fn boundary_time(transcript: Transcript<'_>, gone: &[LineNo]) -> io::Result<Stri
     let mut buffer = Vec::new();
     for &line in gone.iter().rev().chain(&chain.lines) {
         let bytes = read_line(file, index, line, &mut buffer)?;
-        if let Some(time) = index.scan_line(bytes).timestamp.filter(|time| time.string(bytes).is_some()) {
+        if let Some(time) = index.scan_line(bytes).timestamp.filter(|time| time.string_in(bytes).is_some()) {
             return Ok(String::from_utf8_lossy(time.of(bytes)).into_owned());
         }
     }

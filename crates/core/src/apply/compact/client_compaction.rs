@@ -8,9 +8,9 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 
-use crate::apply::read::lines::each_page;
-use ctxc_transcript::edit::{Splice, render};
-use ctxc_transcript::scan::{Kind, Scan};
+use crate::apply::read::lines::each_scanned_line;
+use ctxc_transcript::edit::{Splice, splice_line};
+use ctxc_transcript::scan::{EntryKind, Scan};
 use ctxc_transcript::{Flags, Index, LineNo, MessageIdx, Parent, read_line};
 
 /// The last compaction of a file.
@@ -38,7 +38,7 @@ impl ClientCompaction {
     ) -> Result<Option<Self>, E> {
         let is_boundary = |line: &LineNo| {
             let record = index.record(*line);
-            record.kind == Kind::System && record.flags.any(Flags::COMPACT_BOUNDARY)
+            record.kind == EntryKind::System && record.flags.any(Flags::COMPACT_BOUNDARY)
         };
         let uuid = |line: LineNo| index.record(line).uuid;
         let Some(last) = index.lines().rfind(is_boundary) else { return Ok(None) };
@@ -48,9 +48,11 @@ impl ClientCompaction {
         let repeated = index.lines().filter(is_boundary).rfind(|it| uuid(*it) == uuid(boundary) && *it != boundary);
         let behind = || (boundary.0 + 1..index.n_lines()).map(LineNo);
         let mut buffer = Vec::new();
-        let Some(view) = behind().next().filter(|line| index.record(*line).kind == Kind::User) else { return Ok(None) };
+        let Some(view) = behind().next().filter(|line| index.record(*line).kind == EntryKind::User) else {
+            return Ok(None);
+        };
         let bytes = read_line(file, index, view, &mut buffer)?;
-        if !is_own(&ctxc_transcript::entry::text(&Scan::of(bytes), bytes))? {
+        if !is_own(&ctxc_transcript::entry::message_text(&Scan::of(bytes), bytes))? {
             return Ok(None);
         }
         // The client makes new entries between the view and the boundary, which it makes last and writes first.
@@ -69,7 +71,7 @@ impl ClientCompaction {
         }
         let said = read_line(file, index, repeated.unwrap_or(boundary), &mut buffer)?;
         let says = index.record(repeated.unwrap_or(boundary)).flags.any(Flags::PRESERVES.with(Flags::KEEPS_NOTHING));
-        let is_open = !says && said.ends_with(b"\n") && hangs_on_old(index, boundary, LineNo(end));
+        let is_open = !says && said.ends_with(b"\n") && has_old_parent(index, boundary, LineNo(end));
         Ok(Some(Self { boundary, repeated, end: LineNo(end), is_open }))
     }
 
@@ -97,20 +99,21 @@ impl ClientCompaction {
         let rest = metadata.of(bytes).strip_prefix(b"{").unwrap_or(b"}").trim_ascii_start();
         let comma: &[u8] = if rest.starts_with(b"}") { b"" } else { b"," };
         let value = [&own[..], comma, rest].concat();
-        render(bytes, &[Splice::new(metadata, value)]).map(Some).map_err(io::Error::other)
+        splice_line(bytes, &[Splice::new(metadata, value)]).map(Some).map_err(io::Error::other)
     }
 }
 
 /// Whether an entry between `boundary` and `end` has a parent before it, or is of a message that is there too. Entries from `end`
 /// on may have such a parent for another reason: a second client has gone on with what it has in memory.
-fn hangs_on_old(index: &Index, boundary: LineNo, end: LineNo) -> bool {
+fn has_old_parent(index: &Index, boundary: LineNo, end: LineNo) -> bool {
     let before = index.lines().take_while(|line| *line < boundary);
     let messages: HashSet<MessageIdx> = before.filter_map(|line| index.record(line).message()).collect();
     index.lines().filter(|line| boundary < *line && *line < end).any(|line| {
         let record = index.record(line);
         let is_boundary = record.flags.any(Flags::COMPACT_BOUNDARY);
         !is_boundary && matches!(index.named_parent(line), Parent::At(parent) if parent < boundary)
-            || record.kind == Kind::Assistant && record.message().is_some_and(|message| messages.contains(&message))
+            || record.kind == EntryKind::Assistant
+                && record.message().is_some_and(|message| messages.contains(&message))
     })
 }
 
@@ -123,6 +126,8 @@ fn time_of(line: &[u8]) -> Option<Vec<u8>> {
 fn message_times(file: &File, index: &Index, end: LineNo) -> io::Result<HashSet<Vec<u8>>> {
     let lines = index.lines().take_while(|line| *line < end).filter(|line| index.record(*line).is_message()).collect();
     let mut times = HashSet::new();
-    each_page(file, index, &lines, |page| times.extend(page.scan.timestamp.map(|time| time.of(page.bytes).to_vec())))?;
+    each_scanned_line(file, index, &lines, |page| {
+        times.extend(page.scan.timestamp.map(|time| time.of(page.bytes).to_vec()))
+    })?;
     Ok(times)
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use ctxc_transcript::scan::{Kind, each_field, each_string};
+use ctxc_transcript::scan::{EntryKind, each_field, each_string};
 use ctxc_transcript::text::json_string;
 use ctxc_transcript::{Flags, LineNo, Transcript, entry, read_line};
 
@@ -25,7 +25,9 @@ pub struct PriorSummary {
 pub fn prior_summary(transcript: Transcript<'_>) -> io::Result<Option<PriorSummary>> {
     let Transcript { file, index, chain } = transcript;
     let mut buffer = Vec::new();
-    let Some((_, first)) = chain.messages(index).find(|(_, line)| !index.is_standing(*line)) else { return Ok(None) };
+    let Some((_, first)) = chain.live_messages(index).find(|(_, line)| !index.is_always_kept(*line)) else {
+        return Ok(None);
+    };
     if !index.record(first).flags.any(Flags::COMPACT_SUMMARY) {
         return Ok(None);
     }
@@ -33,10 +35,10 @@ pub fn prior_summary(transcript: Transcript<'_>) -> io::Result<Option<PriorSumma
     let scan = index.scan_line(bytes);
     // A summary that is the boundary itself notes them.
     let batches = scan.compact_metadata.map(|metadata| noted_batches(metadata.of(bytes))).unwrap_or_default();
-    let mut prior = PriorSummary { text: entry::text(&scan, bytes), batches };
+    let mut prior = PriorSummary { text: entry::message_text(&scan, bytes), batches };
     let is_boundary = |line: &LineNo| {
         let record = index.record(*line);
-        record.kind == Kind::System && record.flags.any(Flags::COMPACT_BOUNDARY)
+        record.kind == EntryKind::System && record.flags.any(Flags::COMPACT_BOUNDARY)
     };
     if let Some(&boundary) = chain.lines.first().filter(|line| is_boundary(line)) {
         let bytes = read_line(file, index, boundary, &mut buffer)?;

@@ -7,13 +7,13 @@
 use std::collections::HashMap;
 use std::io;
 
-use super::boundary::{NewHead, entries};
-use crate::apply::compact::scope::{Compaction, Scope};
+use super::boundary::{SummaryHead, head_entries};
+use crate::apply::compact::scope::{Compaction, CompactionScope};
 use crate::apply::edit::own_edits::{LineAddresses, own_edits};
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::render::rebase::Draft;
+use crate::apply::render::rebase::DraftTranscript;
 use crate::apply::truncate::dependents::drop_dependents;
-use crate::version::{Address, Edit};
+use crate::version::{Edit, LineAddress};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Transcript, context_tokens};
 
@@ -22,7 +22,7 @@ use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Transcript, context_
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn compact(
+pub fn compact_messages(
     transcript: Transcript<'_>,
     compaction: &Compaction<'_>,
     rewrite: Rewrite,
@@ -30,8 +30,8 @@ pub fn compact(
     n_stored: u32,
 ) -> io::Result<Vec<Edit>> {
     let Compaction { scope, view, size, batches } = *compaction;
-    let Scope { first, kept, gone, .. } = scope;
-    let head = NewHead { view, size, batches, beside: None };
+    let CompactionScope { first, kept, gone, .. } = scope;
+    let head = SummaryHead { view, size, batches, beside: None };
     replace_lines(transcript, &ReplacedLines { kept, gone, first: *first }, head, rewrite, lines, n_stored)
 }
 
@@ -52,7 +52,7 @@ pub(in crate::apply) struct ReplacedLines<'a> {
 pub(in crate::apply) fn replace_lines(
     transcript: Transcript<'_>,
     replaced: &ReplacedLines<'_>,
-    head: NewHead<'_>,
+    head: SummaryHead<'_>,
     mut rewrite: Rewrite,
     lines: &LineAddresses,
     n_stored: u32,
@@ -63,7 +63,7 @@ pub(in crate::apply) fn replace_lines(
     let before = kept.iter().next().unwrap_or(LineNo(index.n_lines()));
     // Entries that only follow from edits come and go with them, so that nothing can go back to them (N-03).
     let own: Vec<LineNo> = gone.iter().copied().filter(|line| lines.get(*line).0.is_some()).collect();
-    let inserted = entries(transcript, if own.is_empty() { gone } else { &own }, head)?;
+    let inserted = head_entries(transcript, if own.is_empty() { gone } else { &own }, head)?;
     for &line in gone {
         rewrite.drop_line(line);
     }
@@ -71,7 +71,7 @@ pub(in crate::apply) fn replace_lines(
     let mut edits = own_edits(index, &rewrite, lines);
     // Lines that went with the messages are left out too, even if no edit could name them.
     let anchor = index.lines().filter(|line| *line >= before).find_map(|line| lines.get(line).0);
-    let before = anchor.unwrap_or(Address::Stored(LineNo(n_stored)));
+    let before = anchor.unwrap_or(LineAddress::Stored(LineNo(n_stored)));
     edits.push(Edit::Insert { before, lines: inserted });
     Ok(edits)
 }
@@ -79,8 +79,14 @@ pub(in crate::apply) fn replace_lines(
 /// A rewrite of `draft` that changes nothing, but marks the lines that `rewrite` changed in the transcript of `index` and
 /// `chain`, so that their consequences are found.
 #[must_use]
-pub fn noted(index: &Index, chain: &Chain, rewrite: &Rewrite, lines: &LineAddresses, draft: &Draft) -> Rewrite {
-    let place_of: HashMap<Address, LineNo> =
+pub fn mark_changed_lines(
+    index: &Index,
+    chain: &Chain,
+    rewrite: &Rewrite,
+    lines: &LineAddresses,
+    draft: &DraftTranscript,
+) -> Rewrite {
+    let place_of: HashMap<LineAddress, LineNo> =
         draft.index.lines().filter_map(|line| Some((draft.lines.get(line).0?, line))).collect();
     let place = |line: LineNo| lines.get(line).0.and_then(|address| place_of.get(&address).copied());
     let before: LineSet = index.lines().filter_map(place).collect();

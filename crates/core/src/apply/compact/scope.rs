@@ -8,14 +8,14 @@ use super::prior::{PriorSummary, prior_summary};
 use crate::apply::read::ledger::read_ledger;
 use crate::apply::read::needs::read_needs;
 use crate::apply::read::said::read_said;
-use crate::plan::{Batch, Chunking, split};
+use crate::plan::{Batch, Chunking, count_compacted};
 use ctxc_engine::MessageToSummarize;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Messages, Owner, Transcript};
+use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Messages, OwningMessage, Transcript};
 
 /// The messages of a conversation to compact.
 #[derive(Clone, Debug)]
-pub struct Scope {
+pub struct CompactionScope {
     /// The messages of the conversation.
     pub messages: Messages,
     /// The first of them that stays, by its place.
@@ -29,12 +29,12 @@ pub struct Scope {
     /// Those that go, in the order of the conversation.
     pub gone: Vec<LineNo>,
     /// The messages that go, in the chunks that are summarized.
-    pub chunks: Vec<Chunk>,
+    pub chunks: Vec<MessageChunk>,
 }
 
 /// Messages that are summarized together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chunk {
+pub struct MessageChunk {
     /// Their lines, and those that stand behind them, in the order of the conversation.
     pub lines: Vec<LineNo>,
     /// The number of messages.
@@ -45,7 +45,7 @@ pub struct Chunk {
 #[derive(Clone, Copy, Debug)]
 pub struct Compaction<'a> {
     /// Which they are.
-    pub scope: &'a Scope,
+    pub scope: &'a CompactionScope,
     /// The text of the summary.
     pub view: &'a str,
     /// The size of the context before, as the boundary records it.
@@ -54,7 +54,7 @@ pub struct Compaction<'a> {
     pub batches: &'a [String],
 }
 
-impl Scope {
+impl CompactionScope {
     /// The messages of `chain` before the newest `keep_recent`, parted by `chunking`;
     /// the lines of `without` are gone already. `None` where no message is left to go.
     ///
@@ -74,17 +74,17 @@ impl Scope {
         };
         let head = usize::from(is_summary(0));
         let groups = messages.groups.get(head..).unwrap_or_default();
-        let n_compacted = split(groups, keep_recent);
+        let n_compacted = count_compacted(groups, keep_recent);
         if n_compacted == 0 {
             return Ok(None);
         }
-        let ranges = chunking.part(groups.get(..n_compacted).unwrap_or_default());
+        let ranges = chunking.chunk_messages(groups.get(..n_compacted).unwrap_or_default());
         let ranges: Vec<Range<usize>> = ranges.into_iter().map(|it| it.start + head..it.end + head).collect();
-        let chunks = lines_of(transcript, &messages, without, &ranges);
+        let chunks = chunk_lines(transcript, &messages, without, &ranges);
         let prior = if head == 0 { None } else { prior_summary(transcript)? };
         let start = head + n_compacted;
         let kept = kept_lines(chain, &messages, without, start);
-        let is_gone = |line: &LineNo| !kept.contains(*line) && !without.contains(*line) && !index.is_standing(*line);
+        let is_gone = |line: &LineNo| !kept.contains(*line) && !without.contains(*line) && !index.is_always_kept(*line);
         let gone = chain.lines.iter().copied().filter(is_gone).collect();
         let first = messages.first_line(chain, start);
         Ok(Some(Self { messages, start, prior, first, kept, gone, chunks }))
@@ -100,21 +100,26 @@ impl Scope {
 /// The live lines from the message at `start` on.
 fn kept_lines(chain: &Chain, messages: &Messages, without: &LineSet, start: usize) -> LineSet {
     let start_place = messages.firsts.get(start).copied().unwrap_or(u32::MAX);
-    let is_kept = |place: u32, line: LineNo| match messages.owner(line) {
-        Owner::Of(message) => message as usize >= start,
-        Owner::Behind(_) | Owner::None => place >= start_place,
+    let is_kept = |place: u32, line: LineNo| match messages.owner_of(line) {
+        OwningMessage::Of(message) => message as usize >= start,
+        OwningMessage::Behind(_) | OwningMessage::None => place >= start_place,
     };
     let live = (0u32..).zip(chain.lines.iter().copied()).filter(|(_, line)| !without.contains(*line));
     live.filter(|&(place, line)| is_kept(place, line)).map(|(_, line)| line).collect()
 }
 
 /// The lines of each range of messages, and those that stand behind them; the first has what stands before it too.
-fn lines_of(transcript: Transcript<'_>, messages: &Messages, without: &LineSet, ranges: &[Range<usize>]) -> Vec<Chunk> {
+fn chunk_lines(
+    transcript: Transcript<'_>,
+    messages: &Messages,
+    without: &LineSet,
+    ranges: &[Range<usize>],
+) -> Vec<MessageChunk> {
     let Transcript { index, chain, .. } = transcript;
-    let chunk = |range: &Range<usize>| Chunk { lines: Vec::new(), n_messages: range.len() };
-    let mut chunks: Vec<Chunk> = ranges.iter().map(chunk).collect();
-    for &line in chain.lines.iter().filter(|line| !without.contains(**line) && !index.is_standing(**line)) {
-        let (Owner::Of(message) | Owner::Behind(message)) = messages.owner(line) else { continue };
+    let chunk = |range: &Range<usize>| MessageChunk { lines: Vec::new(), n_messages: range.len() };
+    let mut chunks: Vec<MessageChunk> = ranges.iter().map(chunk).collect();
+    for &line in chain.lines.iter().filter(|line| !without.contains(**line) && !index.is_always_kept(**line)) {
+        let (OwningMessage::Of(message) | OwningMessage::Behind(message)) = messages.owner_of(line) else { continue };
         let at = ranges.partition_point(|range| range.end <= message as usize);
         let is_inside = ranges.get(at).is_some_and(|range| range.contains(&(message as usize)));
         if let Some(chunk) = chunks.get_mut(at).filter(|_| is_inside) {
@@ -126,7 +131,7 @@ fn lines_of(transcript: Transcript<'_>, messages: &Messages, without: &LineSet, 
 
 /// The texts of a chunk, and what is known of it without a summary.
 #[derive(Clone, Debug)]
-pub struct ReadChunk {
+pub struct ChunkContent {
     /// The texts, oldest first.
     pub said: Vec<MessageToSummarize>,
     /// The batch that it becomes, whose text is still to be written.
@@ -137,7 +142,7 @@ pub struct ReadChunk {
 ///
 /// # Errors
 /// When the source cannot be read.
-pub fn read_chunk(file: &File, index: &Index, chunk: &Chunk, most_lines: usize) -> io::Result<ReadChunk> {
+pub fn read_chunk(file: &File, index: &Index, chunk: &MessageChunk, most_lines: usize) -> io::Result<ChunkContent> {
     let remarks = read_said(file, index, &chunk.lines)?;
     let mut ledger = read_ledger(file, index, &chunk.lines)?;
     let mut needs = read_needs(file, index, &chunk.lines)?;
@@ -152,5 +157,5 @@ pub fn read_chunk(file: &File, index: &Index, chunk: &Chunk, most_lines: usize) 
         text: String::new(),
         ledger,
     };
-    Ok(ReadChunk { said: remarks.into_iter().flat_map(|remark| remark.said).collect(), batch })
+    Ok(ChunkContent { said: remarks.into_iter().flat_map(|remark| remark.said).collect(), batch })
 }

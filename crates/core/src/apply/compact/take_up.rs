@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use jiff::Timestamp;
 
-use super::again::{EarlierMessages, Uncut};
+use super::again::{EarlierMessages, UncutEntry};
 use super::client_compaction::ClientCompaction;
 use crate::apply::edit::own_edits::LineAddresses;
 use crate::apply::error::ApplyError;
@@ -16,9 +16,12 @@ use crate::apply::render::take_edits::measure_line;
 use crate::apply::write::archive_write::note_originals;
 use crate::apply::write::file::ends_line;
 use crate::version;
-use crate::version::{Address, Deposited, Edit, Edits, Inserted, KeptSession, LineKey, State, Step, Sum, Version};
+use crate::version::{
+    DepositedSession, Edit, InsertOrigin, KeptSession, KeySum, LineAddress, LineKey, OperationEdits, RenderStep,
+    SessionState, Version,
+};
 use ctxc_store::{Archive, FileRef, Operation, OperationCost};
-use ctxc_transcript::edit::{Splice, render};
+use ctxc_transcript::edit::{Splice, splice_line};
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::{Digest, Tokens};
 use ctxc_transcript::{Calibration, Chain, Index, LineNo, Totals, Transcript, read_line};
@@ -41,7 +44,7 @@ pub fn append_line(path: &Path, len: u64, line: &[u8]) -> io::Result<bool> {
 
 /// The session and the operation by which a compaction is taken up.
 #[derive(Clone, Copy, Debug)]
-pub struct TakeUp<'a> {
+pub struct CompactionSource<'a> {
     /// The file of the session, read.
     pub file: &'a File,
     /// Its index.
@@ -64,20 +67,24 @@ pub struct TakeUp<'a> {
 ///
 /// # Errors
 /// When the file or the archive fails. What is not committed is taken up the next time.
-pub fn take_up(archive: &mut dyn Archive, found: &ClientCompaction, taken: TakeUp<'_>) -> Result<bool, ApplyError> {
-    let TakeUp { file, index, .. } = taken;
+pub fn archive_compaction(
+    archive: &mut dyn Archive,
+    found: &ClientCompaction,
+    taken: CompactionSource<'_>,
+) -> Result<bool, ApplyError> {
+    let CompactionSource { file, index, .. } = taken;
     let n_known = |archive: &dyn Archive| -> Result<u32, ApplyError> {
-        Ok(version::recognise(archive, file, index)?.1.map_or(0, |known| known.n_lines))
+        Ok(version::recognize_session(archive, file, index)?.1.map_or(0, |known| known.n_lines))
     };
     if found.is_known(n_known(archive)?) {
         return Ok(false);
     }
     // Two at once, such as the hooks of two clients, would both take up what both found missing.
-    archive.claim()?;
+    archive.lock_out_writers()?;
     if n_known(archive)? <= found.boundary.0 {
         note_operation(archive, found, taken)?;
         archive.commit()?;
-        archive.claim()?;
+        archive.lock_out_writers()?;
     }
     if let Some(repeated) = found.repeated
         && n_known(archive)? <= repeated.0
@@ -90,53 +97,57 @@ pub fn take_up(archive: &mut dyn Archive, found: &ClientCompaction, taken: TakeU
 
 /// The first `n_lines` of a file, with their index.
 fn index_of_part(mut file: &File, index: &Index, n_lines: u32) -> io::Result<Index> {
-    let len = if n_lines < index.n_lines() { index.offset(LineNo(n_lines)) } else { index.n_bytes };
+    let len = if n_lines < index.n_lines() { index.line_offset(LineNo(n_lines)) } else { index.n_bytes };
     file.rewind()?;
     Index::build(file.take(len))
 }
 
 /// The version of the deposited lines, and their places in the session. They are computed, because uncommitted lines cannot
 /// be read back.
-fn rendered_version(deposited: &Deposited) -> (Version, LineAddresses) {
+fn rendered_version(deposited: &DepositedSession) -> (Version, LineAddresses) {
     let state = &deposited.state;
     let known = deposited.known.as_ref().and_then(|known| known.version.clone());
     let Some(mut version) = known.filter(|_| deposited.version.is_some()) else {
-        let steps = vec![Step::Keep(state.n_lines())];
-        let plain = Version::new(state.key(), Vec::new(), steps, &Sum::default(), 0)
+        let steps = vec![RenderStep::Keep(state.n_lines())];
+        let plain = Version::new(state.key(), Vec::new(), steps, &KeySum::default(), 0)
             .with_sessions(deposited.session.clone(), deposited.source_session.clone());
-        return (plain, LineAddresses::plain());
+        return (plain, LineAddresses::of_plain_file());
     };
     if deposited.n_new > 0 {
         let n_behind = deposited.n_new - version.n_closing().min(deposited.n_new);
-        let saved = version.saved_going_on();
-        let steps = version.steps_going_on().into_iter().chain([Step::Keep(n_behind)]).collect();
+        let saved = version.saved_when_continued();
+        let steps = version.steps_when_continued().into_iter().chain([RenderStep::Keep(n_behind)]).collect();
         version = Version { steps, saved, ..version };
     }
-    let lines = LineAddresses::of(&version, state.n_lines());
+    let lines = LineAddresses::of_version(&version, state.n_lines());
     (version, lines)
 }
 
 /// The context usage before and after, as the operation records it.
-fn noted_usage(calibration: &Calibration, before: Tokens, after: Tokens) -> OperationCost {
-    let (tokens_before, tokens_after) = (calibration.context(before).0, calibration.context(after).0);
+fn operation_cost(calibration: &Calibration, before: Tokens, after: Tokens) -> OperationCost {
+    let (tokens_before, tokens_after) = (calibration.context_size(before).0, calibration.context_size(after).0);
     OperationCost { tokens_before, tokens_after, factor: calibration.factor, ..OperationCost::default() }
 }
 
 /// Notes what stands before the boundary as a state, and the compaction as an operation on it.
-fn note_operation(archive: &mut dyn Archive, found: &ClientCompaction, taken: TakeUp<'_>) -> Result<(), ApplyError> {
-    let TakeUp { file, index, .. } = taken;
+fn note_operation(
+    archive: &mut dyn Archive,
+    found: &ClientCompaction,
+    taken: CompactionSource<'_>,
+) -> Result<(), ApplyError> {
+    let CompactionSource { file, index, .. } = taken;
     let before = index_of_part(file, index, found.boundary.0)?;
     let chain = Chain::find(&before);
-    let deposited = version::deposit(archive, file, &before, taken.session, taken.stop)?;
+    let deposited = version::deposit_session(archive, file, &before, taken.session, taken.stop)?;
     let (Version { mut operations, mut steps, mut saved, session, source_session, .. }, lines) =
         rendered_version(&deposited);
     let state = &deposited.state;
-    let mut sum: Sum = deposited.keys.iter().copied().collect();
+    let mut sum: KeySum = deposited.keys.iter().copied().collect();
     let again = EarlierMessages::read(Transcript { file, index: &before, chain: &chain })?;
     let written: Vec<LineNo> = (found.boundary.0..found.end.0).map(LineNo).collect();
     // The boundary and the view say nothing again.
     let views = written.len().min(2);
-    let originals = again.originals(file, index, written.get(views..).unwrap_or_default())?;
+    let originals = again.find_originals(file, index, written.get(views..).unwrap_or_default())?;
     let originals = std::iter::repeat_n(Vec::new(), views).chain(originals);
     let mut replaced: HashMap<LineNo, Digest> = HashMap::new();
     let (mut inserted, mut cut_again, mut cuts) = (Vec::new(), Vec::new(), Vec::new());
@@ -147,41 +158,41 @@ fn note_operation(archive: &mut dyn Archive, found: &ClientCompaction, taken: Ta
         let bytes = read_line(file, index, line, &mut buffer)?;
         let scan = Scan::of(bytes);
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-        sum.push(LineKey::scanned(text));
+        sum.push(LineKey::scan_line(text));
         tokens += measure_line(text);
         replaced.extend(originals.into_iter().map(|original| (original, Digest::of(bytes))));
         // The session has it as it was, so that what was cut can be given back by itself.
-        let uncut = again.uncut(file, &before, &scan, text)?;
-        let Uncut { line: whole, splices, cuts: own } = uncut.unwrap_or_default();
+        let uncut = again.restore_results(file, &before, &scan, text)?;
+        let UncutEntry { line: whole, splices, cuts: own } = uncut.unwrap_or_default();
         let (whole, own_scan) = if splices.is_empty() { (text, None) } else { (&*whole, Some(Scan::of(&whole))) };
         inserted.push(relink_line(own_scan.as_ref().unwrap_or(&scan), whole, parent.as_deref())?);
         let operation = taken.operation.to_owned();
         let cut = |splice: &Splice| Edit::Splice {
-            line: Address::Inserted { operation: operation.clone(), at },
+            line: LineAddress::Inserted { operation: operation.clone(), at },
             splice: splice.clone(),
             is_seen: true,
         };
         cut_again.extend(splices.iter().map(cut));
         cuts.extend(own);
-        steps.push(Step::Insert(Inserted::By { operation, at, splices }, text.to_vec()));
+        steps.push(RenderStep::Insert(InsertOrigin::By { operation, at, splices }, text.to_vec()));
         parent = scan.uuid.map(|uuid| uuid.of(bytes).to_vec()).or(parent);
     }
     let live = chain.lines.iter().filter_map(|line| lines.get(*line).0);
     let n_stored = LineNo(state.n_lines());
-    let insert = Edit::Insert { before: Address::Stored(n_stored), lines: inserted };
+    let insert = Edit::Insert { before: LineAddress::Stored(n_stored), lines: inserted };
     let edits: Vec<Edit> = live.map(Edit::Drop).chain([insert]).chain(cut_again).collect();
-    let before_tokens = Totals::of(&before, &chain).context();
+    let before_tokens = Totals::of(&before, &chain).context_tokens();
     let after_tokens = Tokens(tokens.max(0).unsigned_abs());
     saved += before_tokens.0.cast_signed() - tokens;
     let mut changed: Vec<(LineNo, Option<Digest>)> =
         chain.lines.iter().map(|line| (*line, replaced.get(line).copied())).collect();
     changed.sort_unstable_by_key(|(line, _)| *line);
     note_originals(file, index, &changed, &[], archive)?;
-    let edits = Edits { operation: taken.operation.to_owned(), edits, ..Edits::default() };
+    let edits = OperationEdits { operation: taken.operation.to_owned(), edits, ..OperationEdits::default() };
     operations.push(taken.operation.to_owned());
     let version = Version::new(state.key(), operations, steps, &sum, saved).with_sessions(session, source_session);
     let read = deposited.version.unwrap_or_else(|| state.key());
-    let end = if found.end.0 < index.n_lines() { index.offset(found.end) } else { index.n_bytes };
+    let end = if found.end.0 < index.n_lines() { index.line_offset(found.end) } else { index.n_bytes };
     let reference = |digest, bytes| FileRef { path: Some(taken.path.to_owned()), digest, bytes };
     let operation = Operation {
         id: taken.operation.to_owned(),
@@ -194,19 +205,19 @@ fn note_operation(archive: &mut dyn Archive, found: &ClientCompaction, taken: Ta
         session_ids: Vec::new(),
         cuts,
         tokens: Some((before_tokens, after_tokens)),
-        cost: Some(noted_usage(&Calibration::learn(&before, &chain), before_tokens, after_tokens)),
+        cost: Some(operation_cost(&Calibration::learn_from_usage(&before, &chain), before_tokens, after_tokens)),
     };
-    archive.put_object(&edits.object())?;
-    archive.put_object(&version.object())?;
+    archive.put_object(&edits.to_object())?;
+    archive.put_object(&version.to_object())?;
     archive.put_operation(&operation)?;
     put_session(archive, state, &version, end, taken)
 }
 
 /// Notes the boundary that was written once more as what follows from the operation: it is in the file, and in no session.
-fn note_repeated(archive: &mut dyn Archive, repeated: LineNo, taken: TakeUp<'_>) -> Result<(), ApplyError> {
-    let TakeUp { file, index, .. } = taken;
+fn note_repeated(archive: &mut dyn Archive, repeated: LineNo, taken: CompactionSource<'_>) -> Result<(), ApplyError> {
+    let CompactionSource { file, index, .. } = taken;
     let before = index_of_part(file, index, repeated.0)?;
-    let deposited = version::deposit(archive, file, &before, taken.session, taken.stop)?;
+    let deposited = version::deposit_session(archive, file, &before, taken.session, taken.stop)?;
     if deposited.version.is_none() {
         return Ok(());
     }
@@ -215,23 +226,23 @@ fn note_repeated(archive: &mut dyn Archive, repeated: LineNo, taken: TakeUp<'_>)
     let mut buffer = Vec::new();
     let bytes = read_line(file, index, repeated, &mut buffer)?;
     let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-    let mut sum: Sum = deposited.keys.iter().copied().collect();
-    sum.push(LineKey::scanned(text));
-    steps.push(Step::Insert(Inserted::Derived, text.to_vec()));
+    let mut sum: KeySum = deposited.keys.iter().copied().collect();
+    sum.push(LineKey::scan_line(text));
+    steps.push(RenderStep::Insert(InsertOrigin::Derived, text.to_vec()));
     let len = before.n_bytes + bytes.len() as u64;
     let version = Version::new(state.key(), operations, steps, &sum, saved).with_sessions(session, source_session);
-    archive.put_object(&version.object())?;
+    archive.put_object(&version.to_object())?;
     put_session(archive, state, &version, len, taken)
 }
 
 fn put_session(
     archive: &mut dyn Archive,
-    state: &State,
+    state: &SessionState,
     version: &Version,
     bytes: u64,
-    taken: TakeUp<'_>,
+    taken: CompactionSource<'_>,
 ) -> Result<(), ApplyError> {
-    let TakeUp { file, index, .. } = taken;
+    let CompactionSource { file, index, .. } = taken;
     let chain = Chain::find(index);
     let kept = KeptSession {
         id: taken.session.to_owned(),
@@ -244,7 +255,7 @@ fn put_session(
         session: None,
         is_exact: false,
     };
-    archive.put_object(&kept.object()).map_err(ApplyError::Archive)
+    archive.put_object(&kept.to_object()).map_err(ApplyError::Archive)
 }
 
 /// The line as the session has it, hung on the one before it. Places of values are the same in both: only what is as long is
@@ -252,6 +263,6 @@ fn put_session(
 fn relink_line(scan: &Scan, text: &[u8], parent: Option<&[u8]>) -> Result<String, ApplyError> {
     let parent = parent.zip(scan.parent_uuid).filter(|(parent, span)| span.of(text).len() == parent.len());
     let splices: Vec<Splice> = parent.map(|(parent, span)| Splice::new(span, parent)).into_iter().collect();
-    let line = render(text, &splices).map_err(|error| ApplyError::Read(io::Error::other(error)))?;
+    let line = splice_line(text, &splices).map_err(|error| ApplyError::Read(io::Error::other(error)))?;
     Ok(String::from_utf8_lossy(&line).into_owned())
 }

@@ -6,9 +6,9 @@ use std::io;
 
 use super::cut::is_cut;
 use super::rewrite::Rewrite;
-use crate::apply::read::lines::each_page;
-use crate::apply::read::named::beginning;
-use crate::apply::read::page::Page;
+use crate::apply::read::lines::each_scanned_line;
+use crate::apply::read::named::text_beginning;
+use crate::apply::read::page::ScannedLine;
 use crate::apply::read::person::{asking_calls, is_persons_refusal};
 use crate::apply::read::placeholder::is_placeholder;
 use crate::plan::{CompressCandidate, Handles};
@@ -22,7 +22,7 @@ use ctxc_transcript::{Flags, Format, IdHash, Index, LineNo, LineSet, read_line};
 
 /// The texts that are to be compressed.
 #[derive(Debug, Default)]
-pub struct Tasks {
+pub struct CompressTasks {
     /// One task for each text of at least the minimum.
     pub tasks: Vec<Task>,
     /// The number of texts that are shorter.
@@ -40,8 +40,8 @@ pub fn read_tasks(
     candidates: &[CompressCandidate],
     min_tokens: Tokens,
     rewrite: &Rewrite,
-) -> io::Result<Tasks> {
-    let mut tasks = Tasks::default();
+) -> io::Result<CompressTasks> {
+    let mut tasks = CompressTasks::default();
     let asking = asking_calls(index);
     let mut buffer = Vec::new();
     let mut scan = index.new_scan();
@@ -54,22 +54,22 @@ pub fn read_tasks(
     for candidate in candidates.iter().filter(|candidate| is_open(candidate.line)) {
         let line = read_line(file, index, candidate.line, &mut buffer)?;
         scan.read(line);
-        let page = Page { line: candidate.line, bytes: line, scan: &scan };
+        let page = ScannedLine { line: candidate.line, bytes: line, scan: &scan };
         let mut texts = Vec::new();
         if candidate.wants_text && !is_cut(rewrite, candidate.line, None) {
-            texts.push((TaskPart::Text, entry::text(&scan, line)));
+            texts.push((TaskPart::Text, entry::message_text(&scan, line)));
         }
         if candidate.wants_results {
-            let results = entry::tool_results(&scan, line).into_iter();
+            let results = entry::tool_result_texts(&scan, line).into_iter();
             let open = results.filter(|(at, text)| {
-                let call = page.call(*at);
+                let call = page.result_call_id(*at);
                 let asks = || call.as_ref().is_some_and(|call| asking.contains(&IdHash::of(call.as_bytes())));
                 !is_cut(rewrite, candidate.line, call.as_deref()) && !is_persons_refusal(text) && !asks()
             });
             texts.extend(open.map(|(at, text)| (TaskPart::ToolResult(at), text)));
         }
         for (part, text) in texts.into_iter().filter(|(_, text)| !text.is_empty() && !is_placeholder(text)) {
-            match candidate.task(part, text, min_tokens) {
+            match candidate.make_task(part, text, min_tokens) {
                 Some(task) => tasks.tasks.push(task),
                 None => tasks.n_skipped += 1,
             }
@@ -82,7 +82,7 @@ pub fn read_tasks(
 ///
 /// # Errors
 /// When the source cannot be read.
-pub fn add_edits(
+pub fn add_compress_edits(
     file: &File,
     index: &Index,
     tasks: &[Task],
@@ -96,17 +96,19 @@ pub fn add_edits(
         }
     }
     let lines: LineSet = by_line.keys().copied().collect();
-    each_page(file, index, &lines, |page| {
+    each_scanned_line(file, index, &lines, |page| {
         for &(task, text, after) in by_line.get(&page.line).into_iter().flatten() {
             let (splices, call) = match task.part {
                 TaskPart::Text => (replace_text(page.scan, page.bytes, text), None),
-                TaskPart::ToolResult(at) => (replace_tool_result(page.scan, page.bytes, at, text), page.call(at)),
+                TaskPart::ToolResult(at) => {
+                    (replace_tool_result(page.scan, page.bytes, at, text), page.result_call_id(at))
+                }
             };
             let Some(splices) = splices else { continue };
-            rewrite.edit(page.line, splices);
-            let name = call.as_ref().map_or_else(|| beginning(&task.text), |call| handle_of(index, call));
+            rewrite.edit_line(page.line, splices);
+            let name = call.as_ref().map_or_else(|| text_beginning(&task.text), |call| handle_of(index, call));
             let rule = "compress".to_owned();
-            rewrite.cut(
+            rewrite.note_cut(
                 page.line,
                 Cut { uuid: page.uuid(), call, name, rule, before: task.tokens, after, of: Vec::new() },
             );

@@ -1,18 +1,18 @@
 //! Cutting one item out of a line: the result of a tool call, or the text of a message.
 
-use super::leaves::{Reader, shorten_leaves};
+use super::leaves::{ValueReader, shorten_leaves};
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::read::page::Page;
+use crate::apply::read::page::ScannedLine;
 use ctxc_store::Cut;
 use ctxc_transcript::edit::{Splice, replace_text};
 use ctxc_transcript::scan::BlockKind;
 use ctxc_transcript::text::json_string::{encoded_units, utf16_units};
-use ctxc_transcript::text::{Tokens, chars4, json_string};
+use ctxc_transcript::text::{Tokens, chars4_tokens, json_string};
 use ctxc_transcript::{Format, LineNo, Span};
 
 /// The name of an item and the rule that removes it, for the archive and the report.
 #[derive(Clone, Copy, Debug)]
-pub struct Label<'a> {
+pub struct CutLabel<'a> {
     /// The handle of a result, the start of a text.
     pub name: &'a str,
     /// The rule or verb.
@@ -31,8 +31,14 @@ pub fn is_cut(rewrite: &Rewrite, line: LineNo, call: Option<&str>) -> bool {
 /// already.
 ///
 /// A blank text would be refused by the API, and is an error of the caller's: it is taken for [`BLANK`].
-pub fn cut_result(page: Page<'_>, at: usize, text: &str, label: Label<'_>, rewrite: &mut Rewrite) -> Option<Cut> {
-    if page.call(at).is_some_and(|call| is_cut(rewrite, page.line, Some(&call))) {
+pub fn cut_result(
+    page: ScannedLine<'_>,
+    at: usize,
+    text: &str,
+    label: CutLabel<'_>,
+    rewrite: &mut Rewrite,
+) -> Option<Cut> {
+    if page.result_call_id(at).is_some_and(|call| is_cut(rewrite, page.line, Some(&call))) {
         return None;
     }
     cut_fresh_result(page, at, text, label, rewrite)
@@ -40,44 +46,44 @@ pub fn cut_result(page: Page<'_>, at: usize, text: &str, label: Label<'_>, rewri
 
 /// [`cut_result`] of one that is known not to be cut yet: a line may hold thousands.
 pub(in crate::apply) fn cut_fresh_result(
-    page: Page<'_>,
+    page: ScannedLine<'_>,
     at: usize,
     text: &str,
-    label: Label<'_>,
+    label: CutLabel<'_>,
     rewrite: &mut Rewrite,
 ) -> Option<Cut> {
     let block = page.scan.blocks.get(at).filter(|block| block.kind == BlockKind::ToolResult && !block.is_nested)?;
-    let call = page.decoded(block.tool_id);
+    let call = page.decode_string(block.tool_id);
     let text = not_blank(text);
     let splice = if let Some(content) = block.content {
-        Splice::new(content, as_content(content.of(page.bytes), page.scan.format, text))
+        Splice::new(content, format_content(content.of(page.bytes), page.scan.format, text))
     } else {
         let end = block.span?.end - 1;
         Splice::new(Span { start: end, end }, format!(r#","content":{}"#, json_string::encode(text)))
     };
-    rewrite.edit(page.line, [splice]);
+    rewrite.edit_line(page.line, [splice]);
     // With the first result of a line its copy was shortened.
     let is_first = |cuts: &Vec<Cut>| cuts.iter().all(|cut| cut.call.is_none());
     if rewrite.cuts.get(&page.line).is_none_or(is_first) {
         shorten_copy(page, rewrite);
     }
-    let cut = Cut { call: Some(call), ..cut_of(page, label, page.result_tokens(at), chars4(text)) };
-    rewrite.cut(page.line, cut.clone());
+    let cut = Cut { call: Some(call), ..cut_record(page, label, page.result_tokens(at), chars4_tokens(text)) };
+    rewrite.note_cut(page.line, cut.clone());
     Some(cut)
 }
 
 /// Puts `text` in the place of the text of a message; its other blocks stay. Returns what was cut; `None`, with nothing
 /// done, where the message has no text or it is cut already.
-pub fn cut_text(page: Page<'_>, text: &str, label: Label<'_>, rewrite: &mut Rewrite) -> Option<Cut> {
+pub fn cut_text(page: ScannedLine<'_>, text: &str, label: CutLabel<'_>, rewrite: &mut Rewrite) -> Option<Cut> {
     if is_cut(rewrite, page.line, None) {
         return None;
     }
     let text = not_blank(text);
     let splices = replace_text(page.scan, page.bytes, text)?;
-    rewrite.edit(page.line, splices);
+    rewrite.edit_line(page.line, splices);
     let before = text_tokens(page);
-    let cut = cut_of(page, label, before, chars4(text));
-    rewrite.cut(page.line, cut.clone());
+    let cut = cut_record(page, label, before, chars4_tokens(text));
+    rewrite.note_cut(page.line, cut.clone());
     Some(cut)
 }
 
@@ -87,18 +93,18 @@ pub fn cut_text(page: Page<'_>, text: &str, label: Label<'_>, rewrite: &mut Rewr
 ///
 /// The command shows the whole line; the function returns the text that is kept of a string.
 pub fn cut_input(
-    page: Page<'_>,
+    page: ScannedLine<'_>,
     at: usize,
     (command, kept): (&str, &dyn Fn(&str) -> String),
-    label: Label<'_>,
+    label: CutLabel<'_>,
     rewrite: &mut Rewrite,
 ) -> Option<Cut> {
     let block = page.scan.blocks.get(at).filter(|block| block.kind == BlockKind::ToolUse)?;
-    let call = page.decoded(block.tool_id);
+    let call = page.decode_string(block.tool_id);
     // Calls of Codex stay whole: their parameters are JSON in a string, and belong to a response.
     let is_open = page.scan.format != Format::Codex && !is_cut(rewrite, page.line, Some(&call));
     let input = block.input.filter(|_| is_open)?;
-    let splices = shorten_leaves(page.bytes, input, Reader::Model { command, kept });
+    let splices = shorten_leaves(page.bytes, input, ValueReader::Model { command, kept });
     if splices.is_empty() {
         return None;
     }
@@ -107,21 +113,21 @@ pub fn cut_input(
         (goes + encoded_units(splice.span.of(page.bytes)), comes + encoded_units(&splice.bytes))
     });
     let before = encoded_units(input.of(page.bytes));
-    let cut = Cut { call: Some(call), ..cut_of(page, label, tokens(before), tokens(before - goes + comes)) };
-    rewrite.edit(page.line, splices);
-    rewrite.cut(page.line, cut.clone());
+    let cut = Cut { call: Some(call), ..cut_record(page, label, tokens(before), tokens(before - goes + comes)) };
+    rewrite.edit_line(page.line, splices);
+    rewrite.note_cut(page.line, cut.clone());
     Some(cut)
 }
 
 /// Shortens the copy of the results of a line that the client keeps for the screen, which the model does not see.
 /// Returns by how many bytes; 0 where there is none, or it is shortened already.
-pub fn shorten_copy(page: Page<'_>, rewrite: &mut Rewrite) -> u64 {
+pub fn shorten_copy(page: ScannedLine<'_>, rewrite: &mut Rewrite) -> u64 {
     let Some(copy) = page.scan.tool_use_result else { return 0 };
     let is_inside = |splice: &Splice| splice.span.start >= copy.start && splice.span.end <= copy.end;
     if rewrite.edits.get(&page.line).is_some_and(|splices| splices.iter().any(is_inside)) {
         return 0;
     }
-    let splices = shorten_leaves(page.bytes, copy, Reader::Client);
+    let splices = shorten_leaves(page.bytes, copy, ValueReader::Client);
     let saved = splices.iter().map(|splice| splice.span.range().len().saturating_sub(splice.bytes.len()) as u64).sum();
     if !splices.is_empty() {
         rewrite.edit_unseen(page.line, splices);
@@ -137,13 +143,13 @@ fn not_blank(text: &str) -> &str {
 }
 
 /// `text` as the content of a tool result, in the shape of what was there.
-fn as_content(before: &[u8], format: Format, text: &str) -> String {
+fn format_content(before: &[u8], format: Format, text: &str) -> String {
     let text = json_string::encode(text);
     if before.starts_with(b"[") { format!(r#"[{{"type":"{}","text":{text}}}]"#, format.text_type()) } else { text }
 }
 
 /// The record of the cut of an item without a call.
-pub(super) fn cut_of(page: Page<'_>, label: Label<'_>, before: Tokens, after: Tokens) -> Cut {
+pub(super) fn cut_record(page: ScannedLine<'_>, label: CutLabel<'_>, before: Tokens, after: Tokens) -> Cut {
     Cut {
         uuid: page.uuid(),
         call: None,
@@ -156,10 +162,10 @@ pub(super) fn cut_of(page: Page<'_>, label: Label<'_>, before: Tokens, after: To
 }
 
 /// The size of the text of a message as it is counted: block by block.
-fn text_tokens(page: Page<'_>) -> Tokens {
+fn text_tokens(page: ScannedLine<'_>) -> Tokens {
     let tokens = |raw: &[u8]| Tokens::from_utf16_units(utf16_units(raw));
     let texts = page.scan.outer_blocks().filter(|block| block.kind == BlockKind::Text);
-    let raws = texts.filter_map(|block| block.text?.string(page.bytes));
+    let raws = texts.filter_map(|block| block.text?.string_in(page.bytes));
     page.scan.string_content(page.bytes).map_or_else(|| raws.map(tokens).sum(), tokens)
 }
 
@@ -167,10 +173,10 @@ fn text_tokens(page: Page<'_>) -> Tokens {
 mod tests {
     use super::*;
     use crate::apply::read::placeholder::ArchiveRef;
-    use ctxc_transcript::edit::render;
+    use ctxc_transcript::edit::splice_line;
     use ctxc_transcript::scan::Scan;
 
-    const LABEL: Label<'_> = Label { name: "r_12345", rule: "discard" };
+    const LABEL: CutLabel<'_> = CutLabel { name: "r_12345", rule: "discard" };
 
     fn result_line(content: &str) -> String {
         format!(
@@ -180,17 +186,17 @@ mod tests {
     }
 
     /// The line after `cut`, what was cut, and the tokens of the line before and after.
-    fn after(line: &str, cut: impl Fn(Page<'_>, &mut Rewrite) -> Option<Cut>) -> (String, Option<Cut>, i64) {
+    fn after(line: &str, cut: impl Fn(ScannedLine<'_>, &mut Rewrite) -> Option<Cut>) -> (String, Option<Cut>, i64) {
         let scan = Scan::of(line.as_bytes());
         let mut rewrite = Rewrite::default();
-        let page = Page { line: LineNo(0), bytes: line.as_bytes(), scan: &scan };
+        let page = ScannedLine { line: LineNo(0), bytes: line.as_bytes(), scan: &scan };
         let done = cut(page, &mut rewrite);
         assert_eq!(cut(page, &mut rewrite), None, "what is cut is not cut again");
         let splices = rewrite.edits.remove(&LineNo(0)).unwrap_or_default();
-        let rendered = render(line.as_bytes(), &splices).unwrap();
+        let rendered = splice_line(line.as_bytes(), &splices).unwrap();
         let total = |bytes: &[u8]| {
             let mut sum = 0;
-            ctxc_transcript::measure(&Scan::of(bytes), bytes, |_, tokens| sum += tokens.0.cast_signed());
+            ctxc_transcript::measure_parts(&Scan::of(bytes), bytes, |_, tokens| sum += tokens.0.cast_signed());
             sum
         };
         let saved = total(line.as_bytes()) - total(&rendered);
@@ -251,7 +257,7 @@ mod tests {
             ))
         };
         let (rendered, cut, _) = after(&input(&"x".repeat(999)), |page, rewrite| {
-            let command = ArchiveRef::Nowhere.command(page.digest());
+            let command = ArchiveRef::Nowhere.show_command(page.digest());
             cut_input(page, 0, (&command, &|_| String::new()), LABEL, rewrite)
         });
         assert_eq!(rendered, input("[ctxc: 999 characters removed]"));

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 
-use super::cut::{Label, cut_input};
+use super::cut::{CutLabel, cut_input};
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::read::lines::each_page;
+use crate::apply::read::lines::each_scanned_line;
 use crate::apply::read::placeholder::ArchiveRef;
-use crate::plan::Place;
+use crate::plan::BlockPlace;
 use ctxc_store::Cut;
 use ctxc_transcript::{Index, LineNo, LineSet};
 
@@ -23,19 +23,19 @@ pub(in crate::apply) const INPUTS: &str = "inputs";
 pub fn cut_inputs(
     file: &File,
     index: &Index,
-    calls: &BTreeMap<Place, String>,
+    calls: &BTreeMap<BlockPlace, String>,
     archive_ref: &ArchiveRef,
     kept: &dyn Fn(LineNo, &str) -> String,
     rewrite: &mut Rewrite,
 ) -> io::Result<Vec<Cut>> {
     let lines: LineSet = calls.keys().map(|place| place.line).collect();
     let mut cuts = Vec::new();
-    each_page(file, index, &lines, |page| {
+    each_scanned_line(file, index, &lines, |page| {
         let line = page.line;
-        let command = archive_ref.command(page.digest());
-        let of_line = Place { line, block: 0 }..=Place { line, block: u32::MAX };
+        let command = archive_ref.show_command(page.digest());
+        let of_line = BlockPlace { line, block: 0 }..=BlockPlace { line, block: u32::MAX };
         for (place, name) in calls.range(of_line) {
-            let label = Label { name, rule: INPUTS };
+            let label = CutLabel { name, rule: INPUTS };
             cuts.extend(cut_input(page, place.block as usize, (&command, &|text| kept(line, text)), label, rewrite));
         }
     })?;

@@ -4,23 +4,23 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io;
 
-use super::cut::{Label, cut_result, cut_text};
+use super::cut::{CutLabel, cut_result, cut_text};
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::read::calls::Calls;
-use crate::apply::read::describe::{Described, describe};
-use crate::apply::read::lines::each_page;
-use crate::apply::read::named::{beginning, texts};
-use crate::apply::read::page::Page;
+use crate::apply::read::calls::ToolCalls;
+use crate::apply::read::describe::{Described, describe_calls};
+use crate::apply::read::lines::each_scanned_line;
+use crate::apply::read::named::{message_texts, text_beginning};
+use crate::apply::read::page::ScannedLine;
 use crate::apply::read::placeholder::{ArchiveRef, Placeholder, is_placeholder};
-use crate::plan::{Access, Place};
+use crate::plan::{BlockPlace, CutPermission};
 use ctxc_store::Cut;
-use ctxc_transcript::scan::Kind;
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::scan::EntryKind;
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 use ctxc_transcript::{Index, LineNo, LineSet};
 
 /// Something that is to be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Item {
+pub enum CutItem {
     /// The result of a call, by the place of the call among all.
     Result(usize),
     /// The text of a message.
@@ -29,7 +29,7 @@ pub enum Item {
 
 /// The replacement of a removed item.
 #[derive(Clone, Copy, Debug)]
-pub enum Replacement<'a> {
+pub enum ItemReplacement<'a> {
     /// A line that says what was there, and in which archive it is.
     Placeholder(&'a ArchiveRef),
     /// A summary.
@@ -60,24 +60,24 @@ pub enum CutOutcome {
 pub fn cut_named(
     file: &File,
     index: &Index,
-    calls: &Calls,
-    items: &[(Item, Replacement<'_>)],
+    calls: &ToolCalls,
+    items: &[(CutItem, ItemReplacement<'_>)],
     rule: &str,
     rewrite: &mut Rewrite,
-) -> io::Result<HashMap<Item, CutOutcome>> {
+) -> io::Result<HashMap<CutItem, CutOutcome>> {
     let mut outcomes = HashMap::new();
-    let mut by_line: BTreeMap<LineNo, Vec<(Item, Replacement<'_>)>> = BTreeMap::new();
-    let mut places: Vec<Place> = Vec::new();
+    let mut by_line: BTreeMap<LineNo, Vec<(CutItem, ItemReplacement<'_>)>> = BTreeMap::new();
+    let mut places: Vec<BlockPlace> = Vec::new();
     let mut seen = HashSet::new();
     for &(item, replacement) in items.iter().filter(|(item, _)| seen.insert(*item)) {
         let line = match item {
-            Item::Text(line) => line,
-            Item::Result(call_idx) => {
+            CutItem::Text(line) => line,
+            CutItem::Result(call_idx) => {
                 let Some(call) = calls.calls.get(call_idx) else { continue };
                 let refused = match (call.result, call.access) {
                     (None, _) => Some(CutOutcome::Unanswered),
-                    (Some(_), Access::Cut) => Some(CutOutcome::AlreadyCut),
-                    (Some(_), Access::Open | Access::Protected) => None,
+                    (Some(_), CutPermission::Cut) => Some(CutOutcome::AlreadyCut),
+                    (Some(_), CutPermission::Open | CutPermission::Protected) => None,
                 };
                 if let Some(refused) = refused {
                     outcomes.insert(item, refused);
@@ -89,13 +89,13 @@ pub fn cut_named(
         };
         by_line.entry(line).or_default().push((item, replacement));
     }
-    let described = describe(file, index, places)?;
+    let described = describe_calls(file, index, places)?;
     let lines: LineSet = by_line.keys().copied().collect();
-    each_page(file, index, &lines, |page| {
+    each_scanned_line(file, index, &lines, |page| {
         for &(item, replacement) in by_line.get(&page.line).into_iter().flatten() {
             let cut = match item {
-                Item::Text(_) => cut_message(page, replacement, rule, rewrite),
-                Item::Result(call_idx) => cut_call(page, calls, call_idx, &described, replacement, rule, rewrite),
+                CutItem::Text(_) => cut_message(page, replacement, rule, rewrite),
+                CutItem::Result(call_idx) => cut_call(page, calls, call_idx, &described, replacement, rule, rewrite),
             };
             outcomes.insert(item, cut.unwrap_or(CutOutcome::AlreadyCut));
         }
@@ -104,44 +104,49 @@ pub fn cut_named(
 }
 
 fn cut_call(
-    page: Page<'_>,
-    calls: &Calls,
+    page: ScannedLine<'_>,
+    calls: &ToolCalls,
     call_idx: usize,
-    described: &HashMap<Place, Described>,
-    replacement: Replacement<'_>,
+    described: &HashMap<BlockPlace, Described>,
+    replacement: ItemReplacement<'_>,
     rule: &str,
     rewrite: &mut Rewrite,
 ) -> Option<CutOutcome> {
     let call = calls.calls.get(call_idx)?;
     let at = call.result?.block as usize;
-    let what = described.get(&call.call)?.brief(WHAT_LEN);
+    let what = described.get(&call.call)?.short_label(WHAT_LEN);
     let name = calls.handles.get(call_idx)?.to_string();
     let text = replacement_text(page, &what, page.result_tokens(at), replacement);
-    let cut = cut_result(page, at, &text, Label { name: &name, rule }, rewrite)?;
+    let cut = cut_result(page, at, &text, CutLabel { name: &name, rule }, rewrite)?;
     Some(CutOutcome::Cut { cut, what })
 }
 
-fn cut_message(page: Page<'_>, replacement: Replacement<'_>, rule: &str, rewrite: &mut Rewrite) -> Option<CutOutcome> {
-    let texts = texts(&page);
+fn cut_message(
+    page: ScannedLine<'_>,
+    replacement: ItemReplacement<'_>,
+    rule: &str,
+    rewrite: &mut Rewrite,
+) -> Option<CutOutcome> {
+    let texts = message_texts(&page);
     if texts.iter().all(|text| is_placeholder(text)) {
         return None;
     }
-    let name = beginning(texts.first()?);
-    let who = if page.scan.kind == Kind::Assistant { "answer" } else { "prompt" };
-    let tokens: Tokens = texts.iter().map(|text| chars4(text)).sum();
+    let name = text_beginning(texts.first()?);
+    let who = if page.scan.kind == EntryKind::Assistant { "answer" } else { "prompt" };
+    let tokens: Tokens = texts.iter().map(|text| chars4_tokens(text)).sum();
     let text = replacement_text(page, &format!("{who} `{name}`"), tokens, replacement);
-    let cut = cut_text(page, &text, Label { name: &name, rule }, rewrite)?;
+    let cut = cut_text(page, &text, CutLabel { name: &name, rule }, rewrite)?;
     Some(CutOutcome::Cut { cut, what: who.to_owned() })
 }
 
 /// The most characters of an argument of a call in a placeholder.
 const WHAT_LEN: usize = 60;
 
-fn replacement_text(page: Page<'_>, what: &str, tokens: Tokens, replacement: Replacement<'_>) -> String {
+fn replacement_text(page: ScannedLine<'_>, what: &str, tokens: Tokens, replacement: ItemReplacement<'_>) -> String {
     match replacement {
-        Replacement::Summary(summary) => summary.to_owned(),
-        Replacement::Placeholder(archive_ref) => {
-            Placeholder { what, fate: "removed", tokens, line: page.digest(), archive_ref }.fitting()
+        ItemReplacement::Summary(summary) => summary.to_owned(),
+        ItemReplacement::Placeholder(archive_ref) => {
+            Placeholder { what, fate: "removed", tokens, line: page.digest(), archive_ref }.fitting_text()
         }
     }
 }

@@ -3,17 +3,17 @@
 use std::collections::HashSet;
 use std::io;
 
-use super::cut::{Label, cut_of, is_cut};
+use super::cut::{CutLabel, cut_record, is_cut};
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::read::lines::each_page;
-use crate::apply::read::page::Page;
+use crate::apply::read::lines::each_scanned_line;
+use crate::apply::read::page::ScannedLine;
 use crate::apply::read::placeholder::{ArchiveRef, Placeholder};
-use crate::plan::{Access, Call, Horizon, Place};
+use crate::plan::{BlockPlace, CutHorizon, CutPermission, ToolCall};
 use ctxc_store::Cut;
 use ctxc_transcript::edit::Splice;
-use ctxc_transcript::scan::{Block, BlockKind, Kind};
-use ctxc_transcript::text::{chars4, json_string};
-use ctxc_transcript::{Chain, Flags, Index, LineSet, Transcript, block_tokens, turns};
+use ctxc_transcript::scan::{Block, BlockKind, EntryKind};
+use ctxc_transcript::text::{chars4_tokens, json_string};
+use ctxc_transcript::{Chain, Flags, Index, LineSet, Transcript, block_tokens, find_turns};
 
 /// The name of this way to cut.
 pub(in crate::apply) const RULE: &str = "images";
@@ -24,25 +24,25 @@ pub(in crate::apply) const RULE: &str = "images";
 /// When the source cannot be read.
 pub(in crate::apply) fn cut_images(
     transcript: Transcript<'_>,
-    horizon: Horizon,
-    calls: &[Call],
+    horizon: CutHorizon,
+    calls: &[ToolCall],
     archive_ref: &ArchiveRef,
     rewrite: &mut Rewrite,
 ) -> io::Result<Vec<Cut>> {
     let Transcript { file, index, chain } = transcript;
-    let protected = calls.iter().filter(|call| call.access == Access::Protected);
-    let protected: HashSet<Place> = protected.filter_map(|call| call.result).collect();
+    let protected = calls.iter().filter(|call| call.access == CutPermission::Protected);
+    let protected: HashSet<BlockPlace> = protected.filter_map(|call| call.result).collect();
     let mut cuts = Vec::new();
-    each_page(file, index, &image_candidates(index, chain, horizon), |page| {
+    each_scanned_line(file, index, &image_candidates(index, chain, horizon), |page| {
         let line = page.line;
         // The result around the blocks that are nested.
         let mut around: Option<(u32, String)> = None;
         let mut found = Vec::new();
         for (at, block) in (0..).zip(&page.scan.blocks) {
             if !block.is_nested {
-                around = (block.kind == BlockKind::ToolResult).then(|| (at, page.decoded(block.tool_id)));
+                around = (block.kind == BlockKind::ToolResult).then(|| (at, page.decode_string(block.tool_id)));
             }
-            let place = around.as_ref().map(|(at, _)| Place { line, block: *at });
+            let place = around.as_ref().map(|(at, _)| BlockPlace { line, block: *at });
             let call = around.as_ref().map(|(_, call)| call.clone());
             let stays = place.is_some_and(|place| protected.contains(&place));
             if block.kind == BlockKind::Image && !stays && !is_cut(rewrite, line, call.as_deref()) {
@@ -57,8 +57,8 @@ pub(in crate::apply) fn cut_images(
 }
 
 /// The live user entries that may hold an image and are old enough.
-fn image_candidates(index: &Index, chain: &Chain, horizon: Horizon) -> LineSet {
-    let turns = turns(index, chain);
+fn image_candidates(index: &Index, chain: &Chain, horizon: CutHorizon) -> LineSet {
+    let turns = find_turns(index, chain);
     let mut lines = LineSet::default();
     let mut seen = HashSet::new();
     let mut turn = None;
@@ -70,8 +70,8 @@ fn image_candidates(index: &Index, chain: &Chain, horizon: Horizon) -> LineSet {
         let record = index.record(line);
         seen.extend(record.message());
         let step = u32::try_from(seen.len().saturating_sub(1)).unwrap_or(u32::MAX);
-        let may_hold = record.kind == Kind::User && !record.flags.any(Flags::SINGLE);
-        if may_hold && horizon.is_behind(step, turn) {
+        let may_hold = record.kind == EntryKind::User && !record.flags.any(Flags::SINGLE);
+        if may_hold && horizon.is_old_enough(step, turn) {
             lines.insert(line);
         }
     }
@@ -79,7 +79,7 @@ fn image_candidates(index: &Index, chain: &Chain, horizon: Horizon) -> LineSet {
 }
 
 fn cut_image(
-    page: Page<'_>,
+    page: ScannedLine<'_>,
     block: &Block,
     call: Option<String>,
     archive_ref: &ArchiveRef,
@@ -87,15 +87,15 @@ fn cut_image(
 ) -> Option<Cut> {
     let before = block_tokens(block, page.bytes);
     let placeholder = Placeholder { what: "image", fate: "removed", tokens: before, line: page.digest(), archive_ref };
-    let text = placeholder.fitting();
-    let after = chars4(&text);
+    let text = placeholder.fitting_text();
+    let after = chars4_tokens(&text);
     if after >= before {
         return None;
     }
     let kind = page.scan.format.text_type();
     let splice = Splice::new(block.span?, format!(r#"{{"type":"{kind}","text":{}}}"#, json_string::encode(&text)));
-    rewrite.edit(page.line, [splice]);
-    let cut = Cut { call, ..cut_of(page, Label { name: "image", rule: RULE }, before, after) };
-    rewrite.cut(page.line, cut.clone());
+    rewrite.edit_line(page.line, [splice]);
+    let cut = Cut { call, ..cut_record(page, CutLabel { name: "image", rule: RULE }, before, after) };
+    rewrite.note_cut(page.line, cut.clone());
     Some(cut)
 }

@@ -6,7 +6,7 @@
 use ctxc_transcript::Span;
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::scan::each_string_place;
-use ctxc_transcript::text::grouped;
+use ctxc_transcript::text::group_digits;
 use ctxc_transcript::text::json_string;
 use ctxc_transcript::text::json_string::utf16_units;
 
@@ -15,7 +15,7 @@ const LONG: usize = 200;
 
 /// The reader of the value.
 #[derive(Clone, Copy)]
-pub(in crate::apply) enum Reader<'a> {
+pub(in crate::apply) enum ValueReader<'a> {
     /// The client, which draws it on the screen.
     Client,
     /// The model.
@@ -29,43 +29,43 @@ pub(in crate::apply) enum Reader<'a> {
 
 /// The splices that shorten the long strings of the JSON value at `value` of `line`.
 #[must_use]
-pub(in crate::apply) fn shorten_leaves(line: &[u8], value: Span, reader: Reader<'_>) -> Vec<Splice> {
+pub(in crate::apply) fn shorten_leaves(line: &[u8], value: Span, reader: ValueReader<'_>) -> Vec<Splice> {
     let text = value.of(line);
     let mut splices = Vec::new();
     // A bare string may be JSON that the client will parse.
-    if value.string(line).is_some_and(|raw| matches!(raw.trim_ascii_start().first(), Some(b'{' | b'['))) {
+    if value.string_in(line).is_some_and(|raw| matches!(raw.trim_ascii_start().first(), Some(b'{' | b'['))) {
         return splices;
     }
     each_string_place(text, |key, place| {
-        let Some(raw) = place.string(text).filter(|raw| raw.len() >= LONG) else { return };
+        let Some(raw) = place.string_in(text).filter(|raw| raw.len() >= LONG) else { return };
         let short = shorten_string(key.unwrap_or_default(), raw, reader);
         if let Some(short) = short.filter(|short| short.len() < raw.len()) {
-            splices.push(Splice::new(place.shifted(value.start), json_string::encode(&short)));
+            splices.push(Splice::new(place.shift_by(value.start), json_string::encode(&short)));
         }
     });
     splices
 }
 
 /// The replacement of the long string `raw` under `key`; `None` if it stays.
-fn shorten_string(key: &[u8], raw: &[u8], reader: Reader<'_>) -> Option<String> {
+fn shorten_string(key: &[u8], raw: &[u8], reader: ValueReader<'_>) -> Option<String> {
     if is_name(key) {
         return None;
     }
-    let command = if let Reader::Model { command, .. } = reader { command } else { "" };
-    let mark = format!("[ctxc: {} characters removed{command}]", grouped(utf16_units(raw)));
+    let command = if let ValueReader::Model { command, .. } = reader { command } else { "" };
+    let mark = format!("[ctxc: {} characters removed{command}]", group_digits(utf16_units(raw)));
     match (key, reader) {
         // The client decodes these or takes them apart.
-        (b"data" | b"base64" | b"originalFile" | b"patch", Reader::Client) => Some(String::new()),
+        (b"data" | b"base64" | b"originalFile" | b"patch", ValueReader::Client) => Some(String::new()),
         // The first character of a line of a patch says what became of it.
-        (b"lines", Reader::Client) => match raw.first() {
+        (b"lines", ValueReader::Client) => match raw.first() {
             Some(&sign @ (b'+' | b'-' | b' ')) => Some(format!("{}{mark}", char::from(sign))),
             _ => Some(mark),
         },
-        (_, Reader::Model { kept, .. }) => {
+        (_, ValueReader::Model { kept, .. }) => {
             let kept = kept(&json_string::decode(raw));
             Some(if kept.is_empty() { mark } else { format!("{mark}\n{kept}") })
         }
-        (_, Reader::Client) => Some(mark),
+        (_, ValueReader::Client) => Some(mark),
     }
 }
 
@@ -84,11 +84,11 @@ fn is_name(key: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ctxc_transcript::edit::render;
+    use ctxc_transcript::edit::splice_line;
 
     fn shortened(value: &str) -> String {
-        let splices = shorten_leaves(value.as_bytes(), Span::new(0, value.len()), Reader::Client);
-        String::from_utf8(render(value.as_bytes(), &splices).unwrap()).unwrap()
+        let splices = shorten_leaves(value.as_bytes(), Span::new(0, value.len()), ValueReader::Client);
+        String::from_utf8(splice_line(value.as_bytes(), &splices).unwrap()).unwrap()
     }
 
     // P-03; format: "UI/loader crashes"

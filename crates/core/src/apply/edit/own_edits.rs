@@ -1,9 +1,9 @@
 //! Converts a rewrite of a transcript to edits of its lines in the archive.
 
 use crate::apply::edit::rewrite::Rewrite;
-use crate::version::{Address, Edit, Version, compose};
+use crate::version::{Edit, LineAddress, Version, compose_splices};
 use ctxc_transcript::edit::Splice;
-use ctxc_transcript::scan::Kind;
+use ctxc_transcript::scan::EntryKind;
 use ctxc_transcript::{Flags, Index, LineNo};
 
 /// Which lines of a session those of a file are.
@@ -11,39 +11,39 @@ use ctxc_transcript::{Flags, Index, LineNo};
 pub struct LineAddresses {
     /// By their places, with what was changed in each; `None` for lines that only follow from edits. Those behind the last
     /// one of the version follow one another in the session, from `next` on.
-    rendered: Vec<(Option<Address>, Vec<Splice>)>,
+    rendered: Vec<(Option<LineAddress>, Vec<Splice>)>,
     next: u32,
 }
 
 impl LineAddresses {
     /// Those of a file that is its session as it is.
     #[must_use]
-    pub fn plain() -> Self {
+    pub fn of_plain_file() -> Self {
         Self::default()
     }
 
     /// Those of a file that starts as `version`, of a state with `n_stored` lines.
     #[must_use]
-    pub fn of(version: &Version, n_stored: u32) -> Self {
-        let rendered = version.rendered().map(|line| (line.address, line.splices.to_vec())).collect();
+    pub fn of_version(version: &Version, n_stored: u32) -> Self {
+        let rendered = version.rendered_lines().map(|line| (line.address, line.splices.to_vec())).collect();
         Self { rendered, next: n_stored }
     }
 
     /// Which line the one at `line` is, and what was changed in it.
     #[must_use]
-    pub fn get(&self, line: LineNo) -> (Option<Address>, &[Splice]) {
+    pub fn get(&self, line: LineNo) -> (Option<LineAddress>, &[Splice]) {
         if let Some((address, splices)) = self.rendered.get(line.idx()) {
             (address.clone(), splices)
         } else {
             let behind = u32::try_from(line.idx() - self.rendered.len()).unwrap_or(u32::MAX);
-            (Some(Address::Stored(LineNo(self.next + behind))), &[])
+            (Some(LineAddress::Stored(LineNo(self.next + behind))), &[])
         }
     }
 }
 
 /// Takes out of `rewrite`, a plan for a transcript whose lines are `lines`, what it does to lines that only follow from
 /// edits: they are made anew with the next version, and no edit of them would be in it.
-pub fn leave_derived(rewrite: &mut Rewrite, lines: &LineAddresses) {
+pub fn drop_derived_changes(rewrite: &mut Rewrite, lines: &LineAddresses) {
     let derived = (0u32..).map(LineNo).zip(&lines.rendered).filter(|(_, (address, _))| address.is_none());
     for (line, _) in derived {
         rewrite.edits.remove(&line);
@@ -59,13 +59,13 @@ pub fn leave_derived(rewrite: &mut Rewrite, lines: &LineAddresses) {
 pub fn own_edits(index: &Index, rewrite: &Rewrite, lines: &LineAddresses) -> Vec<Edit> {
     let follows = |line: LineNo| {
         let record = index.record(line);
-        matches!(record.kind, Kind::LastPrompt | Kind::Summary) || record.flags.any(Flags::COMPACT_BOUNDARY)
+        matches!(record.kind, EntryKind::LastPrompt | EntryKind::Summary) || record.flags.any(Flags::COMPACT_BOUNDARY)
     };
     let mut edits = Vec::with_capacity(rewrite.edits.values().map(Vec::len).sum());
     for (&line, splices) in rewrite.edits.iter().filter(|(line, _)| !follows(**line)) {
         let (Some(address), earlier) = lines.get(line) else { continue };
         let is_seen = !rewrite.unseen.contains(line);
-        let composed = compose(earlier, splices).into_iter();
+        let composed = compose_splices(earlier, splices).into_iter();
         edits.extend(composed.map(|splice| Edit::Splice { line: address.clone(), splice, is_seen }));
     }
     edits.extend(rewrite.dropped.iter().filter_map(|line| lines.get(line).0).map(Edit::Drop));

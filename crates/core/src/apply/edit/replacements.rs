@@ -8,10 +8,10 @@ use std::fs::File;
 use std::io;
 
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::read::entry_fields::{decoded, field_at};
-use ctxc_transcript::edit::{Fate, Splice, remove_elements};
-use ctxc_transcript::scan::{BlockKind, Kind, each_element};
-use ctxc_transcript::{Index, LineNo, LineSet, Span, read_line, revisit};
+use crate::apply::read::entry_fields::{decode_string, field_at};
+use ctxc_transcript::edit::{ElementFate, Splice, remove_elements};
+use ctxc_transcript::scan::{BlockKind, EntryKind, each_element};
+use ctxc_transcript::{Index, LineNo, LineSet, Span, read_line, visit_lines};
 
 /// Takes out the replacements of the results that `rewrite` cuts.
 ///
@@ -20,12 +20,12 @@ use ctxc_transcript::{Index, LineNo, LineSet, Span, read_line, revisit};
 pub(in crate::apply) fn mend_replacements(file: &File, index: &Index, rewrite: &mut Rewrite) -> io::Result<()> {
     let is_open = |line: &LineNo| !rewrite.dropped.contains(*line) && !rewrite.edits.contains_key(line);
     let lines: Vec<LineNo> =
-        index.lines().filter(|&line| index.record(line).kind == Kind::ContentReplacement).collect();
+        index.lines().filter(|&line| index.record(line).kind == EntryKind::ContentReplacement).collect();
     let lines: Vec<LineNo> = lines.into_iter().filter(is_open).collect();
     if lines.is_empty() {
         return Ok(());
     }
-    let calls = calls_cut(file, index, rewrite)?;
+    let calls = find_cut_calls(file, index, rewrite)?;
     let mut buffer = Vec::new();
     for line in lines {
         let splices = remove_replacements(read_line(file, index, line, &mut buffer)?, &calls);
@@ -37,17 +37,17 @@ pub(in crate::apply) fn mend_replacements(file: &File, index: &Index, rewrite: &
 }
 
 /// The calls with a result in which `rewrite` replaces something.
-fn calls_cut(file: &File, index: &Index, rewrite: &Rewrite) -> io::Result<HashSet<String>> {
+fn find_cut_calls(file: &File, index: &Index, rewrite: &Rewrite) -> io::Result<HashSet<String>> {
     let edited: LineSet = rewrite.edits.keys().copied().filter(|line| !rewrite.unseen.contains(*line)).collect();
     let mut scan = index.new_scan();
     let mut calls = HashSet::new();
-    revisit(file, index, &edited, |line, bytes| {
+    visit_lines(file, index, &edited, |line, bytes| {
         let splices = rewrite.edits.get(&line).map_or(&[][..], Vec::as_slice);
         let is_cut = |span: Span| splices.iter().any(|it| it.span.start >= span.start && it.span.end <= span.end);
         scan.read(bytes);
         let results = scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolResult);
         let cut = results.filter(|block| block.span.is_some_and(is_cut));
-        calls.extend(cut.filter_map(|block| decoded(block.tool_id, bytes)));
+        calls.extend(cut.filter_map(|block| decode_string(block.tool_id, bytes)));
         io::Result::Ok(())
     })?;
     Ok(calls)
@@ -59,12 +59,12 @@ fn remove_replacements(line: &[u8], calls: &HashSet<String>) -> Vec<Splice> {
     let Some(array) = array.filter(|array| array.of(line).starts_with(b"[")) else { return Vec::new() };
     let mut elements = Vec::new();
     each_element(array.of(line), |element| {
-        let span = element.shifted(array.start);
-        let call = decoded(field_at(span.of(line), b"toolUseId"), span.of(line));
+        let span = element.shift_by(array.start);
+        let call = decode_string(field_at(span.of(line), b"toolUseId"), span.of(line));
         let goes = call.is_some_and(|call| calls.contains(&call));
-        elements.push((span, if goes { Fate::Goes } else { Fate::Stays }));
+        elements.push((span, if goes { ElementFate::Goes } else { ElementFate::Stays }));
     });
-    if elements.iter().all(|(_, fate)| *fate == Fate::Goes) && !elements.is_empty() {
+    if elements.iter().all(|(_, fate)| *fate == ElementFate::Goes) && !elements.is_empty() {
         return vec![Splice::new(array, "[]")];
     }
     remove_elements(&elements)
@@ -73,7 +73,7 @@ fn remove_replacements(line: &[u8], calls: &HashSet<String>) -> Vec<Splice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ctxc_transcript::edit::render;
+    use ctxc_transcript::edit::splice_line;
 
     // format: "How resume rebuilds", 8
     #[test]
@@ -89,7 +89,7 @@ mod tests {
             [(&["a", "b", "c"], &["b"]), (&["a", "c"], &[]), (&["b"], &["b"]), (&[], &[])];
         for (before, after) in cases {
             let before = line(before);
-            let rendered = render(before.as_bytes(), &remove_replacements(before.as_bytes(), &calls)).unwrap();
+            let rendered = splice_line(before.as_bytes(), &remove_replacements(before.as_bytes(), &calls)).unwrap();
             assert_eq!(String::from_utf8(rendered).unwrap(), line(after));
         }
     }

@@ -47,13 +47,13 @@ impl Rewrite {
     }
 
     /// Whether lines come behind the last one.
-    pub(in crate::apply) const fn goes_on(&self) -> bool {
+    pub(in crate::apply) const fn appends_lines(&self) -> bool {
         !self.appended.is_empty()
     }
 
     /// Adds splices to those of `line`, which change what the model sees.
-    pub fn edit(&mut self, line: LineNo, splices: impl IntoIterator<Item = Splice>) {
-        add(self.edits.entry(line).or_default(), splices);
+    pub fn edit_line(&mut self, line: LineNo, splices: impl IntoIterator<Item = Splice>) {
+        extend_tightly(self.edits.entry(line).or_default(), splices);
         self.unseen.remove(line);
     }
 
@@ -62,7 +62,7 @@ impl Rewrite {
         if !self.edits.contains_key(&line) {
             self.unseen.insert(line);
         }
-        add(self.edits.entry(line).or_default(), splices);
+        extend_tightly(self.edits.entry(line).or_default(), splices);
     }
 
     /// Takes `line` out, with any edit and any cut of it. What that saves is for the caller to say.
@@ -73,14 +73,14 @@ impl Rewrite {
     }
 
     /// Notes that `tokens` of what the model sees of `line` are saved.
-    pub fn save(&mut self, line: LineNo, tokens: i64) {
+    pub fn note_saved(&mut self, line: LineNo, tokens: i64) {
         *self.saved.entry(line).or_default() += tokens;
     }
 
     /// Notes an item of `line` that is cut or given back, and what that saves.
-    pub fn cut(&mut self, line: LineNo, cut: Cut) {
-        self.save(line, cut.saved());
-        add(self.cuts.entry(line).or_default(), [cut]);
+    pub fn note_cut(&mut self, line: LineNo, cut: Cut) {
+        self.note_saved(line, cut.saved_tokens());
+        extend_tightly(self.cuts.entry(line).or_default(), [cut]);
     }
 
     /// The `chars4` tokens of `line` after the changes so far, without thinking.
@@ -92,7 +92,7 @@ impl Rewrite {
 
     /// The totals after the changes, before their consequences.
     #[must_use]
-    pub fn left(&self, index: &Index, chain: &Chain) -> Totals {
+    pub fn remaining_totals(&self, index: &Index, chain: &Chain) -> Totals {
         let mut left = Totals::default();
         for &line in chain.lines.iter().filter(|&&line| !self.dropped.contains(line)) {
             left.messages += self.tokens(index, line);
@@ -115,7 +115,7 @@ impl Rewrite {
 
 /// Puts `more` behind `all`, which stays as small as it can be before it grows: nearly every line has one edit, and a
 /// long transcript many such lines.
-fn add<T>(all: &mut Vec<T>, more: impl IntoIterator<Item = T>) {
+fn extend_tightly<T>(all: &mut Vec<T>, more: impl IntoIterator<Item = T>) {
     let more = more.into_iter();
     if all.is_empty() {
         all.reserve_exact(more.size_hint().0);

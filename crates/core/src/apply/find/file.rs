@@ -9,18 +9,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::active::pack;
 use super::error::FindError;
-use super::said::Indexer;
+use super::said::TextIndexer;
 use crate::apply::write::new_session::title_of;
 use ctxc_store::{FindIndex, FindSource};
-use ctxc_transcript::text::Stopped;
-use ctxc_transcript::{Chain, Fingerprinter, Format, IdHash, Index, LineReader, Tools, Transcript, foreign};
+use ctxc_transcript::text::StopRequested;
+use ctxc_transcript::{Chain, Fingerprinter, Format, IdHash, Index, LineReader, ToolEnds, Transcript, foreign};
 
 /// The number of bytes that are indexed before they are committed.
 const PORTION: u64 = 16 << 20;
 
 /// By what one look tells that a file is as it was.
 #[must_use]
-pub fn stamp(len: u64, modified: SystemTime) -> String {
+pub fn file_stamp(len: u64, modified: SystemTime) -> String {
     format!("{len}:{}", modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos())
 }
 
@@ -45,20 +45,20 @@ pub struct SessionFile<'a> {
 ///
 /// # Errors
 /// When the file cannot be read, the index not be written, or `stop` was set; what was committed by then stays.
-pub fn take_up_file(
+pub fn index_session_file(
     index: &mut FindIndex,
     session: SessionFile<'_>,
     stop: &AtomicBool,
     progress: &mut dyn FnMut(u64),
 ) -> Result<(), FindError> {
-    at_once(index, |index| take_up(index, session, stop, progress))
+    in_transaction(index, |index| index_file(index, session, stop, progress))
 }
 
 /// Does `work` in one transaction of `index`: nothing of it stays where it fails.
 ///
 /// # Errors
 /// As `work`, and when the index cannot be written.
-pub(super) fn at_once(
+pub(super) fn in_transaction(
     index: &mut FindIndex,
     work: impl FnOnce(&mut FindIndex) -> Result<(), FindError>,
 ) -> Result<(), FindError> {
@@ -71,7 +71,7 @@ pub(super) fn at_once(
     done
 }
 
-fn take_up(
+fn index_file(
     index: &mut FindIndex,
     session: SessionFile<'_>,
     stop: &AtomicBool,
@@ -79,13 +79,13 @@ fn take_up(
 ) -> Result<(), FindError> {
     let SessionFile { path, key, project, session, unpacked } = session;
     let metadata = std::fs::metadata(path)?;
-    let known = index.source(key)?;
+    let known = index.find_source(key)?;
     let mut source = FindSource {
         key: key.to_owned(),
         project: project.to_owned(),
         session: session.to_owned(),
         title: String::new(),
-        stamp: stamp(metadata.len(), metadata.modified().unwrap_or(UNIX_EPOCH)),
+        stamp: file_stamp(metadata.len(), metadata.modified().unwrap_or(UNIX_EPOCH)),
         n_lines: 0,
         n_bytes: 0,
         checksum: 0,
@@ -117,14 +117,14 @@ fn take_up(
         (0, Fingerprinter::default())
     };
     let tools = tool_names(&transcript.tools);
-    let mut texts = Indexer { index, project, source: number, tools, scan: transcript.new_scan() };
+    let mut texts = TextIndexer { index, project, source: number, tools, scan: transcript.new_scan() };
     let mut at = indexed.finish().len;
     (&file).seek(SeekFrom::Start(at))?;
     let mut lines = LineReader::new(StoppableFile { file: &file, stop });
     let mut n_portion = 0;
     let mut line_no = u32::try_from(n_lines).unwrap_or(u32::MAX);
     while let Some(line) = lines.next_line()? {
-        texts.line(line_no, at, line)?;
+        texts.index_line(line_no, at, line)?;
         at += line.len() as u64;
         n_portion += line.len() as u64;
         line_no = line_no.saturating_add(1);
@@ -176,7 +176,7 @@ fn is_readable(mut file: &File) -> io::Result<bool> {
 }
 
 /// The names of the tools that are called, by the digests of the ids of the calls.
-fn tool_names(tools: &Tools) -> HashMap<IdHash, String> {
+fn tool_names(tools: &ToolEnds) -> HashMap<IdHash, String> {
     let calls = tools.iter().filter_map(|end| Some((end.id, end.tool?)));
     calls.map(|(id, tool)| (id, tools.name(tool).into_owned())).collect()
 }
@@ -195,7 +195,7 @@ impl Seek for StoppableFile<'_> {
 
 impl Read for StoppableFile<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        Stopped::check(self.stop)?;
+        StopRequested::check_flag(self.stop)?;
         self.file.read(buffer)
     }
 }

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
 use super::error::FindError;
-use super::file::at_once;
-use super::said::Indexer;
+use super::file::in_transaction;
+use super::said::TextIndexer;
 use crate::version::KeptSession;
 use ctxc_store::{Archive, ArchiveError, FindIndex, FindSource, LineId};
 use ctxc_transcript::scan::Scan;
-use ctxc_transcript::text::Stopped;
+use ctxc_transcript::text::StopRequested;
 use ctxc_transcript::{Fingerprint, Fingerprinter};
 
 /// The key of a kept session in the index.
@@ -23,17 +23,17 @@ pub fn kept_key(session: &KeptSession) -> String {
 ///
 /// # Errors
 /// When the archive cannot be read, the index not be written, or `stop` was set.
-pub fn take_up_kept(
+pub fn index_kept_session(
     index: &mut FindIndex,
     archive: &dyn Archive,
     session: &KeptSession,
     project: &str,
     stop: &AtomicBool,
 ) -> Result<(), FindError> {
-    at_once(index, |index| take_up(index, archive, session, project, stop))
+    in_transaction(index, |index| index_kept_lines(index, archive, session, project, stop))
 }
 
-fn take_up(
+fn index_kept_lines(
     index: &mut FindIndex,
     archive: &dyn Archive,
     session: &KeptSession,
@@ -41,9 +41,9 @@ fn take_up(
     stop: &AtomicBool,
 ) -> Result<(), FindError> {
     let key = kept_key(session);
-    let known = index.source(&key)?;
-    let lines = session.state(archive)?.lines;
-    let sum = checksum_of(&lines);
+    let known = index.find_source(&key)?;
+    let lines = session.read_state(archive)?.lines;
+    let sum = checksum_lines(&lines);
     let source = FindSource {
         key,
         project: project.to_owned(),
@@ -58,7 +58,7 @@ fn take_up(
     let number = index.put_source(&source)?;
     let begins_so = |known: &FindSource| {
         let begin = usize::try_from(known.n_lines).ok().and_then(|n_lines| lines.get(..n_lines));
-        begin.is_some_and(|begin| checksum_of(begin).checksum == known.checksum)
+        begin.is_some_and(|begin| checksum_lines(begin).checksum == known.checksum)
     };
     let n_known = known.map(|(_, known)| known).filter(begins_so).map_or(0, |known| known.n_lines);
     if n_known == 0 {
@@ -66,17 +66,17 @@ fn take_up(
     }
     let new = usize::try_from(n_known).ok().and_then(|n_known| lines.get(n_known..)).unwrap_or_default();
     let mut line = u32::try_from(n_known).unwrap_or(u32::MAX);
-    let mut indexer = Indexer { index, project, source: number, tools: HashMap::new(), scan: Scan::default() };
+    let mut indexer = TextIndexer { index, project, source: number, tools: HashMap::new(), scan: Scan::default() };
     archive.each_line(new, &mut |LineId(id), bytes| {
-        Stopped::check(stop).map_err(|source| ArchiveError::Give { source })?;
-        indexer.line(line, id, bytes)?;
+        StopRequested::check_flag(stop).map_err(|source| ArchiveError::Give { source })?;
+        indexer.index_line(line, id, bytes)?;
         line = line.saturating_add(1);
         Ok(())
     })?;
     Ok(())
 }
 
-fn checksum_of(lines: &[LineId]) -> Fingerprint {
+fn checksum_lines(lines: &[LineId]) -> Fingerprint {
     let mut sum = Fingerprinter::default();
     for LineId(id) in lines {
         sum.update(&id.to_le_bytes());

@@ -7,10 +7,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::UNIX_EPOCH;
 
 use super::error::FindError;
-use super::file::{SessionFile, at_once, stamp};
+use super::file::{SessionFile, file_stamp, in_transaction};
 use crate::apply::read::shown::Speaker;
-use ctxc_store::{FindIndex, FindPlace, FindSource, FindText, Kind};
-use ctxc_transcript::text::Stopped;
+use ctxc_store::{DocumentKind, FindIndex, FindPlace, FindSource, FindText};
+use ctxc_transcript::text::StopRequested;
 use ctxc_transcript::{IdHash, LineReader};
 use jiff::Timestamp;
 
@@ -22,14 +22,14 @@ const PORTION: usize = 16 << 10;
 ///
 /// # Errors
 /// When the file cannot be read, the index not be written, or `stop` was set; nothing is indexed of it then.
-pub fn take_up_output(
+pub fn index_saved_output(
     index: &mut FindIndex,
     output: SessionFile<'_>,
     title: &str,
     stop: &AtomicBool,
     progress: &mut dyn FnMut(u64),
 ) -> Result<(), FindError> {
-    at_once(index, |index| {
+    in_transaction(index, |index| {
         let metadata = output.path.metadata()?;
         let modified = metadata.modified().unwrap_or(UNIX_EPOCH);
         let source = FindSource {
@@ -37,7 +37,7 @@ pub fn take_up_output(
             project: output.project.to_owned(),
             session: output.session.to_owned(),
             title: title.to_owned(),
-            stamp: stamp(metadata.len(), modified),
+            stamp: file_stamp(metadata.len(), modified),
             n_lines: 0,
             n_bytes: 0,
             checksum: 0,
@@ -47,14 +47,14 @@ pub fn take_up_output(
         index.drop_texts(source)?;
         let mut lines = LineReader::new(File::open(output.path)?);
         let (mut line, mut start) = (0, 0);
-        while let Some(Portion { text, n_lines, n_bytes }) = next_portion(&mut lines)? {
-            Stopped::check(stop)?;
-            let kind = Kind::ToolResult.name();
+        while let Some(OutputPortion { text, n_lines, n_bytes }) = next_portion(&mut lines)? {
+            StopRequested::check_flag(stop)?;
+            let kind = DocumentKind::ToolResult.name();
             let text = FindText {
                 // The copy beside a new session is the same text.
                 key: IdHash::of([output.project, kind, &text].join("\0").as_bytes()).0,
                 kind,
-                speaker: Speaker::Tool.word(),
+                speaker: Speaker::Tool.name(),
                 tool: None,
                 time: Timestamp::try_from(modified).ok(),
                 text: &text,
@@ -70,20 +70,20 @@ pub fn take_up_output(
 
 /// The text that was indexed at `start` of the saved tool result at `path`; `None` where there is none by now.
 #[must_use]
-pub fn output_at(path: &Path, start: u64) -> Option<String> {
+pub fn read_output_at(path: &Path, start: u64) -> Option<String> {
     let mut file = File::open(path).ok()?;
     file.seek(SeekFrom::Start(start)).ok()?;
     Some(next_portion(&mut LineReader::new(file)).ok()??.text)
 }
 
 /// Whole lines of a file.
-struct Portion {
+struct OutputPortion {
     text: String,
     n_lines: u32,
     n_bytes: u64,
 }
 
-fn next_portion<R: Read>(lines: &mut LineReader<R>) -> io::Result<Option<Portion>> {
+fn next_portion<R: Read>(lines: &mut LineReader<R>) -> io::Result<Option<OutputPortion>> {
     let (mut bytes, mut n_lines) = (Vec::new(), 0);
     while bytes.len() < PORTION
         && let Some(line) = lines.next_line()?
@@ -92,5 +92,5 @@ fn next_portion<R: Read>(lines: &mut LineReader<R>) -> io::Result<Option<Portion
         n_lines += 1;
     }
     let n_bytes = bytes.len() as u64;
-    Ok((n_lines > 0).then(|| Portion { text: String::from_utf8_lossy(&bytes).into_owned(), n_lines, n_bytes }))
+    Ok((n_lines > 0).then(|| OutputPortion { text: String::from_utf8_lossy(&bytes).into_owned(), n_lines, n_bytes }))
 }

@@ -2,27 +2,27 @@
 
 use std::collections::HashMap;
 
-use crate::apply::read::page::Page;
+use crate::apply::read::page::ScannedLine;
 use crate::apply::read::placeholder::is_placeholder;
-use crate::apply::read::shown::{Shown, Speaker, texts_in};
-use ctxc_store::{ArchiveError, FindIndex, FindPlace, FindText, Kind};
+use crate::apply::read::shown::{ShownText, Speaker, texts_in};
+use ctxc_store::{ArchiveError, DocumentKind, FindIndex, FindPlace, FindText};
 use ctxc_transcript::scan::{BlockKind, Scan};
 use ctxc_transcript::{IdHash, LineNo};
 
 /// The name under which a summary of a client, or of a compaction, is indexed: it repeats what others said.
-pub const SUMMARY: &str = Kind::Summary.name();
+pub const SUMMARY: &str = DocumentKind::Summary.name();
 
 /// The text at `at` of `line`, as it was indexed; with the folder that was worked in, where the line names one.
 #[must_use]
-pub fn said_at(line: &[u8], at: u32) -> Option<(String, Option<String>)> {
+pub fn text_at(line: &[u8], at: u32) -> Option<(String, Option<String>)> {
     let scan = Scan::of(line);
-    let page = Page { line: LineNo(0), bytes: line, scan: &scan };
+    let page = ScannedLine { line: LineNo(0), bytes: line, scan: &scan };
     let said = texts_in(page, None).into_iter().nth(at as usize)?;
-    Some((said.text, page.folder()))
+    Some((said.text, page.working_folder()))
 }
 
 /// Puts the texts of lines of one session into the index.
-pub(super) struct Indexer<'a> {
+pub(super) struct TextIndexer<'a> {
     pub(super) index: &'a mut FindIndex,
     pub(super) project: &'a str,
     /// The number of the session in the index.
@@ -32,17 +32,17 @@ pub(super) struct Indexer<'a> {
     pub(super) scan: Scan,
 }
 
-impl Indexer<'_> {
+impl TextIndexer<'_> {
     /// Takes the texts of `bytes`, the line with this number, which `start` finds.
-    pub(super) fn line(&mut self, line: u32, start: u64, bytes: &[u8]) -> Result<(), ArchiveError> {
+    pub(super) fn index_line(&mut self, line: u32, start: u64, bytes: &[u8]) -> Result<(), ArchiveError> {
         self.scan.read(bytes);
-        let page = Page { line: LineNo(line), bytes, scan: &self.scan };
+        let page = ScannedLine { line: LineNo(line), bytes, scan: &self.scan };
         let is_summary = self.scan.is_compact_summary;
         let said = texts_in(page, None);
         for (at, said) in (0..).zip(&said) {
             let tool = match said.kind {
-                Kind::Call => said.text.lines().next().map(str::to_owned),
-                Kind::ToolResult => said.call.and_then(|call| self.tools.get(&call).cloned()),
+                DocumentKind::Call => said.text.lines().next().map(str::to_owned),
+                DocumentKind::ToolResult => said.call.and_then(|call| self.tools.get(&call).cloned()),
                 _ => None,
             };
             if is_placeholder(&said.text) {
@@ -52,7 +52,7 @@ impl Indexer<'_> {
             let key = text_key(self.project, kind, said);
             // Nobody types to a subagent: what it is told is the model's.
             let is_told = self.scan.is_sidechain && said.speaker == Speaker::User;
-            let speaker = if is_told { Speaker::Assistant } else { said.speaker }.word();
+            let speaker = if is_told { Speaker::Assistant } else { said.speaker }.name();
             let text = FindText { key, kind, speaker, tool: tool.as_deref(), time: said.time, text: &said.text };
             self.index.put_text(self.project, FindPlace { source: self.source, line, at, start }, &text)?;
         }
@@ -63,14 +63,14 @@ impl Indexer<'_> {
     /// Notes which tools the line that was scanned last calls.
     fn note_calls(&mut self, bytes: &[u8]) {
         for block in self.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse) {
-            let id = block.tool_id.and_then(|span| span.string(bytes));
+            let id = block.tool_id.and_then(|span| span.string_in(bytes));
             self.tools.extend(id.map(|id| (IdHash::of(id), self.scan.tool_name(block, bytes))));
         }
     }
 }
 
 /// A digest of what makes a text the same in a copy of its session.
-fn text_key(project: &str, kind: &str, said: &Shown) -> u64 {
+fn text_key(project: &str, kind: &str, said: &ShownText) -> u64 {
     let time = said.time.map(|time| time.to_string()).unwrap_or_default();
-    IdHash::of([project, kind, said.speaker.word(), &time, &said.text].join("\0").as_bytes()).0
+    IdHash::of([project, kind, said.speaker.name(), &time, &said.text].join("\0").as_bytes()).0
 }

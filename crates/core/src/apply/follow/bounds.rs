@@ -7,7 +7,7 @@ use ctxc_transcript::{Chain, LineNo};
 
 /// The policy for thinking, and its reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Thinking {
+pub struct ThinkingRule {
     /// The policy for thinking that cannot stay, or that is to go.
     pub policy: ThinkingPolicy,
     /// The thinking that it applies to.
@@ -56,7 +56,7 @@ impl FirstChange {
 /// The bounds of thinking: it cannot stay behind the first change of the content before it. Inside a tool loop that is still
 /// open, other changes may count than elsewhere.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds<'a> {
+pub(super) struct ThinkingBounds<'a> {
     /// The policy, if all thinking is to go.
     pub(super) everywhere: Option<ThinkingPolicy>,
     /// The places in the chain of the first change, for what was written in the session itself.
@@ -65,8 +65,13 @@ pub(super) struct Bounds<'a> {
     runs: &'a [AppendedRun],
 }
 
-impl<'a> Bounds<'a> {
-    pub(super) fn of_changes(chain: &Chain, thinking: Thinking, runs: &'a [AppendedRun], rewrite: &Rewrite) -> Self {
+impl<'a> ThinkingBounds<'a> {
+    pub(super) fn from_changes(
+        chain: &Chain,
+        thinking: ThinkingRule,
+        runs: &'a [AppendedRun],
+        rewrite: &Rewrite,
+    ) -> Self {
         let policy_of = |line: LineNo| rewrite.policies.get(&line).copied().unwrap_or(thinking.policy);
         let change =
             |strictest| chain.lines.iter().position(|&line| rewrite.is_seen(line) && policy_of(line) <= strictest);
@@ -74,7 +79,7 @@ impl<'a> Bounds<'a> {
         Self { everywhere: is_everywhere.then_some(thinking.policy), first: FirstChange::of(change), runs }
     }
 
-    pub(super) fn is_nowhere(&self) -> bool {
+    pub(super) fn has_no_bound(&self) -> bool {
         let is_unchanged = |first: &FirstChange| *first == FirstChange::default();
         let mut runs = self.runs.iter().map(|run| &run.first_change);
         self.everywhere.is_none() && is_unchanged(&self.first) && runs.all(is_unchanged)
@@ -86,31 +91,31 @@ impl<'a> Bounds<'a> {
     }
 
     /// The bound for the thinking of `line`.
-    pub(super) fn of(&self, line: LineNo, is_in_loop: bool) -> Option<Bound> {
+    pub(super) fn bound_of(&self, line: LineNo, is_in_loop: bool) -> Option<ThinkingBound> {
         match self.everywhere {
-            Some(ThinkingPolicy::Remove) => return Some(Bound::Start),
-            Some(_) if !is_in_loop => return Some(Bound::Start),
+            Some(ThinkingPolicy::Remove) => return Some(ThinkingBound::Start),
+            Some(_) if !is_in_loop => return Some(ThinkingBound::Start),
             _ => {}
         }
         let run = self.runs.iter().find(|run| run.first <= line && line < run.end);
         let first = run.map_or(self.first, |run| run.first_change);
         let change = if is_in_loop { first.inside } else { first.outside };
-        change.map(Bound::Change)
+        change.map(ThinkingBound::Change)
     }
 }
 
 /// From where on thinking cannot stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bound {
+pub(super) enum ThinkingBound {
     /// From the first on.
     Start,
     /// Behind the change of the entry at this place in the chain.
     Change(usize),
 }
 
-impl Bound {
+impl ThinkingBound {
     /// Whether thinking at `place` may have to go.
-    pub(super) const fn is_behind(self, place: usize) -> bool {
+    pub(super) const fn applies_at(self, place: usize) -> bool {
         match self {
             Self::Start => true,
             Self::Change(first) => place >= first,

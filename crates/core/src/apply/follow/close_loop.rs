@@ -5,10 +5,10 @@ use std::io;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
-use super::interim::{InterimResult, answers_behind};
-use super::pointers::uuid_of;
+use super::interim::{InterimResult, answer_open_calls_after};
+use super::pointers::read_uuid;
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::read::entry_fields::{envelope, field};
+use crate::apply::read::entry_fields::{envelope_fields, raw_field};
 use crate::apply::read::named::OWN_MESSAGE;
 use ctxc_transcript::text::json_string;
 use ctxc_transcript::{LineNo, Transcript, read_line};
@@ -31,22 +31,22 @@ pub(in crate::apply) fn closing_entries(transcript: Transcript<'_>, rewrite: &Re
     let is_left = |line: &LineNo| !rewrite.dropped.contains(*line);
     // An entry beside the path is found by its message; a client goes on from the end of the path.
     let Some(tip) = chain.path().rev().find(is_left) else { return Ok(Vec::new()) };
-    let mut parent = uuid_of(file, index, tip)?;
+    let mut parent = read_uuid(file, index, tip)?;
     let mut left = chain.clone();
     left.lines.retain(is_left);
     left.live = left.lines.iter().copied().collect();
-    let mut entries = answers_behind(Transcript { chain: &left, ..transcript }, &mut parent, &no_result)?;
+    let mut entries = answer_open_calls_after(Transcript { chain: &left, ..transcript }, &mut parent, &missing_result)?;
     let mut buffer = Vec::new();
     let line = read_line(file, index, tip, &mut buffer)?;
-    let (envelope, own_time) = (envelope(line), field(line, "timestamp"));
+    let (envelope, own_time) = (envelope_fields(line), raw_field(line, "timestamp"));
     let latest = index.latest.unwrap_or(tip);
-    let latest = field(read_line(file, index, latest, &mut buffer)?, "timestamp");
+    let latest = raw_field(read_line(file, index, latest, &mut buffer)?, "timestamp");
     entries.push(closing_entry(&parent, &envelope, &later_time(latest, own_time)));
     Ok(entries)
 }
 
 /// The result of a call that has none.
-pub(in crate::apply) fn no_result(_: &str) -> InterimResult {
+pub(in crate::apply) fn missing_result(_: &str) -> InterimResult {
     InterimResult::Pending(NO_RESULT.to_owned())
 }
 

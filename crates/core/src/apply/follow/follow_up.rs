@@ -2,14 +2,14 @@
 
 use std::io;
 
-use super::bounds::{AppendedRun, Bounds, Thinking};
+use super::bounds::{AppendedRun, ThinkingBounds, ThinkingRule};
 use super::close_loop::closing_entries;
-use super::gauge::{Gauge, GaugeChange, move_gauge};
+use super::gauge::{Gauge, GaugeChange, adjust_gauge};
 use super::revived::keep_skipped;
-use super::settle::settle;
+use super::settle::mend_references;
 use super::thinking::{ThinkingRemoved, open_loop, remove_thinking};
 use crate::apply::edit::rewrite::Rewrite;
-use ctxc_transcript::scan::Kind;
+use ctxc_transcript::scan::EntryKind;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Chain, Flags, Format, Index, LineNo, LineSet, Totals, Transcript, context_tokens};
 
@@ -34,7 +34,7 @@ pub struct Consequences {
 impl Consequences {
     /// The expected totals, from those `left` by the edits.
     #[must_use]
-    pub fn expected(&self, left: Totals) -> Totals {
+    pub fn expected_totals(&self, left: Totals) -> Totals {
         Totals {
             messages: left.messages + self.closing,
             thinking: left.thinking.saturating_sub(self.thinking.tokens),
@@ -50,29 +50,34 @@ impl Consequences {
 pub fn follow_up(
     transcript: Transcript<'_>,
     calibration: &Calibration,
-    thinking: Thinking,
+    thinking: ThinkingRule,
     runs: &[AppendedRun],
     rewrite: &mut Rewrite,
 ) -> io::Result<Consequences> {
     let Transcript { file, index, chain } = transcript;
     let mut consequences = Consequences::default();
     let first_change = chain.lines.iter().position(|&line| rewrite.is_seen(line));
-    remove_unkept(transcript, &Bounds::of_changes(chain, thinking, runs, rewrite), rewrite, &mut consequences)?;
+    remove_unkept(
+        transcript,
+        &ThinkingBounds::from_changes(chain, thinking, runs, rewrite),
+        rewrite,
+        &mut consequences,
+    )?;
     consequences.unchanged = tokens_before(index, chain, |line| rewrite.is_seen(line));
     let is_seen = first_change.is_some() || consequences.thinking.entries > 0;
     if is_seen {
-        for line in index.lines().filter(|&line| index.record(line).kind == Kind::ApiRequest) {
+        for line in index.lines().filter(|&line| index.record(line).kind == EntryKind::ApiRequest) {
             rewrite.drop_line(line);
             consequences.n_request_copies += 1;
         }
     }
-    settle(file, index, rewrite)?;
+    mend_references(file, index, rewrite)?;
     if index.format == Format::Claude {
         keep_skipped(transcript, rewrite)?;
     }
     if is_seen {
         let change = gauge_change(index, chain, calibration, rewrite, consequences.thinking, runs);
-        consequences.gauge = move_gauge(transcript, change, rewrite)?;
+        consequences.gauge = adjust_gauge(transcript, change, rewrite)?;
     }
     Ok(consequences)
 }
@@ -87,7 +92,7 @@ pub fn tokens_before(index: &Index, chain: &Chain, is_changed: impl Fn(LineNo) -
 /// Takes out the thinking that cannot stay, and closes the open tool loop that loses some (S-09).
 fn remove_unkept(
     transcript: Transcript<'_>,
-    bounds: &Bounds<'_>,
+    bounds: &ThinkingBounds<'_>,
     rewrite: &mut Rewrite,
     consequences: &mut Consequences,
 ) -> io::Result<()> {
@@ -97,7 +102,7 @@ fn remove_unkept(
         return Ok(());
     }
     // A conversation of nothing but thinking would be none without it.
-    if bounds.is_nowhere() || (bounds.everywhere.is_some() && is_all_thinking(index, chain, rewrite)) {
+    if bounds.has_no_bound() || (bounds.everywhere.is_some() && is_all_thinking(index, chain, rewrite)) {
         return Ok(());
     }
     let loop_start = open_loop(index, chain, &rewrite.dropped);
@@ -122,14 +127,14 @@ fn lacks_thinking(index: &Index, chain: &Chain, rewrite: &Rewrite) -> bool {
     let is_prompt = |line: LineNo| {
         let record = index.record(line);
         // A summary in the place of a part of the loop is none, whatever operation put it there.
-        record.kind == Kind::User && !record.flags.any(Flags::TOOL_RESULT.with(Flags::COMPACT_SUMMARY))
+        record.kind == EntryKind::User && !record.flags.any(Flags::TOOL_RESULT.with(Flags::COMPACT_SUMMARY))
     };
     let mut in_loop = chain.lines.iter().rev().take_while(|line| !is_prompt(**line));
     in_loop.any(|line| rewrite.dropped.contains(*line) && index.record(*line).flags.any(Flags::THINKING))
 }
 
 fn is_all_thinking(index: &Index, chain: &Chain, rewrite: &Rewrite) -> bool {
-    let mut left = chain.messages(index).filter(|(_, line)| !rewrite.dropped.contains(*line));
+    let mut left = chain.live_messages(index).filter(|(_, line)| !rewrite.dropped.contains(*line));
     left.all(|(_, line)| !index.record(line).flags.any(Flags::BEYOND_THINKING))
 }
 
@@ -148,14 +153,14 @@ fn gauge_change(
     // The recorded figure does not include entries after the last measurement that stays.
     let unmeasured: LineSet = chain.lines.iter().rev().take_while(|line| !is_measured(line)).copied().collect();
     let later: i64 = rewrite.saved.iter().filter(|(line, _)| unmeasured.contains(**line)).map(|(_, saved)| saved).sum();
-    let left = Tokens(Totals::of(index, chain).context().0.saturating_add_signed(-saved));
+    let left = Tokens(Totals::of(index, chain).context_tokens().0.saturating_add_signed(-saved));
     // A client that wrote behind a version measured that one.
     let measured = chain.lines.iter().rev().find(is_measured);
     let run = measured.and_then(|line| runs.iter().find(|run| run.first <= *line && *line < run.end));
     let known = run.map_or(0, |run| run.saved);
     GaugeChange {
         saved: calibration.scale_signed(saved + rewrite.already_saved - later - known),
-        left: calibration.context(left),
+        left: calibration.context_size(left),
         lost_head: calibration.lost_head,
     }
 }

@@ -28,12 +28,12 @@ pub fn recorded_context(transcript: Transcript<'_>) -> io::Result<Option<Tokens>
         let bytes = read_line(file, index, gauge, &mut buffer)?;
         return Ok(context_counts(&index.scan_line(bytes), bytes).map(|counts| Tokens(counts.total.1)));
     }
-    let mut messages = chain.messages(index).rev().map(|(_, line)| line);
+    let mut messages = chain.live_messages(index).rev().map(|(_, line)| line);
     let Some(last) = messages.find(|&line| index.record(line).flags.any(Flags::USAGE)) else { return Ok(None) };
     let mut buffer = Vec::new();
     let bytes = read_line(file, index, last, &mut buffer)?;
     let usage = index.scan_line(bytes).message.and_then(|message| message.usage);
-    Ok(usage.map(|usage| Tokens(Usage::recorded(usage.of(bytes)).context())))
+    Ok(usage.map(|usage| Tokens(Usage::of_last_request(usage.of(bytes)).context_size())))
 }
 
 /// The change of the context usage.
@@ -49,7 +49,7 @@ pub(in crate::apply) struct GaugeChange {
 
 impl GaugeChange {
     /// The context usage to write instead of the recorded `before`.
-    fn after(&self, before: Tokens) -> Tokens {
+    fn usage_after(&self, before: Tokens) -> Tokens {
         let after = Tokens(before.0.saturating_add_signed(-self.saved));
         let after = if self.lost_head { after.min(self.left) } else { after };
         // If the estimate was far above the recorded figure, their difference means nothing; the estimate of the rest is
@@ -63,17 +63,17 @@ impl GaugeChange {
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(in crate::apply) fn move_gauge(
+pub(in crate::apply) fn adjust_gauge(
     transcript: Transcript<'_>,
     change: GaugeChange,
     rewrite: &mut Rewrite,
 ) -> io::Result<Option<Gauge>> {
     let Transcript { file, index, chain } = transcript;
     if index.format == Format::Codex {
-        return move_count(transcript, change, rewrite);
+        return adjust_codex_gauge(transcript, change, rewrite);
     }
     let is_left = |line| !rewrite.dropped.contains(line);
-    let measured = chain.messages(index).rev().filter(|(_, line)| is_left(*line));
+    let measured = chain.live_messages(index).rev().filter(|(_, line)| is_left(*line));
     let last = measured.map(|(_, line)| line).find(|&line| index.record(line).flags.any(Flags::USAGE));
     let Some(message) = last.and_then(|line| index.record(line).message()) else { return Ok(None) };
     let mut gauge = None;
@@ -86,8 +86,8 @@ pub(in crate::apply) fn move_gauge(
     for line in lines {
         let bytes = read_line(file, index, line, &mut buffer)?;
         let Some(usage) = index.scan_line(bytes).message.and_then(|message| message.usage) else { continue };
-        let before = Usage::recorded(usage.of(bytes)).context();
-        let wanted = before.cast_signed() - change.after(Tokens(before)).0.cast_signed();
+        let before = Usage::of_last_request(usage.of(bytes)).context_size();
+        let wanted = before.cast_signed() - change.usage_after(Tokens(before)).0.cast_signed();
         let (splices, lowered) = lower_usage(usage, bytes, wanted);
         rewrite.edit_unseen(line, splices);
         gauge = Some(Gauge { before: Tokens(before), after: Tokens(before.saturating_add_signed(-lowered)) });
@@ -96,14 +96,18 @@ pub(in crate::apply) fn move_gauge(
 }
 
 /// As [`move_gauge`], for a rollout of Codex: in the last line that says the size.
-fn move_count(transcript: Transcript<'_>, change: GaugeChange, rewrite: &mut Rewrite) -> io::Result<Option<Gauge>> {
+fn adjust_codex_gauge(
+    transcript: Transcript<'_>,
+    change: GaugeChange,
+    rewrite: &mut Rewrite,
+) -> io::Result<Option<Gauge>> {
     let Transcript { file, index, .. } = transcript;
     let mut buffer = Vec::new();
     let Some(line) = index.rollout.gauge.filter(|line| !rewrite.dropped.contains(*line)) else { return Ok(None) };
     let bytes = read_line(file, index, line, &mut buffer)?;
     let Some(counts) = context_counts(&index.scan_line(bytes), bytes) else { return Ok(None) };
     let (span, before) = counts.total;
-    let after = change.after(Tokens(before)).0;
+    let after = change.usage_after(Tokens(before)).0;
     let change = after.cast_signed() - before.cast_signed();
     let input = counts.input.filter(|(_, count)| *count > 0);
     let input = input.map(|(span, count)| Splice::new(span, count.saturating_add_signed(change).to_string()));
@@ -117,7 +121,7 @@ fn move_count(transcript: Transcript<'_>, change: GaugeChange, rewrite: &mut Rew
 fn lower_usage(usage: Span, line: &[u8], saved: i64) -> (Vec<Splice>, i64) {
     let (mut splices, of_all) = lowered_counts(usage, line, saved);
     let Some(last) = Usage::last_iteration(usage.of(line)) else { return (splices, of_all) };
-    let (of_last, lowered) = lowered_counts(last.span.shifted(usage.start), line, saved);
+    let (of_last, lowered) = lowered_counts(last.span.shift_by(usage.start), line, saved);
     splices.extend(of_last);
     (splices, if last.is_read { lowered } else { of_all })
 }
@@ -132,13 +136,13 @@ fn lowered_counts(object: Span, line: &[u8], saved: i64) -> (Vec<Splice>, i64) {
             b"input_tokens" | b"input" => 2,
             // pi writes down the sum, and goes by it.
             b"totalTokens" => {
-                sum = Some((span.shifted(object.start), count));
+                sum = Some((span.shift_by(object.start), count));
                 return;
             }
             _ => return,
         };
         if let Some(place) = places.get_mut(place) {
-            *place = Some((span.shifted(object.start), count));
+            *place = Some((span.shift_by(object.start), count));
         }
     });
     let mut left = saved;
@@ -159,7 +163,7 @@ fn lowered_counts(object: Span, line: &[u8], saved: i64) -> (Vec<Splice>, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ctxc_transcript::edit::render;
+    use ctxc_transcript::edit::splice_line;
 
     // S-06
     #[test]
@@ -175,7 +179,7 @@ mod tests {
             (change(500, 300, false), 100),
         ];
         for (change, expected) in cases {
-            assert_eq!(change.after(Tokens(100)), Tokens(expected), "{change:?}");
+            assert_eq!(change.usage_after(Tokens(100)), Tokens(expected), "{change:?}");
         }
     }
 
@@ -209,9 +213,9 @@ mod tests {
         ];
         for (usage, expected, recorded) in cases {
             let (splices, lowered) = lower_usage(Span::new(0, usage.len()), usage.as_bytes(), 100);
-            let after = String::from_utf8(render(usage.as_bytes(), &splices).unwrap()).unwrap();
+            let after = String::from_utf8(splice_line(usage.as_bytes(), &splices).unwrap()).unwrap();
             assert_eq!((after, lowered), (expected, 100));
-            assert_eq!(Usage::recorded(usage.as_bytes()).context(), recorded, "{usage}");
+            assert_eq!(Usage::of_last_request(usage.as_bytes()).context_size(), recorded, "{usage}");
         }
     }
 
@@ -220,7 +224,7 @@ mod tests {
     fn the_last_iteration_follows() {
         let usage = r#"{"input_tokens":2,"cache_read_input_tokens":900,"iterations":[{"input_tokens":1,"cache_read_input_tokens":300},{"input_tokens":2,"cache_read_input_tokens":900}]}"#;
         let (splices, _) = lower_usage(Span::new(0, usage.len()), usage.as_bytes(), 100);
-        let after = String::from_utf8(render(usage.as_bytes(), &splices).unwrap()).unwrap();
+        let after = String::from_utf8(splice_line(usage.as_bytes(), &splices).unwrap()).unwrap();
         let expected = r#"{"input_tokens":2,"cache_read_input_tokens":800,"iterations":[{"input_tokens":1,"cache_read_input_tokens":300},{"input_tokens":2,"cache_read_input_tokens":800}]}"#;
         assert_eq!(after, expected);
     }
@@ -239,7 +243,7 @@ mod tests {
         for (saved, (input, creation, read), expected) in cases {
             let span = Span::new(0, usage.len());
             let (splices, lowered) = lower_usage(span, usage.as_bytes(), saved);
-            let after = Usage::of(&render(usage.as_bytes(), &splices).unwrap());
+            let after = Usage::of(&splice_line(usage.as_bytes(), &splices).unwrap());
             assert_eq!((after.input, after.cache_creation, after.cache_read, after.output), (input, creation, read, 7));
             assert_eq!(lowered, expected);
         }

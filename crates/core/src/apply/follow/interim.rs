@@ -6,10 +6,10 @@ use std::io;
 
 use uuid::Uuid;
 
-use super::pointers::uuid_of;
+use super::pointers::read_uuid;
 use crate::apply::check::pairing::check_pairs;
 use crate::apply::check::problem::ProblemKind;
-use crate::apply::read::entry_fields::{envelope, field};
+use crate::apply::read::entry_fields::{envelope_fields, raw_field};
 use ctxc_transcript::scan::{BlockKind, Scan};
 use ctxc_transcript::text::json_string;
 use ctxc_transcript::{IdHash, LineNo, Transcript, read_line};
@@ -28,17 +28,20 @@ pub enum InterimResult {
 ///
 /// # Errors
 /// When the session cannot be read.
-pub fn answers(transcript: Transcript<'_>, interim: &dyn Fn(&str) -> InterimResult) -> io::Result<Vec<String>> {
+pub fn answer_open_calls(
+    transcript: Transcript<'_>,
+    interim: &dyn Fn(&str) -> InterimResult,
+) -> io::Result<Vec<String>> {
     let Transcript { file, index, chain } = transcript;
     let Some(tip) = chain.lines.last().copied() else { return Ok(Vec::new()) };
-    answers_behind(transcript, &mut uuid_of(file, index, tip)?, interim)
+    answer_open_calls_after(transcript, &mut read_uuid(file, index, tip)?, interim)
 }
 
 /// As [`answers`], the first of them behind the entry `parent`, which is the last of them afterwards.
 ///
 /// # Errors
 /// When the session cannot be read.
-pub(in crate::apply) fn answers_behind(
+pub(in crate::apply) fn answer_open_calls_after(
     transcript: Transcript<'_>,
     parent: &mut String,
     interim: &dyn Fn(&str) -> InterimResult,
@@ -58,7 +61,7 @@ pub(in crate::apply) fn answers_behind(
         let scan = Scan::of(bytes);
         for block in scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse) {
             let raw =
-                |span: Option<ctxc_transcript::Span>| span.and_then(|span| span.string(bytes)).unwrap_or_default();
+                |span: Option<ctxc_transcript::Span>| span.and_then(|span| span.string_in(bytes)).unwrap_or_default();
             let id = raw(block.tool_id);
             if !open.contains(&(line, IdHash::of(id))) {
                 continue;
@@ -82,7 +85,8 @@ pub(in crate::apply) fn result_entry(
     id: &str,
     interim: &InterimResult,
 ) -> String {
-    let (envelope, timestamp) = (envelope(line), field(line, "timestamp").unwrap_or_else(|| "null".to_owned()));
+    let (envelope, timestamp) =
+        (envelope_fields(line), raw_field(line, "timestamp").unwrap_or_else(|| "null".to_owned()));
     let [parent, id] = [parent, id].map(json_string::encode);
     let (text, is_error) = match interim {
         InterimResult::Done(text) => (json_string::encode(text), ""),

@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 
-use super::relink::Survivors;
+use super::relink::SurvivingAncestors;
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::read::entry_fields::decoded;
+use crate::apply::read::entry_fields::decode_string;
 use ctxc_transcript::edit::Splice;
-use ctxc_transcript::scan::{Kind, each_field};
+use ctxc_transcript::scan::{EntryKind, each_field};
 use ctxc_transcript::text::json_string;
 use ctxc_transcript::{Format, IdHash, Index, LineNo, MessageIdx, Parent, Pointer, PreservedSegment, read_line};
 
@@ -19,37 +19,37 @@ use ctxc_transcript::{Format, IdHash, Index, LineNo, MessageIdx, Parent, Pointer
 /// # Errors
 /// When the source cannot be read.
 pub(in crate::apply) fn mend_pointers(file: &File, index: &Index, rewrite: &mut Rewrite) -> io::Result<()> {
-    forget_moves(index, rewrite);
+    undo_moved_pointers(index, rewrite);
     let named = index.pointers.iter().map(|pointer| pointer.target);
-    let named: HashSet<IdHash> = named.chain(index.preserved.iter().flat_map(PreservedSegment::ids)).collect();
+    let named: HashSet<IdHash> = named.chain(index.preserved.iter().flat_map(PreservedSegment::named_uuids)).collect();
     let dropped = rewrite.dropped.iter().map(|line| (index.record(line).uuid, line));
     let mut dropped: HashMap<IdHash, LineNo> = dropped.filter(|(uuid, _)| named.contains(uuid)).collect();
     // A copy that stays is what they name.
-    let left = index.lines_of(dropped.keys().copied());
+    let left = index.lines_by_uuid(dropped.keys().copied());
     dropped.retain(|uuid, _| left.get(uuid).is_none_or(|line| rewrite.dropped.contains(*line)));
     if dropped.is_empty() {
         return Ok(());
     }
     let rests = surviving_lines(index, rewrite, &dropped);
-    let mut survivors = Survivors::new(index, rewrite);
+    let mut survivors = SurvivingAncestors::new(index, rewrite);
     let mut heir = |pointer: &Pointer| {
         let target = *dropped.get(&pointer.target)?;
-        let goes = index.record(pointer.line).kind == Kind::FileHistorySnapshot;
+        let goes = index.record(pointer.line).kind == EntryKind::FileHistorySnapshot;
         let rest = index.record(target).message().and_then(|message| rests.get(&message));
         let rest = rest.into_iter().flatten().copied().find(|line| *line > target);
-        Some((pointer.line, if goes { None } else { rest.or_else(|| survivors.ancestor(target)) }))
+        Some((pointer.line, if goes { None } else { rest.or_else(|| survivors.surviving_ancestor(target)) }))
     };
     let heirs: Vec<(LineNo, Option<LineNo>)> = index.pointers.iter().filter_map(&mut heir).collect();
     for (line, heir) in heirs {
         match heir {
             _ if rewrite.edits.contains_key(&line) => {}
-            Some(heir) => point_at(file, index, line, &uuid_of(file, index, heir)?, rewrite)?,
+            Some(heir) => set_pointer_target(file, index, line, &read_uuid(file, index, heir)?, rewrite)?,
             None => rewrite.drop_line(line),
         }
     }
     for segment in &index.preserved {
         let is_settled = rewrite.dropped.contains(segment.boundary) || rewrite.edits.contains_key(&segment.boundary);
-        if segment.ids().any(|id| dropped.contains_key(&id)) && !is_settled {
+        if segment.named_uuids().any(|id| dropped.contains_key(&id)) && !is_settled {
             mend_segment(file, index, segment, &dropped, rewrite)?;
         }
     }
@@ -57,7 +57,7 @@ pub(in crate::apply) fn mend_pointers(file: &File, index: &Index, rewrite: &mut 
 }
 
 /// Takes back that pointers were moved to entries that have gone since: they move again, from the entry that they name.
-fn forget_moves(index: &Index, rewrite: &mut Rewrite) {
+fn undo_moved_pointers(index: &Index, rewrite: &mut Rewrite) {
     let target = |line| {
         let [only] = rewrite.edits.get(&line)?.as_slice() else { return None };
         let uuid: String = serde_json::from_slice(&only.bytes).ok()?;
@@ -100,7 +100,7 @@ fn surviving_lines(
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(in crate::apply) fn point_at(
+pub(in crate::apply) fn set_pointer_target(
     file: &File,
     index: &Index,
     line: LineNo,
@@ -117,10 +117,10 @@ pub(in crate::apply) fn point_at(
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(in crate::apply) fn uuid_of(file: &File, index: &Index, line: LineNo) -> io::Result<String> {
+pub(in crate::apply) fn read_uuid(file: &File, index: &Index, line: LineNo) -> io::Result<String> {
     let mut buffer = Vec::new();
     let bytes = read_line(file, index, line, &mut buffer)?;
-    Ok(decoded(index.scan_line(bytes).uuid, bytes).unwrap_or_default())
+    Ok(decode_string(index.scan_line(bytes).uuid, bytes).unwrap_or_default())
 }
 
 fn mend_segment(
@@ -135,7 +135,7 @@ fn mend_segment(
     if index.format == Format::Pi {
         let Some(&head) = dropped.get(&segment.head) else { return Ok(()) };
         let heir = first_surviving_below(index, segment, head, rewrite);
-        let heir = heir.map(|heir| uuid_of(file, index, heir)).transpose()?;
+        let heir = heir.map(|heir| read_uuid(file, index, heir)).transpose()?;
         let scan = index.scan_line(&line);
         // One that keeps nothing names itself.
         let id = heir.map(|heir| json_string::encode(&heir).into_bytes());
@@ -152,10 +152,10 @@ fn mend_segment(
             return;
         }
         each_field(object.of(text), |key, value| {
-            let place = value.shifted(object.start).shifted(metadata.start);
+            let place = value.shift_by(object.start).shift_by(metadata.start);
             if key == b"uuids" {
-                splices.push(Splice::new(place, without_dropped(place.of(&line), dropped)));
-            } else if let Some(id) = place.string(&line).map(IdHash::of)
+                splices.push(Splice::new(place, remove_dropped_uuids(place.of(&line), dropped)));
+            } else if let Some(id) = place.string_in(&line).map(IdHash::of)
                 && let Some(&target) = dropped.get(&id)
             {
                 ends.push((key == b"headUuid", target, place));
@@ -166,13 +166,13 @@ fn mend_segment(
         let heir = if is_head {
             first_surviving_below(index, segment, target, rewrite)
         } else {
-            Survivors::new(index, rewrite).ancestor(target)
+            SurvivingAncestors::new(index, rewrite).surviving_ancestor(target)
         };
         if let Some(heir) = heir {
-            splices.push(Splice::new(place, json_string::encode(&uuid_of(file, index, heir)?)));
+            splices.push(Splice::new(place, json_string::encode(&read_uuid(file, index, heir)?)));
         }
     }
-    rewrite.edit(segment.boundary, splices);
+    rewrite.edit_line(segment.boundary, splices);
     Ok(())
 }
 
@@ -189,13 +189,13 @@ pub(in crate::apply) fn forget_segment(
     let mut buffer = Vec::new();
     let line = read_line(file, index, segment.boundary, &mut buffer)?;
     let metadata = index.scan_line(line).compact_metadata;
-    let splice = metadata.map(|metadata| Splice::new(metadata, without_segment(metadata.of(line))));
+    let splice = metadata.map(|metadata| Splice::new(metadata, remove_segment_fields(metadata.of(line))));
     rewrite.edit_unseen(segment.boundary, splice);
     Ok(())
 }
 
 /// The metadata of a boundary without what it says of a segment.
-fn without_segment(metadata: &[u8]) -> Vec<u8> {
+fn remove_segment_fields(metadata: &[u8]) -> Vec<u8> {
     let mut fields: Vec<Vec<u8>> = Vec::new();
     each_field(metadata, |key, value| {
         if key != b"preservedSegment" && key != b"preservedMessages" {
@@ -206,7 +206,7 @@ fn without_segment(metadata: &[u8]) -> Vec<u8> {
 }
 
 /// The array of uuids without those of lines that go.
-fn without_dropped(array: &[u8], dropped: &HashMap<IdHash, LineNo>) -> String {
+fn remove_dropped_uuids(array: &[u8], dropped: &HashMap<IdHash, LineNo>) -> String {
     let uuids: Vec<String> = serde_json::from_slice(array).unwrap_or_default();
     let left = uuids.iter().filter(|uuid| !dropped.contains_key(&IdHash::of(uuid.as_bytes())));
     let left: Vec<String> = left.map(|uuid| json_string::encode(uuid)).collect();
@@ -215,7 +215,7 @@ fn without_dropped(array: &[u8], dropped: &HashMap<IdHash, LineNo>) -> String {
 
 /// The first entry below `head`, on the way to the tail of the segment, that stays.
 fn first_surviving_below(index: &Index, segment: &PreservedSegment, head: LineNo, rewrite: &Rewrite) -> Option<LineNo> {
-    let mut at = *index.lines_of([segment.tail]).get(&segment.tail)?;
+    let mut at = *index.lines_by_uuid([segment.tail]).get(&segment.tail)?;
     let mut first = None;
     for _ in 0..index.records.len() {
         if !rewrite.dropped.contains(at) {
@@ -234,17 +234,17 @@ mod tests {
     use std::io::{Seek, Write};
 
     use super::*;
-    use crate::apply::samples::{assistant, text, user};
+    use crate::apply::samples::{sample_assistant, sample_text, sample_user};
     use crate::apply::write::file::unnamed_file;
 
     // S-04: what a last prompt was moved to may go as well, as thinking does that an edit removes later.
     #[test]
     fn s_04_a_pointer_moves_again_when_what_it_was_moved_to_goes() {
         let lines = [
-            user("u1", "", "\"Fix it\""),
-            assistant("a1", "u1", "m1", &text("One")),
-            assistant("a2", "a1", "m1", &text("Two")),
-            assistant("a3", "a2", "m1", &text("Three")),
+            sample_user("u1", "", "\"Fix it\""),
+            sample_assistant("a1", "u1", "m1", &sample_text("One")),
+            sample_assistant("a2", "a1", "m1", &sample_text("Two")),
+            sample_assistant("a3", "a2", "m1", &sample_text("Three")),
             r#"{"type":"last-prompt","leafUuid":"a1"}"#.to_owned(),
         ];
         let mut file = unnamed_file().unwrap();

@@ -8,13 +8,13 @@ use ctxc_transcript::{Index, LineNo, MessageIdx, Parent};
 
 /// The new parent of every entry that stays and hangs elsewhere afterwards; `None` makes it a root.
 #[must_use]
-pub(in crate::apply) fn relinks(index: &Index, rewrite: &Rewrite) -> BTreeMap<LineNo, Option<LineNo>> {
+pub(in crate::apply) fn find_relinks(index: &Index, rewrite: &Rewrite) -> BTreeMap<LineNo, Option<LineNo>> {
     let Rewrite { dropped, parents, .. } = rewrite;
     if rewrite.is_nothing() {
         return BTreeMap::new();
     }
     // Older clients do not find these parents themselves.
-    let healed = index.healed().map(|(line, parent)| (line, Some(parent)));
+    let healed = index.healed_parents().map(|(line, parent)| (line, Some(parent)));
     let rehung = healed.chain(parents.iter().map(|(line, parent)| (*line, *parent)));
     let mut relinks: BTreeMap<LineNo, Option<LineNo>> = rehung.filter(|(line, _)| !dropped.contains(*line)).collect();
     if dropped.is_empty() {
@@ -26,7 +26,7 @@ pub(in crate::apply) fn relinks(index: &Index, rewrite: &Rewrite) -> BTreeMap<Li
     };
     let orphans: Vec<LineNo> = index.lines().filter(is_orphan).collect();
     let rests = surviving_lines(index, rewrite, &orphans);
-    let mut survivors = Survivors::new(index, rewrite);
+    let mut survivors = SurvivingAncestors::new(index, rewrite);
     relinks.extend(orphans.into_iter().map(|line| (line, find_heir(&mut survivors, &rests, line))));
     relinks
 }
@@ -58,9 +58,13 @@ fn surviving_lines(index: &Index, rewrite: &Rewrite, orphans: &[LineNo]) -> Hash
 /// The entry that `line` hangs on when its parent goes: the nearest ancestor that stays. Where the conversation forked
 /// at the thinking of a message, the rest of that message is found by a resume only while a part of it is an ancestor
 /// of `line`; so `line` moves behind that rest.
-fn find_heir(survivors: &mut Survivors<'_>, rests: &HashMap<MessageIdx, Vec<LineNo>>, line: LineNo) -> Option<LineNo> {
-    let Survivors { index, rewrite, .. } = *survivors;
-    let ancestor = survivors.ancestor(line);
+fn find_heir(
+    survivors: &mut SurvivingAncestors<'_>,
+    rests: &HashMap<MessageIdx, Vec<LineNo>>,
+    line: LineNo,
+) -> Option<LineNo> {
+    let SurvivingAncestors { index, rewrite, .. } = *survivors;
+    let ancestor = survivors.surviving_ancestor(line);
     let of_ancestor = ancestor.and_then(|ancestor| index.record(ancestor).message());
     let forked = forked_messages(index, rewrite, line).into_iter().take_while(|message| Some(*message) != of_ancestor);
     let mut rests = forked.filter_map(|message| {
@@ -102,14 +106,14 @@ fn is_below(index: &Index, rewrite: &Rewrite, line: LineNo, ancestor: LineNo) ->
 
 /// Finds the nearest ancestors that stay. Many lines may stand behind one long run that goes, so the way through it is
 /// remembered.
-pub(in crate::apply) struct Survivors<'a> {
+pub(in crate::apply) struct SurvivingAncestors<'a> {
     index: &'a Index,
     rewrite: &'a Rewrite,
     /// Of some lines of the ways that were walked.
     known: HashMap<LineNo, Option<LineNo>>,
 }
 
-impl<'a> Survivors<'a> {
+impl<'a> SurvivingAncestors<'a> {
     /// Every so many lines of a way are remembered.
     const STRIDE: usize = 64;
 
@@ -118,7 +122,7 @@ impl<'a> Survivors<'a> {
     }
 
     /// The nearest ancestor of `line` that is not dropped; `None` where there is none.
-    pub(in crate::apply) fn ancestor(&mut self, line: LineNo) -> Option<LineNo> {
+    pub(in crate::apply) fn surviving_ancestor(&mut self, line: LineNo) -> Option<LineNo> {
         let dropped = &self.rewrite.dropped;
         let (mut at, mut found, mut passed) = (line, None, Vec::new());
         // No path is longer than there are dropped lines, unless it goes round in a circle.
@@ -170,11 +174,11 @@ mod tests {
                 .lines()
                 .filter(|line| line.0 == 0 || line.0 % (stays + 1) != 0)
                 .for_each(|line| rewrite.drop_line(line));
-            let mut survivors = Survivors::new(&index, &rewrite);
+            let mut survivors = SurvivingAncestors::new(&index, &rewrite);
             for line in index.lines().rev() {
                 assert_eq!(
-                    survivors.ancestor(line),
-                    Survivors::new(&index, &rewrite).ancestor(line),
+                    survivors.surviving_ancestor(line),
+                    SurvivingAncestors::new(&index, &rewrite).surviving_ancestor(line),
                     "{line:?}, {stays}"
                 );
             }

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 
-use super::relink::relinks;
-use super::settle::settle;
+use super::relink::find_relinks;
+use super::settle::mend_references;
 use crate::apply::edit::rewrite::Rewrite;
-use crate::version::Layout;
-use ctxc_transcript::edit::render;
+use crate::version::LineLayout;
+use ctxc_transcript::edit::splice_line;
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::{Chain, ChainEnd, Index, LineNo, MessageIdx, Transcript, WHOLE_LIMIT, read_line};
 
@@ -20,15 +20,15 @@ use ctxc_transcript::{Chain, ChainEnd, Index, LineNo, MessageIdx, Transcript, WH
 /// When the source cannot be read.
 pub(in crate::apply) fn keep_skipped(transcript: Transcript<'_>, rewrite: &mut Rewrite) -> io::Result<()> {
     let Transcript { file, index, chain } = transcript;
-    if rewrite.is_nothing() || !(index.n_bytes > WHOLE_LIMIT && hangs_on_skipped(index, chain)) {
+    if rewrite.is_nothing() || !(index.n_bytes > WHOLE_LIMIT && depends_on_skipped(index, chain)) {
         return Ok(());
     }
-    settle(file, index, rewrite)?;
-    drop_others(file, index, &mut chain.clone(), rewrite)
+    mend_references(file, index, rewrite)?;
+    drop_newly_live(file, index, &mut chain.clone(), rewrite)
 }
 
 /// Whether a part of a live message, or what it hangs on, stands before the boundary at which a resume starts.
-fn hangs_on_skipped(index: &Index, chain: &Chain) -> bool {
+fn depends_on_skipped(index: &Index, chain: &Chain) -> bool {
     let Some(boundary) = chain.lines.first().filter(|_| chain.end == ChainEnd::CompactBoundary) else { return false };
     let live: HashSet<MessageIdx> = chain.lines.iter().filter_map(|line| index.record(*line).message()).collect();
     let mut before = index.lines().take_while(|line| line < boundary && !chain.is_live(*line));
@@ -41,18 +41,18 @@ pub(in crate::apply) fn drop_revived(
     file: &File,
     index: &Index,
     chain: &mut Chain,
-    layout: &Layout,
+    layout: &LineLayout,
     rewrite: &mut Rewrite,
 ) -> io::Result<()> {
-    settle(file, index, rewrite)?;
-    if rewrite.dropped.is_empty() && layout.groups().is_empty() {
+    mend_references(file, index, rewrite)?;
+    if rewrite.dropped.is_empty() && layout.inserted_groups().is_empty() {
         return Ok(());
     }
-    drop_others(file, index, chain, rewrite)
+    drop_newly_live(file, index, chain, rewrite)
 }
 
 /// Leaves out what would become live by what `rewrite` does, and by nothing else.
-fn drop_others(file: &File, index: &Index, chain: &mut Chain, rewrite: &mut Rewrite) -> io::Result<()> {
+fn drop_newly_live(file: &File, index: &Index, chain: &mut Chain, rewrite: &mut Rewrite) -> io::Result<()> {
     for _ in 0..2 {
         let found = Chain::find(&linked_index(file, index, rewrite)?);
         let revived: Vec<LineNo> = found.lines.iter().copied().filter(|line| !chain.is_live(*line)).collect();
@@ -63,7 +63,7 @@ fn drop_others(file: &File, index: &Index, chain: &mut Chain, rewrite: &mut Rewr
         for line in revived {
             rewrite.drop_line(line);
         }
-        settle(file, index, rewrite)?;
+        mend_references(file, index, rewrite)?;
     }
     Ok(())
 }
@@ -78,14 +78,14 @@ fn linked_index(file: &File, index: &Index, rewrite: &Rewrite) -> io::Result<Ind
     for line in leads {
         let Some(splices) = rewrite.edits.get(&line) else { continue };
         let bytes = read_line(file, index, line, &mut buffer)?;
-        let rendered = render(bytes, splices).map_err(io::Error::other)?;
-        linked.reread(line, &Scan::of(&rendered), &rendered);
+        let rendered = splice_line(bytes, splices).map_err(io::Error::other)?;
+        linked.update_record(line, &Scan::of(&rendered), &rendered);
     }
     for line in rewrite.dropped.iter() {
         linked.drop_line(line);
     }
-    for (line, parent) in relinks(index, rewrite) {
-        linked.relink(line, parent);
+    for (line, parent) in find_relinks(index, rewrite) {
+        linked.set_parent(line, parent);
     }
     Ok(linked)
 }

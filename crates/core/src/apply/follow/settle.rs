@@ -13,7 +13,7 @@ use ctxc_transcript::{Flags, IdHash, Index};
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(in crate::apply) fn settle(file: &File, index: &Index, rewrite: &mut Rewrite) -> io::Result<()> {
+pub(in crate::apply) fn mend_references(file: &File, index: &Index, rewrite: &mut Rewrite) -> io::Result<()> {
     drop_copies(index, rewrite);
     mend_replacements(file, index, rewrite)?;
     mend_pointers(file, index, rewrite)

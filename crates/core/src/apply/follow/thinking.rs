@@ -6,10 +6,10 @@
 
 use std::io;
 
-use super::bounds::{Bound, Bounds};
+use super::bounds::{ThinkingBound, ThinkingBounds};
 use crate::apply::edit::rewrite::Rewrite;
-use ctxc_transcript::edit::{Fate, Splice, remove_elements, render};
-use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
+use ctxc_transcript::edit::{ElementFate, Splice, remove_elements, splice_line};
+use ctxc_transcript::scan::{Block, BlockKind, EntryKind, Scan};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::text::json_string::utf16_units;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Span, Transcript, read_line};
@@ -32,12 +32,12 @@ pub struct ThinkingRemoved {
 #[must_use]
 pub(in crate::apply) fn open_loop(index: &Index, chain: &Chain, dropped: &LineSet) -> Option<usize> {
     let flags = |line: LineNo| index.record(line).flags;
-    let left = || chain.messages(index).rev().filter(|(_, line)| !dropped.contains(*line));
+    let left = || chain.live_messages(index).rev().filter(|(_, line)| !dropped.contains(*line));
     let (_, last) = left().find(|(_, line)| !is_thinking_alone(index, *line))?;
     if !flags(last).any(Flags::TOOL_USE.with(Flags::TOOL_RESULT)) {
         return None;
     }
-    let is_prompt = |line: LineNo| index.record(line).kind == Kind::User && !flags(line).any(Flags::TOOL_RESULT);
+    let is_prompt = |line: LineNo| index.record(line).kind == EntryKind::User && !flags(line).any(Flags::TOOL_RESULT);
     let prompt = left().find(|(_, line)| is_prompt(*line));
     Some(prompt.map_or(0, |(place, _)| place + 1))
 }
@@ -54,7 +54,7 @@ fn is_thinking_alone(index: &Index, line: LineNo) -> bool {
 /// When the source cannot be read.
 pub(super) fn remove_thinking(
     transcript: Transcript<'_>,
-    bounds: &Bounds<'_>,
+    bounds: &ThinkingBounds<'_>,
     loop_start: Option<usize>,
     rewrite: &mut Rewrite,
 ) -> io::Result<(ThinkingRemoved, u64)> {
@@ -68,12 +68,12 @@ pub(super) fn remove_thinking(
             continue;
         }
         let is_in_loop = loop_start.is_some_and(|start| place >= start);
-        let Some(bound) = bounds.of(line, is_in_loop).filter(|bound| bound.is_behind(place)) else {
-            let elsewhere = bounds.of(line, false).filter(|bound| is_in_loop && bound.is_behind(place));
+        let Some(bound) = bounds.bound_of(line, is_in_loop).filter(|bound| bound.applies_at(place)) else {
+            let elsewhere = bounds.bound_of(line, false).filter(|bound| is_in_loop && bound.applies_at(place));
             removed.kept_in_open_loop += u64::from(elsewhere.is_some());
             continue;
         };
-        let is_first_change = bound == Bound::Change(place);
+        let is_first_change = bound == ThinkingBound::Change(place);
         if !is_first_change && is_thinking_alone(index, line) {
             rewrite.drop_line(line);
             let thinking = index.thinking_of(line);
@@ -91,7 +91,7 @@ pub(super) fn remove_thinking(
                 let Some((splices, gone)) = without_thinking(&Scan::of(&framed), &framed, is_first_change) else {
                     continue;
                 };
-                let rendered = render(&framed, &splices).ok();
+                let rendered = splice_line(&framed, &splices).ok();
                 let inner = rendered.as_deref().and_then(|it| it.strip_prefix(FRAME.0)?.strip_suffix(FRAME.1));
                 if let Some(inner) = inner {
                     splice.bytes = inner.to_vec();
@@ -99,7 +99,7 @@ pub(super) fn remove_thinking(
                 gone
             } else {
                 let Some((splices, gone)) = without_thinking(&scan, bytes, is_first_change) else { continue };
-                rewrite.edit(line, splices);
+                rewrite.edit_line(line, splices);
                 gone
             };
             // Thinking of another model is not sent in any case (L-07).
@@ -121,14 +121,14 @@ const FRAME: (&[u8], &[u8]) = (br#"{"type":"assistant","message":{"role":"assist
 fn without_thinking(scan: &Scan, bytes: &[u8], is_first_change: bool) -> Option<(Vec<Splice>, (Tokens, Tokens))> {
     let blocks = block_fates(scan, is_first_change);
     let elements: Vec<_> = blocks.iter().filter_map(|(block, fate)| Some((block.span?, *fate))).collect();
-    if elements.iter().all(|(_, fate)| *fate == Fate::Stays) {
+    if elements.iter().all(|(_, fate)| *fate == ElementFate::Stays) {
         return None;
     }
     let tokens = |span: Option<Span>| {
-        let text = span.and_then(|span| span.string(bytes)).unwrap_or_default();
+        let text = span.and_then(|span| span.string_in(bytes)).unwrap_or_default();
         Tokens::from_utf16_units(utf16_units(text))
     };
-    let going = || blocks.iter().filter(|(_, fate)| *fate == Fate::Goes);
+    let going = || blocks.iter().filter(|(_, fate)| *fate == ElementFate::Goes);
     let text = going().map(|(block, _)| tokens(block.text)).sum();
     let signatures = going().map(|(block, _)| tokens(block.signature)).sum();
     Some((remove_elements(&elements), (text, signatures)))
@@ -136,11 +136,11 @@ fn without_thinking(scan: &Scan, bytes: &[u8], is_first_change: bool) -> Option<
 
 /// Which blocks of a message go: all thinking. Where the message is the first that changed, thinking that stands
 /// before its text is not behind the change and may stay; but a message loses all of its thinking or none.
-fn block_fates(scan: &Scan, is_first_change: bool) -> Vec<(&Block, Fate)> {
+fn block_fates(scan: &Scan, is_first_change: bool) -> Vec<(&Block, ElementFate)> {
     let behind_text = || scan.outer_blocks().skip_while(|block| block.kind != BlockKind::Text);
     let goes = !is_first_change || behind_text().any(|block| block.kind == BlockKind::Thinking);
     let fate = |block: &Block| {
-        if goes && block.kind == BlockKind::Thinking { Fate::Goes } else { Fate::Stays }
+        if goes && block.kind == BlockKind::Thinking { ElementFate::Goes } else { ElementFate::Stays }
     };
     scan.outer_blocks().map(|block| (block, fate(block))).collect()
 }

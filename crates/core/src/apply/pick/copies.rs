@@ -5,8 +5,8 @@ use std::io;
 
 use uuid::Uuid;
 
-use crate::apply::read::entry_fields::{envelope, field_at};
-use ctxc_transcript::edit::{Splice, render};
+use crate::apply::read::entry_fields::{envelope_fields, field_at};
+use ctxc_transcript::edit::{Splice, splice_line};
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::json_string;
 use ctxc_transcript::{Flags, LineNo, Transcript, read_line};
@@ -42,7 +42,7 @@ pub(in crate::apply) fn copy_parts(parts: &[PickedPart<'_>], parent: &str, sessi
         for &line in of_part.iter().filter(is_sent) {
             let bytes = read_line(file, index, line, &mut buffer)?;
             let scan = Scan::of(bytes);
-            let Some(old) = scan.uuid.and_then(|uuid| uuid.string(bytes)) else { continue };
+            let Some(old) = scan.uuid.and_then(|uuid| uuid.string_in(bytes)) else { continue };
             if !copied.insert(old.to_vec()) {
                 continue;
             }
@@ -53,7 +53,7 @@ pub(in crate::apply) fn copy_parts(parts: &[PickedPart<'_>], parent: &str, sessi
                 parent = uuid;
             }
             let uuid = own("ctxc pick");
-            lines.push(copy(&scan, bytes, &parent, &uuid, session)?);
+            lines.push(copy_entry(&scan, bytes, &parent, &uuid, session)?);
             parent = uuid;
         }
     }
@@ -64,7 +64,7 @@ pub(in crate::apply) fn copy_parts(parts: &[PickedPart<'_>], parent: &str, sessi
 fn origin_line(scan: &Scan, line: &[u8], origin: &str, parent: &str, uuid: &str, session: &str) -> io::Result<String> {
     let time = scan.timestamp.map(|time| String::from_utf8_lossy(time.of(line)).into_owned());
     let time = time.map_or_else(String::new, |time| format!(r#","timestamp":{time}"#));
-    let (envelope, origin) = (envelope(line), json_string::encode(origin));
+    let (envelope, origin) = (envelope_fields(line), json_string::encode(origin));
     let text = format!(
         r#"{{"parentUuid":"{parent}",{envelope}"type":"user","message":{{"role":"user","content":{origin}}},"isMeta":true,"uuid":"{uuid}"{time}}}"#
     );
@@ -75,7 +75,7 @@ fn origin_line(scan: &Scan, line: &[u8], origin: &str, parent: &str, uuid: &str,
 
 /// The entry in `line` under the uuid `uuid` behind `parent`. The usage that it recorded is that of another context, so its
 /// counts become 0.
-fn copy(scan: &Scan, line: &[u8], parent: &str, uuid: &str, session: &str) -> io::Result<String> {
+fn copy_entry(scan: &Scan, line: &[u8], parent: &str, uuid: &str, session: &str) -> io::Result<String> {
     let strings = [(scan.parent_uuid, parent), (scan.uuid, uuid), (scan.session_id, session)];
     let strings = strings.into_iter().filter_map(|(span, value)| Some((span?, json_string::encode(value))));
     let usage = scan.message.and_then(|message| message.usage).map(|usage| (usage, NO_USAGE.to_owned()));
@@ -89,7 +89,7 @@ const NO_USAGE: &str =
     r#"{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}"#;
 
 fn render_line(line: &[u8], splices: &[Splice]) -> io::Result<String> {
-    let mut line = render(line, splices).map_err(io::Error::other)?;
+    let mut line = splice_line(line, splices).map_err(io::Error::other)?;
     while line.last().is_some_and(u8::is_ascii_whitespace) {
         line.pop();
     }

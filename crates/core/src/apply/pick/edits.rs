@@ -4,7 +4,7 @@ use std::io;
 
 use super::copies::{PickedPart, copy_parts};
 use super::kept::PickedLines;
-use crate::apply::compact::boundary::NewHead;
+use crate::apply::compact::boundary::SummaryHead;
 use crate::apply::compact::replace::{ReplacedLines, replace_lines};
 use crate::apply::edit::own_edits::LineAddresses;
 use crate::apply::edit::rewrite::Rewrite;
@@ -18,7 +18,7 @@ use ctxc_transcript::{LineNo, LineSet, Transcript};
 pub fn pick_lines(
     transcript: Transcript<'_>,
     picked: &PickedLines,
-    head: NewHead<'_>,
+    head: SummaryHead<'_>,
     lines: &LineAddresses,
     n_stored: u32,
 ) -> io::Result<Vec<Edit>> {
@@ -26,7 +26,7 @@ pub fn pick_lines(
     let first = kept.iter().next();
     // The head has the time of what stands before the rest, so that no order by time puts it behind.
     let beside = gone.iter().copied().filter(|line| Some(*line) < first).max().or(first);
-    let head = NewHead { beside, ..head };
+    let head = SummaryHead { beside, ..head };
     replace_lines(transcript, &ReplacedLines { kept, gone, first }, head, Rewrite::default(), lines, n_stored)
 }
 
@@ -34,17 +34,17 @@ pub fn pick_lines(
 ///
 /// # Errors
 /// When a session cannot be read.
-pub fn pick_together(
+pub fn pick_copies(
     transcript: Transcript<'_>,
     parts: &[PickedPart<'_>],
-    head: NewHead<'_>,
+    head: SummaryHead<'_>,
     session: &str,
     lines: &LineAddresses,
     n_stored: u32,
 ) -> io::Result<Vec<Edit>> {
     let gone: &[LineNo] = &transcript.chain.lines;
     let replaced = ReplacedLines { kept: &LineSet::default(), gone, first: None };
-    let head = NewHead { beside: gone.first().copied(), ..head };
+    let head = SummaryHead { beside: gone.first().copied(), ..head };
     let mut edits = replace_lines(transcript, &replaced, head, Rewrite::default(), lines, n_stored)?;
     for edit in &mut edits {
         if let Edit::Insert { lines, .. } = edit {
@@ -57,5 +57,5 @@ pub fn pick_together(
 
 fn uuid_in(line: &str) -> Option<String> {
     let uuid = ctxc_transcript::scan::Scan::of(line.as_bytes()).uuid?;
-    Some(String::from_utf8_lossy(uuid.string(line.as_bytes())?).into_owned())
+    Some(String::from_utf8_lossy(uuid.string_in(line.as_bytes())?).into_owned())
 }

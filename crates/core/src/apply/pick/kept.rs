@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use ctxc_transcript::{Chain, Flags, GroupIdx, IdHash, Index, LineNo, LineSet, Messages, Owner, TurnIdx, turns};
+use ctxc_transcript::{
+    Chain, Flags, GroupIdx, IdHash, Index, LineNo, LineSet, Messages, OwningMessage, TurnIdx, find_turns,
+};
 
 /// The active lines of a session that a pick keeps and leaves out.
 #[derive(Clone, Debug, Default)]
@@ -27,12 +29,14 @@ impl PickedLines {
     #[must_use]
     pub fn of(index: &Index, chain: &Chain, whole: &HashSet<usize>, lines: &LineSet) -> Self {
         let messages = Messages::of(index, chain, &LineSet::default());
-        let group = |line: LineNo| match messages.owner(line) {
-            Owner::Of(message) | Owner::Behind(message) => messages.groups.get(message as usize).copied(),
-            Owner::None => None,
+        let group = |line: LineNo| match messages.owner_of(line) {
+            OwningMessage::Of(message) | OwningMessage::Behind(message) => {
+                messages.groups.get(message as usize).copied()
+            }
+            OwningMessage::None => None,
         };
         let is_prompt = |line: &LineNo| index.record(*line).flags.any(Flags::PROMPT);
-        let turns = turns(index, chain);
+        let turns = find_turns(index, chain);
         let before = turns.first().map_or(chain.lines.len(), |turn| turn.places.start);
         let mut groups: HashSet<GroupIdx> = HashSet::new();
         for &line in chain.lines.iter().take(before).filter(|line| lines.contains(**line)) {
@@ -74,7 +78,7 @@ impl PickedLines {
 
     /// The line that stays and comes first in the conversation.
     #[must_use]
-    pub fn first(&self) -> Option<LineNo> {
+    pub fn first_kept_line(&self) -> Option<LineNo> {
         self.turns.first().and_then(|(_, lines)| lines.first().copied())
     }
 }

@@ -6,23 +6,23 @@ use std::io;
 
 use crate::apply::edit::leaves::is_shortened;
 use crate::apply::read::lines::each_line;
-use crate::apply::read::needs::source;
-use crate::apply::read::page::Page;
-use crate::apply::read::typed::typed;
-use crate::plan::Place;
+use crate::apply::read::needs::input_source;
+use crate::apply::read::page::ScannedLine;
+use crate::apply::read::typed::extract_typed;
+use crate::plan::BlockPlace;
 use ctxc_engine::needs::{ConversationFacts, TextSource};
 use ctxc_engine::{ResultKind, digest_with_lines};
-use ctxc_transcript::scan::{BlockKind, Kind, each_string};
+use ctxc_transcript::scan::{BlockKind, EntryKind, each_string};
 use ctxc_transcript::text::{Tokens, json_string};
 use ctxc_transcript::{Index, LineNo, entry};
 
 /// The facts of a conversation, and the numbers of its messages.
-pub(in crate::apply) struct PrunedNews {
+pub(in crate::apply) struct PrunedFacts {
     news: ConversationFacts,
     messages: HashMap<LineNo, u32>,
 }
 
-impl PrunedNews {
+impl PrunedFacts {
     /// Reads `lines`, which are in the order of the conversation. All results count as removed, and of the calls for which
     /// `shortens_input` holds the long parameters.
     ///
@@ -32,17 +32,17 @@ impl PrunedNews {
         file: &File,
         index: &Index,
         lines: &[LineNo],
-        shortens_input: &dyn Fn(Place) -> bool,
+        shortens_input: &dyn Fn(BlockPlace) -> bool,
     ) -> io::Result<Self> {
         let (mut news, mut messages) = (ConversationFacts::default(), HashMap::new());
         each_line(file, index, lines, |page| {
             match page.scan.kind {
-                Kind::Assistant if !page.scan.is_api_error => read_answer(page, shortens_input, &mut news),
-                Kind::User if !page.scan.is_compact_summary => {
-                    for (_, text) in entry::tool_results(page.scan, page.bytes) {
+                EntryKind::Assistant if !page.scan.is_api_error => read_answer(page, shortens_input, &mut news),
+                EntryKind::User if !page.scan.is_compact_summary => {
+                    for (_, text) in entry::tool_result_texts(page.scan, page.bytes) {
                         news.read_removed(TextSource::Result, &text);
                     }
-                    news.read_kept(TextSource::Prompt, &typed(&entry::text(page.scan, page.bytes)));
+                    news.read_kept(TextSource::Prompt, &extract_typed(&entry::message_text(page.scan, page.bytes)));
                 }
                 _ => return,
             }
@@ -54,28 +54,28 @@ impl PrunedNews {
 
     /// A digest of `text`, a result in this line.
     pub(super) fn digest(&self, line: LineNo, text: &str, kind: ResultKind, limit: Tokens) -> String {
-        digest_with_lines(text, kind, limit, |lines, room| self.lines(line, lines, room))
+        digest_with_lines(text, kind, limit, |lines, room| self.needed_lines(line, lines, room))
     }
 
     /// The lines that stay of `text`, a parameter in this line, of at most `limit` tokens.
-    pub(super) fn kept(&self, line: LineNo, text: &str, limit: u64) -> String {
+    pub(super) fn kept_lines(&self, line: LineNo, text: &str, limit: u64) -> String {
         let lines: Vec<&str> = text.lines().collect();
-        self.lines(line, &lines, usize::try_from(limit * 4).unwrap_or(usize::MAX)).join("\n")
+        self.needed_lines(line, &lines, usize::try_from(limit * 4).unwrap_or(usize::MAX)).join("\n")
     }
 
-    fn lines<'t>(&self, line: LineNo, lines: &[&'t str], room: usize) -> Vec<&'t str> {
+    fn needed_lines<'t>(&self, line: LineNo, lines: &[&'t str], room: usize) -> Vec<&'t str> {
         self.messages.get(&line).map_or_else(Vec::new, |at| self.news.pick_lines(lines, *at, room))
     }
 }
 
-fn read_answer(page: Page<'_>, shortens_input: &dyn Fn(Place) -> bool, news: &mut ConversationFacts) {
-    news.read_kept(TextSource::Answer, &entry::text(page.scan, page.bytes));
+fn read_answer(page: ScannedLine<'_>, shortens_input: &dyn Fn(BlockPlace) -> bool, news: &mut ConversationFacts) {
+    news.read_kept(TextSource::Answer, &entry::message_text(page.scan, page.bytes));
     for (block_idx, block) in (0..).zip(&page.scan.blocks) {
         let Some(input) = block.input.filter(|_| block.kind == BlockKind::ToolUse && !block.is_nested) else {
             continue;
         };
-        let source = source(&page.scan.tool_name(block, page.bytes));
-        let shortens = shortens_input(Place { line: page.line, block: block_idx });
+        let source = input_source(&page.scan.tool_name(block, page.bytes));
+        let shortens = shortens_input(BlockPlace { line: page.line, block: block_idx });
         each_string(input.of(page.bytes), |key, raw| {
             let text = json_string::decode(raw);
             if shortens && is_shortened(key.unwrap_or_default(), raw) {

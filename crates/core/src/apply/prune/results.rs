@@ -4,21 +4,24 @@ use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 
-use super::news::PrunedNews;
-use super::stage::{LEAST_SAVED, Pruning};
-use super::unseen::{Unsent, drop_dead, drop_progress, shorten_copies};
-use crate::apply::edit::cut::{Label, cut_fresh_result};
+use super::news::PrunedFacts;
+use super::stage::{LEAST_SAVED, PruneSelection};
+use super::unseen::{UnsentCounts, drop_dead, drop_progress, shorten_copies};
+use crate::apply::edit::cut::{CutLabel, cut_fresh_result};
 use crate::apply::edit::cut_inputs::cut_inputs;
 use crate::apply::edit::images::cut_images;
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::read::calls::{Calls, read_calls};
-use crate::apply::read::describe::{Described, describe, result_kind};
-use crate::apply::read::lines::each_page;
-use crate::apply::read::page::Page;
+use crate::apply::read::calls::{ToolCalls, read_calls};
+use crate::apply::read::describe::{Described, describe_calls, result_kind};
+use crate::apply::read::lines::each_scanned_line;
+use crate::apply::read::page::ScannedLine;
 use crate::apply::read::placeholder::{ArchiveRef, Placeholder};
-use crate::plan::{Access, AlsoRemoved, Answer, Call, Horizon, Place, PruneStage, Superseded, supersede};
+use crate::plan::{
+    BlockPlace, CallOutcome, CutHorizon, CutPermission, ExtraRemoval, PruneStage, SupersededCall, ToolCall,
+    find_superseded,
+};
 use ctxc_store::Cut;
-use ctxc_transcript::text::{Digest, Tokens, chars4};
+use ctxc_transcript::text::{Digest, Tokens, chars4_tokens};
 use ctxc_transcript::{Index, LineNo, LineSet, Transcript};
 
 /// The most characters of an argument in a placeholder. The call itself stands before it.
@@ -28,12 +31,12 @@ const MASK: &str = "mask";
 
 /// The content besides results that can be removed, in the order in which it is: copies last, so that removed content is not
 /// shortened first. Thinking follows from the reach of a rewrite.
-const ALSO: [AlsoRemoved; 5] =
-    [AlsoRemoved::Images, AlsoRemoved::Inputs, AlsoRemoved::Progress, AlsoRemoved::Dead, AlsoRemoved::UiCopies];
+const ALSO: [ExtraRemoval; 5] =
+    [ExtraRemoval::Images, ExtraRemoval::Inputs, ExtraRemoval::Progress, ExtraRemoval::Dead, ExtraRemoval::UiCopies];
 
 /// The result of pruning.
 #[derive(Clone, Debug, Default)]
-pub struct Pruned {
+pub struct PruneResult {
     /// A row for each rule that was applied, also where it matched nothing.
     pub rows: Vec<PrunedRow>,
     /// The tool results that were removed, in file order.
@@ -102,7 +105,7 @@ pub struct SupersededBy {
 impl PrunedCall {
     /// The saving by removing its result, in `chars4` tokens.
     #[must_use]
-    pub const fn saved(&self) -> Tokens {
+    pub const fn tokens_saved(&self) -> Tokens {
         self.before.saturating_sub(self.after)
     }
 }
@@ -112,129 +115,129 @@ impl PrunedCall {
 ///
 /// # Errors
 /// When the source cannot be read.
-pub fn prune(
+pub fn prune_transcript(
     transcript: Transcript<'_>,
-    pruning: &Pruning,
+    pruning: &PruneSelection,
     archive_ref: &ArchiveRef,
     rewrite: &mut Rewrite,
-) -> io::Result<Pruned> {
+) -> io::Result<PruneResult> {
     let Transcript { file, index, chain } = transcript;
     let stage = &pruning.stage;
     let mut calls = read_calls(transcript, &pruning.protected)?;
     for call in &mut calls.calls {
         if rewrite.dropped.contains(call.call.line) {
-            call.access = Access::Cut;
+            call.access = CutPermission::Cut;
         }
     }
-    let horizon = Horizon::new(calls.n_steps, stage.protect_steps, calls.n_turns, stage.protect_turns);
+    let horizon = CutHorizon::new(calls.n_steps, stage.protect_steps, calls.n_turns, stage.protect_turns);
     let planned = plan_cuts(&calls, stage, horizon);
-    let mut rows = Rows::default();
+    let mut rows = PrunedRows::default();
     for name in stage.rules.iter().map(|rule| rule.name()).chain(stage.mask.map(|_| MASK)) {
-        rows.row(name);
+        rows.row_for_rule(name);
     }
-    let described = describe(file, index, planned.iter().filter_map(|(_, it)| it.place(&calls)))?;
+    let described = describe_calls(file, index, planned.iter().filter_map(|(_, it)| it.call_place(&calls)))?;
     // To read all texts takes longer than all else: only where lines of them are wanted.
     let news = if stage.mask.is_some() && stage.digest_tokens > 0 {
-        let cut: HashSet<Place> = planned.iter().filter_map(|(_, it)| it.place(&calls)).collect();
-        let shortens = |place| stage.also.contains(&AlsoRemoved::Inputs) && cut.contains(&place);
-        Some(PrunedNews::read(file, index, &chain.lines, &shortens)?)
+        let cut: HashSet<BlockPlace> = planned.iter().filter_map(|(_, it)| it.call_place(&calls)).collect();
+        let shortens = |place| stage.also.contains(&ExtraRemoval::Inputs) && cut.contains(&place);
+        Some(PrunedFacts::read(file, index, &chain.lines, &shortens)?)
     } else {
         None
     };
-    let work = Work { file, index, pruning, archive_ref, calls: &calls, news: news.as_ref() };
+    let work = ResultCutter { file, index, pruning, archive_ref, calls: &calls, news: news.as_ref() };
     let pruned = work.cut_results(planned, described, &mut rows, rewrite)?;
     let mut keeps_dead = false;
     for also in ALSO.into_iter().filter(|also| stage.also.contains(also)) {
-        let (mut cuts, mut gone) = (Vec::new(), Unsent::default());
+        let (mut cuts, mut gone) = (Vec::new(), UnsentCounts::default());
         match also {
-            AlsoRemoved::Images => cuts = cut_images(transcript, horizon, &calls.calls, archive_ref, rewrite)?,
-            AlsoRemoved::Inputs => {
+            ExtraRemoval::Images => cuts = cut_images(transcript, horizon, &calls.calls, archive_ref, rewrite)?,
+            ExtraRemoval::Inputs => {
                 let cut_calls = pruned.iter().map(|(place, call)| (*place, call.handle.to_string())).collect();
                 let kept = |line, text: &str| {
-                    news.as_ref().map_or_else(String::new, |news| news.kept(line, text, stage.digest_tokens))
+                    news.as_ref().map_or_else(String::new, |news| news.kept_lines(line, text, stage.digest_tokens))
                 };
                 cuts = cut_inputs(file, index, &cut_calls, archive_ref, &kept, rewrite)?;
             }
-            AlsoRemoved::Progress => gone = drop_progress(index, rewrite),
+            ExtraRemoval::Progress => gone = drop_progress(index, rewrite),
             // The client may find the newest message by its time, and resume from there.
-            AlsoRemoved::Dead if chain.newest_elsewhere.is_some() => keeps_dead = true,
-            AlsoRemoved::Dead => gone = drop_dead(index, chain, rewrite),
-            AlsoRemoved::UiCopies => gone = shorten_copies(file, index, rewrite)?,
-            AlsoRemoved::Thinking => {}
+            ExtraRemoval::Dead if chain.newest_elsewhere.is_some() => keeps_dead = true,
+            ExtraRemoval::Dead => gone = drop_dead(index, chain, rewrite),
+            ExtraRemoval::UiCopies => gone = shorten_copies(file, index, rewrite)?,
+            ExtraRemoval::Thinking => {}
         }
         rows.add_gone(also.name(), gone);
         for cut in &cuts {
             rows.add(also.name(), cut);
         }
     }
-    Ok(Pruned { rows: rows.0, calls: pruned.into_iter().map(|(_, call)| call).collect(), keeps_dead })
+    Ok(PruneResult { rows: rows.0, calls: pruned.into_iter().map(|(_, call)| call).collect(), keeps_dead })
 }
 
 /// A result that is to be cut.
 #[derive(Clone, Copy, Debug)]
-struct Planned {
+struct PlannedRemoval {
     call_idx: usize,
     /// The call that supersedes it; `None` for a result that is masked because it is old.
-    superseded: Option<Superseded>,
+    superseded: Option<SupersededCall>,
 }
 
-impl Planned {
-    fn place(&self, calls: &Calls) -> Option<Place> {
+impl PlannedRemoval {
+    fn call_place(&self, calls: &ToolCalls) -> Option<BlockPlace> {
         calls.calls.get(self.call_idx).map(|call| call.call)
     }
 
-    fn rule(&self) -> &'static str {
+    fn rule_name(&self) -> &'static str {
         self.superseded.map_or(MASK, |superseded| superseded.rule.name())
     }
 }
 
 /// The results that are to be cut, with their lines and in their order. The rules go first, and masking takes what they
 /// leave.
-fn plan_cuts(calls: &Calls, stage: &PruneStage, horizon: Horizon) -> Vec<(LineNo, Planned)> {
-    let superseded = supersede(&calls.calls, &stage.rules, horizon);
-    let by_call: HashMap<usize, Superseded> = superseded.into_iter().map(|it| (it.call_idx, it)).collect();
+fn plan_cuts(calls: &ToolCalls, stage: &PruneStage, horizon: CutHorizon) -> Vec<(LineNo, PlannedRemoval)> {
+    let superseded = find_superseded(&calls.calls, &stage.rules, horizon);
+    let by_call: HashMap<usize, SupersededCall> = superseded.into_iter().map(|it| (it.call_idx, it)).collect();
     let mask_from = stage.mask.map(|n_steps| calls.n_steps.saturating_sub(n_steps));
     let only: Option<HashSet<&str>> = stage.cut.as_ref().map(|cut| cut.iter().map(|cut| &*cut.item).collect());
     let mut planned = Vec::new();
     for (call_idx, call) in calls.calls.iter().enumerate() {
         let superseded = by_call.get(&call_idx).copied();
-        let is_masked = mask_from.is_some_and(|from| call.step < from) && horizon.opens(call);
+        let is_masked = mask_from.is_some_and(|from| call.step < from) && horizon.allows_cut(call);
         let is_open = || only.as_ref().is_none_or(|only| only.contains(&*handle_of(calls, call_idx)));
         if let Some(result) = call.result.filter(|_| (superseded.is_some() || is_masked) && is_open()) {
-            planned.push((result.line, Planned { call_idx, superseded }));
+            planned.push((result.line, PlannedRemoval { call_idx, superseded }));
         }
     }
     planned.sort_by_key(|(line, _)| *line);
     planned
 }
 
-fn handle_of(calls: &Calls, call_idx: usize) -> String {
+fn handle_of(calls: &ToolCalls, call_idx: usize) -> String {
     calls.handles.get(call_idx).map(|handle| handle.to_string()).unwrap_or_default()
 }
 
-struct Work<'a> {
+struct ResultCutter<'a> {
     file: &'a File,
     index: &'a Index,
-    pruning: &'a Pruning,
+    pruning: &'a PruneSelection,
     archive_ref: &'a ArchiveRef,
-    calls: &'a Calls,
+    calls: &'a ToolCalls,
     /// The lines that are kept of what is removed; nothing of it is kept without.
-    news: Option<&'a PrunedNews>,
+    news: Option<&'a PrunedFacts>,
 }
 
-impl Work<'_> {
+impl ResultCutter<'_> {
     /// Cuts what is planned. Returns what was cut, with the place of each call.
     fn cut_results(
         &self,
-        planned: Vec<(LineNo, Planned)>,
-        mut described: HashMap<Place, Described>,
-        rows: &mut Rows,
+        planned: Vec<(LineNo, PlannedRemoval)>,
+        mut described: HashMap<BlockPlace, Described>,
+        rows: &mut PrunedRows,
         rewrite: &mut Rewrite,
-    ) -> io::Result<Vec<(Place, PrunedCall)>> {
+    ) -> io::Result<Vec<(BlockPlace, PrunedCall)>> {
         let lines: LineSet = planned.iter().map(|(line, _)| *line).collect();
         let mut pruned = Vec::with_capacity(planned.len());
         let mut planned = planned.into_iter().peekable();
-        each_page(self.file, self.index, &lines, |page| {
+        each_scanned_line(self.file, self.index, &lines, |page| {
             let line = page.line;
             // Once for all results of the line: one entry may hold thousands.
             let digest = page.digest();
@@ -245,25 +248,26 @@ impl Work<'_> {
                 let Some(call) = self.calls.calls.get(one.call_idx) else { continue };
                 let Some(result) = call.result else { continue };
                 let described = described.remove(&call.call).unwrap_or_default();
-                if is_gone || page.call(result.block as usize).is_none_or(|call| already.contains(&call)) {
+                if is_gone || page.result_call_id(result.block as usize).is_none_or(|call| already.contains(&call)) {
                     continue;
                 }
                 let Some((text, kept)) = self.text_for((page, digest), result, &one, call, &described) else {
-                    rows.row(one.rule()).n_too_small += 1;
+                    rows.row_for_rule(one.rule_name()).n_too_small += 1;
                     continue;
                 };
-                let name = self.handle(one.call_idx);
-                let label = Label { name: &name, rule: one.rule() };
+                let name = self.handle_text(one.call_idx);
+                let label = CutLabel { name: &name, rule: one.rule_name() };
                 let Some(cut) = cut_fresh_result(page, result.block as usize, &text, label, rewrite) else { continue };
-                rows.add(one.rule(), &cut);
-                let by = one
-                    .superseded
-                    .map(|it| SupersededBy { handle: self.handle(it.by_idx).into(), line: self.line_of(it.by_idx) });
+                rows.add(one.rule_name(), &cut);
+                let by = one.superseded.map(|it| SupersededBy {
+                    handle: self.handle_text(it.by_idx).into(),
+                    line: self.line_of(it.by_idx),
+                });
                 let Cut { before, after, .. } = cut;
                 let handle = name.into();
                 pruned.push((
                     call.call,
-                    PrunedCall { handle, rule: one.rule(), before, after, kept, line, described, by },
+                    PrunedCall { handle, rule: one.rule_name(), before, after, kept, line, described, by },
                 ));
             }
         })?;
@@ -273,44 +277,46 @@ impl Work<'_> {
     /// The placeholder of a result, with the size of the lines that are kept in it; `None` where that would be no shorter.
     fn text_for(
         &self,
-        (page, line): (Page<'_>, Digest),
-        result: Place,
-        planned: &Planned,
-        call: &Call,
+        (page, line): (ScannedLine<'_>, Digest),
+        result: BlockPlace,
+        planned: &PlannedRemoval,
+        call: &ToolCall,
         described: &Described,
     ) -> Option<(String, Tokens)> {
-        let what = described.brief(ARGUMENT_LEN);
+        let what = described.short_label(ARGUMENT_LEN);
         let most = self.pruning.stage.digest_tokens;
         let text = || page.result_text(result.block as usize);
         let (fate, digest, least_saved) = match (self.news, planned.superseded) {
             (None, Some(_)) => ("superseded", String::new(), self.pruning.least_saved()),
             (None, None) => ("masked", String::new(), LEAST_SAVED),
             // The outcome is that of the newer call.
-            (Some(news), Some(_)) => ("superseded", news.kept(page.line, &text(), most), self.pruning.least_saved()),
+            (Some(news), Some(_)) => {
+                ("superseded", news.kept_lines(page.line, &text(), most), self.pruning.least_saved())
+            }
             (Some(news), None) => {
-                let kind = result_kind(&described.tool, call.answer == Answer::Failed);
+                let kind = result_kind(&described.tool, call.answer == CallOutcome::Failed);
                 ("masked", news.digest(page.line, &text(), kind, Tokens(most)), LEAST_SAVED)
             }
         };
         let placeholder = Placeholder { what: &what, fate, tokens: call.tokens, line, archive_ref: self.archive_ref };
-        let is_worth_it = |text: &str| chars4(text).0 + least_saved.0 <= call.tokens.0;
+        let is_worth_it = |text: &str| chars4_tokens(text).0 + least_saved.0 <= call.tokens.0;
         // A cut that saves less than it costs only hides something.
-        let first = placeholder.first(|text| chars4(text).0 * 2 <= call.tokens.0 && is_worth_it(text));
+        let first = placeholder.first_fitting(|text| chars4_tokens(text).0 * 2 <= call.tokens.0 && is_worth_it(text));
         if digest.is_empty() {
             return first.map(|first| (first, Tokens::ZERO));
         }
-        let text = format!("{}\n{digest}", placeholder.full());
-        let text = Some(text).filter(|text| chars4(text) < call.tokens && is_worth_it(text));
+        let text = format!("{}\n{digest}", placeholder.full_text());
+        let text = Some(text).filter(|text| chars4_tokens(text) < call.tokens && is_worth_it(text));
         if planned.superseded.is_none() {
-            return text.map(|text| (text, chars4(&digest)));
+            return text.map(|text| (text, chars4_tokens(&digest)));
         }
         // It goes wherever it would without a line.
         let first = first?;
-        let kept = text.as_ref().map_or(Tokens::ZERO, |text| chars4(text).saturating_sub(chars4(&first)));
+        let kept = text.as_ref().map_or(Tokens::ZERO, |text| chars4_tokens(text).saturating_sub(chars4_tokens(&first)));
         Some((text.unwrap_or(first), kept))
     }
 
-    fn handle(&self, call_idx: usize) -> String {
+    fn handle_text(&self, call_idx: usize) -> String {
         handle_of(self.calls, call_idx)
     }
 
@@ -321,10 +327,10 @@ impl Work<'_> {
 
 /// The rows of a report, in the order in which they come.
 #[derive(Default)]
-struct Rows(Vec<PrunedRow>);
+struct PrunedRows(Vec<PrunedRow>);
 
-impl Rows {
-    fn row(&mut self, rule: &'static str) -> &mut PrunedRow {
+impl PrunedRows {
+    fn row_for_rule(&mut self, rule: &'static str) -> &mut PrunedRow {
         let at = self.0.iter().position(|row| row.rule == rule).unwrap_or_else(|| {
             self.0.push(PrunedRow { rule, ..PrunedRow::default() });
             self.0.len() - 1
@@ -334,13 +340,13 @@ impl Rows {
     }
 
     fn add(&mut self, rule: &'static str, cut: &Cut) {
-        let row = self.row(rule);
+        let row = self.row_for_rule(rule);
         row.n_items += 1;
-        row.saved += cut.saved();
+        row.saved += cut.saved_tokens();
     }
 
-    fn add_gone(&mut self, rule: &'static str, gone: Unsent) {
-        let row = self.row(rule);
+    fn add_gone(&mut self, rule: &'static str, gone: UnsentCounts) {
+        let row = self.row_for_rule(rule);
         row.n_items += gone.n_entries;
         row.bytes += gone.n_bytes;
     }

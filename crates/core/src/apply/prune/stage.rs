@@ -1,7 +1,7 @@
 //! A stage of a run, as what prunes takes it.
 
 use crate::apply::follow::bounds::ThinkingReach;
-use crate::plan::{AlsoRemoved, BadGlob, Preset, Protected, PruneStage};
+use crate::plan::{ExtraRemoval, GlobError, Preset, Protections, PruneStage};
 use ctxc_transcript::text::Tokens;
 
 /// The least that masks and presets save by a cut, in tokens: less is not worth what it hides (K-04).
@@ -9,25 +9,25 @@ pub(in crate::apply) const LEAST_SAVED: Tokens = Tokens(30);
 
 /// The selection of a stage, with what it protects.
 #[derive(Clone, Debug)]
-pub struct Pruning {
+pub struct PruneSelection {
     pub(super) stage: PruneStage,
-    pub(super) protected: Protected,
+    pub(super) protected: Protections,
 }
 
-impl Pruning {
+impl PruneSelection {
     /// The pruning of `stage`.
     ///
     /// # Errors
     /// When it names a pattern of files that cannot be read.
-    pub fn of(stage: PruneStage) -> Result<Self, BadGlob> {
-        let protected = Protected::new(stage.protected_tools.iter().cloned(), &stage.protected_files)?;
+    pub fn from_stage(stage: PruneStage) -> Result<Self, GlobError> {
+        let protected = Protections::new(stage.protected_tools.iter().cloned(), &stage.protected_files)?;
         Ok(Self { stage, protected })
     }
 
     /// The reach of its removal of thinking.
     #[must_use]
-    pub fn reach(&self) -> ThinkingReach {
-        let takes_thinking = self.stage.also.contains(&AlsoRemoved::Thinking);
+    pub fn thinking_reach(&self) -> ThinkingReach {
+        let takes_thinking = self.stage.also.contains(&ExtraRemoval::Thinking);
         if takes_thinking { ThinkingReach::Everywhere } else { ThinkingReach::BehindChange }
     }
 

@@ -5,13 +5,13 @@ use std::io;
 
 use crate::apply::edit::cut::shorten_copy;
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::read::lines::each_page;
-use ctxc_transcript::scan::Kind;
+use crate::apply::read::lines::each_scanned_line;
+use ctxc_transcript::scan::EntryKind;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet};
 
 /// Removed content that the model does not see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::apply) struct Unsent {
+pub(in crate::apply) struct UnsentCounts {
     /// Entries that went or were shortened.
     pub(in crate::apply) n_entries: u64,
     /// By how many bytes the file is smaller.
@@ -19,20 +19,20 @@ pub(in crate::apply) struct Unsent {
 }
 
 /// Drops the signs of life of tools and subagents; their children hang on what stands before them.
-pub(in crate::apply) fn drop_progress(index: &Index, rewrite: &mut Rewrite) -> Unsent {
-    drop_lines(index, |line| index.record(line).kind == Kind::Progress, rewrite)
+pub(in crate::apply) fn drop_progress(index: &Index, rewrite: &mut Rewrite) -> UnsentCounts {
+    drop_lines(index, |line| index.record(line).kind == EntryKind::Progress, rewrite)
 }
 
 /// Drops the entries off the live chain: what stands before a compaction, branches that were left, sidechains. What
 /// applies to the session as a whole is no part of any chain and stays.
-pub(in crate::apply) fn drop_dead(index: &Index, chain: &Chain, rewrite: &mut Rewrite) -> Unsent {
+pub(in crate::apply) fn drop_dead(index: &Index, chain: &Chain, rewrite: &mut Rewrite) -> UnsentCounts {
     // Without a live entry nothing can be told from it.
     let is_known = chain.leaf.is_some();
     drop_lines(index, |line| is_known && index.record(line).is_chained() && !chain.is_live(line), rewrite)
 }
 
-fn drop_lines(index: &Index, goes: impl Fn(LineNo) -> bool, rewrite: &mut Rewrite) -> Unsent {
-    let mut gone = Unsent::default();
+fn drop_lines(index: &Index, goes: impl Fn(LineNo) -> bool, rewrite: &mut Rewrite) -> UnsentCounts {
+    let mut gone = UnsentCounts::default();
     for line in index.lines().filter(|&line| goes(line)) {
         if !rewrite.dropped.contains(line) {
             rewrite.drop_line(line);
@@ -47,11 +47,11 @@ fn drop_lines(index: &Index, goes: impl Fn(LineNo) -> bool, rewrite: &mut Rewrit
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(in crate::apply) fn shorten_copies(file: &File, index: &Index, rewrite: &mut Rewrite) -> io::Result<Unsent> {
+pub(in crate::apply) fn shorten_copies(file: &File, index: &Index, rewrite: &mut Rewrite) -> io::Result<UnsentCounts> {
     let holds = |line: &LineNo| index.record(*line).flags.any(Flags::TOOL_RESULT) && !rewrite.dropped.contains(*line);
     let lines: LineSet = index.lines().filter(holds).collect();
-    let mut gone = Unsent::default();
-    each_page(file, index, &lines, |page| {
+    let mut gone = UnsentCounts::default();
+    each_scanned_line(file, index, &lines, |page| {
         let n_saved = shorten_copy(page, rewrite);
         gone.n_entries += u64::from(n_saved > 0);
         gone.n_bytes += n_saved;

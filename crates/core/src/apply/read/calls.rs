@@ -6,24 +6,26 @@ use std::io;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use super::command::{CommandEnd, CommandNote, CommandSubject};
-use super::input::{Input, repeat_of};
-use super::lines::each_page;
+use super::input::{CallInput, repeat_effect};
+use super::lines::each_scanned_line;
 use super::person::{is_asking, is_persons_refusal};
 use super::placeholder::is_placeholder;
 use super::read_note::ReadNote;
-use crate::apply::read::page::Page;
-use crate::plan::{Access, Answer, Call, Handles, LineRange, Place, Protected, Repeat, Subject};
-use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
+use crate::apply::read::page::ScannedLine;
+use crate::plan::{
+    BlockPlace, CallOutcome, CallSubject, CutPermission, Handles, LineRange, Protections, RepeatEffect, ToolCall,
+};
+use ctxc_transcript::scan::{Block, BlockKind, EntryKind, Scan};
 use ctxc_transcript::text::{Tokens, json_digest, json_string};
 use ctxc_transcript::{
-    Chain, Flags, Format, IdHash, Index, LineNo, LineSet, Transcript, result_blocks, turn_at, turns,
+    Chain, Flags, Format, IdHash, Index, LineNo, LineSet, Transcript, find_turns, result_blocks, turn_at,
 };
 
 /// The live tool calls of a transcript.
 #[derive(Debug, Default)]
-pub struct Calls {
+pub struct ToolCalls {
     /// The calls in the order of the conversation.
-    pub calls: Vec<Call>,
+    pub calls: Vec<ToolCall>,
     /// Their handles, in the same order.
     pub handles: Handles,
     /// The number of steps, which are assistant messages.
@@ -36,29 +38,29 @@ pub struct Calls {
 ///
 /// # Errors
 /// When the source cannot be read.
-pub fn read_calls(transcript: Transcript<'_>, protected: &Protected) -> io::Result<Calls> {
+pub fn read_calls(transcript: Transcript<'_>, protected: &Protections) -> io::Result<ToolCalls> {
     let Transcript { file, index, chain } = transcript;
-    let numbering = Numbering::of(index, chain);
-    let mut found = FoundCalls::default();
+    let numbering = StepNumbering::of(index, chain);
+    let mut found = CallCollector::default();
     let holds = |line: LineNo| index.record(line).flags.any(Flags::TOOL_USE.with(Flags::TOOL_RESULT));
     let mut lines: LineSet = chain.lines.iter().copied().filter(|line| holds(*line)).collect();
     for line in &index.rollout.commands {
         lines.insert(*line);
     }
-    each_page(file, index, &lines, |page| match (page.scan.kind, index.record(page.line).message()) {
-        (Kind::Assistant, Some(message)) => {
+    each_scanned_line(file, index, &lines, |page| match (page.scan.kind, index.record(page.line).message()) {
+        (EntryKind::Assistant, Some(message)) => {
             let Some(&(step, turn)) = numbering.by_message.get(message.0 as usize) else { return };
             found.add_calls(page, step, turn, protected, || match index.format {
                 Format::Codex => index.rollout.folder_at(page.line).map(str::to_owned),
-                Format::Claude | Format::Pi => page.folder(),
+                Format::Claude | Format::Pi => page.working_folder(),
             });
         }
-        (Kind::User, _) => found.add_results(page),
+        (EntryKind::User, _) => found.add_results(page),
         _ => found.add_note(page, protected),
     })?;
     // The maps are dropped first, because a long transcript has very many calls.
-    let FoundCalls { mut calls, mut names, tools, .. } = found;
-    let key = |call: &Call| (call.step, numbering.place(call.call.line), call.call.block);
+    let CallCollector { mut calls, mut names, tools, .. } = found;
+    let key = |call: &ToolCall| (call.step, numbering.place_of_line(call.call.line), call.call.block);
     // Of one step in the order of the conversation, which is nearly always that of the file.
     if !calls.is_sorted_by_key(key) {
         let mut both: Vec<_> = calls.into_iter().zip(names).collect();
@@ -68,11 +70,11 @@ pub fn read_calls(transcript: Transcript<'_>, protected: &Protected) -> io::Resu
     calls.shrink_to_fit();
     let handles = Handles::of(names.iter().map(|(tool, id)| (tools.get(*tool).map_or("", String::as_str), &**id)));
     let (n_steps, n_turns) = (numbering.n_steps, numbering.n_turns);
-    Ok(Calls { calls, handles, n_steps, n_turns })
+    Ok(ToolCalls { calls, handles, n_steps, n_turns })
 }
 
 /// Which step and which turn each message is.
-struct Numbering {
+struct StepNumbering {
     /// By the number of the message.
     by_message: Vec<(u32, Option<u32>)>,
     /// Lines that stand in the chain elsewhere than in the file, by their places.
@@ -81,9 +83,9 @@ struct Numbering {
     n_turns: u32,
 }
 
-impl Numbering {
+impl StepNumbering {
     fn of(index: &Index, chain: &Chain) -> Self {
-        let turns = turns(index, chain);
+        let turns = find_turns(index, chain);
         let mut by_message = vec![(u32::MAX, None); index.prompts.len()];
         let mut n_steps = 0;
         for (place, &line) in chain.lines.iter().enumerate() {
@@ -98,67 +100,71 @@ impl Numbering {
         Self { by_message, places, n_steps, n_turns: u32::try_from(turns.len()).unwrap_or(u32::MAX) }
     }
 
-    fn place(&self, line: LineNo) -> u32 {
+    fn place_of_line(&self, line: LineNo) -> u32 {
         self.places.get(&line).copied().unwrap_or(line.0)
     }
 }
 
 /// The calls found so far.
 #[derive(Default)]
-struct FoundCalls {
-    calls: Vec<Call>,
+struct CallCollector {
+    calls: Vec<ToolCall>,
     /// The tool and the id of each call.
     names: Vec<(usize, Box<str>)>,
     /// The names of tools, each once.
     tools: Vec<String>,
     by_id: HashMap<IdHash, usize>,
     /// Results that stand before their calls.
-    early: HashMap<IdHash, Given>,
+    early: HashMap<IdHash, ResultFacts>,
 }
 
 /// The properties of a call that its result decides.
 #[derive(Clone, Copy)]
-struct Given {
-    place: Place,
+struct ResultFacts {
+    place: BlockPlace,
     output: u64,
-    answer: Answer,
-    access: Access,
+    answer: CallOutcome,
+    access: CutPermission,
     tokens: Tokens,
     lines: Option<LineRange>,
     /// Whether the result may lack a part of what was asked for.
     is_partial: bool,
 }
 
-impl FoundCalls {
+impl CallCollector {
     /// Adds the calls of a page that was written in `folder`.
     fn add_calls(
         &mut self,
-        page: Page<'_>,
+        page: ScannedLine<'_>,
         step: u32,
         turn: Option<u32>,
-        protected: &Protected,
+        protected: &Protections,
         folder: impl Fn() -> Option<String>,
     ) {
         for (at, block) in blocks_of(page.scan, BlockKind::ToolUse) {
-            let id = page.decoded(block.tool_id);
+            let id = page.decode_string(block.tool_id);
             let hash = IdHash::of(id.as_bytes());
             if self.by_id.contains_key(&hash) {
                 continue;
             }
             let tool = page.scan.tool_name(block, page.bytes);
             let input = page.scan.call_input(block, page.bytes);
-            let input = Input(&input);
+            let input = CallInput(&input);
             let about = if page.scan.format == Format::Codex && tool == "Bash" {
                 CommandSubject::of_call(input, folder().as_deref())
             } else {
-                let file = input.file(&tool, &folder);
-                CommandSubject { subject: input.subject(&tool, file.as_deref()), file, repeat: repeat_of(&tool) }
+                let file = input.file_path(&tool, &folder);
+                CommandSubject {
+                    subject: input.call_subject(&tool, file.as_deref()),
+                    file,
+                    repeat: repeat_effect(&tool),
+                }
             };
             let is_protected = is_asking(&tool)
                 || protected.has_tool(&tool)
                 || about.file.as_ref().is_some_and(|path| protected.has_file(path));
-            let mut call = Call {
-                call: Place { line: page.line, block: at },
+            let mut call = ToolCall {
+                call: BlockPlace { line: page.line, block: at },
                 result: None,
                 step,
                 turn,
@@ -166,8 +172,8 @@ impl FoundCalls {
                 output: 0,
                 subject: about.subject,
                 repeat: about.repeat,
-                answer: Answer::Missing,
-                access: if is_protected { Access::Protected } else { Access::Open },
+                answer: CallOutcome::Missing,
+                access: if is_protected { CutPermission::Protected } else { CutPermission::Open },
                 tokens: Tokens::ZERO,
             };
             if let Some(given) = self.early.remove(&hash) {
@@ -175,14 +181,14 @@ impl FoundCalls {
             }
             self.by_id.insert(hash, self.calls.len());
             self.calls.push(call);
-            let tool = self.number(tool);
+            let tool = self.intern_tool(tool);
             self.names.push((tool, id.into()));
         }
     }
 
-    fn add_results(&mut self, page: Page<'_>) {
+    fn add_results(&mut self, page: ScannedLine<'_>) {
         for (at, block) in blocks_of(page.scan, BlockKind::ToolResult) {
-            let hash = IdHash::of(page.decoded(block.tool_id).as_bytes());
+            let hash = IdHash::of(page.decode_string(block.tool_id).as_bytes());
             let given = read_result(page, at, block);
             match self.by_id.get(&hash).and_then(|&at| self.calls.get_mut(at)) {
                 Some(call) => note_result(call, given),
@@ -194,22 +200,22 @@ impl FoundCalls {
     }
 
     /// Uses the note of Codex about a command, whose call precedes it.
-    fn add_note(&mut self, page: Page<'_>, protected: &Protected) {
+    fn add_note(&mut self, page: ScannedLine<'_>, protected: &Protections) {
         let Some(CommandNote { call, file, only_looks }) = CommandNote::of(page) else { return };
         let known = self.by_id.get(&IdHash::of(call.as_bytes()));
         let Some(call) = known.and_then(|&at| self.calls.get_mut(at)) else { return };
         if only_looks {
-            call.repeat = Repeat::Same;
+            call.repeat = RepeatEffect::Same;
         }
         let Some(file) = file else { return };
         if protected.has_file(&file) {
-            call.access = Access::Protected;
+            call.access = CutPermission::Protected;
         }
-        let lines = if let Subject::Read(_, lines) = call.subject { lines } else { None };
-        call.subject = Subject::Read(IdHash::of(file.as_bytes()), lines);
+        let lines = if let CallSubject::Read(_, lines) = call.subject { lines } else { None };
+        call.subject = CallSubject::Read(IdHash::of(file.as_bytes()), lines);
     }
 
-    fn number(&mut self, tool: String) -> usize {
+    fn intern_tool(&mut self, tool: String) -> usize {
         self.tools.iter().position(|known| *known == tool).unwrap_or_else(|| {
             self.tools.push(tool);
             self.tools.len() - 1
@@ -218,46 +224,46 @@ impl FoundCalls {
 }
 
 /// Notes the first result of a call.
-fn note_result(call: &mut Call, given: Given) {
+fn note_result(call: &mut ToolCall, given: ResultFacts) {
     if call.result.is_some() {
         return;
     }
-    let Given { place, output, answer, access, tokens, lines, is_partial } = given;
+    let ResultFacts { place, output, answer, access, tokens, lines, is_partial } = given;
     (call.result, call.output, call.answer, call.tokens) = (Some(place), output, answer, tokens);
-    if call.access == Access::Open || access == Access::Cut {
+    if call.access == CutPermission::Open || access == CutPermission::Cut {
         call.access = access;
     }
     // The lines that were read count, not those asked for.
     match (call.subject, lines) {
-        (Subject::Read(path, Some(_)), Some(lines)) => call.subject = Subject::Read(path, Some(lines)),
-        (Subject::Read(path, _), None) if is_partial => call.subject = Subject::Read(path, None),
+        (CallSubject::Read(path, Some(_)), Some(lines)) => call.subject = CallSubject::Read(path, Some(lines)),
+        (CallSubject::Read(path, _), None) if is_partial => call.subject = CallSubject::Read(path, None),
         _ => {}
     }
 }
 
-fn read_result(page: Page<'_>, at: u32, block: &Block) -> Given {
+fn read_result(page: ScannedLine<'_>, at: u32, block: &Block) -> ResultFacts {
     let beginning = result_beginning(page, at);
     let copy = ReadNote::of(page);
     let end = (page.scan.format == Format::Codex).then(|| CommandEnd::of(page, at as usize, block));
     let is_error = block.is_error || end.is_some_and(CommandEnd::is_failure);
     let answer = if is_error || is_refusal(&beginning) {
-        Answer::Failed
+        CallOutcome::Failed
     } else if copy.is_unchanged || POINTS_BACK.iter().any(|start| beginning.starts_with(start)) {
-        Answer::PointsBack
+        CallOutcome::PointsBack
     } else {
-        Answer::Good
+        CallOutcome::Good
     };
-    Given {
-        place: Place { line: page.line, block: at },
+    ResultFacts {
+        place: BlockPlace { line: page.line, block: at },
         // As it is written: one client writes equal results alike.
         output: xxh3_64(block.content.map_or(&[][..], |it| it.of(page.bytes))),
         answer,
         access: if is_placeholder(&beginning) {
-            Access::Cut
+            CutPermission::Cut
         } else if is_persons_refusal(&beginning) {
-            Access::Protected
+            CutPermission::Protected
         } else {
-            Access::Open
+            CutPermission::Open
         },
         tokens: page.result_tokens(at as usize),
         lines: copy.lines,
@@ -274,14 +280,14 @@ pub(in crate::apply) fn is_refusal(beginning: &str) -> bool {
 }
 
 /// The beginning of the text of a result.
-fn result_beginning(page: Page<'_>, at: u32) -> String {
+fn result_beginning(page: ScannedLine<'_>, at: u32) -> String {
     const LEN: usize = 80;
     let mut texts = result_blocks(page.scan, at as usize).flat_map(|block| [block.content, block.text]).flatten();
-    let raw = texts.find_map(|span| span.string(page.bytes)).unwrap_or_default();
+    let raw = texts.find_map(|span| span.string_in(page.bytes)).unwrap_or_default();
     json_string::decode(raw.get(..LEN).unwrap_or(raw)).into_owned()
 }
 
-fn params_digest(tool: &str, input: Input<'_>) -> u64 {
+fn params_digest(tool: &str, input: CallInput<'_>) -> u64 {
     let mut hasher = Xxh3Default::new();
     hasher.update(tool.as_bytes());
     hasher.update(&[0]);
@@ -297,7 +303,7 @@ fn blocks_of(scan: &Scan, kind: BlockKind) -> impl Iterator<Item = (u32, &Block)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Horizon, Rule, supersede};
+    use crate::plan::{CutHorizon, SupersedeRule, find_superseded};
     use std::fs::File;
     use std::io::Write;
 
@@ -334,9 +340,9 @@ mod tests {
         (file, index, chain)
     }
 
-    fn calls_of(steps: &[&[(&str, &str, &str, &str)]]) -> Calls {
+    fn calls_of(steps: &[&[(&str, &str, &str, &str)]]) -> ToolCalls {
         let (file, index, chain) = transcript(steps);
-        read_calls(Transcript { file: &file, index: &index, chain: &chain }, &Protected::default()).unwrap()
+        read_calls(Transcript { file: &file, index: &index, chain: &chain }, &Protections::default()).unwrap()
     }
 
     const GOOD: &str = r#""content":"text""#;
@@ -364,14 +370,14 @@ mod tests {
         ]);
         let found: Vec<_> = calls.calls.iter().map(|call| (call.step, call.answer, call.access)).collect();
         let expected = [
-            (0, Answer::Good, Access::Open),
-            (0, Answer::Failed, Access::Open),
-            (1, Answer::Failed, Access::Open),
-            (2, Answer::Failed, Access::Protected),
-            (3, Answer::PointsBack, Access::Open),
-            (4, Answer::PointsBack, Access::Open),
-            (5, Answer::Good, Access::Cut),
-            (6, Answer::Missing, Access::Open),
+            (0, CallOutcome::Good, CutPermission::Open),
+            (0, CallOutcome::Failed, CutPermission::Open),
+            (1, CallOutcome::Failed, CutPermission::Open),
+            (2, CallOutcome::Failed, CutPermission::Protected),
+            (3, CallOutcome::PointsBack, CutPermission::Open),
+            (4, CallOutcome::PointsBack, CutPermission::Open),
+            (5, CallOutcome::Good, CutPermission::Cut),
+            (6, CallOutcome::Missing, CutPermission::Open),
         ];
         assert_eq!(found, expected);
         assert_eq!((calls.n_steps, calls.n_turns), (7, 1));
@@ -401,9 +407,9 @@ mod tests {
         ];
         let steps: Vec<_> = results.iter().map(|(tool, result)| [(*tool, "{}", result.as_str(), "{}")]).collect();
         let steps: Vec<&[(&str, &str, &str, &str)]> = steps.iter().map(<[_; 1]>::as_slice).collect();
-        let access: Vec<Access> = calls_of(&steps).calls.iter().map(|call| call.access).collect();
-        let (open, kept) = (Access::Open, Access::Protected);
-        assert_eq!(access, [kept, kept, kept, kept, kept, kept, kept, open, open, Access::Cut]);
+        let access: Vec<CutPermission> = calls_of(&steps).calls.iter().map(|call| call.access).collect();
+        let (open, kept) = (CutPermission::Open, CutPermission::Protected);
+        assert_eq!(access, [kept, kept, kept, kept, kept, kept, kept, open, open, CutPermission::Cut]);
     }
 
     // P-07
@@ -423,7 +429,7 @@ mod tests {
                 copies.iter().map(|(input, copy)| [("Read", *input, GOOD, *copy)]).collect();
             let steps: Vec<&[(&str, &str, &str, &str)]> = steps.iter().map(<[_; 1]>::as_slice).collect();
             let calls = calls_of(&steps).calls;
-            let superseded = supersede(&calls, &Rule::ALL, Horizon::new(9, 0, 1, 0));
+            let superseded = find_superseded(&calls, &SupersedeRule::ALL, CutHorizon::new(9, 0, 1, 0));
             superseded.iter().map(|it| (it.call_idx, it.by_idx)).collect::<Vec<_>>()
         };
         assert_eq!(by(&[(read, &first), (part, &second)]), []);
@@ -440,9 +446,9 @@ mod tests {
             ("Read", r#"{"file_path":"src/a.rs"}"#, GOOD, "{}"),
             ("Bash", r#"{"command":"ls"}"#, GOOD, "{}"),
         ]]);
-        let protected = Protected::new(["Bash".to_owned()], &["*.md".to_owned()]).unwrap();
+        let protected = Protections::new(["Bash".to_owned()], &["*.md".to_owned()]).unwrap();
         let calls = read_calls(Transcript { file: &file, index: &index, chain: &chain }, &protected).unwrap().calls;
-        let access: Vec<Access> = calls.iter().map(|call| call.access).collect();
-        assert_eq!(access, [Access::Protected, Access::Open, Access::Protected]);
+        let access: Vec<CutPermission> = calls.iter().map(|call| call.access).collect();
+        assert_eq!(access, [CutPermission::Protected, CutPermission::Open, CutPermission::Protected]);
     }
 }

@@ -5,12 +5,12 @@
 
 use memchr::memmem;
 
-use super::entry_fields::{decoded, field_at};
-use super::input::Input;
-use super::page::Page;
-use crate::plan::{Look, Repeat, Script, Subject, looked_at};
+use super::entry_fields::{decode_string, field_at};
+use super::input::CallInput;
+use super::page::ScannedLine;
+use crate::plan::{CallSubject, RepeatEffect, ShellScript, ViewedFile, find_viewed_file};
 use ctxc_transcript::scan::{Block, BlockKind, each_element, patched_file};
-use ctxc_transcript::text::resolve;
+use ctxc_transcript::text::resolve_path;
 use ctxc_transcript::{IdHash, Span};
 
 /// The subject of a command.
@@ -18,28 +18,29 @@ use ctxc_transcript::{IdHash, Span};
 pub(in crate::apply) struct CommandSubject {
     /// The file that it reads or patches.
     pub(in crate::apply) file: Option<String>,
-    pub(in crate::apply) subject: Subject,
-    pub(in crate::apply) repeat: Repeat,
+    pub(in crate::apply) subject: CallSubject,
+    pub(in crate::apply) repeat: RepeatEffect,
 }
 
 impl CommandSubject {
     /// The subject of the command of a call, which runs in `folder` if it names none itself.
-    pub(in crate::apply) fn of_call(input: Input<'_>, folder: Option<&str>) -> Self {
-        let text = input.string(b"command").unwrap_or_default();
-        let workdir = input.string(b"workdir").map(|workdir| resolve(&workdir, folder));
+    pub(in crate::apply) fn of_call(input: CallInput<'_>, folder: Option<&str>) -> Self {
+        let text = input.string_value(b"command").unwrap_or_default();
+        let workdir = input.string_value(b"workdir").map(|workdir| resolve_path(&workdir, folder));
         let folder = workdir.as_deref().or(folder);
-        let script = Script::read(&text);
-        if script.commands.first().is_some_and(|command| command.program() == "apply_patch") {
-            let file = patched_file(&text).map(|file| resolve(&file, folder));
-            let subject = file.as_deref().map_or(Subject::Other, |file| Subject::Write(IdHash::of(file.as_bytes())));
-            return Self { file, subject, repeat: Repeat::Another };
+        let script = ShellScript::parse(&text);
+        if script.commands.first().is_some_and(|command| command.program_name() == "apply_patch") {
+            let file = patched_file(&text).map(|file| resolve_path(&file, folder));
+            let subject =
+                file.as_deref().map_or(CallSubject::Other, |file| CallSubject::Write(IdHash::of(file.as_bytes())));
+            return Self { file, subject, repeat: RepeatEffect::Another };
         }
-        match looked_at(&script, folder) {
-            Some(Look { file, lines }) => {
-                let subject = file.as_deref().map(|file| Subject::Read(IdHash::of(file.as_bytes()), lines));
-                Self { file, subject: subject.unwrap_or(Subject::Other), repeat: Repeat::Same }
+        match find_viewed_file(&script, folder) {
+            Some(ViewedFile { file, lines }) => {
+                let subject = file.as_deref().map(|file| CallSubject::Read(IdHash::of(file.as_bytes()), lines));
+                Self { file, subject: subject.unwrap_or(CallSubject::Other), repeat: RepeatEffect::Same }
             }
-            None => Self { file: None, subject: Subject::Other, repeat: Repeat::Another },
+            None => Self { file: None, subject: CallSubject::Other, repeat: RepeatEffect::Another },
         }
     }
 }
@@ -57,11 +58,11 @@ pub(in crate::apply) struct CommandNote {
 
 impl CommandNote {
     /// The note in an event, where there is one.
-    pub(in crate::apply) fn of(page: Page<'_>) -> Option<Self> {
+    pub(in crate::apply) fn of(page: ScannedLine<'_>) -> Option<Self> {
         let payload = page.scan.message?.span?.of(page.bytes);
         // Paginated rollouts have the command as an item.
         let item = field_at(payload, b"item").map_or(payload, |item| item.of(payload));
-        let string = |key: &[u8]| decoded(field_at(item, key), item);
+        let string = |key: &[u8]| decode_string(field_at(item, key), item);
         let parsed = field_at(item, b"parsed_cmd")?.of(item);
         let folder = string(b"cwd");
         let folder = folder.as_deref().map(|folder| folder.strip_prefix("file://").unwrap_or(folder));
@@ -69,10 +70,10 @@ impl CommandNote {
         each_element(parsed, |command: Span| {
             let command = command.of(parsed);
             n_commands += 1;
-            match field_at(command, b"type").and_then(|it| it.string(command)) {
+            match field_at(command, b"type").and_then(|it| it.string_in(command)) {
                 Some(b"read") => {
                     n_reads += 1;
-                    path = decoded(field_at(command, b"path"), command);
+                    path = decode_string(field_at(command, b"path"), command);
                 }
                 Some(b"list_files" | b"search") => {}
                 _ => n_unknown += 1,
@@ -82,7 +83,7 @@ impl CommandNote {
         let is_plain = folder.is_some_and(|folder| !folder.contains('%'));
         Some(Self {
             call: string(b"call_id").or_else(|| string(b"id"))?,
-            file: path.filter(|_| n_reads == 1 && n_commands == 1 && is_plain).map(|path| resolve(&path, folder)),
+            file: path.filter(|_| n_reads == 1 && n_commands == 1 && is_plain).map(|path| resolve_path(&path, folder)),
             only_looks: n_commands > 0 && n_unknown == 0,
         })
     }
@@ -99,15 +100,15 @@ pub(in crate::apply) struct CommandEnd {
 
 impl CommandEnd {
     /// The end of the command whose result is the block at `at`; of one without a status nothing is known.
-    pub(in crate::apply) fn of(page: Page<'_>, at: usize, block: &Block) -> Self {
+    pub(in crate::apply) fn of(page: ScannedLine<'_>, at: usize, block: &Block) -> Self {
         const HEAD: usize = 200;
         const TAIL: usize = 100;
         let nested = || {
             let inside = page.scan.blocks.iter().skip(at + 1).take_while(|block| block.is_nested);
             inside.filter(|block| block.kind == BlockKind::Text).find_map(|block| block.text)
         };
-        let text = block.content.filter(|it| it.string(page.bytes).is_some()).or_else(nested);
-        let text = text.and_then(|it| it.string(page.bytes)).unwrap_or_default();
+        let text = block.content.filter(|it| it.string_in(page.bytes).is_some()).or_else(nested);
+        let text = text.and_then(|it| it.string_in(page.bytes)).unwrap_or_default();
         let head = text.get(..HEAD).unwrap_or(text);
         let tail = text.get(text.len().saturating_sub(TAIL)..).unwrap_or_default();
         let after = |part: &[u8], marker: &[u8]| {
@@ -137,10 +138,10 @@ mod tests {
     use ctxc_transcript::scan::Scan;
     use ctxc_transcript::{Format, LineNo};
 
-    fn with_page<T>(line: &str, check: impl FnOnce(Page<'_>) -> T) -> T {
+    fn with_page<T>(line: &str, check: impl FnOnce(ScannedLine<'_>) -> T) -> T {
         let mut scan = Scan::new(Format::Codex);
         scan.read(line.as_bytes());
-        check(Page { line: LineNo(0), bytes: line.as_bytes(), scan: &scan })
+        check(ScannedLine { line: LineNo(0), bytes: line.as_bytes(), scan: &scan })
     }
 
     // O-05

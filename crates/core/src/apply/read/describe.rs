@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 
-use super::input::Input;
-use crate::apply::read::lines::each_page;
-use crate::plan::Place;
+use super::input::CallInput;
+use crate::apply::read::lines::each_scanned_line;
+use crate::plan::BlockPlace;
 use ctxc_engine::ResultKind;
-use ctxc_transcript::text::clipped;
+use ctxc_transcript::text::clip_text;
 use ctxc_transcript::{Index, LineSet};
 
 /// The tool and main argument of a call, by which people know it.
@@ -35,15 +35,15 @@ pub(in crate::apply) fn result_kind(tool: &str, has_failed: bool) -> ResultKind 
 impl Described {
     /// Tool and argument, the argument of at most `n_chars` characters.
     #[must_use]
-    pub fn brief(&self, n_chars: usize) -> String {
-        let argument = shortened(&self.argument, n_chars);
+    pub fn short_label(&self, n_chars: usize) -> String {
+        let argument = shorten_text(&self.argument, n_chars);
         if argument.is_empty() { self.tool.to_string() } else { format!("{} {argument}", self.tool) }
     }
 }
 
 /// `text` of at most `n_chars` characters: of a path the end, of all else the beginning.
 #[must_use]
-pub fn shortened(text: &str, n_chars: usize) -> String {
+pub fn shorten_text(text: &str, n_chars: usize) -> String {
     let n_all = text.chars().count();
     if n_all <= n_chars {
         return text.to_owned();
@@ -53,7 +53,7 @@ pub fn shortened(text: &str, n_chars: usize) -> String {
     if is_path {
         ['…'].into_iter().chain(text.chars().skip(n_all - n_kept)).collect()
     } else {
-        clipped(text, n_chars)
+        clip_text(text, n_chars)
     }
 }
 
@@ -61,23 +61,23 @@ pub fn shortened(text: &str, n_chars: usize) -> String {
 ///
 /// # Errors
 /// When the source cannot be read.
-pub fn describe(
+pub fn describe_calls(
     file: &File,
     index: &Index,
-    places: impl IntoIterator<Item = Place>,
-) -> io::Result<HashMap<Place, Described>> {
-    let mut described: HashMap<Place, Described> =
+    places: impl IntoIterator<Item = BlockPlace>,
+) -> io::Result<HashMap<BlockPlace, Described>> {
+    let mut described: HashMap<BlockPlace, Described> =
         places.into_iter().map(|place| (place, Described::default())).collect();
     let lines: LineSet = described.keys().map(|place| place.line).collect();
-    each_page(file, index, &lines, |page| {
-        let folder = page.folder();
+    each_scanned_line(file, index, &lines, |page| {
+        let folder = page.working_folder();
         for (block, at) in page.scan.blocks.iter().zip(0..) {
-            let Some(slot) = described.get_mut(&Place { line: page.line, block: at }) else { continue };
+            let Some(slot) = described.get_mut(&BlockPlace { line: page.line, block: at }) else { continue };
             let input = page.scan.call_input(block, page.bytes);
-            let input = Input(&input);
+            let input = CallInput(&input);
             *slot = Described {
                 tool: page.scan.tool_name(block, page.bytes).into(),
-                id: page.decoded(block.tool_id).into(),
+                id: page.decode_string(block.tool_id).into(),
                 argument: input.key_argument(folder.as_deref()).into(),
             };
         }
@@ -97,7 +97,7 @@ mod tests {
             ("cargo test --all src/a.rs", 12, "cargo test …"),
         ];
         for (text, n_chars, expected) in cases {
-            assert_eq!(shortened(text, n_chars), expected);
+            assert_eq!(shorten_text(text, n_chars), expected);
         }
     }
 }

@@ -3,11 +3,11 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::entry_fields::decoded;
+use super::entry_fields::decode_string;
 use super::placeholder::is_placeholder;
-use ctxc_store::{Document, Kind};
+use ctxc_store::{Document, DocumentKind};
 use ctxc_transcript::scan;
-use ctxc_transcript::scan::{Block, BlockKind, Form, Scan, each_string};
+use ctxc_transcript::scan::{Block, BlockKind, LineForm, Scan, each_string};
 use ctxc_transcript::text::json_string;
 use ctxc_transcript::{IdHash, entry};
 
@@ -15,7 +15,7 @@ use ctxc_transcript::{IdHash, entry};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryText {
     /// The kind of the text.
-    pub kind: Kind,
+    pub kind: DocumentKind,
     /// The speaker: `user`, `assistant`, `tool`, or `client` for text outside of messages.
     pub speaker: &'static str,
     /// The text. That of a tool call starts with the name of the tool; below it stand its inputs, one after the other.
@@ -26,51 +26,58 @@ pub struct EntryText {
 
 /// The texts of the entry in `line`, in order; none where it has no text, or is no entry.
 #[must_use]
-pub fn texts(line: &[u8]) -> Vec<EntryText> {
-    texts_of(&Scan::of(line), line)
+pub fn entry_texts(line: &[u8]) -> Vec<EntryText> {
+    scanned_texts(&Scan::of(line), line)
 }
 
 /// The texts of `line` that a search finds: all but placeholders. `None` where it has none.
 #[must_use]
-pub fn document(line: &[u8]) -> Option<Document> {
+pub fn search_document(line: &[u8]) -> Option<Document> {
     let scan = Scan::of(line);
-    let said: Vec<EntryText> = texts_of(&scan, line).into_iter().filter(|said| !is_placeholder(&said.text)).collect();
+    let said: Vec<EntryText> =
+        scanned_texts(&scan, line).into_iter().filter(|said| !is_placeholder(&said.text)).collect();
     let first = said.first()?;
     Some(Document {
         kind: first.kind,
-        session: decoded(scan.session_id, line),
+        session: decode_string(scan.session_id, line),
         speaker: Some(first.speaker.to_owned()),
-        time: decoded(scan.timestamp, line).and_then(|time| time.parse::<Timestamp>().ok()),
+        time: decode_string(scan.timestamp, line).and_then(|time| time.parse::<Timestamp>().ok()),
         text: said.iter().map(|said| said.text.as_str()).collect::<Vec<_>>().join("\n"),
     })
 }
 
 /// As [`texts`], of a line that is scanned already.
-pub(in crate::apply) fn texts_of(scan: &Scan, line: &[u8]) -> Vec<EntryText> {
-    if scan.form != Form::Entry {
+pub(in crate::apply) fn scanned_texts(scan: &Scan, line: &[u8]) -> Vec<EntryText> {
+    if scan.form != LineForm::Entry {
         return Vec::new();
     }
     let (kind, speaker) = match scan.kind {
-        scan::Kind::User => (Kind::Prompt, "user"),
-        scan::Kind::Assistant => (Kind::Answer, "assistant"),
-        scan::Kind::Attachment => return attachment_text(scan, line).into_iter().collect(),
+        scan::EntryKind::User => (DocumentKind::Prompt, "user"),
+        scan::EntryKind::Assistant => (DocumentKind::Answer, "assistant"),
+        scan::EntryKind::Attachment => return attachment_text(scan, line).into_iter().collect(),
         _ => return Vec::new(),
     };
-    let mut results = entry::tool_results(scan, line).into_iter();
+    let mut results = entry::tool_result_texts(scan, line).into_iter();
     let mut said = Vec::new();
     if let Some(raw) = scan.string_content(line) {
         said.push(EntryText { kind, speaker, text: json_string::decode(raw).into_owned(), call: None });
     }
     for block in scan.outer_blocks() {
         let (kind, speaker, text) = match block.kind {
-            BlockKind::Text => (kind, speaker, decoded(block.text, line)),
+            BlockKind::Text => (kind, speaker, decode_string(block.text, line)),
             // Without a signature it is redacted: nobody can read it.
-            BlockKind::Thinking if block.signature.is_some() => (Kind::Thinking, speaker, decoded(block.text, line)),
-            BlockKind::ToolUse => (Kind::Call, speaker, Some(call_text(scan, block, line))),
-            BlockKind::ToolResult => (Kind::ToolResult, "tool", results.next().map(|(_, text)| text)),
+            BlockKind::Thinking if block.signature.is_some() => {
+                (DocumentKind::Thinking, speaker, decode_string(block.text, line))
+            }
+            BlockKind::ToolUse => (DocumentKind::Call, speaker, Some(call_text(scan, block, line))),
+            BlockKind::ToolResult => (DocumentKind::ToolResult, "tool", results.next().map(|(_, text)| text)),
             _ => continue,
         };
-        let call = block.tool_id.filter(|_| kind == Kind::ToolResult).and_then(|id| id.string(line)).map(IdHash::of);
+        let call = block
+            .tool_id
+            .filter(|_| kind == DocumentKind::ToolResult)
+            .and_then(|id| id.string_in(line))
+            .map(IdHash::of);
         said.extend(text.map(|text| EntryText { kind, speaker, text, call }));
     }
     said.retain(|said| !said.text.trim().is_empty());
@@ -86,7 +93,7 @@ fn attachment_text(scan: &Scan, line: &[u8]) -> Option<EntryText> {
         }
     });
     let text = strings.join("\n");
-    (!text.trim().is_empty()).then_some(EntryText { kind: Kind::Other, speaker: "client", text, call: None })
+    (!text.trim().is_empty()).then_some(EntryText { kind: DocumentKind::Other, speaker: "client", text, call: None })
 }
 
 fn call_text(scan: &Scan, block: &Block, line: &[u8]) -> String {
@@ -106,8 +113,8 @@ fn call_text(scan: &Scan, block: &Block, line: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn said(line: &str) -> Vec<(Kind, &'static str, String)> {
-        texts(line.as_bytes()).into_iter().map(|said| (said.kind, said.speaker, said.text)).collect()
+    fn said(line: &str) -> Vec<(DocumentKind, &'static str, String)> {
+        entry_texts(line.as_bytes()).into_iter().map(|said| (said.kind, said.speaker, said.text)).collect()
     }
 
     // A-04
@@ -115,16 +122,16 @@ mod tests {
     fn a_04_every_text_of_an_entry_is_read() {
         let entry = |kind: &str, content: &str| format!(r#"{{"type":"{kind}","message":{{"content":{content}}}}}"#);
         let cases = [
-            (entry("user", r#""Fix the \"cap\"""#), vec![(Kind::Prompt, "user", "Fix the \"cap\"")]),
+            (entry("user", r#""Fix the \"cap\"""#), vec![(DocumentKind::Prompt, "user", "Fix the \"cap\"")]),
             (
                 entry(
                     "assistant",
                     r#"[{"type":"thinking","thinking":"Hm.","signature":"x"},{"type":"redacted_thinking","data":"zzz"},{"type":"text","text":"Done."},{"type":"tool_use","id":"1","name":"Bash","input":{"command":"ls\n-la","timeout":5}}]"#,
                 ),
                 vec![
-                    (Kind::Thinking, "assistant", "Hm."),
-                    (Kind::Answer, "assistant", "Done."),
-                    (Kind::Call, "assistant", "Bash\ncommand: ls\n-la\ntimeout: 5"),
+                    (DocumentKind::Thinking, "assistant", "Hm."),
+                    (DocumentKind::Answer, "assistant", "Done."),
+                    (DocumentKind::Call, "assistant", "Bash\ncommand: ls\n-la\ntimeout: 5"),
                 ],
             ),
             (
@@ -132,11 +139,15 @@ mod tests {
                     "user",
                     r#"[{"type":"tool_result","tool_use_id":"1","content":"a"},{"type":"tool_result","tool_use_id":"2","content":[{"type":"text","text":"b"}]},{"type":"text","text":"c"}]"#,
                 ),
-                vec![(Kind::ToolResult, "tool", "a"), (Kind::ToolResult, "tool", "b"), (Kind::Prompt, "user", "c")],
+                vec![
+                    (DocumentKind::ToolResult, "tool", "a"),
+                    (DocumentKind::ToolResult, "tool", "b"),
+                    (DocumentKind::Prompt, "user", "c"),
+                ],
             ),
             (
                 r#"{"type":"attachment","attachment":{"type":"file","content":"in it"}}"#.to_owned(),
-                vec![(Kind::Other, "client", "in it")],
+                vec![(DocumentKind::Other, "client", "in it")],
             ),
             (entry("assistant", r#"[{"type":"text","text":"\n"}]"#), vec![]),
             (entry("progress", r#""x""#), vec![]),
@@ -153,10 +164,10 @@ mod tests {
     #[test]
     fn a_04_what_a_search_finds_has_its_session_and_its_time() {
         let line = br#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"1","content":"[ctxc: gone]"},{"type":"text","text":"still here"}]},"sessionId":"s1","timestamp":"2026-01-02T03:04:05.678Z"}"#;
-        let found = document(line).unwrap();
-        assert_eq!((found.kind, found.text.as_str()), (Kind::Prompt, "still here"));
+        let found = search_document(line).unwrap();
+        assert_eq!((found.kind, found.text.as_str()), (DocumentKind::Prompt, "still here"));
         assert_eq!(found.session.as_deref(), Some("s1"));
         assert_eq!(found.time.unwrap().to_string(), "2026-01-02T03:04:05.678Z");
-        assert_eq!(document(br#"{"type":"user","message":{"content":"[ctxc 0123]"}}"#), None);
+        assert_eq!(search_document(br#"{"type":"user","message":{"content":"[ctxc 0123]"}}"#), None);
     }
 }

@@ -9,10 +9,10 @@ const FIELDS: [&str; 9] =
     ["isSidechain", "agentId", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug"];
 
 /// The fields of `line` that an entry beside it has too, as they stand there, each with a comma behind it.
-pub(in crate::apply) fn envelope(line: &[u8]) -> String {
+pub(in crate::apply) fn envelope_fields(line: &[u8]) -> String {
     let mut envelope = String::new();
     for key in FIELDS {
-        if let Some(value) = field(line, key) {
+        if let Some(value) = raw_field(line, key) {
             envelope.extend([json_string::encode(key).as_str(), ":", &value, ","]);
         }
     }
@@ -20,7 +20,7 @@ pub(in crate::apply) fn envelope(line: &[u8]) -> String {
 }
 
 /// The raw value of a top-level field.
-pub(in crate::apply) fn field(line: &[u8], name: &str) -> Option<String> {
+pub(in crate::apply) fn raw_field(line: &[u8], name: &str) -> Option<String> {
     field_at(line, name.as_bytes()).map(|value| String::from_utf8_lossy(value.of(line)).into_owned())
 }
 
@@ -36,6 +36,6 @@ pub(in crate::apply) fn field_at(object: &[u8], name: &[u8]) -> Option<Span> {
 }
 
 /// The string at `span` of `line`, decoded; `None` where there is none.
-pub(in crate::apply) fn decoded(span: Option<Span>, line: &[u8]) -> Option<String> {
-    span?.string(line).map(|raw| json_string::decode(raw).into_owned())
+pub(in crate::apply) fn decode_string(span: Option<Span>, line: &[u8]) -> Option<String> {
+    span?.string_in(line).map(|raw| json_string::decode(raw).into_owned())
 }

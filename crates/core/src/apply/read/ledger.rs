@@ -9,15 +9,16 @@ use serde_json::Value;
 use super::calls::is_refusal;
 use super::command::CommandEnd;
 use super::entry_fields::field_at;
-use super::input::Input;
+use super::input::CallInput;
 use super::lines::each_line;
-use crate::apply::read::page::Page;
+use crate::apply::read::page::ScannedLine;
 use crate::plan::{
-    Action, Ending, Ledger, Progress, Script, TaskNews, TestReport, TestRun, Todo, checks, effects, ends_in_search,
-    folders, only_looks, published_in, shows_its_end, steps_of_git, tells_its_end, without_cd, without_tail,
+    CommandOutcome, FileAction, Ledger, ShellScript, TaskProgress, TaskUpdate, TestReport, TestRun, Todo,
+    command_folders, ends_in_search, find_file_effects, find_publications, git_subcommands, is_read_only_script,
+    shows_output_end, split_leading_cd, status_shows_outcome, strip_output_filters, tests_or_builds,
 };
-use ctxc_transcript::scan::{Block, BlockKind, Kind};
-use ctxc_transcript::text::{is_rooted, resolve};
+use ctxc_transcript::scan::{Block, BlockKind, EntryKind};
+use ctxc_transcript::text::{is_rooted, resolve_path};
 use ctxc_transcript::{Format, Index, LineNo, entry};
 
 /// The actions in `lines`, which are in the order of the conversation. Calls count by their results, so both have to be
@@ -29,26 +30,28 @@ pub fn read_ledger(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<L
     let mut ledger = Ledger::default();
     let mut open: HashMap<String, CallEffect> = HashMap::new();
     each_line(file, index, lines, |page| match page.scan.kind {
-        Kind::Assistant => {
+        EntryKind::Assistant => {
             if !ledger.has_folder()
-                && let Some(folder) = page.folder()
+                && let Some(folder) = page.working_folder()
             {
-                ledger.work_in(folder);
+                ledger.note_folder(folder);
             }
             let calls = page.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse);
-            open.extend(calls.filter_map(|block| Some((page.decoded(block.tool_id), CallEffect::of(page, block)?))));
+            open.extend(
+                calls.filter_map(|block| Some((page.decode_string(block.tool_id), CallEffect::of(page, block)?))),
+            );
         }
-        Kind::User => {
+        EntryKind::User => {
             if let Some((id, report)) = notified_report(&page) {
                 ledger.note_agent(id, "", &report);
             }
-            for (at, text) in entry::tool_results(page.scan, page.bytes) {
+            for (at, text) in entry::tool_result_texts(page.scan, page.bytes) {
                 let Some(block) = page.scan.blocks.get(at) else { continue };
-                let Some(deed) = open.remove(&page.decoded(block.tool_id)) else { continue };
+                let Some(deed) = open.remove(&page.decode_string(block.tool_id)) else { continue };
                 // Codex marks no result of a call that failed.
                 let end = (page.scan.format == Format::Codex).then(|| CommandEnd::of(page, at, block));
                 let is_error = block.is_error || is_refusal(&text) || end.is_some_and(CommandEnd::is_failure);
-                deed.note(&CallResult { page, is_error, text: &text, end }, &mut ledger);
+                deed.note_in_ledger(&CallResult { page, is_error, text: &text, end }, &mut ledger);
             }
         }
         _ => {}
@@ -59,7 +62,7 @@ pub fn read_ledger(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<L
 /// The effect that a call asks for, if it belongs in a ledger.
 enum CallEffect {
     /// Files to read, write, delete.
-    Files(Vec<(String, Action)>),
+    Files(Vec<(String, FileAction)>),
     /// A shell command, and the folder that it starts in.
     Command(String, Option<String>),
     /// The list of what is to be done.
@@ -67,14 +70,14 @@ enum CallEffect {
     /// A new task, whose number the result tells.
     NewTask(String),
     /// News of a task.
-    Task(String, TaskNews),
+    Task(String, TaskUpdate),
     /// A subagent, by its brief.
     Agent(String),
 }
 
 /// The result of a call.
 struct CallResult<'a> {
-    page: Page<'a>,
+    page: ScannedLine<'a>,
     is_error: bool,
     text: &'a str,
     /// The end of the command in a session of Codex.
@@ -82,46 +85,49 @@ struct CallResult<'a> {
 }
 
 impl CallEffect {
-    fn of(page: Page<'_>, block: &Block) -> Option<Self> {
+    fn of(page: ScannedLine<'_>, block: &Block) -> Option<Self> {
         let tool = page.scan.tool_name(block, page.bytes);
         let input = page.scan.call_input(block, page.bytes);
-        let input = Input(&input);
-        let text = |key: &str| input.string(key.as_bytes());
+        let input = CallInput(&input);
+        let text = |key: &str| input.string_value(key.as_bytes());
         Some(match tool.as_str() {
-            "Bash" | "PowerShell" => Self::Command(text("command")?, page.folder()),
-            "TodoWrite" => Self::Todos(parse_todos(input.value(b"todos")?)?),
+            "Bash" | "PowerShell" => Self::Command(text("command")?, page.working_folder()),
+            "TodoWrite" => Self::Todos(parse_todos(input.raw_value(b"todos")?)?),
             "TaskCreate" => Self::NewTask(text("subject").or_else(|| text("description"))?),
             "TaskUpdate" => {
-                let progress = text("status").map(|name| Progress::named(&name));
-                Self::Task(text("taskId")?, TaskNews { text: text("subject"), progress })
+                let progress = text("status").map(|name| TaskProgress::from_name(&name));
+                Self::Task(text("taskId")?, TaskUpdate { text: text("subject"), progress })
             }
             "Task" | "Agent" => {
                 let (task, prompt) = (text("description").unwrap_or_default(), text("prompt").unwrap_or_default());
                 Self::Agent(if task.is_empty() { prompt } else { format!("{task}: {prompt}") })
             }
-            tool => Self::Files(files_of(tool, input, page)),
+            tool => Self::Files(call_files(tool, input, page)),
         })
     }
 
-    fn note(self, answer: &CallResult<'_>, ledger: &mut Ledger) {
+    fn note_in_ledger(self, answer: &CallResult<'_>, ledger: &mut Ledger) {
         match self {
             Self::Command(command, folder) => note_command(&command, folder.as_deref(), answer, ledger),
             _ if answer.is_error => {}
             Self::Files(files) => {
                 for (path, action) in files {
-                    let is_new = action == Action::Edited && answer.has_created();
-                    ledger.touch(path, if is_new { Action::Created } else { action });
+                    let is_new = action == FileAction::Edited && answer.has_created();
+                    ledger.note_file_action(path, if is_new { FileAction::Created } else { action });
                 }
             }
-            Self::Todos(todos) => ledger.write_todos(todos),
+            Self::Todos(todos) => ledger.note_todos(todos),
             Self::NewTask(text) => {
                 let number = answer.text.split_once('#').map(|(_, rest)| rest);
                 let n_digits = |rest: &str| rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
                 if let Some(number) = number.and_then(|rest| rest.get(..n_digits(rest))).filter(|it| !it.is_empty()) {
-                    ledger.tell_task(number, TaskNews { text: Some(text), progress: Some(Progress::Pending) });
+                    ledger.note_task_update(
+                        number,
+                        TaskUpdate { text: Some(text), progress: Some(TaskProgress::Pending) },
+                    );
                 }
             }
-            Self::Task(number, news) => ledger.tell_task(number, news),
+            Self::Task(number, news) => ledger.note_task_update(number, news),
             Self::Agent(brief) => {
                 let id = answer.agent_id().unwrap_or_else(|| brief.chars().take(40).collect());
                 ledger.note_agent(id, &brief, &answer.agent_report());
@@ -131,8 +137,8 @@ impl CallEffect {
 }
 
 /// The id and the report of the subagent whose end the client reports in the entry of `page`.
-fn notified_report(page: &Page<'_>) -> Option<(String, String)> {
-    let text = entry::text(page.scan, page.bytes);
+fn notified_report(page: &ScannedLine<'_>) -> Option<(String, String)> {
+    let text = entry::message_text(page.scan, page.bytes);
     let between = |tag: &str| {
         let (_, rest) = text.split_once(&format!("<{tag}>"))?;
         rest.split_once(&format!("</{tag}>")).map(|(inside, _)| inside.trim().to_owned())
@@ -143,12 +149,12 @@ fn notified_report(page: &Page<'_>) -> Option<(String, String)> {
 impl CallResult<'_> {
     /// Whether the file that was written was not there before.
     fn has_created(&self) -> bool {
-        self.text.starts_with("File created") || self.note(b"type").is_some_and(|note| note == b"\"create\"")
+        self.text.starts_with("File created") || self.client_note(b"type").is_some_and(|note| note == b"\"create\"")
     }
 
     /// The id of the subagent that answered, or was started.
     fn agent_id(&self) -> Option<String> {
-        let noted = self.note(b"agentId").and_then(|id| serde_json::from_slice(id).ok());
+        let noted = self.client_note(b"agentId").and_then(|id| serde_json::from_slice(id).ok());
         noted.or_else(|| {
             let (_, rest) = self.text.rsplit_once("agentId: ")?;
             Some(rest.chars().take_while(char::is_ascii_alphanumeric).collect()).filter(|id: &String| !id.is_empty())
@@ -157,10 +163,11 @@ impl CallResult<'_> {
 
     /// The report of the subagent; empty where it went on in the background.
     fn agent_report(&self) -> String {
-        if self.note(b"isAsync").is_some_and(|is_async| is_async == b"true") {
+        if self.client_note(b"isAsync").is_some_and(|is_async| is_async == b"true") {
             return String::new();
         }
-        let noted: Option<Vec<Value>> = self.note(b"content").and_then(|blocks| serde_json::from_slice(blocks).ok());
+        let noted: Option<Vec<Value>> =
+            self.client_note(b"content").and_then(|blocks| serde_json::from_slice(blocks).ok());
         let texts = |blocks: &[Value]| {
             let texts = blocks.iter().filter_map(|block| block.get("text").and_then(Value::as_str));
             texts.collect::<Vec<_>>().join(" ")
@@ -170,17 +177,17 @@ impl CallResult<'_> {
 
     /// Whether the command went on in the background.
     fn is_in_background(&self) -> bool {
-        self.text.starts_with("Command running in background") || self.note(b"backgroundTaskId").is_some()
+        self.text.starts_with("Command running in background") || self.client_note(b"backgroundTaskId").is_some()
     }
 
     /// The client's note under `key` beside the result, if it is an object.
-    fn note(&self, key: &[u8]) -> Option<&[u8]> {
+    fn client_note(&self, key: &[u8]) -> Option<&[u8]> {
         let notes = self.page.scan.tool_use_result?.of(self.page.bytes);
         field_at(notes, key).filter(|_| notes.starts_with(b"{")).map(|value| value.of(notes))
     }
 
     /// The status that the command ended with.
-    fn status(&self) -> Option<i32> {
+    fn exit_status(&self) -> Option<i32> {
         if let Some(end) = self.end {
             return end.status;
         }
@@ -193,55 +200,55 @@ fn note_command(command: &str, folder: Option<&str>, answer: &CallResult<'_>, le
     if is_refusal(answer.text) {
         return;
     }
-    let script = Script::read(command);
-    if only_looks(&script) {
+    let script = ShellScript::parse(command);
+    if is_read_only_script(&script) {
         return;
     }
-    let run = TestRun::of(&script).or_else(|| TestRun::behind(&script, answer.text));
+    let run = TestRun::from_script(&script).or_else(|| TestRun::from_output(&script, answer.text));
     let tested = run.map(|(run, at)| {
-        let mut report = TestReport::read(&run, answer.text);
-        report.all_passed &= shows_its_end(&script, at, answer.text) && !answer.is_error;
+        let mut report = TestReport::parse(&run, answer.text);
+        report.all_passed &= shows_output_end(&script, at, answer.text) && !answer.is_error;
         (run, at, report)
     });
     let report = tested.as_ref().map(|(_, _, report)| report);
-    let ending = if answer.is_error && answer.status() == Some(1) && ends_in_search(&script) {
-        Ending::Untold
+    let ending = if answer.is_error && answer.exit_status() == Some(1) && ends_in_search(&script) {
+        CommandOutcome::Untold
     } else if answer.is_error {
-        Ending::Failed(answer.status())
+        CommandOutcome::Failed(answer.exit_status())
     } else if report.is_some_and(|report| !report.failed.is_empty()) {
-        Ending::Failed(None)
+        CommandOutcome::Failed(None)
     } else if answer.is_in_background() {
-        Ending::Untold
-    } else if tells_its_end(&script) || report.is_some_and(|report| report.all_passed) {
-        Ending::Succeeded
+        CommandOutcome::Untold
+    } else if status_shows_outcome(&script) || report.is_some_and(|report| report.all_passed) {
+        CommandOutcome::Succeeded
     } else {
-        Ending::Untold
+        CommandOutcome::Untold
     };
-    let (cd, rest) = without_cd(command);
-    let place = cd.map_or_else(|| folder.map(str::to_owned), |cd| Some(resolve(&cd, folder)));
-    ledger.ran(without_tail(rest), place.as_deref().unwrap_or_default(), ending);
-    if checks(&script) {
-        ledger.checked(without_tail(rest), ending);
+    let (cd, rest) = split_leading_cd(command);
+    let place = cd.map_or_else(|| folder.map(str::to_owned), |cd| Some(resolve_path(&cd, folder)));
+    ledger.note_run(strip_output_filters(rest), place.as_deref().unwrap_or_default(), ending);
+    if tests_or_builds(&script) {
+        ledger.note_verdict(strip_output_filters(rest), ending);
     }
     if let Some((run, at, report)) = tested {
-        let folder = folders(&script, folder).into_iter().nth(at).flatten();
-        ledger.tested(&run, report, folder.as_deref().unwrap_or_default());
+        let folder = command_folders(&script, folder).into_iter().nth(at).flatten();
+        ledger.note_test_run(&run, report, folder.as_deref().unwrap_or_default());
     }
     if !answer.is_error && !answer.is_in_background() {
-        for (id, what) in published_in(&script, answer.text) {
-            ledger.note_published(id, what);
+        for (id, what) in find_publications(&script, answer.text) {
+            ledger.note_publication(id, what);
         }
-        for (path, action) in patch_in(command).into_iter().flat_map(|patch| patch_files(patch, folder)) {
-            ledger.touch(path, action);
+        for (path, action) in find_patch(command).into_iter().flat_map(|patch| patch_files(patch, folder)) {
+            ledger.note_file_action(path, action);
         }
-        for (path, action) in effects(&script, folder) {
-            ledger.touch(path, action);
+        for (path, action) in find_file_effects(&script, folder) {
+            ledger.note_file_action(path, action);
         }
-        if steps_of_git(&script).iter().any(|step| BRINGS_BACK.contains(step)) {
+        if git_subcommands(&script).iter().any(|step| BRINGS_BACK.contains(step)) {
             let created =
                 answer.text.lines().filter_map(|line| line.trim().strip_prefix("create mode ")?.split_once(' '));
             for (_, path) in created {
-                ledger.touch(resolve(path, folder), Action::Created);
+                ledger.note_file_action(resolve_path(path, folder), FileAction::Created);
             }
         }
     }
@@ -253,55 +260,57 @@ const BRINGS_BACK: [&str; 4] = ["pull", "merge", "rebase", "checkout"];
 const PATHS: [&[u8]; 4] = [b"file_path", b"notebook_path", b"absolute_path", b"path"];
 
 /// The files that a call of `tool` works on: its own of the client, those of servers and of other clients by their kin.
-fn files_of(tool: &str, input: Input<'_>, page: Page<'_>) -> Vec<(String, Action)> {
+fn call_files(tool: &str, input: CallInput<'_>, page: ScannedLine<'_>) -> Vec<(String, FileAction)> {
     let name = tool.rsplit("__").next().unwrap_or_default();
     let action = match name {
-        "Read" | "NotebookRead" | "read_file" | "read_text_file" => Action::Read,
+        "Read" | "NotebookRead" | "read_file" | "read_text_file" => FileAction::Read,
         "Write" | "Edit" | "MultiEdit" | "NotebookEdit" | "write_file" | "create_file" | "edit_file" | "replace"
-        | "str_replace" => Action::Edited,
-        "delete_file" | "remove_file" => Action::Deleted,
+        | "str_replace" => FileAction::Edited,
+        "delete_file" | "remove_file" => FileAction::Deleted,
         "move_file" | "rename_file" => {
-            let moved = [("source", Action::Deleted), ("destination", Action::Created)];
-            let at = |(key, action): (&str, Action)| Some((rooted(&input.string(key.as_bytes())?, page), action));
+            let moved = [("source", FileAction::Deleted), ("destination", FileAction::Created)];
+            let at = |(key, action): (&str, FileAction)| {
+                Some((absolute_path(&input.string_value(key.as_bytes())?, page), action))
+            };
             return moved.into_iter().filter_map(at).collect();
         }
         "apply_patch" | "ApplyPatch" => {
-            let text = ["input", "patch", "patchText"].iter().find_map(|key| input.string(key.as_bytes()));
-            return text.map(|text| patch_files(&text, page.folder().as_deref())).unwrap_or_default();
+            let text = ["input", "patch", "patchText"].iter().find_map(|key| input.string_value(key.as_bytes()));
+            return text.map(|text| patch_files(&text, page.working_folder().as_deref())).unwrap_or_default();
         }
         _ => return Vec::new(),
     };
-    let path = PATHS.iter().find_map(|key| input.string(key)).filter(|path| !path.is_empty());
-    path.map(|path| (rooted(&path, page), action)).into_iter().collect()
+    let path = PATHS.iter().find_map(|key| input.string_value(key)).filter(|path| !path.is_empty());
+    path.map(|path| (absolute_path(&path, page), action)).into_iter().collect()
 }
 
-fn rooted(path: &str, page: Page<'_>) -> String {
-    let folder = if is_rooted(path) { None } else { page.folder() };
-    resolve(path, folder.as_deref())
+fn absolute_path(path: &str, page: ScannedLine<'_>) -> String {
+    let folder = if is_rooted(path) { None } else { page.working_folder() };
+    resolve_path(path, folder.as_deref())
 }
 
 /// The patch in a shell command that applies one.
-fn patch_in(command: &str) -> Option<&str> {
+fn find_patch(command: &str) -> Option<&str> {
     let (before, patch) = command.split_once("*** Begin Patch")?;
     before.contains("apply_patch").then_some(patch)
 }
 
 /// The files of a patch in the form of `apply_patch`.
-fn patch_files(patch: &str, folder: Option<&str>) -> Vec<(String, Action)> {
-    const HEADS: [(&str, Action); 4] = [
-        ("*** Add File: ", Action::Created),
-        ("*** Update File: ", Action::Edited),
-        ("*** Delete File: ", Action::Deleted),
-        ("*** Move to: ", Action::Created),
+fn patch_files(patch: &str, folder: Option<&str>) -> Vec<(String, FileAction)> {
+    const HEADS: [(&str, FileAction); 4] = [
+        ("*** Add File: ", FileAction::Created),
+        ("*** Update File: ", FileAction::Edited),
+        ("*** Delete File: ", FileAction::Deleted),
+        ("*** Move to: ", FileAction::Created),
     ];
-    let mut files: Vec<(String, Action)> = Vec::new();
+    let mut files: Vec<(String, FileAction)> = Vec::new();
     for line in patch.lines() {
-        let after = |(head, action): &(&str, Action)| Some((line.strip_prefix(head)?.trim().to_owned(), *action));
+        let after = |(head, action): &(&str, FileAction)| Some((line.strip_prefix(head)?.trim().to_owned(), *action));
         let Some((name, action)) = HEADS.iter().find_map(after) else { continue };
         if let (true, Some(last)) = (line.starts_with("*** Move to"), files.last_mut()) {
-            last.1 = Action::Deleted;
+            last.1 = FileAction::Deleted;
         }
-        files.push((resolve(&name, folder), action));
+        files.push((resolve_path(&name, folder), action));
     }
     files
 }
@@ -311,7 +320,7 @@ fn parse_todos(raw: &[u8]) -> Option<Vec<Todo>> {
     let list: Vec<Value> = serde_json::from_slice(raw).ok()?;
     let text = |todo: &Value, key: &str| todo.get(key).and_then(Value::as_str).map(str::to_owned);
     let todo = |todo: &Value| {
-        let progress = Progress::named(&text(todo, "status").unwrap_or_default());
+        let progress = TaskProgress::from_name(&text(todo, "status").unwrap_or_default());
         Some(Todo { text: text(todo, "content").or_else(|| text(todo, "subject"))?, progress })
     };
     Some(list.iter().filter_map(todo).collect())
@@ -321,12 +330,12 @@ fn parse_todos(raw: &[u8]) -> Option<Vec<Todo>> {
 mod tests {
     use super::*;
     use crate::apply::read::lines::file_of;
-    use crate::apply::samples::conversation;
+    use crate::apply::samples::sample_conversation;
     use ctxc_transcript::text::Tokens;
 
     fn told(calls: &[(&str, &str, &str, &str)]) -> String {
-        let (file, index, lines) = file_of(&conversation(calls));
-        read_ledger(&file, &index, &lines).unwrap().told(Tokens(2000))
+        let (file, index, lines) = file_of(&sample_conversation(calls));
+        read_ledger(&file, &index, &lines).unwrap().render_text(Tokens(2000))
     }
 
     // F-13
@@ -448,7 +457,7 @@ mod tests {
     // F-13
     #[test]
     fn f_13_ledgers_of_parts_merge_to_that_of_the_whole() {
-        let (file, index, lines) = file_of(&conversation(&[
+        let (file, index, lines) = file_of(&sample_conversation(&[
             ("Read", r#"{"file_path":"/p/a"}"#, "x", "{}"),
             ("Edit", r#"{"file_path":"/p/a"}"#, "x", "{}"),
             ("Bash", r#"{"command":"cargo test"}"#, "test a ... FAILED", "{}"),

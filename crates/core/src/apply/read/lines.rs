@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io;
 
-use crate::apply::read::page::Page;
-use ctxc_transcript::{Index, LineNo, LineSet, read_line, revisit};
+use crate::apply::read::page::ScannedLine;
+use ctxc_transcript::{Index, LineNo, LineSet, read_line, visit_lines};
 
 #[cfg(test)]
 pub(in crate::apply) use tests::file_of;
@@ -17,14 +17,14 @@ pub(in crate::apply) fn each_line(
     file: &File,
     index: &Index,
     lines: &[LineNo],
-    mut each: impl FnMut(Page<'_>),
+    mut each: impl FnMut(ScannedLine<'_>),
 ) -> io::Result<()> {
     let mut scan = index.new_scan();
     let mut buffer = Vec::new();
     for &line in lines {
         let bytes = read_line(file, index, line, &mut buffer)?;
         scan.read(bytes);
-        each(Page { line, bytes, scan: &scan });
+        each(ScannedLine { line, bytes, scan: &scan });
     }
     Ok(())
 }
@@ -33,16 +33,16 @@ pub(in crate::apply) fn each_line(
 ///
 /// # Errors
 /// When reading fails.
-pub(in crate::apply) fn each_page(
+pub(in crate::apply) fn each_scanned_line(
     file: &File,
     index: &Index,
     lines: &LineSet,
-    mut each: impl FnMut(Page<'_>),
+    mut each: impl FnMut(ScannedLine<'_>),
 ) -> io::Result<()> {
     let mut scan = index.new_scan();
-    revisit(file, index, lines, |line, bytes| {
+    visit_lines(file, index, lines, |line, bytes| {
         scan.read(bytes);
-        each(Page { line, bytes, scan: &scan });
+        each(ScannedLine { line, bytes, scan: &scan });
         io::Result::Ok(())
     })
 }

@@ -3,24 +3,24 @@
 
 use std::io;
 
-use crate::apply::read::calls::Calls;
-use crate::apply::read::lines::each_page;
-use crate::apply::read::page::Page;
+use crate::apply::read::calls::ToolCalls;
+use crate::apply::read::lines::each_scanned_line;
+use crate::apply::read::page::ScannedLine;
 use crate::plan::{PatternTargets, Roles, Target};
 use ctxc_transcript::scan::BlockKind;
-use ctxc_transcript::text::{clipped, json_string, on_one_line};
+use ctxc_transcript::text::{clip_text, collapse_whitespace, json_string};
 use ctxc_transcript::{Flags, LineNo, LineSet, Transcript};
 
 /// The items that a target names. Empty if it names none; ambiguous if there are several.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Named {
+pub enum NamedItems {
     /// The calls that a handle may stand for, by their places among all.
     Calls(Vec<usize>),
     /// The messages that a pattern fits.
     Messages(Vec<MatchedMessage>),
 }
 
-impl Named {
+impl NamedItems {
     /// Whether it is nothing.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
@@ -50,25 +50,25 @@ pub(in crate::apply) const OWN_MESSAGE: &str = "msg_ctxc_";
 /// When the source cannot be read.
 pub fn find_named(
     transcript: Transcript<'_>,
-    calls: &Calls,
+    calls: &ToolCalls,
     targets: &[&Target],
     roles: Roles,
-) -> io::Result<Vec<Named>> {
+) -> io::Result<Vec<NamedItems>> {
     let mut found: Vec<Vec<MatchedMessage>> = vec![Vec::new(); targets.len()];
     let patterns = PatternTargets::of(targets);
     if !patterns.is_empty() {
         each_text(transcript, roles, |line, text| {
-            for at in patterns.fits(text) {
+            for at in patterns.matching_targets(text) {
                 // A message may have two blocks that fit.
                 if let Some(slot) = found.get_mut(at).filter(|slot| slot.last().is_none_or(|last| last.line != line)) {
-                    slot.push(MatchedMessage { line, start: beginning(text) });
+                    slot.push(MatchedMessage { line, start: text_beginning(text) });
                 }
             }
         })?;
     }
     let named = targets.iter().zip(found).map(|(target, texts)| match target {
-        Target::Call(handle) => Named::Calls(calls.handles.find(handle)),
-        Target::Message(_) => Named::Messages(texts),
+        Target::Call(handle) => NamedItems::Calls(calls.handles.find(handle)),
+        Target::Message(_) => NamedItems::Messages(texts),
     });
     Ok(named.collect())
 }
@@ -83,14 +83,14 @@ pub fn each_text(transcript: Transcript<'_>, roles: Roles, mut each: impl FnMut(
     let is_wanted = |line: &LineNo| {
         let record = index.record(*line);
         let is_typed = record.flags.any(Flags::TEXT) && !record.flags.any(Flags::META.with(Flags::COMPACT_SUMMARY));
-        roles.are_of(record.kind) && is_typed
+        roles.include_kind(record.kind) && is_typed
     };
     let lines: LineSet = chain.lines.iter().copied().filter(is_wanted).collect();
-    each_page(file, index, &lines, |page| {
+    each_scanned_line(file, index, &lines, |page| {
         let id = page.scan.message.and_then(|message| message.id);
         // Entries that close a tool loop are made anew with each version.
-        if id.and_then(|id| id.string(page.bytes)).is_none_or(|id| !id.starts_with(OWN_MESSAGE.as_bytes())) {
-            for text in texts(&page) {
+        if id.and_then(|id| id.string_in(page.bytes)).is_none_or(|id| !id.starts_with(OWN_MESSAGE.as_bytes())) {
+            for text in message_texts(&page) {
                 each(page.line, &text);
             }
         }
@@ -98,16 +98,16 @@ pub fn each_text(transcript: Transcript<'_>, roles: Roles, mut each: impl FnMut(
 }
 
 /// The texts of a message: its string content, or those of its blocks.
-pub(in crate::apply) fn texts(page: &Page<'_>) -> Vec<String> {
+pub(in crate::apply) fn message_texts(page: &ScannedLine<'_>) -> Vec<String> {
     if let Some(raw) = page.scan.string_content(page.bytes) {
         return vec![json_string::decode(raw).into_owned()];
     }
     let blocks = page.scan.outer_blocks().filter(|block| block.kind == BlockKind::Text);
-    blocks.map(|block| page.decoded(block.text)).collect()
+    blocks.map(|block| page.decode_string(block.text)).collect()
 }
 
 /// The beginning of `text`, in one line.
 #[must_use]
-pub fn beginning(text: &str) -> String {
-    clipped(&on_one_line(text), 48)
+pub fn text_beginning(text: &str) -> String {
+    clip_text(&collapse_whitespace(text), 48)
 }

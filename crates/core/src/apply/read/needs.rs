@@ -5,15 +5,15 @@ use std::fs::File;
 use std::io;
 
 use super::describe::Described;
-use super::input::Input;
+use super::input::CallInput;
 use super::lines::each_line;
-use super::typed::{asks, typed};
-use crate::apply::read::page::Page;
-use crate::plan::without_cd;
+use super::typed::{extract_typed, is_request};
+use crate::apply::read::page::ScannedLine;
+use crate::plan::split_leading_cd;
 use ctxc_engine::language::without_envelopes;
 use ctxc_engine::needs::{Needs, TextSource};
-use ctxc_transcript::scan::{BlockKind, Kind, each_string};
-use ctxc_transcript::text::{json_string, without_colors};
+use ctxc_transcript::scan::{BlockKind, EntryKind, each_string};
+use ctxc_transcript::text::{json_string, strip_colors};
 use ctxc_transcript::{Index, LineNo, entry};
 
 /// The most characters of a title.
@@ -28,8 +28,8 @@ pub fn read_needs(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<Ne
     let mut titles: HashMap<String, String> = HashMap::new();
     each_line(file, index, lines, |page| {
         match page.scan.kind {
-            Kind::Assistant if !page.scan.is_api_error => read_answer(page, &mut titles, &mut needs),
-            Kind::User if !page.scan.is_compact_summary => read_user(page, &titles, &mut needs),
+            EntryKind::Assistant if !page.scan.is_api_error => read_answer(page, &mut titles, &mut needs),
+            EntryKind::User if !page.scan.is_compact_summary => read_user(page, &titles, &mut needs),
             _ => return,
         }
         needs.next_message();
@@ -37,13 +37,13 @@ pub fn read_needs(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<Ne
     Ok(needs)
 }
 
-fn read_answer(page: Page<'_>, titles: &mut HashMap<String, String>, needs: &mut Needs) {
-    needs.read(TextSource::Answer, None, &entry::text(page.scan, page.bytes));
+fn read_answer(page: ScannedLine<'_>, titles: &mut HashMap<String, String>, needs: &mut Needs) {
+    needs.read(TextSource::Answer, None, &entry::message_text(page.scan, page.bytes));
     for block in page.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse) {
         let raw = &*page.scan.call_input(block, page.bytes);
         let tool = page.scan.tool_name(block, page.bytes);
-        let title = call_title(&tool, Input(raw));
-        let source = source(&tool);
+        let title = call_title(&tool, CallInput(raw));
+        let source = input_source(&tool);
         let holds = |key: Option<&[u8]>| source != TextSource::Edit || key != Some(b"old_string");
         if !tool.starts_with("Todo") && !tool.starts_with("TaskUpdate") {
             each_string(raw, |key, string| {
@@ -52,22 +52,22 @@ fn read_answer(page: Page<'_>, titles: &mut HashMap<String, String>, needs: &mut
                 }
             });
         }
-        titles.insert(page.decoded(block.tool_id), title);
+        titles.insert(page.decode_string(block.tool_id), title);
     }
 }
 
-fn read_user(page: Page<'_>, titles: &HashMap<String, String>, needs: &mut Needs) {
-    for (at, text) in entry::tool_results(page.scan, page.bytes) {
-        let title = page.call(at).and_then(|id| titles.get(&id));
-        let text = without_colors(&text);
+fn read_user(page: ScannedLine<'_>, titles: &HashMap<String, String>, needs: &mut Needs) {
+    for (at, text) in entry::tool_result_texts(page.scan, page.bytes) {
+        let title = page.result_call_id(at).and_then(|id| titles.get(&id));
+        let text = strip_colors(&text);
         needs.read(TextSource::Result, Some(title.map_or("result", String::as_str)), &without_envelopes(&text));
     }
-    let prompt = typed(&entry::text(page.scan, page.bytes));
+    let prompt = extract_typed(&entry::message_text(page.scan, page.bytes));
     if page.scan.is_meta {
         // The instructions of a command or a skill stand nowhere else.
         let title: String = prompt.lines().next().unwrap_or_default().chars().take(TITLE).collect();
         needs.read(TextSource::Instructions, Some(&title), without_caveat(&prompt));
-    } else if asks(&prompt) {
+    } else if is_request(&prompt) {
         // Prompts are shown whole.
         needs.read(TextSource::Prompt, None, &prompt);
     }
@@ -79,17 +79,18 @@ fn without_caveat(text: &str) -> &str {
 }
 
 /// The file of a call that works on one, as the model wrote it, else the tool and its argument.
-fn call_title(tool: &str, input: Input<'_>) -> String {
-    let path = [&b"file_path"[..], b"notebook_path"].iter().find_map(|key| input.string(key));
+fn call_title(tool: &str, input: CallInput<'_>) -> String {
+    let path = [&b"file_path"[..], b"notebook_path"].iter().find_map(|key| input.string_value(key));
     let brief = || {
         let argument = input.key_argument(None);
-        Described { tool: tool.into(), id: Box::default(), argument: without_cd(&argument).1.into() }.brief(TITLE)
+        Described { tool: tool.into(), id: Box::default(), argument: split_leading_cd(&argument).1.into() }
+            .short_label(TITLE)
     };
     path.filter(|path| !path.is_empty() && !path.contains('\n')).unwrap_or_else(brief)
 }
 
 /// The source that the input of a call of `tool` is.
-pub(in crate::apply) fn source(tool: &str) -> TextSource {
+pub(in crate::apply) fn input_source(tool: &str) -> TextSource {
     match tool {
         "Write" | "Edit" | "MultiEdit" | "NotebookEdit" | "apply_patch" => TextSource::Edit,
         "Bash" | "PowerShell" => TextSource::Command,

@@ -6,19 +6,19 @@ use std::io;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::lines::each_line;
-use super::page::Page;
+use super::page::ScannedLine;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{IdHash, LineNo, Transcript, context_tokens};
 
 /// The live entries of a transcript, as far as they are compared.
 #[derive(Clone, Debug, Default)]
 pub struct Outline {
-    entries: Vec<Outlined>,
+    entries: Vec<OutlineEntry>,
 }
 
 /// One entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outlined {
+pub struct OutlineEntry {
     /// Its line.
     pub line: LineNo,
     /// Its size as the model sees it, in `chars4` tokens without signatures.
@@ -30,13 +30,13 @@ pub struct Outlined {
 
 /// The difference of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum EntryChange {
     /// Only the first transcript has it.
-    Dropped(Outlined),
+    Dropped(OutlineEntry),
     /// Both have it, and it says something else.
-    Changed(Outlined, Outlined),
+    Changed(OutlineEntry, OutlineEntry),
     /// Only the second has it.
-    Added(Outlined),
+    Added(OutlineEntry),
 }
 
 impl Outline {
@@ -47,11 +47,11 @@ impl Outline {
     pub fn of(transcript: Transcript<'_>) -> io::Result<Self> {
         let Transcript { file, index, chain } = transcript;
         let mut outline = Self::default();
-        each_line(file, index, &chain.lines, |Page { line, bytes, scan }| {
+        each_line(file, index, &chain.lines, |ScannedLine { line, bytes, scan }| {
             let content = scan.message.and_then(|message| message.content).or(scan.attachment);
             let content = xxh3_64(content.map_or(&[][..], |content| content.of(bytes)));
             let (tokens, uuid) = (context_tokens(index, line), index.record(line).uuid);
-            outline.entries.push(Outlined { line, tokens, uuid, content });
+            outline.entries.push(OutlineEntry { line, tokens, uuid, content });
         })?;
         Ok(outline)
     }
@@ -76,27 +76,27 @@ impl Outline {
 
     /// The differences to `other`, in the order of the conversation: dropped entries are at their old place.
     #[must_use]
-    pub fn changes(&self, other: &Self) -> Vec<Change> {
-        let by_uuid: HashMap<IdHash, Outlined> = other.entries.iter().map(|entry| (entry.uuid, *entry)).collect();
+    pub fn find_changes(&self, other: &Self) -> Vec<EntryChange> {
+        let by_uuid: HashMap<IdHash, OutlineEntry> = other.entries.iter().map(|entry| (entry.uuid, *entry)).collect();
         let ours: HashMap<IdHash, usize> = self.entries.iter().zip(0..).map(|(entry, at)| (entry.uuid, at)).collect();
         let mut changes = Vec::new();
         let mut added = other.entries.iter().peekable();
         for entry in &self.entries {
             match by_uuid.get(&entry.uuid) {
-                None => changes.push(Change::Dropped(*entry)),
+                None => changes.push(EntryChange::Dropped(*entry)),
                 Some(theirs) => {
                     // Those that stand before it there, and that we do not have.
                     while let Some(new) = added.next_if(|new| new.uuid != entry.uuid && new.line <= theirs.line) {
-                        changes.extend((!ours.contains_key(&new.uuid)).then_some(Change::Added(*new)));
+                        changes.extend((!ours.contains_key(&new.uuid)).then_some(EntryChange::Added(*new)));
                     }
                     if theirs.content != entry.content {
-                        changes.push(Change::Changed(*entry, *theirs));
+                        changes.push(EntryChange::Changed(*entry, *theirs));
                     }
                 }
             }
         }
         let rest = added.filter(|new| !ours.contains_key(&new.uuid));
-        changes.extend(rest.map(|new| Change::Added(*new)));
+        changes.extend(rest.map(|new| EntryChange::Added(*new)));
         changes
     }
 }
@@ -105,7 +105,7 @@ impl Outline {
 mod tests {
     use super::*;
     use crate::apply::read::lines::file_of;
-    use crate::apply::samples::{assistant, text, user};
+    use crate::apply::samples::{sample_assistant, sample_text, sample_user};
     use ctxc_transcript::Chain;
 
     fn outline(lines: &[String]) -> Outline {
@@ -117,28 +117,30 @@ mod tests {
     #[test]
     fn u_06_entries_are_dropped_changed_and_added() {
         let one = outline(&[
-            user("a", "", r#""Hi""#),
-            assistant("b", "a", "m1", &text("Hello there")),
-            user("c", "b", r#""Go on""#),
-            assistant("d", "c", "m2", &text("Done")),
+            sample_user("a", "", r#""Hi""#),
+            sample_assistant("b", "a", "m1", &sample_text("Hello there")),
+            sample_user("c", "b", r#""Go on""#),
+            sample_assistant("d", "c", "m2", &sample_text("Done")),
         ]);
         let other = outline(&[
-            user("x", "", r#""Summary""#),
-            assistant("b", "x", "m1", &text("Hello")),
-            user("c", "b", r#""Go on""#),
-            assistant("d", "c", "m2", &text("Done")),
-            user("e", "d", r#""More""#),
+            sample_user("x", "", r#""Summary""#),
+            sample_assistant("b", "x", "m1", &sample_text("Hello")),
+            sample_user("c", "b", r#""Go on""#),
+            sample_assistant("d", "c", "m2", &sample_text("Done")),
+            sample_user("e", "d", r#""More""#),
         ]);
         let told: Vec<String> = one
-            .changes(&other)
+            .find_changes(&other)
             .into_iter()
             .map(|change| match change {
-                Change::Dropped(entry) => format!("-{}", entry.line.number()),
-                Change::Changed(before, after) => format!("~{}>{}", before.line.number(), after.line.number()),
-                Change::Added(entry) => format!("+{}", entry.line.number()),
+                EntryChange::Dropped(entry) => format!("-{}", entry.line.one_based()),
+                EntryChange::Changed(before, after) => {
+                    format!("~{}>{}", before.line.one_based(), after.line.one_based())
+                }
+                EntryChange::Added(entry) => format!("+{}", entry.line.one_based()),
             })
             .collect();
         assert_eq!(told, ["-1", "+1", "~2>2", "+5"]);
-        assert!(one.changes(&one).is_empty());
+        assert!(one.find_changes(&one).is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::entry_fields::decoded;
+use super::entry_fields::decode_string;
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::session::working_folder;
 use ctxc_transcript::text::{Digest, Tokens};
@@ -10,7 +10,7 @@ use ctxc_transcript::{LineNo, Span, entry, result_tokens};
 
 /// A line of the source, read and scanned.
 #[derive(Clone, Copy, Debug)]
-pub struct Page<'a> {
+pub struct ScannedLine<'a> {
     /// Which line it is.
     pub line: LineNo,
     /// Its bytes, the end included.
@@ -19,7 +19,7 @@ pub struct Page<'a> {
     pub scan: &'a Scan,
 }
 
-impl Page<'_> {
+impl ScannedLine<'_> {
     /// The digest by which the archive knows the line.
     #[must_use]
     pub fn digest(&self) -> Digest {
@@ -29,31 +29,31 @@ impl Page<'_> {
     /// The uuid of the entry, decoded; empty where it has none.
     #[must_use]
     pub fn uuid(&self) -> String {
-        self.decoded(self.scan.uuid)
+        self.decode_string(self.scan.uuid)
     }
 
     /// The string at `span`, decoded; empty where there is none.
     #[must_use]
-    pub fn decoded(&self, span: Option<Span>) -> String {
-        decoded(span, self.bytes).unwrap_or_default()
+    pub fn decode_string(&self, span: Option<Span>) -> String {
+        decode_string(span, self.bytes).unwrap_or_default()
     }
 
     /// When the entry was written, where it says so.
     #[must_use]
     pub fn time(&self) -> Option<Timestamp> {
-        self.decoded(self.scan.timestamp).parse().ok()
+        self.decode_string(self.scan.timestamp).parse().ok()
     }
 
     /// The folder that was worked in, where the entry says so.
     #[must_use]
-    pub fn folder(&self) -> Option<String> {
+    pub fn working_folder(&self) -> Option<String> {
         working_folder(self.bytes)
     }
 
     /// The id of the call whose result stands at `at` of the blocks of the scan.
     #[must_use]
-    pub fn call(&self, at: usize) -> Option<String> {
-        self.scan.blocks.get(at).map(|block| self.decoded(block.tool_id))
+    pub fn result_call_id(&self, at: usize) -> Option<String> {
+        self.scan.blocks.get(at).map(|block| self.decode_string(block.tool_id))
     }
 
     /// The size of the tool result at `at` of the blocks of the scan, images included, in `chars4` tokens.
@@ -65,6 +65,6 @@ impl Page<'_> {
     /// The text of the tool result at `at` of the blocks of the scan, without its images.
     #[must_use]
     pub fn result_text(&self, at: usize) -> String {
-        entry::tool_result(self.scan, self.bytes, at).unwrap_or_default()
+        entry::tool_result_text(self.scan, self.bytes, at).unwrap_or_default()
     }
 }

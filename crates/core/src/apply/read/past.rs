@@ -4,9 +4,9 @@
 use std::fs::File;
 use std::io::{self, Seek};
 
-use super::document::texts_of;
+use super::document::scanned_texts;
 use super::placeholder::is_whole_placeholder;
-use crate::version::{State, VersionError};
+use crate::version::{SessionState, VersionError};
 use ctxc_store::Archive;
 use ctxc_transcript::LineReader;
 use ctxc_transcript::scan::Scan;
@@ -34,9 +34,9 @@ pub fn has_placeholder(mut file: &File) -> io::Result<bool> {
 ///
 /// # Errors
 /// When the archive cannot be read.
-pub fn state_has_placeholder(archive: &dyn Archive, state: &State) -> Result<bool, VersionError> {
+pub fn state_has_placeholder(archive: &dyn Archive, state: &SessionState) -> Result<bool, VersionError> {
     let finder = memchr::memmem::Finder::new(MARK);
-    let mut runs = state.read_under();
+    let mut runs = state.line_origins();
     let mut is_found = false;
     archive.each_line(&state.lines, &mut |_, line| {
         let is_of_source = runs.next().is_some_and(|under| under.is_none());
@@ -47,5 +47,5 @@ pub fn state_has_placeholder(archive: &dyn Archive, state: &State) -> Result<boo
 }
 
 fn holds_placeholder(line: &[u8]) -> bool {
-    texts_of(&Scan::of(line), line).iter().any(|said| is_whole_placeholder(&said.text))
+    scanned_texts(&Scan::of(line), line).iter().any(|said| is_whole_placeholder(&said.text))
 }

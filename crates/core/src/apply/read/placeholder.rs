@@ -1,6 +1,6 @@
 //! Placeholders of removed content: one line with its label, its size, and the command that shows it.
 
-use ctxc_transcript::text::{Digest, Tokens, chars4, grouped};
+use ctxc_transcript::text::{Digest, Tokens, chars4_tokens, group_digits};
 
 /// The beginning of every replacement text.
 const START: &str = "[ctxc";
@@ -61,7 +61,7 @@ impl ArchiveRef {
     /// The command that shows the original of this digest, as a placeholder ends with it: `; ctxc archive show
     /// 3f9a1c2b7d4e`. Empty where there is no archive.
     #[must_use]
-    pub fn command(&self, line: Digest) -> String {
+    pub fn show_command(&self, line: Digest) -> String {
         match self {
             Self::Default => format!("; ctxc archive show {}", digest_name(line)),
             Self::At(url) => format!("; ctxc archive show {} --archive {}", digest_name(line), shell_word(url)),
@@ -88,27 +88,27 @@ pub struct Placeholder<'a> {
 impl Placeholder<'_> {
     /// The full form: `[ctxc: Read src/main.rs removed, 1,234 tokens; ctxc archive show 3f9a1c2b7d4e]`.
     #[must_use]
-    pub fn full(&self) -> String {
+    pub fn full_text(&self) -> String {
         let Self { what, fate, tokens, archive_ref, .. } = self;
         let plural = if tokens.0 == 1 { "" } else { "s" };
-        let command = archive_ref.command(self.line);
-        format!("{START}: {what} {fate}, {} token{plural}{command}]", grouped(tokens.0))
+        let command = archive_ref.show_command(self.line);
+        format!("{START}: {what} {fate}, {} token{plural}{command}]", group_digits(tokens.0))
     }
 
     /// The command alone: `[ctxc archive show 3f9a1c2b7d4e]`; the shortest form where there is none.
     #[must_use]
-    pub fn command(&self) -> String {
+    pub fn command_text(&self) -> String {
         match self.archive_ref {
             ArchiveRef::Default | ArchiveRef::At(_) => {
-                format!("[{}]", self.archive_ref.command(self.line).trim_start_matches("; "))
+                format!("[{}]", self.archive_ref.show_command(self.line).trim_start_matches("; "))
             }
-            ArchiveRef::Nowhere => self.bare(),
+            ArchiveRef::Nowhere => self.shortest_text(),
         }
     }
 
     /// The shortest form, for what is hardly longer: `[ctxc 3f9a1c2b7d4e]`.
     #[must_use]
-    pub fn bare(&self) -> String {
+    pub fn shortest_text(&self) -> String {
         match self.archive_ref {
             ArchiveRef::Default | ArchiveRef::At(_) => format!("{START} {}]", digest_name(self.line)),
             ArchiveRef::Nowhere => format!("{START}: {}]", self.fate),
@@ -117,13 +117,13 @@ impl Placeholder<'_> {
 
     /// The longest form that is shorter than what was there, in tokens; the shortest where none is.
     #[must_use]
-    pub fn fitting(&self) -> String {
-        self.first(|text| chars4(text) < self.tokens).unwrap_or_else(|| self.bare())
+    pub fn fitting_text(&self) -> String {
+        self.first_fitting(|text| chars4_tokens(text) < self.tokens).unwrap_or_else(|| self.shortest_text())
     }
 
     /// The longest form that `fits`.
-    pub fn first(&self, fits: impl Fn(&str) -> bool) -> Option<String> {
-        let forms = [Self::full, Self::command, Self::bare].into_iter().map(|form| form(self));
+    pub fn first_fitting(&self, fits: impl Fn(&str) -> bool) -> Option<String> {
+        let forms = [Self::full_text, Self::command_text, Self::shortest_text].into_iter().map(|form| form(self));
         forms.into_iter().find(|text| fits(text))
     }
 }
@@ -197,13 +197,13 @@ mod tests {
         ];
         let name = &Digest::of(b"line").to_string()[..DIGITS];
         for (tokens, archive_ref, expected) in cases {
-            let text = placeholder(tokens, &archive_ref).fitting();
+            let text = placeholder(tokens, &archive_ref).fitting_text();
             assert_eq!(text.replace(name, "NAME"), expected);
             assert!(is_placeholder(&text) && !text.contains('\n'));
             // N-05
             assert!(is_whole_placeholder(&text), "{text}");
         }
-        assert_eq!(placeholder(1, &ArchiveRef::Nowhere).full(), "[ctxc: Read src/main.rs removed, 1 token]");
+        assert_eq!(placeholder(1, &ArchiveRef::Nowhere).full_text(), "[ctxc: Read src/main.rs removed, 1 token]");
     }
 
     // N-05

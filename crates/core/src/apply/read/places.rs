@@ -14,7 +14,7 @@ pub(in crate::apply) fn raw_uuid(text: &[u8], known: IdHash) -> &[u8] {
     });
     // Text may look like the field; only the uuid has its digest.
     let found = candidates.into_iter().find(|id| IdHash::of(id) == known);
-    found.or_else(|| Scan::of(text).uuid.and_then(|it| it.string(text))).unwrap_or_default()
+    found.or_else(|| Scan::of(text).uuid.and_then(|it| it.string_in(text))).unwrap_or_default()
 }
 
 /// The span of the uuid of the parent, quotes included, in a line that starts with it.

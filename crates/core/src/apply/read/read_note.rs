@@ -1,6 +1,6 @@
 //! Reads the client's note beside the result of a read: which lines it holds.
 
-use crate::apply::read::page::Page;
+use crate::apply::read::page::ScannedLine;
 use crate::plan::LineRange;
 use ctxc_transcript::Span;
 use ctxc_transcript::scan::each_field;
@@ -16,14 +16,14 @@ pub(in crate::apply) struct ReadNote {
 
 impl ReadNote {
     /// The note in the line of a result, where there is one.
-    pub(in crate::apply) fn of(page: Page<'_>) -> Self {
+    pub(in crate::apply) fn of(page: ScannedLine<'_>) -> Self {
         let mut note = Self::default();
         let Some(span) = page.scan.tool_use_result else { return note };
         let object = span.of(page.bytes);
         let mut file = None;
         if object.starts_with(b"{") {
             each_field(object, |key, value| match key {
-                b"type" => note.is_unchanged = value.string(object) == Some(b"file_unchanged"),
+                b"type" => note.is_unchanged = value.string_in(object) == Some(b"file_unchanged"),
                 b"file" => file = Some(value.of(object)),
                 _ => {}
             });

@@ -6,18 +6,18 @@ use std::io;
 
 use jiff::Timestamp;
 
-use super::input::Input;
+use super::input::CallInput;
 use super::lines::each_line;
-use super::tool_said::{Asked, Printed, aside, orphan, said};
-use super::typed::{asks, inside, queued, typed};
-use crate::apply::read::page::Page;
+use super::tool_said::{PendingCall, PrintedLines, describe_orphan_result, said_by_speaker, titled_excerpt};
+use super::typed::{extract_typed, is_request, queued_prompt, text_inside_tag};
+use crate::apply::read::page::ScannedLine;
 use ctxc_engine::MessageToSummarize;
-use ctxc_transcript::scan::{BlockKind, Kind};
-use ctxc_transcript::{Index, LineNo, Prompt, entry};
+use ctxc_transcript::scan::{BlockKind, EntryKind};
+use ctxc_transcript::{Index, LineNo, PromptKind, entry};
 
 /// The texts of one line of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
+pub struct LineTexts {
     /// The line.
     pub line: LineNo,
     /// When it was said, where the line tells.
@@ -34,71 +34,81 @@ pub struct Remark {
 ///
 /// # Errors
 /// When the source cannot be read.
-pub fn read_said(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<Vec<Remark>> {
-    let mut remarks: Vec<Remark> = Vec::with_capacity(lines.len());
-    let mut open: HashMap<String, Asked> = HashMap::new();
-    let mut printed = Printed::default();
+pub fn read_said(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<Vec<LineTexts>> {
+    let mut remarks: Vec<LineTexts> = Vec::with_capacity(lines.len());
+    let mut open: HashMap<String, PendingCall> = HashMap::new();
+    let mut printed = PrintedLines::default();
     each_line(file, index, lines, |page| {
         let at = remarks.len();
         let said = match page.scan.kind {
-            Kind::User => of_user(page, &mut open, &mut printed),
-            Kind::Assistant => of_assistant(page, at, &mut open),
-            Kind::Attachment => {
-                queued(page).filter(|prompt| asks(prompt)).and_then(|prompt| said("user", prompt)).into_iter().collect()
-            }
+            EntryKind::User => read_user(page, &mut open, &mut printed),
+            EntryKind::Assistant => read_assistant(page, at, &mut open),
+            EntryKind::Attachment => queued_prompt(page)
+                .filter(|prompt| is_request(prompt))
+                .and_then(|prompt| said_by_speaker("user", prompt))
+                .into_iter()
+                .collect(),
             _ => Vec::new(),
         };
-        remarks.push(Remark { line: page.line, time: page.time(), said });
+        remarks.push(LineTexts { line: page.line, time: page.time(), said });
     })?;
-    let mut unanswered: Vec<(String, Asked)> = open.into_iter().collect();
+    let mut unanswered: Vec<(String, PendingCall)> = open.into_iter().collect();
     unanswered.sort_by(|(a, _), (b, _)| a.cmp(b));
     for (_, asked) in unanswered {
         if let Some(remark) = remarks.get_mut(asked.at) {
-            remark.said.push(asked.unanswered());
+            remark.said.push(asked.describe_unanswered());
         }
     }
     Ok(remarks)
 }
 
-fn of_assistant(page: Page<'_>, at: usize, open: &mut HashMap<String, Asked>) -> Vec<MessageToSummarize> {
+fn read_assistant(
+    page: ScannedLine<'_>,
+    at: usize,
+    open: &mut HashMap<String, PendingCall>,
+) -> Vec<MessageToSummarize> {
     // The client wrote it in the model's name.
     if page.scan.is_api_error {
         return Vec::new();
     }
-    let folder = page.folder();
+    let folder = page.working_folder();
     for block in page.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse) {
         let input = page.scan.call_input(block, page.bytes);
-        let input = Input(&input);
-        let asked = Asked::new(page.scan.tool_name(block, page.bytes), input, folder.as_deref(), at);
-        open.insert(page.decoded(block.tool_id), asked);
+        let input = CallInput(&input);
+        let asked = PendingCall::new(page.scan.tool_name(block, page.bytes), input, folder.as_deref(), at);
+        open.insert(page.decode_string(block.tool_id), asked);
     }
-    said("assistant", entry::text(page.scan, page.bytes)).into_iter().collect()
+    said_by_speaker("assistant", entry::message_text(page.scan, page.bytes)).into_iter().collect()
 }
 
-fn of_user(page: Page<'_>, open: &mut HashMap<String, Asked>, printed: &mut Printed) -> Vec<MessageToSummarize> {
+fn read_user(
+    page: ScannedLine<'_>,
+    open: &mut HashMap<String, PendingCall>,
+    printed: &mut PrintedLines,
+) -> Vec<MessageToSummarize> {
     let (scan, line) = (page.scan, page.bytes);
     let mut all = Vec::new();
-    for (at, text) in entry::tool_results(scan, line) {
+    for (at, text) in entry::tool_result_texts(scan, line) {
         let is_error = scan.blocks.get(at).is_some_and(|block| block.is_error);
-        match page.call(at).and_then(|id| open.remove(&id)) {
-            Some(asked) => all.extend(asked.answered(&text, is_error, printed)),
-            None => all.extend(orphan(&text)),
+        match page.result_call_id(at).and_then(|id| open.remove(&id)) {
+            Some(asked) => all.extend(asked.describe_answered(&text, is_error, printed)),
+            None => all.extend(describe_orphan_result(&text)),
         }
     }
-    let text = entry::text(scan, line);
+    let text = entry::message_text(scan, line);
     if scan.is_compact_summary {
-        all.extend(said("summary", text));
+        all.extend(said_by_speaker("summary", text));
     } else if text.trim_start().starts_with("[Request interrupted by user") {
-        all.extend(said("system", "The person interrupted the work.".to_owned()));
-    } else if let Some(output) = inside(&text, "bash-stdout") {
-        all.extend(aside("Printed", output));
+        all.extend(said_by_speaker("system", "The person interrupted the work.".to_owned()));
+    } else if let Some(output) = text_inside_tag(&text, "bash-stdout") {
+        all.extend(titled_excerpt("Printed", output));
     } else if text.trim_start().starts_with("<task-notification>") {
-        let news = inside(&text, "result").or_else(|| inside(&text, "summary"));
-        all.extend(aside("In the background", news.unwrap_or(&text)));
+        let news = text_inside_tag(&text, "result").or_else(|| text_inside_tag(&text, "summary"));
+        all.extend(titled_excerpt("In the background", news.unwrap_or(&text)));
     } else if !scan.is_meta {
-        let prompt = typed(&text);
-        if asks(&prompt) && Prompt::of_text(prompt.as_bytes()) != Prompt::No {
-            all.extend(said("user", prompt));
+        let prompt = extract_typed(&text);
+        if is_request(&prompt) && PromptKind::of_text(prompt.as_bytes()) != PromptKind::No {
+            all.extend(said_by_speaker("user", prompt));
         }
     }
     all
@@ -108,7 +118,7 @@ fn of_user(page: Page<'_>, open: &mut HashMap<String, Asked>, printed: &mut Prin
 mod tests {
     use super::*;
     use crate::apply::read::lines::file_of;
-    use crate::apply::samples::conversation;
+    use crate::apply::samples::sample_conversation;
     use ctxc_transcript::Chain;
 
     /// The texts one after the other, as `<speaker> text`.
@@ -128,7 +138,7 @@ mod tests {
     // F-12
     #[test]
     fn f_12_tools_are_told_in_few_words() {
-        let (file, index, lines) = file_of(&conversation(&[
+        let (file, index, lines) = file_of(&sample_conversation(&[
             ("Read", r#"{"file_path":"/p/src/a.rs"}"#, "1\tfn a() {}", "{}"),
             ("Edit", r#"{"file_path":"/p/src/a.rs"}"#, "The file has been updated.", "{}"),
             (
@@ -191,7 +201,7 @@ mod tests {
     #[test]
     fn f_12_what_is_printed_time_and_again_is_told_twice() {
         let push = ("Bash", r#"{"command":"git push"}"#, "hint: set up zoxide\npushed", "{}");
-        let (file, index, lines) = file_of(&conversation(&[push; 4]));
+        let (file, index, lines) = file_of(&sample_conversation(&[push; 4]));
         let told = told(&file, &index, &lines);
         assert_eq!(told.matches("zoxide").count(), 2, "{told}");
         assert_eq!(told.matches("Bash git push").count(), 4, "{told}");

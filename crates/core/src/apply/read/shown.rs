@@ -6,14 +6,16 @@ use std::ops::ControlFlow;
 
 use jiff::Timestamp;
 
-use super::document::texts_of;
-use super::entry_fields::{decoded, field_at};
-use super::typed::{queued, typed};
-use crate::apply::read::page::Page;
-use ctxc_store::Kind;
+use super::document::scanned_texts;
+use super::entry_fields::{decode_string, field_at};
+use super::typed::{extract_typed, queued_prompt};
+use crate::apply::read::page::ScannedLine;
+use ctxc_store::DocumentKind;
 use ctxc_transcript::scan;
 use ctxc_transcript::scan::Scan;
-use ctxc_transcript::{IdHash, Index, LineNo, Prompt, Transcript, TurnIdx, is_notification, read_line, turn_at, turns};
+use ctxc_transcript::{
+    IdHash, Index, LineNo, PromptKind, Transcript, TurnIdx, find_turns, is_notification, read_line, turn_at,
+};
 
 /// The speaker of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, schemars::JsonSchema, serde::Serialize)]
@@ -32,7 +34,7 @@ pub enum Speaker {
 impl Speaker {
     /// The word for it.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::User => "user",
             Self::Assistant => "assistant",
@@ -44,7 +46,7 @@ impl Speaker {
 
 /// One text of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct ShownText {
     /// The line that it stands in.
     pub line: LineNo,
     /// The turn that it is part of; `None` before the first.
@@ -54,7 +56,7 @@ pub struct Shown {
     /// Its speaker.
     pub speaker: Speaker,
     /// The kind of the text.
-    pub kind: Kind,
+    pub kind: DocumentKind,
     /// The text; that of a tool call starts with the name of the tool.
     pub text: String,
     /// Of a tool result, the digest of the id of its call.
@@ -63,7 +65,7 @@ pub struct Shown {
 
 /// In which order texts are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum ReadingOrder {
     /// The oldest first.
     Forward,
     /// The newest first.
@@ -74,27 +76,27 @@ pub enum Order {
 ///
 /// # Errors
 /// When the source cannot be read.
-pub fn each_shown(
+pub fn each_shown_text(
     transcript: Transcript<'_>,
-    order: Order,
-    mut each: impl FnMut(Shown) -> ControlFlow<()>,
+    order: ReadingOrder,
+    mut each: impl FnMut(ShownText) -> ControlFlow<()>,
 ) -> io::Result<()> {
     let Transcript { file, index, chain } = transcript;
-    let turns = turns(index, chain);
+    let turns = find_turns(index, chain);
     let mut scan = index.new_scan();
     let mut buffer = Vec::new();
     let n_lines = chain.lines.len();
     for step in 0..n_lines {
         let place = match order {
-            Order::Forward => step,
-            Order::Backward => n_lines - 1 - step,
+            ReadingOrder::Forward => step,
+            ReadingOrder::Backward => n_lines - 1 - step,
         };
         let Some(&line) = chain.lines.get(place) else { continue };
         let bytes = read_line(file, index, line, &mut buffer)?;
         scan.read(bytes);
-        let page = Page { line, bytes, scan: &scan };
+        let page = ScannedLine { line, bytes, scan: &scan };
         let mut texts = texts_in(page, turn_at(&turns, place));
-        if order == Order::Backward {
+        if order == ReadingOrder::Backward {
             texts.reverse();
         }
         for text in texts {
@@ -110,42 +112,42 @@ pub fn each_shown(
 ///
 /// # Errors
 /// When the source cannot be read.
-pub fn shown_in(file: &File, index: &Index, line: LineNo) -> io::Result<Vec<Shown>> {
+pub fn read_shown_texts(file: &File, index: &Index, line: LineNo) -> io::Result<Vec<ShownText>> {
     let mut buffer = Vec::new();
     let bytes = read_line(file, index, line, &mut buffer)?;
-    Ok(texts_in(Page { line, bytes, scan: &Scan::of(bytes) }, None))
+    Ok(texts_in(ScannedLine { line, bytes, scan: &Scan::of(bytes) }, None))
 }
 
 /// The texts of one line, in order. What a person typed comes without what the client puts around it.
-pub(in crate::apply) fn texts_in(page: Page<'_>, turn: Option<TurnIdx>) -> Vec<Shown> {
+pub(in crate::apply) fn texts_in(page: ScannedLine<'_>, turn: Option<TurnIdx>) -> Vec<ShownText> {
     let time = page.time();
-    let shown = |speaker, kind, text, call| Shown { line: page.line, turn, time, speaker, kind, text, call };
-    if let Some(prompt) = queued(page) {
-        return vec![shown(Speaker::User, Kind::Prompt, prompt, None)];
+    let shown = |speaker, kind, text, call| ShownText { line: page.line, turn, time, speaker, kind, text, call };
+    if let Some(prompt) = queued_prompt(page) {
+        return vec![shown(Speaker::User, DocumentKind::Prompt, prompt, None)];
     }
     let is_of_client = page.scan.is_meta
         || page.scan.is_compact_summary
         || page.scan.is_api_error
         || is_notification(page.scan, page.bytes);
-    let said = texts_of(page.scan, page.bytes).into_iter().map(|said| match said.speaker {
+    let said = scanned_texts(page.scan, page.bytes).into_iter().map(|said| match said.speaker {
         "tool" => shown(Speaker::Tool, said.kind, said.text, said.call),
         "assistant" if !is_of_client => shown(Speaker::Assistant, said.kind, said.text, None),
-        "user" if !is_of_client => match Prompt::of_text(said.text.as_bytes()) {
-            Prompt::Typed => shown(Speaker::User, said.kind, said.text, None),
-            Prompt::Command => shown(Speaker::User, said.kind, typed(&said.text), None),
-            Prompt::No => shown(Speaker::System, Kind::Other, said.text, None),
+        "user" if !is_of_client => match PromptKind::of_text(said.text.as_bytes()) {
+            PromptKind::Typed => shown(Speaker::User, said.kind, said.text, None),
+            PromptKind::Command => shown(Speaker::User, said.kind, extract_typed(&said.text), None),
+            PromptKind::No => shown(Speaker::System, DocumentKind::Other, said.text, None),
         },
-        _ => shown(Speaker::System, Kind::Other, said.text, None),
+        _ => shown(Speaker::System, DocumentKind::Other, said.text, None),
     });
-    said.chain(remark_text(page).map(|text| shown(Speaker::System, Kind::Other, text, None))).collect()
+    said.chain(remark_text(page).map(|text| shown(Speaker::System, DocumentKind::Other, text, None))).collect()
 }
 
 /// The text of a remark of the client.
-fn remark_text(page: Page<'_>) -> Option<String> {
-    if page.scan.kind != scan::Kind::System {
+fn remark_text(page: ScannedLine<'_>) -> Option<String> {
+    if page.scan.kind != scan::EntryKind::System {
         return None;
     }
-    decoded(field_at(page.bytes, b"content"), page.bytes).filter(|text| !text.trim().is_empty())
+    decode_string(field_at(page.bytes, b"content"), page.bytes).filter(|text| !text.trim().is_empty())
 }
 
 #[cfg(test)]
@@ -153,14 +155,14 @@ mod tests {
     use super::*;
     use ctxc_transcript::Chain;
 
-    fn told(name: &str, order: Order) -> Vec<String> {
+    fn told(name: &str, order: ReadingOrder) -> Vec<String> {
         let file = File::open(format!("{}/../../fixtures/{name}.jsonl", env!("CARGO_MANIFEST_DIR"))).unwrap();
         let index = Index::build(&file).unwrap();
         let mut told = Vec::new();
-        each_shown(Transcript { file: &file, index: &index, chain: &Chain::find(&index) }, order, |shown| {
+        each_shown_text(Transcript { file: &file, index: &index, chain: &Chain::find(&index) }, order, |shown| {
             let first = shown.text.lines().next().unwrap_or_default();
             let turn = shown.turn.map_or("-".to_owned(), |turn| turn.0.to_string());
-            told.push(format!("{} {turn} {} {first}", shown.line.number(), shown.speaker.word()));
+            told.push(format!("{} {turn} {} {first}", shown.line.one_based(), shown.speaker.name()));
             ControlFlow::Continue(())
         })
         .unwrap();
@@ -170,15 +172,15 @@ mod tests {
     // U-06
     #[test]
     fn u_06_texts_are_read_in_both_orders() {
-        let mut backward = told("session-small", Order::Backward);
+        let mut backward = told("session-small", ReadingOrder::Backward);
         backward.reverse();
-        assert_eq!(told("session-small", Order::Forward), backward);
+        assert_eq!(told("session-small", ReadingOrder::Forward), backward);
     }
 
     // U-06
     #[test]
     fn u_06_what_the_client_says_is_told_from_what_a_person_does() {
-        let told = told("compact-boundary", Order::Forward);
+        let told = told("compact-boundary", ReadingOrder::Forward);
         assert!(told.iter().any(|line| line.contains("system Conversation compacted")), "{told:?}");
         assert!(told.iter().any(|line| line.contains("system This session is being continued")), "{told:?}");
         assert!(told.iter().any(|line| line.contains(" 0 user ")), "{told:?}");

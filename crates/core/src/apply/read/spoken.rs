@@ -4,11 +4,11 @@ use std::io;
 
 use jiff::Timestamp;
 
-use super::lines::each_page;
-use super::shown::{Shown, Speaker, texts_in};
-use ctxc_store::Kind;
+use super::lines::each_scanned_line;
+use super::shown::{ShownText, Speaker, texts_in};
+use ctxc_store::DocumentKind;
 use ctxc_transcript::scan;
-use ctxc_transcript::{LineSet, Messages, Owner, Transcript, TurnIdx, turn_at, turns};
+use ctxc_transcript::{LineSet, Messages, OwningMessage, Transcript, TurnIdx, find_turns, turn_at};
 
 /// The text of one speaker in a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,15 +31,15 @@ pub struct SpokenMessage {
 pub fn read_spoken(transcript: Transcript<'_>) -> io::Result<Vec<SpokenMessage>> {
     let Transcript { file, index, chain } = transcript;
     let messages = Messages::of(index, chain, &LineSet::default());
-    let turns = turns(index, chain);
+    let turns = find_turns(index, chain);
     let mut spoken: Vec<Vec<SpokenMessage>> = vec![Vec::new(); messages.firsts.len()];
-    each_page(file, index, &chain.live, |page| {
+    each_scanned_line(file, index, &chain.live, |page| {
         let kind = page.scan.kind;
-        let message = match messages.owner(page.line) {
-            Owner::Of(message) => message as usize,
+        let message = match messages.owner_of(page.line) {
+            OwningMessage::Of(message) => message as usize,
             // Of what stands behind messages, only what was typed meanwhile is said by somebody.
-            Owner::Behind(message) if kind == scan::Kind::Attachment => message as usize,
-            Owner::Behind(_) | Owner::None => return,
+            OwningMessage::Behind(message) if kind == scan::EntryKind::Attachment => message as usize,
+            OwningMessage::Behind(_) | OwningMessage::None => return,
         };
         let Some(said) = spoken.get_mut(message) else { return };
         let turn = messages.firsts.get(message).and_then(|place| turn_at(&turns, *place as usize));
@@ -51,26 +51,28 @@ pub fn read_spoken(transcript: Transcript<'_>) -> io::Result<Vec<SpokenMessage>>
 }
 
 /// Whether a text of an entry of this kind is one that somebody said.
-fn is_said(shown: &Shown, of: scan::Kind) -> bool {
+fn is_said(shown: &ShownText, of: scan::EntryKind) -> bool {
     match shown.kind {
-        Kind::Prompt | Kind::Answer => true,
+        DocumentKind::Prompt | DocumentKind::Answer => true,
         // The client in messages, and not what it attaches to them.
-        Kind::Other => of != scan::Kind::Attachment,
-        Kind::Thinking
-        | Kind::Call
-        | Kind::ToolResult
-        | Kind::Result
-        | Kind::Batch
-        | Kind::Utterance
-        | Kind::Summary => false,
+        DocumentKind::Other => of != scan::EntryKind::Attachment,
+        DocumentKind::Thinking
+        | DocumentKind::Call
+        | DocumentKind::ToolResult
+        | DocumentKind::Result
+        | DocumentKind::Batch
+        | DocumentKind::Utterance
+        | DocumentKind::Summary => false,
     }
 }
 
-fn add_text(said: &mut Vec<SpokenMessage>, shown: Shown, of: scan::Kind) {
-    let Shown { turn, time, speaker, text, .. } = shown;
+fn add_text(said: &mut Vec<SpokenMessage>, shown: ShownText, of: scan::EntryKind) {
+    let ShownText { turn, time, speaker, text, .. } = shown;
     match said.last_mut() {
         // A message typed meanwhile is an utterance of its own.
-        Some(known) if known.speaker == speaker && of != scan::Kind::Attachment => known.text.extend(["\n", &text]),
+        Some(known) if known.speaker == speaker && of != scan::EntryKind::Attachment => {
+            known.text.extend(["\n", &text])
+        }
         Some(_) | None => said.push(SpokenMessage { speaker, turn, time, text }),
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 
 use jiff::Timestamp;
 
-use super::lines::each_page;
+use super::lines::each_scanned_line;
 use crate::plan::{RecordedStep, StepModel};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Flags, Index, LineNo, LineSet, MessageIdx, Transcript};
@@ -16,17 +16,17 @@ use ctxc_transcript::{Calibration, Flags, Index, LineNo, LineSet, MessageIdx, Tr
 /// When the source cannot be read.
 pub fn read_steps(transcript: Transcript<'_>) -> io::Result<Vec<RecordedStep>> {
     let Transcript { file, index, chain } = transcript;
-    let calibration = Calibration::learn(index, chain);
+    let calibration = Calibration::learn_from_usage(index, chain);
     let is_own = |line: &_| chain.is_sidechain || !index.record(*line).flags.any(Flags::SIDECHAIN);
     let has = |line: &_| index.record(*line).flags.any(Flags::USAGE.with(Flags::TOOL_RESULT));
     let lines: LineSet = index.lines().filter(is_own).filter(has).collect();
     let mut steps: Vec<RecordedStep> = Vec::new();
     let mut known: HashMap<MessageIdx, usize> = HashMap::new();
     let mut results = 0;
-    each_page(file, index, &lines, |page| {
+    each_scanned_line(file, index, &lines, |page| {
         let record = index.record(page.line);
         if record.flags.any(Flags::TOOL_RESULT) {
-            results += calibration.scale(result_size(index, page.line)).0;
+            results += calibration.scale_to_api(result_size(index, page.line)).0;
             return;
         }
         let Some((message, fields)) = record.message().zip(page.scan.message) else { return };
@@ -35,14 +35,14 @@ pub fn read_steps(transcript: Transcript<'_>) -> io::Result<Vec<RecordedStep>> {
             step.output = step.output.max(fields.counts.output);
             return;
         }
-        if fields.counts.prompt() == 0 {
+        if fields.counts.prompt_size() == 0 {
             return;
         }
         known.insert(message, steps.len());
         steps.push(RecordedStep {
             time: page.time().map(Timestamp::as_second),
-            model: StepModel(page.decoded(fields.model)),
-            prompt: fields.counts.prompt(),
+            model: StepModel(page.decode_string(fields.model)),
+            prompt: fields.counts.prompt_size(),
             cached: fields.counts.cache_read,
             output: fields.counts.output,
             results: std::mem::take(&mut results),

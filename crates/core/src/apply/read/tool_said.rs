@@ -7,12 +7,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::calls::is_refusal;
 use super::describe::{Described, result_kind};
-use super::input::Input;
-use super::typed::{inside, without};
-use crate::plan::{Script, only_looks, without_cd};
+use super::input::CallInput;
+use super::typed::{remove_tag, text_inside_tag};
+use crate::plan::{ShellScript, is_read_only_script, split_leading_cd};
 use ctxc_engine::language::reports_error;
 use ctxc_engine::{MessageToSummarize, ResultKind, digest};
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 /// The most characters of a call.
 const CALL: usize = 120;
@@ -42,7 +42,7 @@ const SHOWN: Tokens = Tokens(24);
 const OTHER: Tokens = Tokens(60);
 
 /// A call whose result is waited for.
-pub(in crate::apply) struct Asked {
+pub(in crate::apply) struct PendingCall {
     /// The tool and what it is about, in one line.
     name: String,
     told: ResultDetail,
@@ -69,17 +69,17 @@ enum ResultDetail {
     Plan(String),
 }
 
-impl Asked {
+impl PendingCall {
     /// The call of `tool` with `input`, in the remark at `at`.
-    pub(in crate::apply) fn new(tool: String, input: Input<'_>, folder: Option<&str>, at: usize) -> Self {
-        let string = |key: &str| input.string(key.as_bytes());
+    pub(in crate::apply) fn new(tool: String, input: CallInput<'_>, folder: Option<&str>, at: usize) -> Self {
+        let string = |key: &str| input.string_value(key.as_bytes());
         let told = match tool.as_str() {
             "Read" | "NotebookRead" | "Glob" | "Grep" | "LS" | "TodoWrite" | "TodoRead" | "TaskCreate"
             | "TaskUpdate" | "TaskList" | "TaskGet" | "ToolSearch" | "Skill" => ResultDetail::Looked,
             "Edit" | "MultiEdit" | "Write" | "NotebookEdit" | "KillShell" | "KillBash" => ResultDetail::Nothing,
             "Bash" | "PowerShell" => {
-                let script = Script::read(&string("command").unwrap_or_default());
-                ResultDetail::Briefly(if only_looks(&script) { SHOWN } else { DONE })
+                let script = ShellScript::parse(&string("command").unwrap_or_default());
+                ResultDetail::Briefly(if is_read_only_script(&script) { SHOWN } else { DONE })
             }
             "Task" | "Agent" | "TaskOutput" | "AgentOutputTool" => ResultDetail::AtLength(REPORT),
             "AskUserQuestion" => ResultDetail::Answers,
@@ -93,26 +93,26 @@ impl Asked {
             }
         };
         // The command says more than its folder.
-        let argument = without_cd(&argument).1.to_owned();
+        let argument = split_leading_cd(&argument).1.to_owned();
         Self {
             kind: result_kind(&tool, false),
-            name: Described { tool: tool.into(), id: Box::default(), argument: argument.into() }.brief(CALL),
+            name: Described { tool: tool.into(), id: Box::default(), argument: argument.into() }.short_label(CALL),
             told,
             at,
         }
     }
 
     /// The description of a call without a result.
-    pub(in crate::apply) fn unanswered(&self) -> MessageToSummarize {
+    pub(in crate::apply) fn describe_unanswered(&self) -> MessageToSummarize {
         said_by_tool(&format!("{}: no result", self.name))
     }
 
     /// The description of the call with its result.
-    pub(in crate::apply) fn answered(
+    pub(in crate::apply) fn describe_answered(
         self,
         text: &str,
         is_error: bool,
-        printed: &mut Printed,
+        printed: &mut PrintedLines,
     ) -> Vec<MessageToSummarize> {
         let Self { name, told, kind, .. } = self;
         if let Some(words) = text.split_once("the user said:").map(|(_, words)| words).filter(|_| is_refusal(text)) {
@@ -120,7 +120,7 @@ impl Asked {
             let refused = said_by_tool(&format!("{name}: refused by the person"));
             // The client says so itself where the person answered none of its questions.
             let words = if words.starts_with("The user wants to clarify these questions") { "" } else { words };
-            return [Some(refused), said("user", words.to_owned())].into_iter().flatten().collect();
+            return [Some(refused), said_by_speaker("user", words.to_owned())].into_iter().flatten().collect();
         }
         if text.starts_with("[Request interrupted") || text.starts_with("Exit code 137\n[Request interrupted") {
             return vec![said_by_tool(&format!("{name}: interrupted by the person"))];
@@ -129,21 +129,21 @@ impl Asked {
             return vec![said_by_tool(&format!("{name}: refused by the person"))];
         }
         if is_error || is_refusal(text) {
-            let error = inside(text, "tool_use_error").unwrap_or(text);
+            let error = text_inside_tag(text, "tool_use_error").unwrap_or(text);
             // A file that was not there then may be there now.
             let is_repeated = REPEATED.iter().any(|start| error.starts_with(start)) || error.contains(SEVERAL_MATCHES);
             if told == ResultDetail::Looked || is_repeated {
                 return Vec::new();
             }
-            let error = printed.news(error);
-            let error = if chars4(&error) <= ERROR { error } else { digest(&error, ResultKind::Failed, ERROR) };
+            let error = printed.drop_repeated(error);
+            let error = if chars4_tokens(&error) <= ERROR { error } else { digest(&error, ResultKind::Failed, ERROR) };
             return vec![said_by_tool(&format!("{name} failed: {error}"))];
         }
         match told {
             ResultDetail::Looked => Vec::new(),
             ResultDetail::Nothing => vec![said_by_tool(&name)],
             ResultDetail::Briefly(limit) => {
-                let digest = digest(&printed.news(text), kind, limit);
+                let digest = digest(&printed.drop_repeated(text), kind, limit);
                 let lines: Vec<&str> = digest.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
                 vec![said_by_tool(&if lines.is_empty() { name } else { format!("{name}: {}", lines.join("; ")) })]
             }
@@ -152,10 +152,10 @@ impl Asked {
             }
             ResultDetail::AtLength(limit) => {
                 // The report is followed by instructions for continuing with the subagent.
-                let text = without(text, "usage");
+                let text = remove_tag(text, "usage");
                 let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("agentId: ")).collect();
                 let text = lines.join("\n");
-                let report = if chars4(&text) <= limit {
+                let report = if chars4_tokens(&text) <= limit {
                     text.trim().to_owned()
                 } else {
                     digest(&text, ResultKind::Report, limit)
@@ -165,11 +165,13 @@ impl Asked {
             ResultDetail::Answers => {
                 let answers = text.strip_prefix("User has answered your questions: ").unwrap_or(text);
                 let answers = answers.split(" You can now continue").next().unwrap_or_default();
-                said("user", without_repeated_notes(answers)).into_iter().collect()
+                said_by_speaker("user", without_repeated_notes(answers)).into_iter().collect()
             }
             ResultDetail::Plan(plan) => {
-                let plan = if chars4(&plan) <= PLAN { plan } else { digest(&plan, ResultKind::Report, PLAN) };
-                said("assistant", format!("The plan, which the person agreed to:\n{plan}")).into_iter().collect()
+                let plan = if chars4_tokens(&plan) <= PLAN { plan } else { digest(&plan, ResultKind::Report, PLAN) };
+                said_by_speaker("assistant", format!("The plan, which the person agreed to:\n{plan}"))
+                    .into_iter()
+                    .collect()
             }
         }
     }
@@ -196,14 +198,14 @@ fn without_repeated_notes(answers: &str) -> String {
 
 /// The lines that tools have printed so far, with their counts. A line printed time and again means nothing.
 #[derive(Default)]
-pub(in crate::apply) struct Printed(HashMap<u64, u8>);
+pub(in crate::apply) struct PrintedLines(HashMap<u64, u8>);
 
-impl Printed {
+impl PrintedLines {
     /// The number of times that a line is kept.
     const MOST: u8 = 2;
 
     /// `text` without the lines that were printed before as often as they are told, errors aside.
-    fn news(&mut self, text: &str) -> String {
+    fn drop_repeated(&mut self, text: &str) -> String {
         let mut news: Vec<&str> = Vec::new();
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             let times = self.0.entry(xxh3_64(line.trim().as_bytes())).or_default();
@@ -217,14 +219,14 @@ impl Printed {
 }
 
 /// The result of a call that is not among the lines.
-pub(in crate::apply) fn orphan(text: &str) -> Option<MessageToSummarize> {
-    said("tool", digest(text, ResultKind::Succeeded, OTHER))
+pub(in crate::apply) fn describe_orphan_result(text: &str) -> Option<MessageToSummarize> {
+    said_by_speaker("tool", digest(text, ResultKind::Succeeded, OTHER))
 }
 
 /// Text printed for the person, or given to the model from outside.
-pub(in crate::apply) fn aside(title: &str, text: &str) -> Option<MessageToSummarize> {
+pub(in crate::apply) fn titled_excerpt(title: &str, text: &str) -> Option<MessageToSummarize> {
     let digest = digest(text, ResultKind::Succeeded, OTHER);
-    if digest.is_empty() { None } else { said("tool", format!("{title}: {digest}")) }
+    if digest.is_empty() { None } else { said_by_speaker("tool", format!("{title}: {digest}")) }
 }
 
 fn said_by_tool(text: &str) -> MessageToSummarize {
@@ -232,7 +234,7 @@ fn said_by_tool(text: &str) -> MessageToSummarize {
 }
 
 /// The text of `speaker`, unless it is empty.
-pub(in crate::apply) fn said(speaker: &str, text: String) -> Option<MessageToSummarize> {
+pub(in crate::apply) fn said_by_speaker(speaker: &str, text: String) -> Option<MessageToSummarize> {
     let text = if text.trim().len() == text.len() { text } else { text.trim().to_owned() };
     (!text.is_empty()).then(|| MessageToSummarize { speaker: speaker.to_owned(), text })
 }

@@ -1,7 +1,7 @@
 //! Extracts the text that a person typed from the client's additions.
 
-use crate::apply::read::page::Page;
-use ctxc_transcript::Prompt;
+use crate::apply::read::page::ScannedLine;
+use ctxc_transcript::PromptKind;
 use ctxc_transcript::scan::each_field;
 use ctxc_transcript::text::json_string;
 
@@ -16,23 +16,23 @@ const CLIENT: [&str; 29] = [
 
 /// The typed part of `text`, the text of a prompt: a slash command as `/name words`, a shell line as `! line`.
 #[must_use]
-pub(in crate::apply) fn typed(text: &str) -> String {
+pub(in crate::apply) fn extract_typed(text: &str) -> String {
     let mut text = text.to_owned();
     for tag in FOREIGN {
-        text = without(&text, tag);
+        text = remove_tag(&text, tag);
     }
-    if let Some(name) = inside(&text, "command-name").or_else(|| inside(&text, "command-message")) {
+    if let Some(name) = text_inside_tag(&text, "command-name").or_else(|| text_inside_tag(&text, "command-message")) {
         let name = name.trim();
         // A message of several words is what the client says that it does.
         let is_name = !name.starts_with('/') && !name.contains(char::is_whitespace);
         let name = if is_name { format!("/{name}") } else { name.to_owned() };
-        let words = inside(&text, "command-args").unwrap_or_default().trim();
+        let words = text_inside_tag(&text, "command-args").unwrap_or_default().trim();
         return format!("{name} {words}").trim_end().to_owned();
     }
-    if let Some(line) = inside(&text, "bash-input") {
+    if let Some(line) = text_inside_tag(&text, "bash-input") {
         return format!("! {}", line.trim());
     }
-    if let Some(memory) = inside(&text, "user-memory-input") {
+    if let Some(memory) = text_inside_tag(&text, "user-memory-input") {
         return format!("# {}", memory.trim());
     }
     text.trim().to_owned()
@@ -40,35 +40,35 @@ pub(in crate::apply) fn typed(text: &str) -> String {
 
 /// Text that a person typed while the model was at work, which the client stores as an attachment.
 #[must_use]
-pub(in crate::apply) fn queued(page: Page<'_>) -> Option<String> {
+pub(in crate::apply) fn queued_prompt(page: ScannedLine<'_>) -> Option<String> {
     let attachment = page.scan.attachment?.of(page.bytes);
     let (mut is_queued, mut prompt) = (false, None);
     each_field(attachment, |key, value| match key {
-        b"type" => is_queued = value.string(attachment) == Some(b"queued_command"),
-        b"prompt" => prompt = value.string(attachment),
+        b"type" => is_queued = value.string_in(attachment) == Some(b"queued_command"),
+        b"prompt" => prompt = value.string_in(attachment),
         _ => {}
     });
     let prompt = json_string::decode(prompt.filter(|_| is_queued)?);
     // News of what ran in the background waits its turn in the same way.
-    (Prompt::of_text(prompt.as_bytes()) != Prompt::No).then(|| typed(&prompt))
+    (PromptKind::of_text(prompt.as_bytes()) != PromptKind::No).then(|| extract_typed(&prompt))
 }
 
 /// Whether `typed` asks for something, and does not only work the client.
 #[must_use]
-pub(in crate::apply) fn asks(typed: &str) -> bool {
+pub(in crate::apply) fn is_request(typed: &str) -> bool {
     // With words, `/compact` says what matters.
     let (name, words) = typed.split_once(' ').unwrap_or((typed, ""));
     !(typed.is_empty() || CLIENT.contains(&name) || name == "/compact" && words.is_empty())
 }
 
 /// The text inside the first `tag`.
-pub(in crate::apply) fn inside<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
+pub(in crate::apply) fn text_inside_tag<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
     let (_, rest) = text.split_once(&format!("<{tag}>"))?;
     Some(rest.split_once(&format!("</{tag}>")).map_or(rest, |(inside, _)| inside))
 }
 
 /// `text` without all that stands inside of `tag`.
-pub(in crate::apply) fn without(text: &str, tag: &str) -> String {
+pub(in crate::apply) fn remove_tag(text: &str, tag: &str) -> String {
     let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
     let mut kept = String::new();
     let mut rest = text;
@@ -109,8 +109,8 @@ mod tests {
             ("<system-reminder>x</system-reminder>", "", false),
         ];
         for (text, expected, asked) in cases {
-            assert_eq!(asks(&typed(text)), asked, "{text}");
-            assert_eq!(typed(text), expected);
+            assert_eq!(is_request(&extract_typed(text)), asked, "{text}");
+            assert_eq!(extract_typed(text), expected);
         }
     }
 }

@@ -7,12 +7,12 @@ use std::ops::Range;
 use super::chains::chain_before;
 use super::source::LineSource;
 use crate::apply::edit::rewrite::Rewrite;
-use crate::version::{Address, Layout, Step, Version};
+use crate::version::{LineAddress, LineLayout, RenderStep, Version};
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::{Flags, IdHash, Index, LineNo, LineSet, Parent, read_line};
 
 /// Hangs what clients wrote behind inserted lines that are not there on what stood before those.
-pub(super) fn adopt(source: LineSource<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Result<()> {
+pub(super) fn reparent_appended(source: LineSource<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Result<()> {
     let LineSource { file, layout, runs, versions } = source;
     let mut line = 0_u32;
     let mut buffer = Vec::new();
@@ -26,20 +26,20 @@ pub(super) fn adopt(source: LineSource<'_>, index: &mut Index, rewrite: &mut Rew
         };
         let stood = EarlierFile::of(&version.0);
         ends.push(stood.end);
-        let place_of = |end: u32| layout.place(&Address::Stored(LineNo(end))).unwrap_or(LineNo(end));
+        let place_of = |end: u32| layout.line_of(&LineAddress::Stored(LineNo(end))).unwrap_or(LineNo(end));
         // A version before did not leave out lines that clients wrote behind it: they may have gone back to its end.
         let lasts: Vec<(LineNo, LineNo)> =
-            ends.iter().filter_map(|end| Some((stood.last(*end, index, layout)?, place_of(*end)))).collect();
+            ends.iter().filter_map(|end| Some((stood.last_entry(*end, index, layout)?, place_of(*end)))).collect();
         for stored in (line..end).map(LineNo) {
-            let Some(place) = layout.place(&Address::Stored(stored)) else { continue };
+            let Some(place) = layout.line_of(&LineAddress::Stored(stored)) else { continue };
             let named = index.named_parent(place);
             let parent = match named {
                 // The entry that closed a loop is a line of the session by now.
-                Parent::At(parent) if layout.inserted(parent).is_none() => None,
+                Parent::At(parent) if layout.inserted_line(parent).is_none() => None,
                 Parent::At(parent) => Some(index.record(parent).uuid),
                 Parent::Missing => {
                     let bytes = read_line(file, index, place, &mut buffer)?;
-                    Scan::of(bytes).parent_uuid.and_then(|span| span.string(bytes)).map(IdHash::of)
+                    Scan::of(bytes).parent_uuid.and_then(|span| span.string_in(bytes)).map(IdHash::of)
                 }
                 Parent::Root => None,
             };
@@ -47,7 +47,7 @@ pub(super) fn adopt(source: LineSource<'_>, index: &mut Index, rewrite: &mut Rew
             let at = parent.and_then(|parent| stood.inserted.get(&parent));
             let chain = match (at, named) {
                 (Some(at), _) => {
-                    let end = stood.next(*at, index, layout).unwrap_or_else(|| place_of(stood.end));
+                    let end = stood.next_entry(*at, index, layout).unwrap_or_else(|| place_of(stood.end));
                     Some(chain_before(index, end))
                 }
                 (None, Parent::At(parent)) => {
@@ -59,7 +59,7 @@ pub(super) fn adopt(source: LineSource<'_>, index: &mut Index, rewrite: &mut Rew
             };
             if let Some(heir) = chain.and_then(|chain| chain.lines.last().copied()) {
                 rewrite.parents.insert(place, Some(heir));
-                index.relink(place, Some(heir));
+                index.set_parent(place, Some(heir));
             }
         }
         line = end;
@@ -82,13 +82,13 @@ impl EarlierFile {
         let (mut at, mut inserted, mut kept) = (0, HashMap::new(), LineSet::default());
         for step in &version.steps {
             let n = match step {
-                Step::Keep(n) => *n,
-                Step::Edit(_) => 1,
-                Step::Drop(n) => {
+                RenderStep::Keep(n) => *n,
+                RenderStep::Edit(_) => 1,
+                RenderStep::Drop(n) => {
                     at += n;
                     continue;
                 }
-                Step::Insert(_, line) => {
+                RenderStep::Insert(_, line) => {
                     inserted.extend(uuid_in(line).map(|uuid| (uuid, at)));
                     continue;
                 }
@@ -102,22 +102,27 @@ impl EarlierFile {
     }
 
     /// The place of the first entry that was there, of the stored lines from `start` on.
-    fn next(&self, start: u32, index: &Index, layout: &Layout) -> Option<LineNo> {
-        self.entries(start..self.end, index, layout).next()
+    fn next_entry(&self, start: u32, index: &Index, layout: &LineLayout) -> Option<LineNo> {
+        self.kept_entries(start..self.end, index, layout).next()
     }
 
     /// The place of the last entry that was there, of the first `end` stored lines, if lines behind it were left out.
-    fn last(&self, end: u32, index: &Index, layout: &Layout) -> Option<LineNo> {
-        let last = self.entries(0..end, index, layout).next_back()?;
-        let is_behind = |line: &LineNo| layout.place(&Address::Stored(*line)).is_some_and(|place| place > last);
+    fn last_entry(&self, end: u32, index: &Index, layout: &LineLayout) -> Option<LineNo> {
+        let last = self.kept_entries(0..end, index, layout).next_back()?;
+        let is_behind = |line: &LineNo| layout.line_of(&LineAddress::Stored(*line)).is_some_and(|place| place > last);
         let is_left_out = |line: LineNo| !self.kept.contains(line);
         (0..end).rev().map(LineNo).take_while(is_behind).any(is_left_out).then_some(last)
     }
 
     /// The places of the entries among these stored lines that were there.
-    fn entries(&self, lines: Range<u32>, index: &Index, layout: &Layout) -> impl DoubleEndedIterator<Item = LineNo> {
+    fn kept_entries(
+        &self,
+        lines: Range<u32>,
+        index: &Index,
+        layout: &LineLayout,
+    ) -> impl DoubleEndedIterator<Item = LineNo> {
         let there = lines.map(LineNo).filter(|line| self.kept.contains(*line));
-        there.filter_map(|line| layout.place(&Address::Stored(line))).filter(|place| {
+        there.filter_map(|line| layout.line_of(&LineAddress::Stored(line))).filter(|place| {
             let record = index.record(*place);
             record.uuid != IdHash::NONE && !record.flags.any(Flags::SIDECHAIN)
         })
@@ -125,5 +130,5 @@ impl EarlierFile {
 }
 
 fn uuid_in(line: &[u8]) -> Option<IdHash> {
-    Scan::of(line).uuid.and_then(|span| span.string(line)).map(IdHash::of)
+    Scan::of(line).uuid.and_then(|span| span.string_in(line)).map(IdHash::of)
 }

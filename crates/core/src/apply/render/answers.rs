@@ -6,16 +6,16 @@
 
 use std::collections::HashSet;
 
-use super::rebase::{Rebased, RenderInput};
+use super::rebase::{RebasedSession, RenderInput};
 use crate::apply::check::as_written::problems_as_written;
-use crate::apply::check::index::check;
+use crate::apply::check::index::check_transcript;
 use crate::apply::check::pairing::check_pairs;
 use crate::apply::check::problem::{ProblemKind, Severity};
 use crate::apply::error::ApplyError;
-use crate::apply::follow::close_loop::no_result;
-use crate::apply::follow::interim::answers_behind;
-use crate::apply::follow::pointers::uuid_of;
-use crate::version::{Address, Edit};
+use crate::apply::follow::close_loop::missing_result;
+use crate::apply::follow::interim::answer_open_calls_after;
+use crate::apply::follow::pointers::read_uuid;
+use crate::version::{Edit, LineAddress};
 use ctxc_transcript::{Chain, IdHash, Index, LineNo, Transcript};
 
 impl RenderInput<'_> {
@@ -23,20 +23,20 @@ impl RenderInput<'_> {
     ///
     /// # Errors
     /// When the archive or a file cannot be read.
-    pub fn answers(&self, rebased: &Rebased) -> Result<Vec<Edit>, ApplyError> {
+    pub fn missing_result_edits(&self, rebased: &RebasedSession) -> Result<Vec<Edit>, ApplyError> {
         let mut edits = Vec::new();
-        let ends = self.ends();
+        let ends = self.continuation_ends();
         if ends.is_empty() {
             return Ok(edits);
         }
-        let unanswered = self.unanswered(rebased)?;
+        let unanswered = self.find_unanswered(rebased)?;
         if unanswered.is_empty() {
             return Ok(edits);
         }
-        let Rebased { base, composed, .. } = rebased;
+        let RebasedSession { base, composed, .. } = rebased;
         for end in ends {
-            let before = Address::Stored(LineNo(end));
-            let Some(place) = base.layout.place(&before) else { continue };
+            let before = LineAddress::Stored(LineNo(end));
+            let Some(place) = base.layout.line_of(&before) else { continue };
             let chain =
                 remaining_chain(&composed.chain, |line| line < place && !composed.rewrite.dropped.contains(line));
             let Some(tip) = chain.lines.last().copied() else { continue };
@@ -46,15 +46,18 @@ impl RenderInput<'_> {
             if !problems.iter().any(|problem| is_lost(problem.kind, &problem.subject)) {
                 continue;
             }
-            let mut parent = uuid_of(&base.file, &composed.index, tip)?;
+            let mut parent = read_uuid(&base.file, &composed.index, tip)?;
             let transcript = Transcript { file: &base.file, index: &composed.index, chain: &chain };
-            edits.push(Edit::Insert { before, lines: answers_behind(transcript, &mut parent, &no_result)? });
+            edits.push(Edit::Insert {
+                before,
+                lines: answer_open_calls_after(transcript, &mut parent, &missing_result)?,
+            });
         }
         Ok(edits)
     }
 
     /// The calls in the middle of `rebased` that have no result, and had one, or were the last, wherever clients wrote.
-    fn unanswered(&self, rebased: &Rebased) -> Result<HashSet<IdHash>, ApplyError> {
+    fn find_unanswered(&self, rebased: &RebasedSession) -> Result<HashSet<IdHash>, ApplyError> {
         let (Some(archive), Some(known)) = (self.archive, self.known) else { return Ok(HashSet::new()) };
         let composed = &rebased.composed;
         let chain = remaining_chain(&composed.chain, |line| !composed.rewrite.dropped.contains(line));
@@ -62,7 +65,7 @@ impl RenderInput<'_> {
         if found.is_empty() {
             return Ok(found);
         }
-        let now = check(self.index, &Chain::find(self.index));
+        let now = check_transcript(self.index, &Chain::find(self.index));
         for problem in problems_as_written(archive, known, &now)? {
             if problem.kind == ProblemKind::CallWithoutResult && problem.severity == Severity::Error {
                 found.remove(&problem.subject);
@@ -72,9 +75,9 @@ impl RenderInput<'_> {
     }
 
     /// The number of stored lines of the session each time that a client went on behind a version.
-    fn ends(&self) -> Vec<u32> {
+    fn continuation_ends(&self) -> Vec<u32> {
         let (mut n_lines, mut last, mut ends) = (0, None, Vec::new());
-        for run in self.runs() {
+        for run in self.line_runs() {
             if run.under != std::mem::replace(&mut last, run.under) {
                 ends.push(n_lines);
             }

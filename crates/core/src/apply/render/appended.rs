@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::source::LineSource;
 use crate::apply::follow::bounds::{AppendedRun, FirstChange};
-use crate::version::{Address, Edit, History, ThinkingPolicy};
+use crate::version::{Edit, History, LineAddress, ThinkingPolicy};
 use ctxc_transcript::{Chain, Flags, Index, LineNo};
 
 /// Finds the runs of lines that clients wrote behind versions, each with the first change since.
@@ -42,26 +42,31 @@ pub(super) fn appended_runs(
                 .filter(|(key, _)| !then.contains_key(*key))
                 .chain(then.iter().filter(|(key, _)| !now.contains_key(*key)))
                 // Lines that it inserted are not there any more.
-                .map(|(_, address)| layout.place(address).map_or(0, &place_in));
+                .map(|(_, address)| layout.line_of(address).map_or(0, &place_in));
             differing.chain(thinking).min()
         };
         let first_change = FirstChange::of(change);
-        let place = |line: u32| layout.place(&Address::Stored(LineNo(line)));
+        let place = |line: u32| layout.line_of(&LineAddress::Stored(LineNo(line)));
         if let (Some(first), Some(last)) = (place(first), place(line.saturating_sub(1))) {
-            runs.push(AppendedRun { first, end: LineNo(last.0 + 1), first_change, saved: version.saved_going_on() });
+            runs.push(AppendedRun {
+                first,
+                end: LineNo(last.0 + 1),
+                first_change,
+                saved: version.saved_when_continued(),
+            });
         }
     }
     runs
 }
 
 fn takes_all_thinking(history: &History) -> bool {
-    history.standing().any(|operation| operation.removes_all_thinking)
+    history.active_operations().any(|operation| operation.removes_all_thinking)
 }
 
 /// The edits that hold and that the model sees the difference of, with the line that each is about: those of operations that
 /// are at least as strict with thinking behind them as `strictest`.
-fn seen_edits(history: &History, strictest: ThinkingPolicy) -> BTreeMap<(String, u32), Address> {
-    let seen = history.active().into_iter().filter(|active| active.operation.thinking <= strictest);
+fn seen_edits(history: &History, strictest: ThinkingPolicy) -> BTreeMap<(String, u32), LineAddress> {
+    let seen = history.active_edits().into_iter().filter(|active| active.operation.thinking <= strictest);
     seen.filter(|active| !matches!(active.edit, Edit::Splice { is_seen: false, .. }))
         .map(|active| ((active.operation.operation.clone(), active.at), active.edit.line().clone()))
         .collect()

@@ -2,21 +2,21 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::version::{Active, Edit, Group, Layout};
+use crate::version::{ActiveEdit, Edit, InsertedGroup, LineLayout};
 use ctxc_transcript::{Chain, ChainEnd, Index, LineNo, LineSet, Parent};
 
 /// The live chain of the session without what was inserted.
-pub(super) fn stored_chain(index: &Index, layout: &Layout) -> Chain {
+pub(super) fn stored_chain(index: &Index, layout: &LineLayout) -> Chain {
     if layout.summary_groups().next().is_none() {
         return Chain::find(index);
     }
-    Chain::find(&without_inserted(index, layout))
+    Chain::find(&index_without_inserts(index, layout))
 }
 
 /// The index as it is without the lines that were inserted.
-fn without_inserted(index: &Index, layout: &Layout) -> Index {
+fn index_without_inserts(index: &Index, layout: &LineLayout) -> Index {
     let mut stored = index.clone();
-    let inserted: LineSet = layout.summary_groups().flat_map(Group::places).collect();
+    let inserted: LineSet = layout.summary_groups().flat_map(InsertedGroup::line_numbers).collect();
     for line in inserted.iter() {
         stored.drop_line(line);
     }
@@ -27,11 +27,13 @@ fn without_inserted(index: &Index, layout: &Layout) -> Index {
         if !inserted.contains(parent) {
             continue;
         }
-        let Some(group) = layout.summary_groups().find(|group| group.places().any(|it| it == parent)) else { continue };
+        let Some(group) = layout.summary_groups().find(|group| group.line_numbers().any(|it| it == parent)) else {
+            continue;
+        };
         if let Some(heir) =
             *tips.entry(group.first).or_insert_with(|| chain_before(&stored, group.first).lines.last().copied())
         {
-            stored.relink(line, Some(heir));
+            stored.set_parent(line, Some(heir));
         }
     }
     stored
@@ -39,22 +41,26 @@ fn without_inserted(index: &Index, layout: &Layout) -> Index {
 
 /// The inserted lines that a resume may send. A later compaction by the client has cut off the others: those of operations from
 /// before its boundary was dropped, if it was.
-pub(super) fn live_groups<'a>(stored: &Chain, layout: &'a Layout, active: &[Active<'_>]) -> Vec<&'a Group> {
+pub(super) fn live_groups<'a>(
+    stored: &Chain,
+    layout: &'a LineLayout,
+    active: &[ActiveEdit<'_>],
+) -> Vec<&'a InsertedGroup> {
     let boundary = stored.lines.first().copied().filter(|_| stored.end == ChainEnd::CompactBoundary);
     let Some(boundary) = boundary else { return layout.summary_groups().collect() };
-    let drops_it = |it: &&Active<'_>| matches!(it.edit, Edit::Drop(line) if layout.place(line) == Some(boundary));
+    let drops_it = |it: &&ActiveEdit<'_>| matches!(it.edit, Edit::Drop(line) if layout.line_of(line) == Some(boundary));
     let later = active.iter().skip_while(|it| !drops_it(it));
     let later: HashSet<&str> = later.map(|it| it.operation.operation.as_str()).collect();
-    let is_live = |group: &&Group| boundary < group.first || later.contains(group.operation.as_str());
+    let is_live = |group: &&InsertedGroup| boundary < group.first || later.contains(group.operation.as_str());
     layout.summary_groups().filter(is_live).collect()
 }
 
 /// The chain with the inserted lines of `groups` in it, each group before the first entry that stands behind it.
-pub(super) fn with_inserted(stored: &Chain, groups: &[&Group]) -> Chain {
+pub(super) fn insert_groups(stored: &Chain, groups: &[&InsertedGroup]) -> Chain {
     let mut chain = stored.clone();
     for group in groups {
         let at = chain.lines.iter().position(|line| *line >= group.first).unwrap_or(chain.lines.len());
-        chain.lines.splice(at..at, group.places());
+        chain.lines.splice(at..at, group.line_numbers());
     }
     chain.live = chain.lines.iter().copied().collect();
     chain

@@ -6,10 +6,10 @@
 
 use std::io;
 
-use super::adopt::adopt;
+use super::adopt::reparent_appended;
 use super::appended::appended_runs;
-use super::chains::{live_groups, stored_chain, with_inserted};
-use super::link::link;
+use super::chains::{insert_groups, live_groups, stored_chain};
+use super::link::link_remaining;
 use super::restructure::apply_repairs;
 use super::source::LineSource;
 use super::take_edits::{Savings, take_edits};
@@ -39,7 +39,7 @@ pub struct ComposedSession {
 ///
 /// # Errors
 /// When the base cannot be read.
-pub fn composed(
+pub fn compose_session(
     source: LineSource<'_>,
     mut index: Index,
     history: &History,
@@ -47,19 +47,19 @@ pub fn composed(
 ) -> io::Result<ComposedSession> {
     let LineSource { file, layout, .. } = source;
     let mut rewrite = Rewrite::default();
-    adopt(source, &mut index, &mut rewrite)?;
-    let active = history.active();
+    reparent_appended(source, &mut index, &mut rewrite)?;
+    let active = history.active_edits();
     apply_repairs(&mut index, layout, &active, &mut rewrite);
     let stored = stored_chain(&index, layout);
     // A session without operations keeps the parents that it names.
     let healed = if active.is_empty() { &Chain::default() } else { &stored };
-    index.heal_as(healed);
+    index.heal_parents_as(healed);
     let transcript = Transcript { file, index: &index, chain: &stored };
     take_edits(layout, transcript, history, &active, measured, &mut rewrite)?;
     drop_closing_of_dropped(source, &index, &mut rewrite);
     let groups = live_groups(&stored, layout, &active);
-    let mut chain = with_inserted(&stored, &groups);
-    link(file, &index, &stored, &groups, &mut rewrite)?;
+    let mut chain = insert_groups(&stored, &groups);
+    link_remaining(file, &index, &stored, &groups, &mut rewrite)?;
     drop_revived(file, &index, &mut chain, layout, &mut rewrite)?;
     let runs = appended_runs(source, &index, &chain, history);
     Ok(ComposedSession { index, chain, stored, rewrite, runs })

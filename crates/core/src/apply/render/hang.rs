@@ -3,8 +3,8 @@
 use std::io;
 
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::follow::pointers::{forget_segment, point_at, uuid_of};
-use ctxc_transcript::scan::Kind;
+use crate::apply::follow::pointers::{forget_segment, read_uuid, set_pointer_target};
+use ctxc_transcript::scan::EntryKind;
 use ctxc_transcript::{Chain, Flags, Format, Index, LineNo, Parent, PreservedSegment, Transcript};
 
 /// Links what is left, whose first entry is `first`. The links around what goes would lead there by themselves, unless they
@@ -12,7 +12,7 @@ use ctxc_transcript::{Chain, Flags, Format, Index, LineNo, Parent, PreservedSegm
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(super) fn hang(transcript: Transcript<'_>, first: LineNo, rewrite: &mut Rewrite) -> io::Result<()> {
+pub(super) fn link_to_boundary(transcript: Transcript<'_>, first: LineNo, rewrite: &mut Rewrite) -> io::Result<()> {
     let Transcript { index, chain, .. } = transcript;
     let segments = live_segments(index, chain);
     if !segments.is_empty() {
@@ -23,16 +23,16 @@ pub(super) fn hang(transcript: Transcript<'_>, first: LineNo, rewrite: &mut Rewr
         return link_in_order(transcript, &segments, rewrite);
     }
     let boundary = chain.lines.first().copied().filter(|&line| index.record(line).flags.any(Flags::COMPACT_BOUNDARY));
-    hang_on(index, first, boundary, rewrite);
+    set_parent(index, first, boundary, rewrite);
     Ok(())
 }
 
 /// The segments kept by boundaries that have live entries. If there are any, the order of the conversation is not that of
 /// its links.
 fn live_segments<'a>(index: &'a Index, chain: &Chain) -> Vec<&'a PreservedSegment> {
-    let lines = index.lines_of(index.preserved.iter().flat_map(PreservedSegment::ids));
+    let lines = index.lines_by_uuid(index.preserved.iter().flat_map(PreservedSegment::named_uuids));
     let is_live = |id| lines.get(&id).is_some_and(|&line| chain.is_live(line));
-    index.preserved.iter().filter(|segment| segment.ids().any(is_live)).collect()
+    index.preserved.iter().filter(|segment| segment.named_uuids().any(is_live)).collect()
 }
 
 /// Links what is left in the order of the conversation, and lets no boundary keep any of it. A boundary behind an entry
@@ -70,7 +70,7 @@ fn link_in_order(transcript: Transcript<'_>, segments: &[&PreservedSegment], rew
 }
 
 /// Hangs `line` on `parent`, unless it hangs there already, or on something that the file does not have.
-pub(super) fn hang_on(index: &Index, line: LineNo, parent: Option<LineNo>, rewrite: &mut Rewrite) {
+pub(super) fn set_parent(index: &Index, line: LineNo, parent: Option<LineNo>, rewrite: &mut Rewrite) {
     if let Parent::At(old) = index.record(line).parent()
         && Some(old) != parent
     {
@@ -85,21 +85,21 @@ pub(super) fn hang_on(index: &Index, line: LineNo, parent: Option<LineNo>, rewri
 /// When the source cannot be read.
 pub(super) fn mend_tips(transcript: Transcript<'_>, otherwise: Option<&str>, rewrite: &mut Rewrite) -> io::Result<()> {
     let Transcript { file, index, chain } = transcript;
-    let targets = index.lines_of(index.pointers.iter().map(|pointer| pointer.target));
+    let targets = index.lines_by_uuid(index.pointers.iter().map(|pointer| pointer.target));
     let tip = match (last_message(index, chain, rewrite), otherwise) {
-        (Some(tip), _) => uuid_of(file, index, tip)?,
+        (Some(tip), _) => read_uuid(file, index, tip)?,
         (None, Some(otherwise)) => otherwise.to_owned(),
         (None, None) => return Ok(()),
     };
-    for kind in [Kind::LastPrompt, Kind::Summary] {
+    for kind in [EntryKind::LastPrompt, EntryKind::Summary] {
         let pointers = index.pointers.iter().filter(|pointer| index.record(pointer.line).kind == kind);
         let mut known = pointers.filter_map(|pointer| Some((pointer.line, *targets.get(&pointer.target)?)));
         // A title may be that of another conversation of the file; a last prompt is gone by wherever it leads.
-        let last = known.rfind(|(_, target)| kind == Kind::LastPrompt || chain.is_live(*target));
+        let last = known.rfind(|(_, target)| kind == EntryKind::LastPrompt || chain.is_live(*target));
         if let Some((line, _)) =
             last.filter(|(line, target)| rewrite.dropped.contains(*target) && !rewrite.dropped.contains(*line))
         {
-            point_at(file, index, line, &tip, rewrite)?;
+            set_pointer_target(file, index, line, &tip, rewrite)?;
         }
     }
     Ok(())
@@ -109,8 +109,8 @@ pub(super) fn mend_tips(transcript: Transcript<'_>, otherwise: Option<&str>, rew
 fn last_message(index: &Index, chain: &Chain, rewrite: &Rewrite) -> Option<LineNo> {
     let has_more = |line: &LineNo| {
         let record = index.record(*line);
-        record.kind == Kind::User || record.flags.any(Flags::BEYOND_THINKING)
+        record.kind == EntryKind::User || record.flags.any(Flags::BEYOND_THINKING)
     };
-    let tip = chain.messages(index).rev().map(|(_, line)| line).find(has_more);
+    let tip = chain.live_messages(index).rev().map(|(_, line)| line).find(has_more);
     tip.filter(|&tip| !rewrite.dropped.contains(tip))
 }

@@ -3,19 +3,19 @@
 use std::fs::File;
 use std::io;
 
-use super::hang::{hang, hang_on, mend_tips};
+use super::hang::{link_to_boundary, mend_tips, set_parent};
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::follow::pointers::uuid_of;
-use crate::apply::follow::relink::relinks;
-use crate::version::Group;
+use crate::apply::follow::pointers::read_uuid;
+use crate::apply::follow::relink::find_relinks;
+use crate::version::InsertedGroup;
 use ctxc_transcript::{Chain, Flags, Format, Index, LineNo, Parent, Transcript, context_tokens};
 
 /// Links what is left: around what goes, and to what was inserted.
-pub(super) fn link(
+pub(super) fn link_remaining(
     file: &File,
     index: &Index,
     stored: &Chain,
-    groups: &[&Group],
+    groups: &[&InsertedGroup],
     rewrite: &mut Rewrite,
 ) -> io::Result<()> {
     // Items of Codex have no links: they follow one another.
@@ -27,7 +27,7 @@ pub(super) fn link(
     let left = || stored.lines.iter().copied().filter(|&line| !is_boundary(line));
     let first = left().find(|line| !rewrite.dropped.contains(*line));
     if let Some(first) = first.filter(|_| goes) {
-        hang(Transcript { file, index, chain: stored }, first, rewrite)?;
+        link_to_boundary(Transcript { file, index, chain: stored }, first, rewrite)?;
         // Entries that boundaries keep are linked in their order already.
         if index.preserved.is_empty() {
             bridge_gaps(index, stored, rewrite);
@@ -39,10 +39,10 @@ pub(super) fn link(
     // A summary of pi is a boundary only where it hangs on something.
     let is_head = |line: LineNo| is_boundary(line) || index.record(line).flags.any(Flags::COMPACT_SUMMARY);
     for group in groups.iter().filter(|group| is_head(group.first)) {
-        let is_left = |other: &Group| other.places().any(|line| !rewrite.dropped.contains(line));
+        let is_left = |other: &InsertedGroup| other.line_numbers().any(|line| !rewrite.dropped.contains(line));
         let goes_on = groups.iter().any(|other| other.first > group.first && is_left(other));
         if let Some(head) = link_group(index, stored, group, earlier, goes_on, rewrite) {
-            tip = Some(uuid_of(file, index, head)?);
+            tip = Some(read_uuid(file, index, head)?);
             earlier = Some(head);
         }
     }
@@ -65,7 +65,7 @@ fn bridge_gaps(index: &Index, stored: &Chain, rewrite: &mut Rewrite) {
             && let (Some(before), Parent::At(parent)) = (before, index.record(line).parent())
             && rewrite.dropped.contains(parent)
         {
-            hang_on(index, line, Some(before), rewrite);
+            set_parent(index, line, Some(before), rewrite);
         }
         before = Some(line);
     }
@@ -77,14 +77,14 @@ fn bridge_gaps(index: &Index, stored: &Chain, rewrite: &mut Rewrite) {
 fn link_group(
     index: &Index,
     stored: &Chain,
-    group: &Group,
+    group: &InsertedGroup,
     earlier: Option<LineNo>,
     goes_on: bool,
     rewrite: &mut Rewrite,
 ) -> Option<LineNo> {
     let is_boundary = |line: LineNo| index.record(line).flags.any(Flags::COMPACT_BOUNDARY);
     let is_left = |line: &LineNo| index.record(*line).is_chained() && !rewrite.dropped.contains(*line);
-    let places: Vec<LineNo> = group.places().filter(is_left).collect();
+    let places: Vec<LineNo> = group.line_numbers().filter(is_left).collect();
     let (&head, &last) = places.first().zip(places.last())?;
     let first = places.iter().copied().find(|line| !is_boundary(*line)).unwrap_or(last);
     // A boundary without its summary is one only where no other group follows.
@@ -106,11 +106,11 @@ fn link_group(
     } else {
         // The rest of messages that are summarized; an earlier change has removed the others already.
         for line in thinking {
-            rewrite.save(line, context_tokens(index, line).0.cast_signed());
+            rewrite.note_saved(line, context_tokens(index, line).0.cast_signed());
             rewrite.drop_line(line);
         }
     }
-    let relinked = relinks(index, rewrite);
+    let relinked = find_relinks(index, rewrite);
     let kept = stored.lines.iter().copied().filter(|line| *line > last && !rewrite.dropped.contains(*line));
     for (at, line) in kept.collect::<Vec<_>>().into_iter().enumerate() {
         let parent = match (relinked.get(&line), index.record(line).parent()) {

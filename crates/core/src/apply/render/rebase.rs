@@ -4,18 +4,19 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::Seek;
 
-use super::composed::{ComposedSession, composed};
+use super::composed::{ComposedSession, compose_session};
 use super::source::LineSource;
 use super::take_edits::Savings;
 use crate::apply::check::as_written::{has_gap, with_lines};
 use crate::apply::edit::own_edits::LineAddresses;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::error::ApplyError;
-use crate::apply::write::carry_out::left_of;
+use crate::apply::write::carry_out::remaining_live;
 use crate::apply::write::file::unnamed_file;
 use crate::apply::write::pass;
 use crate::version::{
-    Base, History, Inserted, Known, Layout, LineKey, Recorder, Run, StandIns, State, Step, Sum, Tail, Version,
+    History, InsertOrigin, KeySum, KnownSession, LineKey, LineLayout, LineRun, RenderBase, RenderRecorder, RenderStep,
+    SessionState, StandIns, UnstoredTail, Version,
 };
 use ctxc_store::Archive;
 use ctxc_transcript::text::Digest;
@@ -23,9 +24,9 @@ use ctxc_transcript::{Chain, Index, LineNo, read_line};
 
 /// A session with the operations of a history, read from the archive or from the file itself.
 #[derive(Debug)]
-pub struct Rebased {
+pub struct RebasedSession {
     /// Its lines, with those that were inserted.
-    pub base: Base,
+    pub base: RenderBase,
     /// Its lines with the operations.
     pub composed: ComposedSession,
     /// The rendering of the session, if the archive knows the base as one.
@@ -36,7 +37,7 @@ pub struct Rebased {
 #[derive(Clone, Debug)]
 pub struct KnownRendering {
     /// The steps that rendered its lines, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<RenderStep>,
     /// By how much what the model sees is smaller than in the session, in `chars4` tokens without signatures.
     pub saved: i64,
 }
@@ -49,7 +50,7 @@ pub struct RenderInput<'a> {
     /// Its index.
     pub index: &'a Index,
     /// The session and version that the archive recognised in it.
-    pub known: Option<&'a Known>,
+    pub known: Option<&'a KnownSession>,
     /// The archive, where there is one.
     pub archive: Option<&'a dyn Archive>,
 }
@@ -59,7 +60,7 @@ impl RenderInput<'_> {
     ///
     /// # Errors
     /// When the archive cannot be read.
-    pub fn history(&self) -> Result<History, ApplyError> {
+    pub fn read_history(&self) -> Result<History, ApplyError> {
         match (self.archive, self.known.and_then(|known| known.version.as_ref())) {
             (Some(archive), Some(version)) => Ok(History::read(archive, &version.operations)?),
             _ => Ok(History::default()),
@@ -70,7 +71,7 @@ impl RenderInput<'_> {
     #[must_use]
     pub fn n_stored(&self) -> u32 {
         match self.known {
-            Some(Known { state, version: Some(version), .. }) => match self.n_new() {
+            Some(KnownSession { state, version: Some(version), .. }) => match self.n_new() {
                 0 => state.n_lines(),
                 n_new => state.n_lines() + version.n_closing() + n_new,
             },
@@ -85,30 +86,30 @@ impl RenderInput<'_> {
 
     /// Which lines of the session those of the file are.
     #[must_use]
-    pub fn lines(&self) -> LineAddresses {
+    pub fn line_addresses(&self) -> LineAddresses {
         match self.known {
-            Some(Known { state, version: Some(version), .. }) if self.n_new() == 0 => {
-                LineAddresses::of(version, state.n_lines())
+            Some(KnownSession { state, version: Some(version), .. }) if self.n_new() == 0 => {
+                LineAddresses::of_version(version, state.n_lines())
             }
-            Some(Known { state, version: Some(version), .. }) => {
-                let going_on = Version { steps: version.steps_going_on(), ..version.clone() };
-                LineAddresses::of(&going_on, state.n_lines() + version.n_closing())
+            Some(KnownSession { state, version: Some(version), .. }) => {
+                let going_on = Version { steps: version.steps_when_continued(), ..version.clone() };
+                LineAddresses::of_version(&going_on, state.n_lines() + version.n_closing())
             }
-            _ => LineAddresses::plain(),
+            _ => LineAddresses::of_plain_file(),
         }
     }
 
     /// The origins of the lines of the session, new ones included.
-    pub(super) fn runs(&self) -> Vec<Run> {
-        let Some(Known { state, version, .. }) = self.known else { return Vec::new() };
+    pub(super) fn line_runs(&self) -> Vec<LineRun> {
+        let Some(KnownSession { state, version, .. }) = self.known else { return Vec::new() };
         let mut runs = state.runs.clone();
         if let Some(version) = version {
             if !state.torn.is_empty() {
-                runs.push(Run::of_source(1));
+                runs.push(LineRun::of_source(1));
             }
             let n_new = self.n_new();
             if n_new > 0 {
-                runs.extend(version.runs_behind(n_new));
+                runs.extend(version.runs_after(n_new));
             }
         }
         runs
@@ -118,12 +119,12 @@ impl RenderInput<'_> {
     ///
     /// # Errors
     /// When its handle cannot be duplicated.
-    pub fn as_read(&self) -> Result<Rebased, ApplyError> {
-        let base = Base::of_file(self.file, self.index.n_lines(), &[])?;
+    pub fn as_read(&self) -> Result<RebasedSession, ApplyError> {
+        let base = RenderBase::of_file(self.file, self.index.n_lines(), &[])?;
         let (index, chain) = (self.index.clone(), Chain::find(self.index));
         let composed =
             ComposedSession { stored: chain.clone(), rewrite: Rewrite::default(), runs: Vec::new(), index, chain };
-        Ok(Rebased { base, composed, recorded: None })
+        Ok(RebasedSession { base, composed, recorded: None })
     }
 
     /// The session with the operations of `history`; `measured` is known of the lines of the file, if they are those of the
@@ -131,27 +132,29 @@ impl RenderInput<'_> {
     ///
     /// # Errors
     /// When the archive or the file cannot be read.
-    pub fn rebase(&self, history: &History, measured: &Savings) -> Result<Rebased, ApplyError> {
-        let active = history.active();
+    pub fn rebase_session(&self, history: &History, measured: &Savings) -> Result<RebasedSession, ApplyError> {
+        let active = history.active_edits();
         let base = match (self.archive, self.known) {
-            (Some(archive), Some(Known { state, version: Some(version), n_lines, .. })) if !version.is_plain() => {
-                Base::read(archive, state, self.tail(version, *n_lines)?, &active)?
+            (Some(archive), Some(KnownSession { state, version: Some(version), n_lines, .. }))
+                if !version.is_plain() =>
+            {
+                RenderBase::read(archive, state, self.unstored_tail(version, *n_lines)?, &active)?
             }
-            _ => Base::of_file(self.file, self.index.n_lines(), &active)?,
+            _ => RenderBase::of_file(self.file, self.index.n_lines(), &active)?,
         };
         let index = if base.is_source { self.index.clone() } else { Index::build(&base.file)? };
-        let runs = self.runs();
-        let versions = self.versions(&runs)?;
+        let runs = self.line_runs();
+        let versions = self.read_versions(&runs)?;
         let source = LineSource { file: &base.file, layout: &base.layout, runs: &runs, versions: &versions };
         // Inserted lines move those of the file.
         let none = Savings::default();
         let measured = if base.is_source { measured } else { &none };
-        let composed = composed(source, index, history, measured)?;
-        Ok(Rebased { base, composed, recorded: None })
+        let composed = compose_session(source, index, history, measured)?;
+        Ok(RebasedSession { base, composed, recorded: None })
     }
 
     /// The lines that a client has added to the file of `version`, which has `n_lines`; `None` if there are none.
-    fn tail(&self, version: &Version, n_lines: u32) -> Result<Option<Tail<'_>>, ApplyError> {
+    fn unstored_tail(&self, version: &Version, n_lines: u32) -> Result<Option<UnstoredTail<'_>>, ApplyError> {
         let n_new = self.n_new();
         if n_new == 0 {
             return Ok(None);
@@ -162,7 +165,12 @@ impl RenderInput<'_> {
             let line = read_line(self.file, self.index, line, &mut buffer)?;
             closing.push(line.strip_suffix(b"\n").unwrap_or(line).to_vec());
         }
-        Ok(Some(Tail { file: self.file, closing, start: self.index.offset(LineNo(n_lines)), n_lines: n_new }))
+        Ok(Some(UnstoredTail {
+            file: self.file,
+            closing,
+            start: self.index.line_offset(LineNo(n_lines)),
+            n_lines: n_new,
+        }))
     }
 
     /// The session with the operations of `history` as one of `candidates`, which are keys of versions, was rendered with the
@@ -170,8 +178,13 @@ impl RenderInput<'_> {
     ///
     /// # Errors
     /// When the archive cannot be read.
-    pub fn recorded(&self, history: &History, candidates: &[Digest]) -> Result<Option<Rebased>, ApplyError> {
-        let (Some(archive), Some(Known { state, version: Some(_), n_lines, .. })) = (self.archive, self.known) else {
+    pub fn find_recorded(
+        &self,
+        history: &History,
+        candidates: &[Digest],
+    ) -> Result<Option<RebasedSession>, ApplyError> {
+        let (Some(archive), Some(KnownSession { state, version: Some(_), n_lines, .. })) = (self.archive, self.known)
+        else {
             return Ok(None);
         };
         if self.index.n_lines() > *n_lines || !state.torn.is_empty() {
@@ -182,18 +195,18 @@ impl RenderInput<'_> {
             // One that is missing or damaged is rendered anew from the edits.
             let Ok(mut version) = Version::read(archive, key) else { continue };
             // As which session the result stands, and what it is called there, is asked anew.
-            version.steps.retain(|step| !matches!(step, Step::Insert(Inserted::Title, _)));
+            version.steps.retain(|step| !matches!(step, RenderStep::Insert(InsertOrigin::Title, _)));
             let then = History::read(archive, &version.operations)?;
-            let earlier = State::read(archive, version.state)?;
+            let earlier = SessionState::read(archive, version.state)?;
             let n_earlier = earlier.lines.len();
             let n_closing = state.n_closing(key) as usize;
             let rest = state.lines.get(n_earlier..).unwrap_or_default();
-            let is_behind = state.read_under().skip(n_earlier).all(|under| under == Some(key));
-            if !then.is_same(history) || !state.lines.starts_with(&earlier.lines) || !is_behind {
+            let is_behind = state.line_origins().skip(n_earlier).all(|under| under == Some(key));
+            if !then.has_same_effect(history) || !state.lines.starts_with(&earlier.lines) || !is_behind {
                 continue;
             }
             let mut file = unnamed_file()?;
-            version.write_under(archive, None, &mut file)?;
+            version.write_with_session(archive, None, &mut file)?;
             // The entries that closed a loop are in the version already.
             let behind = rest.get(n_closing..).unwrap_or_default();
             if !behind.is_empty() && has_gap(&version, &mut file)? {
@@ -203,24 +216,28 @@ impl RenderInput<'_> {
             let mut index = Index::build(&file)?;
             let chain = Chain::find(&index);
             // It is written with the parents that it names.
-            index.heal_as(&Chain::default());
+            index.heal_parents_as(&Chain::default());
             let (mut steps, mut saved) = (version.steps.clone(), version.saved);
             if n_closing > 0 {
-                (steps, saved) = (version.steps_going_on(), version.saved_going_on());
+                (steps, saved) = (version.steps_when_continued(), version.saved_when_continued());
             }
             if !behind.is_empty() {
-                steps.push(Step::Keep(u32::try_from(behind.len()).unwrap_or(u32::MAX)));
+                steps.push(RenderStep::Keep(u32::try_from(behind.len()).unwrap_or(u32::MAX)));
             }
             let composed =
                 ComposedSession { stored: chain.clone(), rewrite: Rewrite::default(), runs: Vec::new(), index, chain };
-            let layout = Layout::plain(composed.index.n_lines());
+            let layout = LineLayout::stored_only(composed.index.n_lines());
             let recorded = Some(KnownRendering { steps, saved });
-            return Ok(Some(Rebased { base: Base { file, layout, is_source: false }, composed, recorded }));
+            return Ok(Some(RebasedSession {
+                base: RenderBase { file, layout, is_source: false },
+                composed,
+                recorded,
+            }));
         }
         Ok(None)
     }
 
-    fn versions(&self, runs: &[Run]) -> Result<HashMap<Digest, (Version, History)>, ApplyError> {
+    fn read_versions(&self, runs: &[LineRun]) -> Result<HashMap<Digest, (Version, History)>, ApplyError> {
         let Some(archive) = self.archive else { return Ok(HashMap::new()) };
         let mut versions = HashMap::new();
         let own = self.known.and_then(|known| known.version.as_ref()).map(|version| (version.key(), version));
@@ -242,7 +259,7 @@ impl RenderInput<'_> {
 
 /// A transcript in a file without a name, for further steps of a plan.
 #[derive(Debug)]
-pub struct Draft {
+pub struct DraftTranscript {
     /// The file.
     pub file: File,
     /// Its index.
@@ -253,40 +270,40 @@ pub struct Draft {
     pub lines: LineAddresses,
 }
 
-impl Rebased {
+impl RebasedSession {
     /// The keys of the stored lines.
     ///
     /// # Errors
     /// When the base cannot be read.
-    pub fn keys(&self) -> Result<Vec<LineKey>, ApplyError> {
-        let keys = crate::version::keys(&self.base.file, &self.composed.index)?;
+    pub fn stored_line_keys(&self) -> Result<Vec<LineKey>, ApplyError> {
+        let keys = crate::version::read_line_keys(&self.base.file, &self.composed.index)?;
         let layout = &self.base.layout;
         let stored = (0u32..).map(LineNo).zip(keys);
-        Ok(stored.filter(|(line, _)| layout.inserted(*line).is_none()).map(|(_, key)| key).collect())
+        Ok(stored.filter(|(line, _)| layout.inserted_line(*line).is_none()).map(|(_, key)| key).collect())
     }
 
     /// The session as the edits alone leave it, without what else follows from them.
     ///
     /// # Errors
     /// When a file cannot be read or written, or the conversation would not be what was meant.
-    pub fn draft(&self, stop: &std::sync::atomic::AtomicBool) -> Result<Draft, ApplyError> {
+    pub fn write_draft(&self, stop: &std::sync::atomic::AtomicBool) -> Result<DraftTranscript, ApplyError> {
         let mut file = unnamed_file()?;
         let mut written = self.composed.index.clone();
-        let mut recorder = Recorder::new(self.base.layout.clone(), Vec::new(), StandIns::default());
+        let mut recorder = RenderRecorder::new(self.base.layout.clone(), Vec::new(), StandIns::default());
         let ComposedSession { rewrite, index, chain, .. } = &self.composed;
         let pass = pass::write(&self.base.file, &mut written, rewrite, &mut file, Some(&mut recorder), stop)?;
         if pass.fingerprint != index.fingerprint {
             return Err(ApplyError::ChangedWhileRead);
         }
-        if let Some(other) = left_of(chain.live.clone(), rewrite).first_difference(&Chain::find(&written).live) {
-            return Err(ApplyError::OtherConversation(other.number()));
+        if let Some(other) = remaining_live(chain.live.clone(), rewrite).first_difference(&Chain::find(&written).live) {
+            return Err(ApplyError::OtherConversation(other.one_based()));
         }
         file.rewind().map_err(ApplyError::WriteResult)?;
         let index = Index::build(&file)?;
         let chain = Chain::find(&index);
         let steps = recorder.finish().steps;
-        let version = Version::new(Digest::of(b""), Vec::new(), steps, &Sum::default(), 0);
-        let lines = LineAddresses::of(&version, self.base.layout.n_stored());
-        Ok(Draft { file, index, chain, lines })
+        let version = Version::new(Digest::of(b""), Vec::new(), steps, &KeySum::default(), 0);
+        let lines = LineAddresses::of_version(&version, self.base.layout.n_stored());
+        Ok(DraftTranscript { file, index, chain, lines })
     }
 }

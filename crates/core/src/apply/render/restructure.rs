@@ -2,22 +2,22 @@
 //! are as the repair has them (J-03).
 
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::follow::relink::relinks;
-use crate::version::{Active, Edit, Layout};
+use crate::apply::follow::relink::find_relinks;
+use crate::version::{ActiveEdit, Edit, LineLayout};
 use ctxc_transcript::{Chain, Index};
 
 /// Carries the repairs among `active` out on `index`, and notes the new links in `rewrite`.
-pub(super) fn apply_repairs(index: &mut Index, layout: &Layout, active: &[Active<'_>], rewrite: &mut Rewrite) {
+pub(super) fn apply_repairs(index: &mut Index, layout: &LineLayout, active: &[ActiveEdit<'_>], rewrite: &mut Rewrite) {
     let mut repair = Rewrite::default();
     for it in active.iter().filter(|it| it.operation.repairs) {
         match it.edit {
             Edit::Drop(line) => {
-                if let Some(line) = layout.place(line) {
+                if let Some(line) = layout.line_of(line) {
                     repair.dropped.insert(line);
                 }
             }
             Edit::Relink { line, parent, .. } => {
-                if let (Some(line), Some(parent)) = (layout.place(line), layout.place(parent)) {
+                if let (Some(line), Some(parent)) = (layout.line_of(line), layout.line_of(parent)) {
                     repair.parents.insert(line, Some(parent));
                 }
             }
@@ -28,10 +28,10 @@ pub(super) fn apply_repairs(index: &mut Index, layout: &Layout, active: &[Active
         return;
     }
     // The parents that clients find themselves show in the repaired session.
-    index.heal_as(&Chain::default());
-    index.revive_copies(&repair.dropped);
-    for (line, parent) in relinks(index, &repair) {
-        index.relink(line, parent);
+    index.heal_parents_as(&Chain::default());
+    index.restore_superseded(&repair.dropped);
+    for (line, parent) in find_relinks(index, &repair) {
+        index.set_parent(line, parent);
         rewrite.parents.insert(line, parent);
     }
     for line in repair.dropped.iter() {

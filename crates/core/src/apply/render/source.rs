@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs::File;
 
-use crate::version::{History, Layout, Run, Version};
+use crate::version::{History, LineLayout, LineRun, Version};
 use ctxc_transcript::text::Digest;
 
 /// The input of a rendering.
@@ -12,9 +12,9 @@ pub struct LineSource<'a> {
     /// The lines, stored and inserted.
     pub file: &'a File,
     /// Which line stands where.
-    pub layout: &'a Layout,
+    pub layout: &'a LineLayout,
     /// The origins of the stored lines, in order.
-    pub runs: &'a [Run],
+    pub runs: &'a [LineRun],
     /// The versions that clients went on from, with their histories, by their keys.
     pub versions: &'a HashMap<Digest, (Version, History)>,
 }

@@ -5,12 +5,12 @@ use std::io;
 
 use super::chains::live_groups;
 use crate::apply::edit::rewrite::Rewrite;
-use crate::version::{Active, Edit, Group, History, Layout, ThinkingPolicy};
-use ctxc_transcript::edit::{Splice, render};
+use crate::version::{ActiveEdit, Edit, History, InsertedGroup, LineLayout, ThinkingPolicy};
+use ctxc_transcript::edit::{Splice, splice_line};
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Part, Transcript};
-use ctxc_transcript::{context_tokens, measure, revisit};
+use ctxc_transcript::{context_tokens, measure_parts, visit_lines};
 
 /// The `chars4` tokens that edits save of what the model sees, by line of the session file, as a plan measured them.
 pub type Savings = BTreeMap<LineNo, i64>;
@@ -18,10 +18,10 @@ pub type Savings = BTreeMap<LineNo, i64>;
 /// Notes the edits that hold, and what they save, on the stored lines of `stored`. Lines that are not in `measured` are
 /// read.
 pub(super) fn take_edits(
-    layout: &Layout,
+    layout: &LineLayout,
     stored: Transcript<'_>,
     history: &History,
-    active: &[Active<'_>],
+    active: &[ActiveEdit<'_>],
     measured: &Savings,
     rewrite: &mut Rewrite,
 ) -> io::Result<()> {
@@ -29,22 +29,22 @@ pub(super) fn take_edits(
     let mut dropped = LineSet::default();
     for edit in active {
         if let Edit::Drop(address) = edit.edit
-            && let Some(line) = layout.place(address)
+            && let Some(line) = layout.line_of(address)
         {
             dropped.insert(line);
         }
     }
     // Two compactions of the same messages come to the same entries, of which the last is meant.
-    for line in layout.groups().iter().flat_map(Group::places) {
+    for line in layout.inserted_groups().iter().flat_map(InsertedGroup::line_numbers) {
         if index.record(line).flags.any(Flags::SUPERSEDED) {
             dropped.insert(line);
         }
     }
     drop_thinking_of_dropped(index, stored, layout, &mut dropped);
-    note_policies(layout, history.thinking(), active, rewrite);
+    note_policies(layout, history.thinking_policy(), active, rewrite);
     let mut by_line: BTreeMap<LineNo, Vec<(Splice, bool)>> = BTreeMap::new();
-    for (address, splices) in history.splices() {
-        if let Some(line) = layout.place(&address).filter(|line| !dropped.contains(*line)) {
+    for (address, splices) in history.active_splices() {
+        if let Some(line) = layout.line_of(&address).filter(|line| !dropped.contains(*line)) {
             by_line.insert(line, splices);
         }
     }
@@ -56,28 +56,28 @@ pub(super) fn take_edits(
             rewrite.edit_unseen(line, splices);
             continue;
         }
-        rewrite.edit(line, splices);
+        rewrite.edit_line(line, splices);
         if let Some(saved) = measured.get(&line) {
-            rewrite.save(line, *saved);
+            rewrite.note_saved(line, *saved);
         } else {
             unmeasured.insert(line);
         }
     }
-    revisit(file, index, &unmeasured, |line, bytes| {
+    visit_lines(file, index, &unmeasured, |line, bytes| {
         let Some(splices) = rewrite.edits.get(&line) else { return io::Result::Ok(()) };
-        let rendered = render(bytes, splices).map_err(io::Error::other)?;
-        if stored.is_live(line) || layout.inserted(line).is_some() {
-            rewrite.save(line, measure_line(bytes) - measure_line(&rendered));
+        let rendered = splice_line(bytes, splices).map_err(io::Error::other)?;
+        if stored.is_live(line) || layout.inserted_line(line).is_some() {
+            rewrite.note_saved(line, measure_line(bytes) - measure_line(&rendered));
         }
         Ok(())
     })?;
     for line in dropped.iter() {
-        if stored.is_live(line) || layout.inserted(line).is_some() {
+        if stored.is_live(line) || layout.inserted_line(line).is_some() {
             rewrite.saved.insert(line, context_tokens(index, line).0.cast_signed());
         }
         rewrite.drop_line(line);
     }
-    for line in live_groups(stored, layout, active).into_iter().flat_map(Group::places) {
+    for line in live_groups(stored, layout, active).into_iter().flat_map(InsertedGroup::line_numbers) {
         rewrite.already_saved -= context_tokens(index, line).0.cast_signed();
         if !rewrite.dropped.contains(line) {
             rewrite.added.insert(line);
@@ -89,16 +89,17 @@ pub(super) fn take_edits(
 
 /// Notes what a repair has added to the conversation: messages that were not sent before, and those after which others come
 /// now.
-fn note_repairs(index: &Index, stored: &Chain, layout: &Layout, active: &[Active<'_>], rewrite: &mut Rewrite) {
-    let repaired = layout.groups().iter().filter(|group| group.is_repair).flat_map(Group::places);
+fn note_repairs(index: &Index, stored: &Chain, layout: &LineLayout, active: &[ActiveEdit<'_>], rewrite: &mut Rewrite) {
+    let repaired =
+        layout.inserted_groups().iter().filter(|group| group.is_repair).flat_map(InsertedGroup::line_numbers);
     for line in repaired.filter(|line| stored.is_live(*line) && !rewrite.dropped.contains(*line)) {
         rewrite.already_saved -= context_tokens(index, line).0.cast_signed();
         rewrite.added.insert(line);
     }
-    for Active { edit, .. } in active {
+    for ActiveEdit { edit, .. } in active {
         // The change stands before the entry, so that its own thinking is behind it.
         if let Edit::Relink { parent, is_seen: true, .. } = edit
-            && let Some(parent) = layout.place(parent).filter(|line| stored.is_live(*line))
+            && let Some(parent) = layout.line_of(parent).filter(|line| stored.is_live(*line))
         {
             rewrite.added.insert(parent);
         }
@@ -107,19 +108,19 @@ fn note_repairs(index: &Index, stored: &Chain, layout: &Layout, active: &[Active
 
 /// Notes what becomes of thinking behind each line that is edited: what the strictest of its operations wants. Nothing is
 /// noted where all want what the `strictest` of all does.
-fn note_policies(layout: &Layout, strictest: ThinkingPolicy, active: &[Active<'_>], rewrite: &mut Rewrite) {
+fn note_policies(layout: &LineLayout, strictest: ThinkingPolicy, active: &[ActiveEdit<'_>], rewrite: &mut Rewrite) {
     if active.iter().all(|active| active.operation.thinking == strictest) {
         return;
     }
-    for Active { operation, edit, .. } in active {
+    for ActiveEdit { operation, edit, .. } in active {
         let lines: Vec<LineNo> = match edit {
             Edit::Insert { .. } => {
-                let own = layout.groups().iter().filter(|group| group.operation == operation.operation);
-                own.flat_map(Group::places).collect()
+                let own = layout.inserted_groups().iter().filter(|group| group.operation == operation.operation);
+                own.flat_map(InsertedGroup::line_numbers).collect()
             }
             Edit::Splice { is_seen: false, .. } | Edit::Relink { is_seen: false, .. } => Vec::new(),
             Edit::Splice { line, .. } | Edit::Relink { parent: line, .. } | Edit::Drop(line) => {
-                layout.place(line).into_iter().collect()
+                layout.line_of(line).into_iter().collect()
             }
         };
         for line in lines {
@@ -131,7 +132,7 @@ fn note_policies(layout: &Layout, strictest: ThinkingPolicy, active: &[Active<'_
 
 /// Lines of thinking alone go with the rest of their message, or where something is inserted between both, though they were
 /// gone from the file when that was done.
-fn drop_thinking_of_dropped(index: &Index, stored: &Chain, layout: &Layout, dropped: &mut LineSet) {
+fn drop_thinking_of_dropped(index: &Index, stored: &Chain, layout: &LineLayout, dropped: &mut LineSet) {
     let mut rest: Option<LineNo> = None;
     for &line in stored.lines.iter().rev().filter(|line| index.record(**line).is_message()) {
         let flags = index.record(line).flags;
@@ -148,7 +149,7 @@ fn drop_thinking_of_dropped(index: &Index, stored: &Chain, layout: &Layout, drop
 /// The size of a line as the model sees it, in `chars4` tokens without thinking.
 pub(in crate::apply) fn measure_line(line: &[u8]) -> i64 {
     let mut sum = Tokens::ZERO;
-    measure(&Scan::of(line), line, |part, tokens| match part {
+    measure_parts(&Scan::of(line), line, |part, tokens| match part {
         Part::Thinking | Part::Signature => {}
         _ => sum += tokens,
     });

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::source::LineSource;
 use crate::apply::edit::rewrite::Rewrite;
-use crate::version::Address;
+use crate::version::LineAddress;
 use ctxc_transcript::{IdHash, Index, LineNo, context_tokens};
 
 /// Drops the results that closed calls which `rewrite` drops, and the message behind them where none of them is left: they are
@@ -23,7 +23,7 @@ pub(super) fn drop_closing_of_dropped(source: LineSource<'_>, index: &Index, rew
             continue;
         }
         let places: Vec<LineNo> =
-            lines.filter_map(|line| source.layout.place(&Address::Stored(LineNo(line)))).collect();
+            lines.filter_map(|line| source.layout.line_of(&LineAddress::Stored(LineNo(line)))).collect();
         let answered = ends().filter(|end| end.is_result && places.contains(&end.line));
         let is_gone = |call: &IdHash| calls.get(call).is_some_and(|call| rewrite.dropped.contains(*call));
         let (gone, left): (Vec<_>, Vec<_>) = answered.partition(|end| is_gone(&end.id));
@@ -31,7 +31,7 @@ pub(super) fn drop_closing_of_dropped(source: LineSource<'_>, index: &Index, rew
         let going = if is_all { places } else { gone.into_iter().map(|end| end.line).collect() };
         for line in going {
             if !rewrite.dropped.contains(line) {
-                rewrite.save(line, context_tokens(index, line).0.cast_signed());
+                rewrite.note_saved(line, context_tokens(index, line).0.cast_signed());
                 rewrite.drop_line(line);
             }
         }

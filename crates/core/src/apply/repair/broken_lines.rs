@@ -6,20 +6,20 @@ use std::io;
 use memchr::memmem;
 use serde::de::IgnoredAny;
 
-use super::mend::{Mend, MendPlan, Mended};
+use super::mend::{Mend, MendContext, Mended};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::version::Edit;
-use ctxc_transcript::scan::{Form, Scan};
+use ctxc_transcript::scan::{LineForm, Scan};
 use ctxc_transcript::{Flags, IdHash, LEADING_PARENT, LineNo, Transcript, read_line};
 
 /// Puts the entries in the broken `line` on lines of their own, and takes the rest of it out.
-pub(super) fn recover_entries(plan: MendPlan<'_>, line: LineNo) -> io::Result<Option<Mended>> {
+pub(super) fn recover_entries(plan: MendContext<'_>, line: LineNo) -> io::Result<Option<Mended>> {
     let Transcript { file, index, .. } = plan.transcript;
     let Some(address) = plan.address_of(line) else { return Ok(None) };
     let mut buffer = Vec::new();
     let mut entries = entries_in(read_line(file, index, line, &mut buffer)?);
     let ids: Vec<IdHash> = entries.iter().map(|entry| uuid_in(entry)).collect();
-    let known = index.lines_of(ids.iter().copied());
+    let known = index.lines_by_uuid(ids.iter().copied());
     let mut ids = ids.into_iter();
     entries.retain(|_| ids.next().is_none_or(|id| !known.contains_key(&id)));
     let mut edits = vec![Edit::Drop(address.clone())];
@@ -31,7 +31,7 @@ pub(super) fn recover_entries(plan: MendPlan<'_>, line: LineNo) -> io::Result<Op
 }
 
 fn uuid_in(entry: &str) -> IdHash {
-    let uuid = Scan::of(entry.as_bytes()).uuid.and_then(|uuid| uuid.string(entry.as_bytes()));
+    let uuid = Scan::of(entry.as_bytes()).uuid.and_then(|uuid| uuid.string_in(entry.as_bytes()));
     uuid.map_or(IdHash::NONE, IdHash::of)
 }
 
@@ -46,7 +46,7 @@ fn entries_in(line: &[u8]) -> Vec<String> {
         let (value, behind) = rest.split_at(if is_value { values.byte_offset() } else { 0 });
         let scan = Scan::of(value);
         // A block of content is an object too, but of no session.
-        if is_value && scan.form == Form::Entry && (scan.uuid.is_some() || scan.session_id.is_some()) {
+        if is_value && scan.form == LineForm::Entry && (scan.uuid.is_some() || scan.session_id.is_some()) {
             entries.extend(String::from_utf8(value.to_vec()).ok());
             rest = behind.trim_ascii();
             continue;
@@ -59,7 +59,7 @@ fn entries_in(line: &[u8]) -> Vec<String> {
 
 /// Takes the copies of entries out. Equal ones leave the first, as clients keep its place; of others the last stays, as clients
 /// keep its content.
-pub(super) fn remove_copies(plan: MendPlan<'_>) -> io::Result<Option<Mended>> {
+pub(super) fn remove_copies(plan: MendContext<'_>) -> io::Result<Option<Mended>> {
     let Transcript { file, index, .. } = plan.transcript;
     let flags = |line: LineNo| index.record(line).flags;
     let superseded = index.lines().filter(|line| flags(*line).any(Flags::SUPERSEDED));

@@ -3,20 +3,20 @@
 use std::collections::HashSet;
 use std::io;
 
-use super::mend::{Mend, MendPlan, Mended};
-use crate::apply::check::problem::{Detail, Problem};
-use crate::apply::follow::pointers::uuid_of;
-use crate::apply::read::entry_fields::field;
-use crate::version::{Address, Edit};
-use ctxc_transcript::scan::Kind;
+use super::mend::{Mend, MendContext, Mended};
+use crate::apply::check::problem::{Problem, ProblemDetail};
+use crate::apply::follow::pointers::read_uuid;
+use crate::apply::read::entry_fields::raw_field;
+use crate::version::{Edit, LineAddress};
+use ctxc_transcript::scan::EntryKind;
 use ctxc_transcript::text::json_string;
 use ctxc_transcript::{Flags, IdHash, Index, LineNo, LineSet, Parent, Transcript, read_line};
 
 /// Links the entry with `problem` to the one at which the newest client continues, or else to the call that it answers, or to the
 /// nearest entry before it in the file.
-pub(super) fn mend_link(plan: MendPlan<'_>, problem: &Problem) -> Option<Mended> {
+pub(super) fn mend_link(plan: MendContext<'_>, problem: &Problem) -> Option<Mended> {
     let Transcript { index, chain, .. } = plan.transcript;
-    if let Detail::ContinuesAt(parent) = problem.detail {
+    if let ProblemDetail::ContinuesAt(parent) = problem.detail {
         return Some((Mend::Relinked, vec![plan.relink_edit(problem.line, parent, false)?]));
     }
     let line = if problem.subject == IdHash::NONE { chain.lines.first().copied()? } else { problem.line };
@@ -24,12 +24,12 @@ pub(super) fn mend_link(plan: MendPlan<'_>, problem: &Problem) -> Option<Mended>
     if record.flags.any(Flags::NO_PARENT_FIELD.with(Flags::COMPACT_BOUNDARY)) {
         return None;
     }
-    let parent = call_of(index, line).or_else(|| entry_before(index, line))?;
+    let parent = answered_call(index, line).or_else(|| entry_before(index, line))?;
     Some((Mend::Relinked, vec![plan.relink_edit(line, parent, true)?]))
 }
 
 /// The line of the call that the first result in `line` answers, if it does not hang on the result.
-fn call_of(index: &Index, line: LineNo) -> Option<LineNo> {
+fn answered_call(index: &Index, line: LineNo) -> Option<LineNo> {
     let result = index.tools.iter().find(|end| end.is_result && end.line == line)?;
     let call = index.tools.iter().find(|end| !end.is_result && end.id == result.id)?;
     (index.record(call.line).is_message() && !is_below(index, call.line, line)).then_some(call.line)
@@ -40,7 +40,7 @@ fn entry_before(index: &Index, line: LineNo) -> Option<LineNo> {
     let is_side = |line: LineNo| index.record(line).flags.any(Flags::SIDECHAIN);
     (0..line.0).rev().map(LineNo).find(|&it| {
         let record = index.record(it);
-        let is_entry = record.is_chained() && record.kind != Kind::Progress;
+        let is_entry = record.is_chained() && record.kind != EntryKind::Progress;
         is_entry && is_side(it) == is_side(line) && !is_below(index, it, line)
     })
 }
@@ -65,12 +65,13 @@ fn is_below(index: &Index, line: LineNo, ancestor: LineNo) -> bool {
 }
 
 /// Takes the boundary at `line` out, and links what followed it to what came before it.
-pub(super) fn remove_boundary(plan: MendPlan<'_>, line: LineNo) -> io::Result<Option<Mended>> {
+pub(super) fn remove_boundary(plan: MendContext<'_>, line: LineNo) -> io::Result<Option<Mended>> {
     let Transcript { file, index, .. } = plan.transcript;
     let mut buffer = Vec::new();
-    let noted = field(read_line(file, index, line, &mut buffer)?, "logicalParentUuid");
+    let noted = raw_field(read_line(file, index, line, &mut buffer)?, "logicalParentUuid");
     let noted = noted.and_then(|raw| serde_json::from_str::<String>(&raw).ok()).map(|id| IdHash::of(id.as_bytes()));
-    let noted = noted.and_then(|id| index.lines_of([id]).get(&id).copied()).filter(|it| !is_below(index, *it, line));
+    let noted =
+        noted.and_then(|id| index.lines_by_uuid([id]).get(&id).copied()).filter(|it| !is_below(index, *it, line));
     let (Some(address), Some(before)) = (plan.address_of(line), noted.or_else(|| entry_before(index, line))) else {
         return Ok(None);
     };
@@ -83,7 +84,7 @@ pub(super) fn remove_boundary(plan: MendPlan<'_>, line: LineNo) -> io::Result<Op
 
 /// Lets a resume continue at the message `newest`: what else it would continue at hangs on it if it is no message; otherwise
 /// a `last-prompt` notes it. What a client has noted itself stays.
-pub(super) fn choose_leaf(plan: MendPlan<'_>, newest: LineNo) -> io::Result<Option<Mended>> {
+pub(super) fn choose_leaf(plan: MendContext<'_>, newest: LineNo) -> io::Result<Option<Mended>> {
     let Transcript { file, index, chain } = plan.transcript;
     let mut before = LineSet::default();
     let mut at = newest;
@@ -99,15 +100,15 @@ pub(super) fn choose_leaf(plan: MendPlan<'_>, newest: LineNo) -> io::Result<Opti
         return Ok(edit.map(|edit| (Mend::Relinked, vec![edit])));
     }
     let live: HashSet<IdHash> = chain.lines.iter().map(|line| index.record(*line).uuid).collect();
-    let mut noted = index.pointers.iter().filter(|it| index.record(it.line).kind == Kind::LastPrompt);
+    let mut noted = index.pointers.iter().filter(|it| index.record(it.line).kind == EntryKind::LastPrompt);
     if noted.next_back().is_some_and(|pointer| live.contains(&pointer.target)) {
         return Ok(None);
     }
     let mut buffer = Vec::new();
-    let session = field(read_line(file, index, newest, &mut buffer)?, "sessionId");
+    let session = raw_field(read_line(file, index, newest, &mut buffer)?, "sessionId");
     let session = session.map_or_else(String::new, |session| format!(r#","sessionId":{session}"#));
-    let leaf = json_string::encode(&uuid_of(file, index, newest)?);
+    let leaf = json_string::encode(&read_uuid(file, index, newest)?);
     let note = format!(r#"{{"type":"last-prompt","leafUuid":{leaf}{session}}}"#);
-    let before = Address::Stored(LineNo(plan.n_stored));
+    let before = LineAddress::Stored(LineNo(plan.n_stored));
     Ok(Some((Mend::LeafNoted, vec![Edit::Insert { before, lines: vec![note] }])))
 }

@@ -2,7 +2,7 @@
 
 use crate::apply::edit::own_edits::{LineAddresses, own_edits};
 use crate::apply::edit::rewrite::Rewrite;
-use crate::version::{Address, Edit};
+use crate::version::{Edit, LineAddress};
 use ctxc_transcript::{LineNo, Transcript};
 
 /// The change that mends a problem.
@@ -67,16 +67,16 @@ pub(super) type Mended = (Mend, Vec<Edit>);
 
 /// The session that mends are planned for.
 #[derive(Clone, Copy)]
-pub(super) struct MendPlan<'a> {
+pub(super) struct MendContext<'a> {
     pub(super) transcript: Transcript<'a>,
     pub(super) lines: &'a LineAddresses,
     /// The number of lines of the session without those that edits insert.
     pub(super) n_stored: u32,
 }
 
-impl MendPlan<'_> {
+impl MendContext<'_> {
     /// The address of `line`; `None` for a line that only follows from edits.
-    pub(super) fn address_of(&self, line: LineNo) -> Option<Address> {
+    pub(super) fn address_of(&self, line: LineNo) -> Option<LineAddress> {
         self.lines.get(line).0
     }
 

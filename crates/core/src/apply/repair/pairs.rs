@@ -4,10 +4,10 @@ use std::io;
 
 use uuid::Uuid;
 
-use super::mend::{Mend, MendPlan, Mended};
-use crate::apply::check::problem::{Detail, Problem};
+use super::mend::{Mend, MendContext, Mended};
+use crate::apply::check::problem::{Problem, ProblemDetail};
 use crate::apply::follow::interim::{InterimResult, result_entry};
-use crate::apply::follow::pointers::uuid_of;
+use crate::apply::follow::pointers::read_uuid;
 use crate::version::Edit;
 use ctxc_transcript::scan::{BlockKind, Scan};
 use ctxc_transcript::text::json_string;
@@ -17,7 +17,7 @@ use ctxc_transcript::{Flags, IdHash, LineNo, Transcript, read_line};
 const MISSING: &str = "[ctxc: the result of this call is missing from the session]";
 
 /// The lines that the conversation goes through around the message of `line`: its last one, and the next.
-fn end_of_message(plan: MendPlan<'_>, line: LineNo) -> Option<(LineNo, Option<LineNo>)> {
+fn end_of_message(plan: MendContext<'_>, line: LineNo) -> Option<(LineNo, Option<LineNo>)> {
     let Transcript { index, chain, .. } = plan.transcript;
     let message = index.record(line).message();
     let path: Vec<LineNo> = chain.path().collect();
@@ -26,9 +26,9 @@ fn end_of_message(plan: MendPlan<'_>, line: LineNo) -> Option<(LineNo, Option<Li
 }
 
 /// Moves the result with `problem` after the message of its call.
-pub(super) fn move_result(plan: MendPlan<'_>, problem: &Problem) -> Option<Mended> {
+pub(super) fn move_result(plan: MendContext<'_>, problem: &Problem) -> Option<Mended> {
     let Transcript { index, chain, .. } = plan.transcript;
-    let (Detail::Line(call), result) = (problem.detail, problem.line) else { return None };
+    let (ProblemDetail::Line(call), result) = (problem.detail, problem.line) else { return None };
     let is_alone = index.tools.iter().filter(|end| end.line == result).count() == 1;
     if !is_alone || index.record(result).flags.any(Flags::BEYOND_RESULTS.with(Flags::NO_PARENT_FIELD)) {
         return None;
@@ -49,17 +49,17 @@ pub(super) fn move_result(plan: MendPlan<'_>, problem: &Problem) -> Option<Mende
 }
 
 /// Gives the call with `problem` a result that says that its own is missing.
-pub(super) fn add_result(plan: MendPlan<'_>, problem: &Problem) -> io::Result<Option<Mended>> {
+pub(super) fn add_result(plan: MendContext<'_>, problem: &Problem) -> io::Result<Option<Mended>> {
     let Transcript { file, index, .. } = plan.transcript;
     let mut buffer = Vec::new();
     let bytes = read_line(file, index, problem.line, &mut buffer)?;
     let scan = Scan::of(bytes);
     let ids = scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse).filter_map(|block| block.tool_id);
-    let id = ids.filter_map(|id| id.string(bytes)).find(|id| IdHash::of(id) == problem.subject);
+    let id = ids.filter_map(|id| id.string_in(bytes)).find(|id| IdHash::of(id) == problem.subject);
     let (Some(id), Some((last, Some(next)))) = (id, end_of_message(plan, problem.line)) else { return Ok(None) };
     let Some(before) = plan.address_of(next) else { return Ok(None) };
     let id = json_string::decode(id);
-    let parent = uuid_of(file, index, last)?;
+    let parent = read_uuid(file, index, last)?;
     let uuid = Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("ctxc repair {id} {parent}").as_bytes()).to_string();
     let entry = result_entry(bytes, &parent, &uuid, &id, &InterimResult::Pending(MISSING.to_owned()));
     Ok(Some((Mend::ResultAdded, vec![Edit::Insert { before, lines: vec![entry] }])))

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::mend::{Mend, MendPlan};
+use super::mend::{Mend, MendContext};
 use super::{blocks, broken_lines, links, pairs};
 use crate::apply::check::problem::{Problem, ProblemKind};
 use crate::apply::edit::own_edits::LineAddresses;
@@ -45,7 +45,7 @@ pub fn plan_mends(
     lines: &LineAddresses,
     n_stored: u32,
 ) -> io::Result<Vec<PlannedMend>> {
-    let plan = MendPlan { transcript, lines, n_stored };
+    let plan = MendContext { transcript, lines, n_stored };
     for stage in STAGES {
         let mut planned = Vec::new();
         for problem in problems.iter().filter(|problem| stage.contains(&problem.kind)) {

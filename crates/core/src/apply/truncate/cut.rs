@@ -4,19 +4,19 @@ use std::convert::Infallible;
 use std::io;
 
 use super::dependents::drop_dependents;
-use super::outlook::{Outlook, Sizes};
+use super::outlook::{MessageEstimates, ThinkingOutlook};
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::follow::bounds::Thinking;
-use crate::plan::{As, Kept, Message, Opening, TopDownTruncation, Truncation};
-use ctxc_transcript::scan::Kind;
+use crate::apply::follow::bounds::ThinkingRule;
+use crate::plan::{EstimateContext, KeptMessages, MessageUnit, OpenerKind, TopDownTruncation, TruncationPlan};
+use ctxc_transcript::scan::EntryKind;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Chain, Flags, Index, LineNo, Messages, Owner, Totals, Transcript};
+use ctxc_transcript::{Chain, Flags, Index, LineNo, Messages, OwningMessage, Totals, Transcript};
 
 /// The result of truncating.
 #[derive(Clone, Copy, Debug)]
-pub struct Truncated {
+pub struct TruncationResult {
     /// The messages that stay, and their size.
-    pub truncation: Truncation,
+    pub truncation: TruncationPlan,
     /// The number of messages before.
     pub n_before: u32,
     /// The number of messages left.
@@ -34,38 +34,38 @@ pub struct Truncated {
 ///
 /// # Errors
 /// When the source cannot be read.
-pub fn truncate(
+pub fn truncate_transcript(
     transcript: Transcript<'_>,
     strategy: &TopDownTruncation,
-    thinking: Thinking,
+    thinking: ThinkingRule,
     rewrite: &mut Rewrite,
-) -> io::Result<Truncated> {
+) -> io::Result<TruncationResult> {
     let Transcript { index, chain, .. } = transcript;
     let messages = Messages::of(index, chain, &rewrite.dropped);
-    let outlook = Outlook::new(transcript, thinking, rewrite)?;
+    let outlook = ThinkingOutlook::new(transcript, thinking, rewrite)?;
     let strategy = TopDownTruncation { added: strategy.added + outlook.end, ..*strategy };
     let truncation = plan_truncation(index, chain, &messages, &strategy, &outlook, rewrite);
-    let mut truncated = Truncated {
+    let mut truncated = TruncationResult {
         truncation,
         n_before: messages.len(),
         n_after: messages.len(),
         start: None,
         opener: None,
-        left: rewrite.left(index, chain),
+        left: rewrite.remaining_totals(index, chain),
     };
     if messages.is_empty() {
         // Content outside of messages, such as thinking that nothing follows, counts all the same.
-        truncated.truncation.size = strategy.calibration.context(truncated.left.context());
+        truncated.truncation.size = strategy.calibration.context_size(truncated.left.context_tokens());
     }
-    let Kept::Suffix { opener, start } = truncation.kept else { return Ok(truncated) };
+    let KeptMessages::Suffix { opener, start } = truncation.kept else { return Ok(truncated) };
     truncated.n_after = messages.len() - u32::try_from(start).unwrap_or(u32::MAX) + u32::from(opener.is_some());
     truncated.start = messages.first_line(chain, start);
     truncated.opener = opener.and_then(|opener| messages.first_line(chain, opener));
     if let (Some(first), Some(&place)) = (truncated.start, messages.firsts.get(start)) {
-        let cut = Cut { messages: &messages, opener: truncated.opener, start, first, place };
+        let cut = TruncationCut { messages: &messages, opener: truncated.opener, start, first, place };
         cut.drop_lines(index, chain, rewrite);
     }
-    truncated.left = rewrite.left(index, chain);
+    truncated.left = rewrite.remaining_totals(index, chain);
     Ok(truncated)
 }
 
@@ -75,41 +75,46 @@ fn plan_truncation(
     chain: &Chain,
     messages: &Messages,
     strategy: &TopDownTruncation,
-    outlook: &Outlook,
+    outlook: &ThinkingOutlook,
     rewrite: &Rewrite,
-) -> Truncation {
-    let sizes = Sizes::new(index, chain, messages, outlook, rewrite);
+) -> TruncationPlan {
+    let sizes = MessageEstimates::new(index, chain, messages, outlook, rewrite);
     let estimate = |at: usize, what| {
         Ok::<_, Infallible>(match what {
-            As::Now => sizes.now.get(at).copied().unwrap_or_default(),
-            As::Rest => sizes.rest.get(at).copied().unwrap_or_default(),
-            As::Opener => messages.first_line(chain, at).map_or(Tokens::ZERO, |line| rewrite.tokens(index, line)),
+            EstimateContext::Now => sizes.now.get(at).copied().unwrap_or_default(),
+            EstimateContext::Rest => sizes.rest.get(at).copied().unwrap_or_default(),
+            EstimateContext::Opener => {
+                messages.first_line(chain, at).map_or(Tokens::ZERO, |line| rewrite.tokens(index, line))
+            }
         })
     };
-    let Ok(truncation) = strategy.plan(&describe_messages(index, chain, messages), estimate);
+    let Ok(truncation) = strategy.plan_cut(&describe_messages(index, chain, messages), estimate);
     truncation
 }
 
 /// The messages as the plan sees them.
-fn describe_messages(index: &Index, chain: &Chain, messages: &Messages) -> Vec<Message> {
+fn describe_messages(index: &Index, chain: &Chain, messages: &Messages) -> Vec<MessageUnit> {
     let groups = messages.groups.iter().copied().enumerate();
-    let mut described: Vec<Message> = groups
+    let mut described: Vec<MessageUnit> = groups
         .map(|(at, group)| {
             let line = messages.first_line(chain, at);
-            Message { group, opening: line.map_or(Opening::Never, |line| opening_of(index, chain, line)) }
+            MessageUnit { group, opening: line.map_or(OpenerKind::Never, |line| opener_kind(index, chain, line)) }
         })
         .collect();
     for at in (0..described.len()).filter(|at| is_client_command(index, chain, messages, *at)) {
-        if let Some(command) = described.get_mut(at).filter(|command| command.opening == Opening::Prompt) {
-            command.opening = Opening::User;
+        if let Some(command) = described.get_mut(at).filter(|command| command.opening == OpenerKind::Prompt) {
+            command.opening = OpenerKind::User;
         }
     }
     // A client's attachment is sent as the user's, so a conversation that starts with one does not start with a reply.
-    let is_attached = |&&line: &&LineNo| index.record(line).kind == Kind::Attachment;
-    let has_attached_head =
-        chain.lines.iter().take_while(|line| messages.owner(**line) == Owner::None).any(|line| is_attached(&line));
-    if let Some(first) = described.first_mut().filter(|first| has_attached_head && first.opening == Opening::Reply) {
-        first.opening = Opening::Never;
+    let is_attached = |&&line: &&LineNo| index.record(line).kind == EntryKind::Attachment;
+    let has_attached_head = chain
+        .lines
+        .iter()
+        .take_while(|line| messages.owner_of(**line) == OwningMessage::None)
+        .any(|line| is_attached(&line));
+    if let Some(first) = described.first_mut().filter(|first| has_attached_head && first.opening == OpenerKind::Reply) {
+        first.opening = OpenerKind::Never;
     }
     described
 }
@@ -120,28 +125,28 @@ fn is_client_command(index: &Index, chain: &Chain, messages: &Messages, at: usiz
     let record = |at: usize| messages.first_line(chain, at).map(|line| index.record(line));
     let mut behind = (at + 1..messages.groups.len()).filter_map(record);
     record(at).is_some_and(|record| record.flags.any(Flags::COMMAND))
-        && behind.find(|next| !next.flags.any(Flags::META)).is_none_or(|next| next.kind != Kind::Assistant)
+        && behind.find(|next| !next.flags.any(Flags::META)).is_none_or(|next| next.kind != EntryKind::Assistant)
 }
 
 /// The way in which the message whose first line is `line` could open a conversation.
-fn opening_of(index: &Index, chain: &Chain, line: LineNo) -> Opening {
+fn opener_kind(index: &Index, chain: &Chain, line: LineNo) -> OpenerKind {
     let record = index.record(line);
     let is_main = chain.is_sidechain || !record.flags.any(Flags::SIDECHAIN);
-    if record.kind == Kind::Assistant {
-        Opening::Reply
+    if record.kind == EntryKind::Assistant {
+        OpenerKind::Reply
     } else if record.flags.any(Flags::PROMPT) && is_main {
-        Opening::Prompt
+        OpenerKind::Prompt
     } else if record.flags.any(Flags::COMPACT_SUMMARY) {
-        Opening::Summary
+        OpenerKind::Summary
     } else if record.flags.any(Flags::TOOL_RESULT.with(Flags::BLANK).with(Flags::BAD_CONTENT)) {
-        Opening::Never
+        OpenerKind::Never
     } else {
-        Opening::User
+        OpenerKind::User
     }
 }
 
 /// The cut between the messages that go and the rest.
-struct Cut<'a> {
+struct TruncationCut<'a> {
     messages: &'a Messages,
     /// The prompt that stays.
     opener: Option<LineNo>,
@@ -151,13 +156,13 @@ struct Cut<'a> {
     place: u32,
 }
 
-impl Cut<'_> {
+impl TruncationCut<'_> {
     /// Drops what stands before the rest, and what hangs on it.
     fn drop_lines(&self, index: &Index, chain: &Chain, rewrite: &mut Rewrite) {
-        let mut saved = Saved::new(index, chain);
+        let mut saved = SavedSums::new(index, chain);
         let mut first_line = None;
         for (place, &line) in (0u32..).zip(&chain.lines) {
-            if rewrite.dropped.contains(line) || self.keeps(index, place, line) {
+            if rewrite.dropped.contains(line) || self.keeps_line(index, place, line) {
                 continue;
             }
             let thinking = index.thinking_of(line).map_or(0, |thinking| thinking.text);
@@ -168,29 +173,29 @@ impl Cut<'_> {
             first_line = Some(first_line.map_or(line, |first: LineNo| first.min(line)));
         }
         for (line, tokens) in saved.sums.into_iter().flatten() {
-            rewrite.save(line, tokens);
+            rewrite.note_saved(line, tokens);
         }
         drop_dependents(index, chain, &(first_line.unwrap_or(self.first)..self.first), rewrite);
     }
 
-    fn keeps(&self, index: &Index, place: u32, line: LineNo) -> bool {
+    fn keeps_line(&self, index: &Index, place: u32, line: LineNo) -> bool {
         let is_boundary = place == 0 && index.record(line).flags.any(Flags::COMPACT_BOUNDARY);
         is_boundary
             || self.opener == Some(line)
-            || match self.messages.owner(line) {
-                Owner::Of(message) => message as usize >= self.start,
-                Owner::Behind(_) | Owner::None => place >= self.place,
+            || match self.messages.owner_of(line) {
+                OwningMessage::Of(message) => message as usize >= self.start,
+                OwningMessage::Behind(_) | OwningMessage::None => place >= self.place,
             }
     }
 }
 
 /// The saving in two sums: before and after the last measurement of the client.
-struct Saved {
+struct SavedSums {
     measured_until: Option<u32>,
     sums: [Option<(LineNo, i64)>; 2],
 }
 
-impl Saved {
+impl SavedSums {
     fn new(index: &Index, chain: &Chain) -> Self {
         let is_measured = |line: &LineNo| index.record(*line).flags.any(Flags::USAGE);
         let measured_until = chain.lines.iter().rposition(is_measured).and_then(|place| u32::try_from(place).ok());

@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use crate::apply::edit::rewrite::Rewrite;
-use ctxc_transcript::scan::Kind;
+use ctxc_transcript::scan::EntryKind;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, Parent};
 
 /// The fate of a dead entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum DependentFate {
     Unknown,
     /// It is on the way that is being walked.
     Walked,
@@ -22,7 +22,7 @@ enum Fate {
 /// With them go the trees, such as those of subagents, that start inside `range` and hang on nothing live. Where the last entry
 /// of the file goes, so does what hangs on the end of the conversation: a resume would go on from there.
 pub(in crate::apply) fn drop_dependents(index: &Index, chain: &Chain, range: &Range<LineNo>, rewrite: &mut Rewrite) {
-    let mut fates = vec![Fate::Unknown; index.records.len()];
+    let mut fates = vec![DependentFate::Unknown; index.records.len()];
     let mut way = Vec::new();
     for line in index.lines().filter(|&line| index.record(line).is_chained() && !chain.is_live(line)) {
         let mut at = line;
@@ -30,21 +30,21 @@ pub(in crate::apply) fn drop_dependents(index: &Index, chain: &Chain, range: &Ra
             if chain.is_live(at) {
                 let is_end = chain.leaf == Some(at) || chain.lines.last() == Some(&at);
                 break match rewrite.dropped.contains(at) {
-                    true => Fate::Goes,
-                    false if is_end => Fate::Behind,
-                    false => Fate::Stays,
+                    true => DependentFate::Goes,
+                    false if is_end => DependentFate::Behind,
+                    false => DependentFate::Stays,
                 };
             }
-            let Some(fate) = fates.get_mut(at.idx()) else { break Fate::Stays };
-            if matches!(fate, Fate::Stays | Fate::Goes | Fate::Behind) {
+            let Some(fate) = fates.get_mut(at.idx()) else { break DependentFate::Stays };
+            if matches!(fate, DependentFate::Stays | DependentFate::Goes | DependentFate::Behind) {
                 break *fate;
             }
-            let is_circle = *fate == Fate::Walked;
-            *fate = Fate::Walked;
+            let is_circle = *fate == DependentFate::Walked;
+            *fate = DependentFate::Walked;
             way.push(at);
             match index.record(at).parent() {
                 Parent::At(parent) if !is_circle => at = parent,
-                _ => break if range.contains(&at) { Fate::Goes } else { Fate::Stays },
+                _ => break if range.contains(&at) { DependentFate::Goes } else { DependentFate::Stays },
             }
         };
         for line in way.drain(..) {
@@ -55,11 +55,12 @@ pub(in crate::apply) fn drop_dependents(index: &Index, chain: &Chain, range: &Ra
     }
     let may_be_last = |line: &LineNo| {
         let record = index.record(*line);
-        record.is_chained() && record.kind != Kind::Progress && !record.flags.any(Flags::SIDECHAIN)
+        record.is_chained() && record.kind != EntryKind::Progress && !record.flags.any(Flags::SIDECHAIN)
     };
-    let fate_of = |line: LineNo| fates.get(line.idx()).copied().unwrap_or(Fate::Unknown);
-    let last_goes = index.lines().rev().find(may_be_last).is_some_and(|last| fate_of(last) == Fate::Goes);
-    let goes = |line: &LineNo| fate_of(*line) == Fate::Goes || last_goes && fate_of(*line) == Fate::Behind;
+    let fate_of = |line: LineNo| fates.get(line.idx()).copied().unwrap_or(DependentFate::Unknown);
+    let last_goes = index.lines().rev().find(may_be_last).is_some_and(|last| fate_of(last) == DependentFate::Goes);
+    let goes =
+        |line: &LineNo| fate_of(*line) == DependentFate::Goes || last_goes && fate_of(*line) == DependentFate::Behind;
     for line in index.lines().filter(goes) {
         rewrite.drop_line(line);
     }

@@ -3,15 +3,15 @@
 use std::io;
 
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::follow::bounds::{Thinking, ThinkingReach};
+use crate::apply::follow::bounds::{ThinkingReach, ThinkingRule};
 use crate::apply::follow::close_loop::closing_entries;
 use crate::apply::follow::thinking::open_loop;
 use crate::version::ThinkingPolicy;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Chain, Flags, Index, Messages, Owner, Totals, Transcript};
+use ctxc_transcript::{Chain, Flags, Index, Messages, OwningMessage, Totals, Transcript};
 
 /// Which thinking counts.
-pub(in crate::apply) struct Outlook {
+pub(in crate::apply) struct ThinkingOutlook {
     /// All of it stays.
     keeps_all: bool,
     /// Before this place, it stays as long as nothing is cut.
@@ -24,9 +24,13 @@ pub(in crate::apply) struct Outlook {
     pub(in crate::apply) end: Tokens,
 }
 
-impl Outlook {
+impl ThinkingOutlook {
     /// Predicts which thinking stays.
-    pub(in crate::apply) fn new(transcript: Transcript<'_>, thinking: Thinking, rewrite: &Rewrite) -> io::Result<Self> {
+    pub(in crate::apply) fn new(
+        transcript: Transcript<'_>,
+        thinking: ThinkingRule,
+        rewrite: &Rewrite,
+    ) -> io::Result<Self> {
         let Transcript { index, chain, .. } = transcript;
         let first_change = chain.lines.iter().position(|&line| rewrite.is_seen(line));
         let mut outlook = Self {
@@ -41,20 +45,20 @@ impl Outlook {
         };
         if thinking.policy == ThinkingPolicy::Remove {
             outlook.ended_from = std::mem::replace(&mut outlook.kept_from, usize::MAX);
-            if outlook.is_ended(index, chain) {
+            if outlook.closes_loop(index, chain) {
                 let mut added = Totals::default();
                 let entries = closing_entries(transcript, rewrite)?;
                 for entry in &entries {
                     added.add(entry.as_bytes());
                 }
-                outlook.end = added.context();
+                outlook.end = added.context_tokens();
             }
         }
         Ok(outlook)
     }
 
     /// Whether there is an open tool loop that loses thinking, whatever is cut.
-    fn is_ended(&self, index: &Index, chain: &Chain) -> bool {
+    fn closes_loop(&self, index: &Index, chain: &Chain) -> bool {
         chain.lines.iter().skip(self.ended_from).any(|line| index.record(*line).flags.any(Flags::THINKING))
     }
 
@@ -62,34 +66,34 @@ impl Outlook {
         self.keeps_all || place >= self.kept_from
     }
 
-    fn is_there(&self, place: usize) -> bool {
+    fn counts_now(&self, place: usize) -> bool {
         place < self.stable_until || self.stays_in_rest(place)
     }
 }
 
 /// The `chars4` tokens of each message with what stands behind it.
-pub(in crate::apply) struct Sizes {
+pub(in crate::apply) struct MessageEstimates {
     /// As they are.
     pub(in crate::apply) now: Vec<Tokens>,
     /// As a part of the rest.
     pub(in crate::apply) rest: Vec<Tokens>,
 }
 
-impl Sizes {
+impl MessageEstimates {
     pub(in crate::apply) fn new(
         index: &Index,
         chain: &Chain,
         messages: &Messages,
-        outlook: &Outlook,
+        outlook: &ThinkingOutlook,
         rewrite: &Rewrite,
     ) -> Self {
         let none = vec![Tokens::ZERO; messages.firsts.len()];
         let mut sizes = Self { now: none.clone(), rest: none };
         for (place, &line) in chain.lines.iter().enumerate().filter(|(_, line)| !rewrite.dropped.contains(**line)) {
             // Lines before the first message go when anything goes.
-            let at = match messages.owner(line) {
-                Owner::Of(at) | Owner::Behind(at) => at as usize,
-                Owner::None => 0,
+            let at = match messages.owner_of(line) {
+                OwningMessage::Of(at) | OwningMessage::Behind(at) => at as usize,
+                OwningMessage::None => 0,
             };
             let tokens = rewrite.tokens(index, line);
             let thinking = index.thinking_of(line).map_or(Tokens::ZERO, |thinking| Tokens(thinking.text.into()));
@@ -98,7 +102,7 @@ impl Sizes {
                     *size += if has_thinking { tokens + thinking } else { tokens };
                 }
             };
-            add(&mut sizes.now, outlook.is_there(place));
+            add(&mut sizes.now, outlook.counts_now(place));
             add(&mut sizes.rest, outlook.stays_in_rest(place));
         }
         sizes

@@ -3,20 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use crate::apply::read::entry_fields::decoded;
-use crate::apply::render::rebase::Rebased;
+use crate::apply::read::entry_fields::decode_string;
+use crate::apply::render::rebase::RebasedSession;
 use crate::apply::render::take_edits::measure_line;
 use crate::apply::undo::open_cuts::OpenCut;
-use crate::version::{Active, Edit, History, Newest, UndoneEdits};
+use crate::version::{ActiveEdit, Edit, History, NewestSplices, UndoneEdits};
 use ctxc_store::Cut;
-use ctxc_transcript::edit::{Splice, render};
+use ctxc_transcript::edit::{Splice, splice_line};
 use ctxc_transcript::scan::{Block, BlockKind, Scan};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{IdHash, LineNo, Span, read_line};
 
 /// The outcome of an item to restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Returned {
+pub enum ReturnOutcome {
     /// It is back; what is noted of it.
     Restored(Cut),
     /// Its entry was removed as a whole, by this operation where it is known.
@@ -28,15 +28,15 @@ pub enum Returned {
 /// # Errors
 /// When the session cannot be read.
 pub fn find_cutting_edits(
-    rebased: &Rebased,
+    rebased: &RebasedSession,
     history: &History,
     cuts: &[OpenCut],
-) -> io::Result<(Vec<UndoneEdits>, Vec<Returned>)> {
-    let active = history.active();
+) -> io::Result<(Vec<UndoneEdits>, Vec<ReturnOutcome>)> {
+    let active = history.active_edits();
     let mut found: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
     let mut returned = Vec::with_capacity(cuts.len());
     for cut in cuts {
-        returned.push(give_back_one(rebased, &active, cut, &mut found)?);
+        returned.push(find_cutting_edit(rebased, &active, cut, &mut found)?);
     }
     let given = found
         .into_iter()
@@ -44,20 +44,20 @@ pub fn find_cutting_edits(
     Ok((given.collect(), returned))
 }
 
-fn give_back_one<'a>(
-    rebased: &Rebased,
-    active: &[Active<'a>],
+fn find_cutting_edit<'a>(
+    rebased: &RebasedSession,
+    active: &[ActiveEdit<'a>],
     cut: &OpenCut,
     found: &mut BTreeMap<&'a str, BTreeSet<u32>>,
-) -> io::Result<Returned> {
+) -> io::Result<ReturnOutcome> {
     let (index, layout) = (&rebased.composed.index, &rebased.base.layout);
     let wanted = if cut.uuid.is_empty() { IdHash::NONE } else { IdHash::of(cut.uuid.as_bytes()) };
     let lines: Vec<LineNo> = index.lines().filter(|line| index.record(*line).uuid == wanted).collect();
     let mut dropped_by = None;
     let mut buffer = Vec::new();
     for line in lines {
-        let address = layout.address(line);
-        let on_line: Vec<&Active<'_>> = active.iter().filter(|active| *active.edit.line() == address).collect();
+        let address = layout.address_of(line);
+        let on_line: Vec<&ActiveEdit<'_>> = active.iter().filter(|active| *active.edit.line() == address).collect();
         let drops = on_line.iter().find(|active| matches!(active.edit, Edit::Drop(_)));
         if let Some(drop) = drops {
             dropped_by = Some(drop.operation.operation.clone());
@@ -66,9 +66,9 @@ fn give_back_one<'a>(
         let bytes = read_line(&rebased.base.file, index, line, &mut buffer)?;
         let scan = Scan::of(bytes);
         let all: Vec<Splice> = on_line.iter().filter_map(|active| splice_of(active)).cloned().collect();
-        let (mine, left): (Vec<&Active<'_>>, Vec<&Active<'_>>) = on_line
+        let (mine, left): (Vec<&ActiveEdit<'_>>, Vec<&ActiveEdit<'_>>) = on_line
             .iter()
-            .partition(|active| splice_of(active).is_some_and(|it| is_of(cut, &scan, bytes, it.span, &all)));
+            .partition(|active| splice_of(active).is_some_and(|it| is_edit_of_cut(cut, &scan, bytes, it.span, &all)));
         if mine.is_empty() {
             continue;
         }
@@ -81,7 +81,7 @@ fn give_back_one<'a>(
         let of = of.into_iter().cloned().collect();
         let before = measure_line(&render_splices(bytes, on_line.iter().filter_map(|it| splice_of(it))));
         let after = measure_line(&render_splices(bytes, left.into_iter().filter_map(|it| splice_of(it))));
-        return Ok(Returned::Restored(Cut {
+        return Ok(ReturnOutcome::Restored(Cut {
             uuid: cut.uuid.clone(),
             call: cut.call.clone(),
             name: cut.name.clone(),
@@ -91,10 +91,10 @@ fn give_back_one<'a>(
             of,
         }));
     }
-    Ok(Returned::Gone(dropped_by))
+    Ok(ReturnOutcome::Gone(dropped_by))
 }
 
-fn splice_of<'a>(active: &Active<'a>) -> Option<&'a Splice> {
+fn splice_of<'a>(active: &ActiveEdit<'a>) -> Option<&'a Splice> {
     match active.edit {
         Edit::Splice { splice, .. } => Some(splice),
         Edit::Drop(_) | Edit::Relink { .. } | Edit::Insert { .. } => None,
@@ -103,14 +103,14 @@ fn splice_of<'a>(active: &Active<'a>) -> Option<&'a Splice> {
 
 /// The line with splices of which later ones hold.
 fn render_splices<'a>(bytes: &[u8], splices: impl DoubleEndedIterator<Item = &'a Splice>) -> Vec<u8> {
-    let mut newest = Newest::default();
-    splices.rev().for_each(|splice| newest.offer(splice, ()));
+    let mut newest = NewestSplices::default();
+    splices.rev().for_each(|splice| newest.add_if_free(splice, ()));
     let kept: Vec<Splice> = newest.into_splices().map(|(splice, ())| splice).collect();
-    render(bytes, &kept).unwrap_or_else(|_| bytes.to_vec())
+    splice_line(bytes, &kept).unwrap_or_else(|_| bytes.to_vec())
 }
 
 /// Whether an edit at `span` is one of the item that `cut` names.
-fn is_of(cut: &OpenCut, scan: &Scan, bytes: &[u8], edited: Span, all: &[Splice]) -> bool {
+fn is_edit_of_cut(cut: &OpenCut, scan: &Scan, bytes: &[u8], edited: Span, all: &[Splice]) -> bool {
     let inside = |outer: Span| edited.start >= outer.start && edited.end <= outer.end;
     let is_tool = |kind| matches!(kind, BlockKind::ToolResult | BlockKind::ToolUse);
     let blocks = || scan.outer_blocks().filter(|it| is_tool(it.kind));
@@ -118,7 +118,7 @@ fn is_of(cut: &OpenCut, scan: &Scan, bytes: &[u8], edited: Span, all: &[Splice])
         let content = scan.message.and_then(|message| message.content);
         return content.is_some_and(inside) && !blocks().filter_map(|block| block.span).any(inside);
     };
-    let is_named = |block: &&Block| decoded(block.tool_id, bytes).as_ref() == Some(call);
+    let is_named = |block: &&Block| decode_string(block.tool_id, bytes).as_ref() == Some(call);
     let named = || blocks().filter(is_named);
     if named().filter_map(|block| block.span).any(inside) {
         return true;

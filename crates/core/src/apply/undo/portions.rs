@@ -7,7 +7,7 @@ const BYTES: u64 = 1 << 20;
 const LINES: usize = 512;
 
 /// `lines` in their order, as many at a time as are asked for at once; `len` gives their lengths in bytes.
-pub(super) fn portions<T>(mut lines: &[T], len: impl Fn(&T) -> u64) -> impl Iterator<Item = &[T]> {
+pub(super) fn split_into_portions<T>(mut lines: &[T], len: impl Fn(&T) -> u64) -> impl Iterator<Item = &[T]> {
     std::iter::from_fn(move || {
         let mut n_bytes = 0;
         let n_lines = lines.iter().take(LINES).take_while(|line| {
@@ -41,7 +41,7 @@ mod tests {
         archive.commit().unwrap();
         let lost = (Digest::of(b"lost"), 4);
         let lines = [first, second, short, lost, longest, short];
-        let all: Vec<_> = portions(&lines, |line| line.1).collect();
+        let all: Vec<_> = split_into_portions(&lines, |line| line.1).collect();
         assert_eq!(all, [&[first][..], &[second, short, lost], &[longest], &[short]]);
         let mut lengths = Vec::new();
         for portion in all {
@@ -50,7 +50,7 @@ mod tests {
         }
         assert_eq!(lengths, [Some(700_000), Some(700_000), Some(5), None, Some(2_000_000), Some(5)]);
         let many = vec![short; LINES + 1];
-        assert_eq!(portions(&many, |line| line.1).map(<[_]>::len).collect::<Vec<_>>(), [LINES, 1]);
-        assert_eq!(portions(&many[..0], |line| line.1).count(), 0);
+        assert_eq!(split_into_portions(&many, |line| line.1).map(<[_]>::len).collect::<Vec<_>>(), [LINES, 1]);
+        assert_eq!(split_into_portions(&many[..0], |line| line.1).count(), 0);
     }
 }

@@ -4,19 +4,19 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::apply::error::ApplyError;
-use crate::apply::read::calls::{Calls, read_calls};
-use crate::apply::read::describe::describe;
-use crate::apply::read::named::{Named, find_named, texts};
-use crate::apply::read::page::Page;
+use crate::apply::read::calls::{ToolCalls, read_calls};
+use crate::apply::read::describe::describe_calls;
+use crate::apply::read::named::{NamedItems, find_named, message_texts};
+use crate::apply::read::page::ScannedLine;
 use crate::apply::undo::open_cuts::OpenCut;
-use crate::plan::{Handle, Handles, PatternTargets, Protected, Roles, Target};
+use crate::plan::{Handle, Handles, PatternTargets, Protections, Roles, Target};
 use ctxc_store::{Archive, ArchiveError};
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::{LineNo, Transcript};
 
 /// The removed items that a target names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Recalled {
+pub enum NamedCuts {
     /// Nothing at all: nor is there anything of it in the transcript.
     Nothing,
     /// Something that is there and is not cut.
@@ -27,7 +27,7 @@ pub enum Recalled {
     Several(Vec<usize>),
 }
 
-impl Recalled {
+impl NamedCuts {
     /// The cuts at `places`, which are of so many things.
     fn of(n_things: usize, places: Vec<usize>) -> Self {
         match n_things {
@@ -42,29 +42,30 @@ impl Recalled {
 ///
 /// # Errors
 /// When the transcript or the archive cannot be read.
-pub fn recall(
+pub fn find_named_cuts(
     transcript: Transcript<'_>,
     open: &[OpenCut],
     targets: &[&Target],
     roles: Roles,
     archive: &dyn Archive,
-) -> Result<Vec<Recalled>, ApplyError> {
-    let mut recalled = by_text(open, targets, roles, archive)?;
+) -> Result<Vec<NamedCuts>, ApplyError> {
+    let mut recalled = cuts_by_text(open, targets, roles, archive)?;
     for (target, recalled) in targets.iter().zip(&mut recalled) {
         let Target::Call(handle) = target else { continue };
         let name = handle.to_string();
-        *recalled = of_calls(open, |cut| cut.name == name);
+        *recalled = cuts_of_calls(open, |cut| cut.name == name);
     }
     // Targets that the archive alone does not resolve may be found by the transcript.
-    let left: Vec<usize> = (0..).zip(&recalled).filter(|(_, it)| **it == Recalled::Nothing).map(|(at, _)| at).collect();
+    let left: Vec<usize> =
+        (0..).zip(&recalled).filter(|(_, it)| **it == NamedCuts::Nothing).map(|(at, _)| at).collect();
     if left.is_empty() {
         return Ok(recalled);
     }
     let unknown: Vec<&Target> = left.iter().filter_map(|at| targets.get(*at).copied()).collect();
     let calls = if unknown.iter().any(|target| matches!(target, Target::Call(_))) {
-        read_calls(transcript, &Protected::default())?
+        read_calls(transcript, &Protections::default())?
     } else {
-        Calls::default()
+        ToolCalls::default()
     };
     let named = find_named(transcript, &calls, &unknown, roles)?;
     let ids = call_ids(transcript, &calls, &named)?;
@@ -74,11 +75,11 @@ pub fn recall(
         let meant: HashSet<String> = match (target, named) {
             // The call is gone from the transcript: its cut still knows its id.
             (Target::Call(handle), _) if !is_there => cut_calls(open, handle, &mut ours),
-            (_, Named::Calls(call_idxs)) => call_idxs.iter().filter_map(|at| ids.get(at).cloned()).collect(),
-            (_, Named::Messages(_)) => HashSet::new(),
+            (_, NamedItems::Calls(call_idxs)) => call_idxs.iter().filter_map(|at| ids.get(at).cloned()).collect(),
+            (_, NamedItems::Messages(_)) => HashSet::new(),
         };
-        let answer = match of_calls(open, |cut| cut.call.as_ref().is_some_and(|call| meant.contains(call))) {
-            Recalled::Nothing if is_there => Recalled::NotCut,
+        let answer = match cuts_of_calls(open, |cut| cut.call.as_ref().is_some_and(|call| meant.contains(call))) {
+            NamedCuts::Nothing if is_there => NamedCuts::NotCut,
             cuts => cuts,
         };
         if let Some(slot) = recalled.get_mut(at) {
@@ -103,48 +104,53 @@ fn cut_calls(open: &[OpenCut], handle: &Handle, ours: &mut HashMap<String, Handl
 }
 
 /// The cuts of calls that are wanted.
-fn of_calls(open: &[OpenCut], is_wanted: impl Fn(&OpenCut) -> bool) -> Recalled {
+fn cuts_of_calls(open: &[OpenCut], is_wanted: impl Fn(&OpenCut) -> bool) -> NamedCuts {
     let places: Vec<usize> =
         (0..).zip(open).filter(|(_, cut)| cut.call.is_some() && is_wanted(cut)).map(|(at, _)| at).collect();
     let ids: HashSet<&Option<String>> = places.iter().filter_map(|at| open.get(*at)).map(|cut| &cut.call).collect();
-    Recalled::of(ids.len(), places)
+    NamedCuts::of(ids.len(), places)
 }
 
 /// The ids of the calls that are named.
-fn call_ids(transcript: Transcript<'_>, calls: &Calls, named: &[Named]) -> Result<HashMap<usize, String>, ApplyError> {
+fn call_ids(
+    transcript: Transcript<'_>,
+    calls: &ToolCalls,
+    named: &[NamedItems],
+) -> Result<HashMap<usize, String>, ApplyError> {
     let call_idxs = named.iter().flat_map(|named| match named {
-        Named::Calls(call_idxs) => call_idxs.clone(),
-        Named::Messages(_) => Vec::new(),
+        NamedItems::Calls(call_idxs) => call_idxs.clone(),
+        NamedItems::Messages(_) => Vec::new(),
     });
     let places: Vec<_> = call_idxs.filter_map(|at| Some((at, calls.calls.get(at)?.call))).collect();
-    let described = describe(transcript.file, transcript.index, places.iter().map(|(_, place)| *place));
+    let described = describe_calls(transcript.file, transcript.index, places.iter().map(|(_, place)| *place));
     let mut described = described?;
     Ok(places.into_iter().filter_map(|(at, place)| Some((at, described.remove(&place)?.id.into()))).collect())
 }
 
 /// The cuts of messages that patterns fit, by what the archive has of them.
-fn by_text(
+fn cuts_by_text(
     open: &[OpenCut],
     targets: &[&Target],
     roles: Roles,
     archive: &dyn Archive,
-) -> Result<Vec<Recalled>, ApplyError> {
+) -> Result<Vec<NamedCuts>, ApplyError> {
     let patterns = PatternTargets::of(targets);
     let mut found: Vec<Vec<usize>> = vec![Vec::new(); targets.len()];
     if !patterns.is_empty() {
         for (at, cut) in open.iter().enumerate().filter(|(_, cut)| cut.call.is_none()) {
             let Some((bytes, scan)) = read_original(cut, archive)? else { continue };
-            if !roles.are_of(scan.kind) {
+            if !roles.include_kind(scan.kind) {
                 continue;
             }
-            let page = Page { line: LineNo(0), bytes: &bytes, scan: &scan };
-            let fitting: HashSet<usize> = texts(&page).iter().flat_map(|text| patterns.fits(text)).collect();
+            let page = ScannedLine { line: LineNo(0), bytes: &bytes, scan: &scan };
+            let fitting: HashSet<usize> =
+                message_texts(&page).iter().flat_map(|text| patterns.matching_targets(text)).collect();
             for at_target in fitting {
                 found.get_mut(at_target).into_iter().for_each(|places| places.push(at));
             }
         }
     }
-    Ok(found.into_iter().map(|places| Recalled::of(places.len(), places)).collect())
+    Ok(found.into_iter().map(|places| NamedCuts::of(places.len(), places)).collect())
 }
 
 /// The line that had the item, and its scan; `None` where the archive has lost it.

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::error::ApplyError;
 use crate::apply::read::entry_fields::field_at;
-use crate::apply::read::lines::each_page;
-use ctxc_transcript::edit::{Splice, render};
+use crate::apply::read::lines::each_scanned_line;
+use ctxc_transcript::edit::{Splice, splice_line};
 use ctxc_transcript::session::subagent_id;
 use ctxc_transcript::text::json_string;
 use ctxc_transcript::{Index, LineSet};
@@ -18,7 +18,7 @@ use ctxc_transcript::{Index, LineSet};
 ///
 /// # Errors
 /// When the source cannot be read.
-pub fn name_agent(file: &File, index: &Index, id: &str, rewrite: &mut Rewrite) -> io::Result<()> {
+pub fn set_agent_id(file: &File, index: &Index, id: &str, rewrite: &mut Rewrite) -> io::Result<()> {
     let id = json_string::encode(id);
     let is_left = |line: &_| index.record(*line).is_chained() && !rewrite.dropped.contains(*line);
     let lines: LineSet = index.lines().filter(is_left).collect();
@@ -27,13 +27,15 @@ pub fn name_agent(file: &File, index: &Index, id: &str, rewrite: &mut Rewrite) -
         Some(Splice::new(span, id.clone()))
     };
     let mut splices = Vec::new();
-    each_page(file, index, &lines, |page| splices.extend(splice(page.bytes).map(|splice| (page.line, splice))))?;
+    each_scanned_line(file, index, &lines, |page| {
+        splices.extend(splice(page.bytes).map(|splice| (page.line, splice)))
+    })?;
     for (line, splice) in splices {
         rewrite.edit_unseen(line, [splice]);
     }
     for line in &mut rewrite.appended {
         if let Some(splice) = splice(line.as_bytes()) {
-            let named = render(line.as_bytes(), &[splice]).map_err(io::Error::other)?;
+            let named = splice_line(line.as_bytes(), &[splice]).map_err(io::Error::other)?;
             *line = String::from_utf8_lossy(&named).into_owned();
         }
     }

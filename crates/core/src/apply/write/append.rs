@@ -12,7 +12,7 @@ use crate::apply::error::ApplyError;
 /// # Errors
 /// When it is not as long, ends within a line, is locked by another ctxc, or cannot be written: then it is as it was.
 pub fn append_lines(path: &Path, len: u64, lines: &[u8]) -> Result<(), ApplyError> {
-    change_as_read(path, len, |mut file| {
+    change_if_unchanged(path, len, |mut file| {
         let written = file.write_all(lines).and_then(|()| file.sync_all());
         if written.is_err() {
             // A part of a line would stop the client.
@@ -27,10 +27,10 @@ pub fn append_lines(path: &Path, len: u64, lines: &[u8]) -> Result<(), ApplyErro
 /// # Errors
 /// As [`append_lines`].
 pub fn cut_off(path: &Path, len: u64, start: u64) -> Result<(), ApplyError> {
-    change_as_read(path, len, |file| file.set_len(start).and_then(|()| file.sync_all()))
+    change_if_unchanged(path, len, |file| file.set_len(start).and_then(|()| file.sync_all()))
 }
 
-fn change_as_read(path: &Path, len: u64, act: impl FnOnce(&File) -> io::Result<()>) -> Result<(), ApplyError> {
+fn change_if_unchanged(path: &Path, len: u64, act: impl FnOnce(&File) -> io::Result<()>) -> Result<(), ApplyError> {
     let failed = |error| ApplyError::Write(path.to_owned(), error);
     let file = OpenOptions::new().read(true).append(true).open(path).map_err(failed)?;
     let Some(_held) = FileLock::lock(&file) else { return Err(ApplyError::Locked(path.to_owned())) };

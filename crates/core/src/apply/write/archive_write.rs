@@ -8,23 +8,24 @@ use std::sync::atomic::AtomicBool;
 use jiff::Timestamp;
 
 use crate::apply::error::ApplyError;
-use crate::apply::read::entry_fields::decoded;
+use crate::apply::read::entry_fields::decode_string;
 use crate::version::{
-    Edits, History, Inserted, KeptSession, LineSum, Recorded, Recorder, StandIns, Step, Version, VersionError,
+    History, InsertOrigin, KeptSession, LineSum, OperationEdits, RecordedRendering, RenderRecorder, RenderStep,
+    StandIns, Version, VersionError,
 };
 use ctxc_store::{Archive, Cut, FileRef, LineId, ObjectKind, Operation, OperationCost, Original, Record};
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::{Digest, Tokens};
-use ctxc_transcript::{Fingerprint, Index, LineNo, LineSet, revisit};
+use ctxc_transcript::{Fingerprint, Index, LineNo, LineSet, visit_lines};
 
 /// The records to store in the archive.
 pub struct ArchiveWrite<'a> {
     /// The archive, which has the lines already.
     pub archive: &'a mut dyn Archive,
     /// Notes how the result is rendered.
-    pub recorder: Recorder,
+    pub recorder: RenderRecorder,
     /// The steps that render the result from the state, if they are not those of the recorder.
-    pub steps: Option<Vec<Step>>,
+    pub steps: Option<Vec<RenderStep>>,
     /// The key of the state.
     pub state: Digest,
     /// The lines of the state, where all of them were put just now, as the source has them; else none.
@@ -34,7 +35,7 @@ pub struct ArchiveWrite<'a> {
     /// The operations before this one, oldest first.
     pub earlier: Vec<String>,
     /// The edits of this operation.
-    pub edits: Edits,
+    pub edits: OperationEdits,
     /// The items that it cuts or gives back.
     pub cuts: Vec<Cut>,
     /// Records to store, besides the lines that go.
@@ -98,10 +99,10 @@ pub(super) fn commit_operation(
     let (known_steps, read_back, mut edits) = (keeping.steps, keeping.read_back, keeping.edits);
     let (session, source_session) = (keeping.session, keeping.source_session);
     let recorded = recorder.finish();
-    recorded.mask(&mut edits);
-    let Recorded { steps: written, sum, changed, .. } = recorded;
+    recorded.mask_edits(&mut edits);
+    let RecordedRendering { steps: written, sum, changed, .. } = recorded;
     // A title is all that is added to what was rendered before.
-    let is_title = |step: &Step| matches!(step, Step::Insert(Inserted::Title, _));
+    let is_title = |step: &RenderStep| matches!(step, RenderStep::Insert(InsertOrigin::Title, _));
     let steps = match known_steps {
         Some(known) => known.into_iter().chain(written.into_iter().filter(is_title)).collect(),
         None => written,
@@ -111,11 +112,11 @@ pub(super) fn commit_operation(
     let operations = earlier.into_iter().chain([id.clone()]).collect();
     let version = Version::new(state, operations, steps, &sum, saved).with_sessions(session, source_session);
     let key = version.key();
-    archive.put_object(&edits.object())?;
-    archive.put_object(&version.object())?;
+    archive.put_object(&edits.to_object())?;
+    archive.put_object(&version.to_object())?;
     if let Some(result) = result {
         let result = KeptSession { version: Some(key.to_string()), bytes: sizes.1, ..result };
-        archive.put_object(&result.object())?;
+        archive.put_object(&result.to_object())?;
     }
     for record in &keeping.records {
         archive.put_record(record)?;
@@ -159,7 +160,7 @@ fn with_causes(error: &dyn Error) -> String {
 fn reads_back(
     archive: &dyn Archive,
     replaced: &ReplacedSession,
-    edits: &Edits,
+    edits: &OperationEdits,
     version: Digest,
 ) -> Result<bool, VersionError> {
     let ReplacedSession { kept, all_new, fingerprint } = replaced;
@@ -168,7 +169,7 @@ fn reads_back(
     // The result is recognised by what starts with the same line.
     let group = rendered.group;
     for kind in [ObjectKind::State, ObjectKind::Version] {
-        archive.objects(kind, group)?;
+        archive.object_heads(kind, group)?;
     }
     Ok(history.get(&edits.operation) == Some(edits) && kept.reads_back(archive, all_new.as_ref(), *fingerprint)?)
 }
@@ -185,11 +186,11 @@ pub(in crate::apply) fn note_originals(
     let lines: LineSet = changed.iter().map(|(line, _)| *line).collect();
     let mut replacements = changed.iter();
     let stand_ins = StandIns::load(archive)?;
-    revisit(file, index, &lines, |line, bytes| {
+    visit_lines(file, index, &lines, |line, bytes| {
         let replaced_by = replacements.find(|(changed, _)| *changed == line).and_then(|(_, digest)| *digest);
         if let Some(id) = stored.get(line.idx()) {
-            let uuid = decoded(Scan::of(bytes).uuid, bytes);
-            return archive.put_removed(*id, uuid.as_deref(), replaced_by).map_err(ApplyError::Archive);
+            let uuid = decode_string(Scan::of(bytes).uuid, bytes);
+            return archive.put_removal(*id, uuid.as_deref(), replaced_by).map_err(ApplyError::Archive);
         }
         let whole;
         let bytes = if bytes.ends_with(b"\n") {
@@ -199,8 +200,8 @@ pub(in crate::apply) fn note_originals(
             &whole
         };
         // A purged text does not come back with a file that still has it.
-        let bytes = &*stand_ins.of(bytes);
-        let uuid = decoded(Scan::of(bytes).uuid, bytes);
+        let bytes = &*stand_ins.mask_line(bytes);
+        let uuid = decode_string(Scan::of(bytes).uuid, bytes);
         let original = Original { line: bytes, uuid: uuid.as_deref(), replaced_by };
         archive.put_original(&original).map(drop).map_err(ApplyError::Archive)
     })

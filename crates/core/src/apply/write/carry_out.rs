@@ -11,15 +11,15 @@ use super::archive_write::{ArchiveWrite, OperationInfo, commit_operation};
 use super::in_place;
 use super::pass;
 use crate::apply::check::as_written::problems_as_written;
-use crate::apply::check::index::check;
+use crate::apply::check::index::check_transcript;
 use crate::apply::check::problem::{Problem, new_problems};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::error::ApplyError;
 use crate::apply::write::agent::copy_description;
-use crate::apply::write::file::{Guard, IfExists, Staged, unnamed_file};
+use crate::apply::write::file::{IfExists, SourceGuard, StagedFile, unnamed_file};
 use crate::apply::write::sidecar::{copy_sidecar, remove_sidecar};
-use crate::version::Known;
-use ctxc_transcript::scan::{Kind, Scan};
+use crate::version::KnownSession;
+use ctxc_transcript::scan::{EntryKind, Scan};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Chain, Fingerprint, Index, LineSet, Totals};
 
@@ -64,7 +64,7 @@ pub struct BaseFile<'a> {
     /// The state of the transcript that it replaces.
     pub before: &'a SourceState,
     /// The session as the archive knows it. Problems that it had as clients wrote it may come back.
-    pub known: Option<&'a Known>,
+    pub known: Option<&'a KnownSession>,
     /// The problems of a file that was there before, where that is written again.
     pub earlier: Vec<Problem>,
 }
@@ -84,14 +84,14 @@ impl SourceState {
     /// The state of the transcript of `index` and `chain`.
     #[must_use]
     pub fn of(index: &Index, chain: &Chain) -> Self {
-        let tokens = Totals::of(index, chain).context();
-        Self { problems: check(index, chain), tokens, fingerprint: index.fingerprint }
+        let tokens = Totals::of(index, chain).context_tokens();
+        Self { problems: check_transcript(index, chain), tokens, fingerprint: index.fingerprint }
     }
 }
 
 /// The files and figures of an operation that was carried out.
 #[derive(Debug)]
-pub struct CarriedOut {
+pub struct RewriteOutcome {
     /// The path of the result; `None` for a stream.
     pub path: Option<PathBuf>,
     /// The copy of the source that was replaced in place.
@@ -125,7 +125,7 @@ pub fn carry_out(
     keeping: Option<ArchiveWrite<'_>>,
     destination: Destination<'_>,
     info: &OperationInfo<'_>,
-) -> Result<CarriedOut, ApplyError> {
+) -> Result<RewriteOutcome, ApplyError> {
     let own;
     let (file, before, known, earlier) = if let Some(BaseFile { file, before, known, earlier }) = &origin.base {
         (*file, *before, *known, earlier.as_slice())
@@ -133,13 +133,13 @@ pub fn carry_out(
         own = SourceState::of(index, &chain);
         (origin.file, &own, None, &[][..])
     };
-    let live = left_of(chain.live, rewrite);
-    let guard = guard_of(origin, &destination, info.now)?;
+    let live = remaining_live(chain.live, rewrite);
+    let guard = open_guard(origin, &destination, info.now)?;
     let mut stage = StagedOutput::open(&destination, origin)?;
     let mut keeping = keeping;
     let recorder = keeping.as_mut().map(|keeping| &mut keeping.recorder);
     let written = pass::write(file, index, rewrite, stage.file(), recorder, info.stop);
-    let written = written.map_err(|error| stage.named(error))?;
+    let written = written.map_err(|error| stage.with_file_name(error))?;
     if written.fingerprint != index.fingerprint {
         let source = origin.path.unwrap_or(Path::new("standard input")).to_owned();
         return Err(if origin.base.is_some() {
@@ -151,12 +151,12 @@ pub fn carry_out(
     index.n_bytes = written.len;
     let chain = Chain::find(index);
     if let Some(other) = live.first_difference(&chain.live) {
-        return Err(ApplyError::OtherConversation(other.number()));
+        return Err(ApplyError::OtherConversation(other.one_based()));
     }
     // A title is no part of the conversation.
-    let is_part = |line: &String| Scan::of(line.as_bytes()).kind != Kind::CustomTitle;
+    let is_part = |line: &String| Scan::of(line.as_bytes()).kind != EntryKind::CustomTitle;
     let goes_on = rewrite.appended.iter().any(is_part);
-    let mut left = if goes_on { check_whole(stage.file())? } else { check(index, &chain) };
+    let mut left = if goes_on { check_whole(stage.file())? } else { check_transcript(index, &chain) };
     let mut caused = new_problems(&before.problems, left.clone());
     if !caused.is_empty() && !goes_on {
         // The index still has calls and results that an edit took out of a line.
@@ -176,13 +176,14 @@ pub fn carry_out(
     if let Some(keeping) = keeping {
         let tokens = (before.tokens, tokens_after(index, &chain, rewrite));
         let sizes = (before.fingerprint.len, written.len);
-        let (id, unread) = commit_operation(keeping, file, index, info, origin.path, stage.target(), tokens, sizes)?;
+        let (id, unread) =
+            commit_operation(keeping, file, index, info, origin.path, stage.target_path(), tokens, sizes)?;
         (operation, not_read_back) = (Some(id), unread);
     }
     if let Some(guard) = &guard {
-        guard.verify()?;
+        guard.verify_unchanged()?;
     }
-    let done = CarriedOut {
+    let done = RewriteOutcome {
         path: None,
         backup: None,
         copied_sidecar: false,
@@ -193,18 +194,18 @@ pub fn carry_out(
         problems: left,
         not_read_back,
     };
-    stage.swap(destination, origin, guard.as_ref(), done)
+    stage.move_into_place(destination, origin, guard.as_ref(), done)
 }
 
 /// The problems of the result in `file`, read again: lines that were appended are in no index.
 fn check_whole(file: &mut File) -> Result<Vec<Problem>, ApplyError> {
     file.rewind().map_err(ApplyError::WriteResult)?;
     let index = Index::build(&*file).map_err(ApplyError::WriteResult)?;
-    Ok(check(&index, &Chain::find(&index)))
+    Ok(check_transcript(&index, &Chain::find(&index)))
 }
 
 /// The live lines that stay.
-pub(in crate::apply) fn left_of(mut live: LineSet, rewrite: &Rewrite) -> LineSet {
+pub(in crate::apply) fn remaining_live(mut live: LineSet, rewrite: &Rewrite) -> LineSet {
     for line in rewrite.dropped.iter() {
         live.remove(line);
     }
@@ -215,26 +216,30 @@ pub(in crate::apply) fn left_of(mut live: LineSet, rewrite: &Rewrite) -> LineSet
 fn tokens_after(index: &Index, chain: &Chain, rewrite: &Rewrite) -> Tokens {
     let mut totals = Totals::of(index, chain);
     rewrite.appended.iter().for_each(|line| totals.add(line.as_bytes()));
-    totals.context()
+    totals.context_tokens()
 }
 
 /// Whether a result could be written there now: what can be refused is refused before work that may cost time.
 ///
 /// # Errors
 /// As [`carry_out`] would end on account of its destination.
-pub fn probe(origin: &RewriteSource<'_>, destination: &Destination<'_>, now: Timestamp) -> Result<(), ApplyError> {
-    guard_of(origin, destination, now)?;
+pub fn probe_destination(
+    origin: &RewriteSource<'_>,
+    destination: &Destination<'_>,
+    now: Timestamp,
+) -> Result<(), ApplyError> {
+    open_guard(origin, destination, now)?;
     StagedOutput::open(destination, origin).map(drop)
 }
 
 /// The guard of a source on disk, which is at rest where it has to be.
-fn guard_of(
+fn open_guard(
     origin: &RewriteSource<'_>,
     destination: &Destination<'_>,
     now: Timestamp,
-) -> Result<Option<Guard>, ApplyError> {
+) -> Result<Option<SourceGuard>, ApplyError> {
     let Some(path) = origin.path else { return Ok(None) };
-    let guard = Guard::new(path, origin.file)?;
+    let guard = SourceGuard::new(path, origin.file)?;
     // A time in the future says nothing of when the file was written.
     match guard.seconds_at_rest(SystemTime::from(now)).filter(|seconds| *seconds < REST) {
         Some(seconds) if matches!(destination, Destination::InPlace(IfExists::Refuse)) => {
@@ -246,7 +251,7 @@ fn guard_of(
 
 /// The result before it has its place.
 enum StagedOutput {
-    Beside(Staged),
+    Beside(StagedFile),
     Unnamed(File),
 }
 
@@ -267,7 +272,7 @@ impl StagedOutput {
             (Destination::InPlace(_), Some(path)) => (path, IfExists::Replace),
             (Destination::InPlace(_) | Destination::Stream(_), _) => return unnamed_file().map(Self::Unnamed),
         };
-        Staged::beside(path, existing, permissions).map(Self::Beside)
+        StagedFile::create_beside(path, existing, permissions).map(Self::Beside)
     }
 
     fn file(&mut self) -> &mut File {
@@ -277,16 +282,16 @@ impl StagedOutput {
         }
     }
 
-    fn target(&self) -> Option<&Path> {
+    fn target_path(&self) -> Option<&Path> {
         match self {
-            Self::Beside(staged) => Some(staged.target()),
+            Self::Beside(staged) => Some(staged.target_path()),
             Self::Unnamed(_) => None,
         }
     }
 
     /// The error with the name of the file that could not be written, where it has one.
-    fn named(&self, error: ApplyError) -> ApplyError {
-        match (error, self.target()) {
+    fn with_file_name(&self, error: ApplyError) -> ApplyError {
+        match (error, self.target_path()) {
             (ApplyError::WriteResult(error), Some(target)) => ApplyError::Write(target.to_owned(), error),
             (error, _) => error,
         }
@@ -299,18 +304,18 @@ impl StagedOutput {
         }
     }
 
-    fn swap(
+    fn move_into_place(
         self,
         destination: Destination<'_>,
         origin: &RewriteSource<'_>,
-        guard: Option<&Guard>,
-        mut done: CarriedOut,
-    ) -> Result<CarriedOut, ApplyError> {
+        guard: Option<&SourceGuard>,
+        mut done: RewriteOutcome,
+    ) -> Result<RewriteOutcome, ApplyError> {
         match (self, destination) {
             (Self::Beside(staged), Destination::InPlace(_)) => {
                 // A source that is replaced in place has a path, and so a guard.
                 let Some(guard) = guard else { return Ok(done) };
-                let replaced = in_place::replace(staged, origin.file, guard, &mut |_| {})?;
+                let replaced = in_place::replace_in_place(staged, origin.file, guard, &mut |_| {})?;
                 (done.path, done.backup) = (Some(replaced.path), Some(replaced.backup));
                 done.n_late = replaced.n_late;
             }

@@ -24,20 +24,24 @@ pub enum IfExists {
 
 /// A result on its way to its place.
 #[derive(Debug)]
-pub struct Staged {
+pub struct StagedFile {
     temporary: NamedTempFile,
     target: PathBuf,
     /// Those that the result has once it has its place.
     permissions: Option<Permissions>,
 }
 
-impl Staged {
+impl StagedFile {
     /// A temporary file beside `target`, which is followed if it is a link. Its owner alone can read it until it has its place
     /// and `permissions`.
     ///
     /// # Errors
     /// When `target` is there and is to be respected, or the folder cannot be written to.
-    pub fn beside(target: &Path, existing: IfExists, permissions: Option<Permissions>) -> Result<Self, ApplyError> {
+    pub fn create_beside(
+        target: &Path,
+        existing: IfExists,
+        permissions: Option<Permissions>,
+    ) -> Result<Self, ApplyError> {
         let cannot_write = |error| ApplyError::Write(target.to_owned(), error);
         if existing == IfExists::Refuse && fs::symlink_metadata(target).is_ok() {
             return Err(ApplyError::Exists(target.to_owned()));
@@ -54,7 +58,7 @@ impl Staged {
 
     /// The path of the result.
     #[must_use]
-    pub fn target(&self) -> &Path {
+    pub fn target_path(&self) -> &Path {
         &self.target
     }
 
@@ -186,14 +190,14 @@ fn file_number(_metadata: &fs::Metadata) -> u64 {
 
 /// A source on disk, and what it was when it was opened.
 #[derive(Debug)]
-pub(in crate::apply) struct Guard {
+pub(in crate::apply) struct SourceGuard {
     path: PathBuf,
     pub(super) len: u64,
     pub(super) modified: Option<SystemTime>,
     number: u64,
 }
 
-impl Guard {
+impl SourceGuard {
     pub(in crate::apply) fn new(path: &Path, file: &File) -> Result<Self, ApplyError> {
         let metadata = file.metadata()?;
         Ok(Self {
@@ -206,7 +210,7 @@ impl Guard {
 
     /// # Errors
     /// When the path no longer leads to a file of the same size and time.
-    pub(in crate::apply) fn verify(&self) -> Result<(), ApplyError> {
+    pub(in crate::apply) fn verify_unchanged(&self) -> Result<(), ApplyError> {
         let metadata = fs::metadata(&self.path)?;
         let is_same = metadata.len() == self.len
             && metadata.modified().ok() == self.modified
@@ -247,7 +251,7 @@ fn back_up_by(source: &Path, link: impl Fn(&Path, &Path) -> io::Result<()>) -> R
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             Err(_) => {}
         }
-        let mut staged = Staged::beside(&backup, IfExists::Refuse, Some(permissions.clone()))?;
+        let mut staged = StagedFile::create_beside(&backup, IfExists::Refuse, Some(permissions.clone()))?;
         let mut reader = File::open(source)?;
         io::copy(&mut reader, staged.file()).map_err(cannot_write)?;
         staged.sync()?;
@@ -282,13 +286,13 @@ mod tests {
         let folder = folder();
         let target = folder.path().join("out.jsonl");
         fs::write(&target, "old").unwrap();
-        assert!(matches!(Staged::beside(&target, IfExists::Refuse, None), Err(ApplyError::Exists(_))));
-        let mut staged = Staged::beside(&target, IfExists::Replace, None).unwrap();
+        assert!(matches!(StagedFile::create_beside(&target, IfExists::Refuse, None), Err(ApplyError::Exists(_))));
+        let mut staged = StagedFile::create_beside(&target, IfExists::Replace, None).unwrap();
         staged.file().write_all(b"new").unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"old");
         drop(staged);
         assert_eq!((fs::read(&target).unwrap(), names(folder.path())), (b"old".to_vec(), vec!["out.jsonl".to_owned()]));
-        let mut staged = Staged::beside(&target, IfExists::Replace, None).unwrap();
+        let mut staged = StagedFile::create_beside(&target, IfExists::Replace, None).unwrap();
         staged.file().write_all(b"new").unwrap();
         staged.sync().unwrap();
         staged.commit(IfExists::Replace).unwrap();
@@ -336,7 +340,7 @@ mod tests {
         let (real, link) = (folder.path().join("real.jsonl"), folder.path().join("link.jsonl"));
         fs::write(&real, "old").unwrap();
         std::os::unix::fs::symlink(&real, &link).unwrap();
-        let mut staged = Staged::beside(&link, IfExists::Replace, None).unwrap();
+        let mut staged = StagedFile::create_beside(&link, IfExists::Replace, None).unwrap();
         staged.file().write_all(b"new").unwrap();
         staged.commit(IfExists::Replace).unwrap();
         assert_eq!(fs::read(&real).unwrap(), b"new");
@@ -348,7 +352,7 @@ mod tests {
     fn x_04_a_result_that_has_its_place_is_locked_by_no_copy_of_its_handle() {
         let folder = folder();
         let path = folder.path().join("out.jsonl");
-        let staged = Staged::beside(&path, IfExists::Refuse, None).unwrap();
+        let staged = StagedFile::create_beside(&path, IfExists::Refuse, None).unwrap();
         let _copy = staged.temporary.as_file().try_clone().unwrap();
         staged.commit(IfExists::Refuse).unwrap();
         assert!(FileLock::lock(&File::open(path).unwrap()).is_some());
@@ -361,7 +365,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = folder();
         let target = folder.path().join("out.jsonl");
-        let staged = Staged::beside(&target, IfExists::Refuse, Some(Permissions::from_mode(0o644))).unwrap();
+        let staged = StagedFile::create_beside(&target, IfExists::Refuse, Some(Permissions::from_mode(0o644))).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(staged.temporary.path()), 0o600);
         staged.commit(IfExists::Refuse).unwrap();
@@ -380,7 +384,7 @@ mod tests {
         let alive = file(".ctxc-alive.tmp", 7200);
         alive.try_lock().unwrap();
         drop([file(".ctxc-dead.tmp", 7200), file(".ctxc-young.tmp", 1), file("mine.tmp", 7200)]);
-        let staged = Staged::beside(&folder.path().join("out.jsonl"), IfExists::Refuse, None).unwrap();
+        let staged = StagedFile::create_beside(&folder.path().join("out.jsonl"), IfExists::Refuse, None).unwrap();
         staged.commit(IfExists::Refuse).unwrap();
         assert_eq!(names(folder.path()), [".ctxc-alive.tmp", ".ctxc-young.tmp", "mine.tmp", "out.jsonl"]);
     }

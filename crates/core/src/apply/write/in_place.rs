@@ -5,17 +5,17 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::file::{FileLock, Guard, IfExists, Staged, back_up, ends_line};
+use super::file::{FileLock, IfExists, SourceGuard, StagedFile, back_up, ends_line};
 use crate::apply::error::ApplyError;
-use crate::apply::read::entry_fields::decoded;
-use ctxc_transcript::edit::{Splice, render};
+use crate::apply::read::entry_fields::decode_string;
+use ctxc_transcript::edit::{Splice, splice_line};
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::json_string;
 use ctxc_transcript::{Chain, Index, LineReader, read_line};
 
 /// Between two steps, where tests let something else happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Point {
+pub(super) enum ReplaceStage {
     BeforeBackup,
     BeforeVerify,
     BeforeSwap,
@@ -24,7 +24,7 @@ pub(super) enum Point {
 
 /// A file that was replaced in place.
 #[derive(Debug)]
-pub(super) struct Replaced {
+pub(super) struct ReplacedFile {
     /// The file, its links followed.
     pub(super) path: PathBuf,
     /// The old file, under its new name.
@@ -41,41 +41,41 @@ pub(super) struct Replaced {
 /// # Errors
 /// When the old file changed before, another ctxc replaces it, or a step fails: nothing was replaced then. Or
 /// [`ApplyError::Late`], when what a client appended could not be taken over.
-pub(super) fn replace(
-    staged: Staged,
+pub(super) fn replace_in_place(
+    staged: StagedFile,
     source: &File,
-    guard: &Guard,
-    at: &mut dyn FnMut(Point),
-) -> Result<Replaced, ApplyError> {
+    guard: &SourceGuard,
+    at: &mut dyn FnMut(ReplaceStage),
+) -> Result<ReplacedFile, ApplyError> {
     // Another ctxc on the same file, from here to its end. Where files cannot be locked, the guard alone tells.
     let Some(_held) = FileLock::lock(source) else {
-        return Err(ApplyError::Locked(staged.target().to_owned()));
+        return Err(ApplyError::Locked(staged.target_path().to_owned()));
     };
-    at(Point::BeforeBackup);
-    let backup = back_up(staged.target())?;
+    at(ReplaceStage::BeforeBackup);
+    let backup = back_up(staged.target_path())?;
     // The picker sorts by this time, and the client's own clean-up goes by it.
     if let Some(modified) = guard.modified {
-        let target = staged.target().to_owned();
+        let target = staged.target_path().to_owned();
         staged.set_modified(modified).map_err(|error| ApplyError::Write(target, error))?;
     }
-    at(Point::BeforeVerify);
-    if let Err(error) = guard.verify() {
+    at(ReplaceStage::BeforeVerify);
+    if let Err(error) = guard.verify_unchanged() {
         // Nothing was replaced, so the copy is of no use; one that cannot be removed stays.
         let _ = std::fs::remove_file(&backup);
         return Err(error);
     }
-    at(Point::BeforeSwap);
+    at(ReplaceStage::BeforeSwap);
     let path = staged.commit(IfExists::Replace)?;
-    at(Point::AfterSwap);
-    match take_over(source, guard.len, &path) {
-        Ok(n_late) => Ok(Replaced { path, backup, n_late }),
+    at(ReplaceStage::AfterSwap);
+    match append_late_lines(source, guard.len, &path) {
+        Ok(n_late) => Ok(ReplacedFile { path, backup, n_late }),
         Err(error) => Err(ApplyError::Late { path, backup, error }),
     }
 }
 
 /// Appends to the file at `path` the whole lines that stand behind `len` in `source`, which it took the place of; how many
 /// they are.
-fn take_over(mut source: &File, len: u64, path: &Path) -> io::Result<u64> {
+fn append_late_lines(mut source: &File, len: u64, path: &Path) -> io::Result<u64> {
     if source.metadata()?.len() <= len {
         return Ok(0);
     }
@@ -126,12 +126,12 @@ fn relink_late(late: &[u8], goes_on: bool, old: &File, new: &File, out: &mut Vec
         }
         let text = line.strip_suffix(b"\n").unwrap_or(line);
         let parent = Scan::of(text).parent_uuid.filter(|span| {
-            decoded(Some(*span), text).is_some_and(|parent| gone.contains(&parent) && !known.contains(&parent))
+            decode_string(Some(*span), text).is_some_and(|parent| gone.contains(&parent) && !known.contains(&parent))
         });
         match (parent, &leaf) {
             (Some(span), Some(leaf)) => {
                 let splice = Splice::new(span, json_string::encode(leaf));
-                out.extend(render(text, &[splice]).map_err(io::Error::other)?);
+                out.extend(splice_line(text, &[splice]).map_err(io::Error::other)?);
                 out.push(b'\n');
             }
             _ => out.extend_from_slice(line),
@@ -142,7 +142,7 @@ fn relink_late(late: &[u8], goes_on: bool, old: &File, new: &File, out: &mut Vec
 }
 
 fn uuid_of(line: &[u8]) -> Option<String> {
-    decoded(Scan::of(line).uuid, line)
+    decode_string(Scan::of(line).uuid, line)
 }
 
 fn read_uuids(mut file: &File) -> io::Result<HashSet<String>> {
@@ -170,7 +170,8 @@ mod tests {
     use std::io::BufRead;
     use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-    const POINTS: [Point; 4] = [Point::BeforeBackup, Point::BeforeVerify, Point::BeforeSwap, Point::AfterSwap];
+    const POINTS: [ReplaceStage; 4] =
+        [ReplaceStage::BeforeBackup, ReplaceStage::BeforeVerify, ReplaceStage::BeforeSwap, ReplaceStage::AfterSwap];
 
     fn line(uuid: &str, parent: Option<&str>) -> String {
         let parent = parent.map_or("null".to_owned(), |parent| format!("\"{parent}\""));
@@ -196,13 +197,13 @@ mod tests {
         File::options().append(true).open(path).unwrap()
     }
 
-    fn replace_at(path: &Path, text: &str, at: &mut dyn FnMut(Point)) -> Result<Replaced, ApplyError> {
+    fn replace_at(path: &Path, text: &str, at: &mut dyn FnMut(ReplaceStage)) -> Result<ReplacedFile, ApplyError> {
         let source = File::open(path).unwrap();
-        let guard = Guard::new(path, &source).unwrap();
-        let mut staged = Staged::beside(path, IfExists::Replace, None).unwrap();
+        let guard = SourceGuard::new(path, &source).unwrap();
+        let mut staged = StagedFile::create_beside(path, IfExists::Replace, None).unwrap();
         staged.file().write_all(text.as_bytes()).unwrap();
         staged.sync().unwrap();
-        replace(staged, &source, &guard, at)
+        replace_in_place(staged, &source, &guard, at)
     }
 
     //
@@ -242,10 +243,10 @@ mod tests {
         fs::write(&path, old()).unwrap();
         let source = File::open(&path).unwrap();
         let _copy = source.try_clone().unwrap();
-        let guard = Guard::new(&path, &source).unwrap();
+        let guard = SourceGuard::new(&path, &source).unwrap();
         append(&appending(&path), &line("d", Some("c")));
-        let staged = Staged::beside(&path, IfExists::Replace, None).unwrap();
-        let replaced = replace(staged, &source, &guard, &mut |_| ());
+        let staged = StagedFile::create_beside(&path, IfExists::Replace, None).unwrap();
+        let replaced = replace_in_place(staged, &source, &guard, &mut |_| ());
         assert!(matches!(replaced, Err(ApplyError::SourceChanged(_))));
         assert!(FileLock::lock(&File::open(path).unwrap()).is_some());
     }
@@ -262,7 +263,7 @@ mod tests {
             let client = appending(&path);
             let new = if keeps_torn { result() + &torn(&late) } else { result() };
             let replaced = replace_at(&path, &new, &mut |at| {
-                if at == Point::BeforeSwap {
+                if at == ReplaceStage::BeforeSwap {
                     append(&client, &late[late.len() / 2..]);
                 }
             });

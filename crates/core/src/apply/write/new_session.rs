@@ -2,12 +2,12 @@
 
 use std::io;
 
-use crate::apply::read::entry_fields::{decoded, field_at};
-use crate::apply::read::typed::typed;
-use crate::version::without_suffix;
+use crate::apply::read::entry_fields::{decode_string, field_at};
+use crate::apply::read::typed::extract_typed;
+use crate::version::strip_verb_suffix;
 use ctxc_transcript::entry;
-use ctxc_transcript::scan::Kind;
-use ctxc_transcript::text::{clipped, on_one_line};
+use ctxc_transcript::scan::EntryKind;
+use ctxc_transcript::text::{clip_text, collapse_whitespace};
 use ctxc_transcript::{Flags, LineNo, Transcript, read_line};
 
 /// The longest title that is taken from a prompt, in characters: what the picker shows on a line.
@@ -18,7 +18,7 @@ pub const TITLE_LEN: usize = 60;
 /// # Errors
 /// When the source cannot be read.
 pub fn title_of(transcript: Transcript<'_>) -> io::Result<String> {
-    whole_title_of(transcript).map(|title| clipped(&title, TITLE_LEN))
+    whole_title_of(transcript).map(|title| clip_text(&title, TITLE_LEN))
 }
 
 /// The whole title of the session as the picker chooses it, on one line: the last title that the user gave, that of the
@@ -27,20 +27,20 @@ pub fn title_of(transcript: Transcript<'_>) -> io::Result<String> {
 /// # Errors
 /// When the source cannot be read.
 pub fn whole_title_of(transcript: Transcript<'_>) -> io::Result<String> {
-    const FIELDS: [(Kind, &[u8]); 4] = [
-        (Kind::CustomTitle, b"customTitle"),
-        (Kind::AiTitle, b"aiTitle"),
-        (Kind::LastPrompt, b"lastPrompt"),
-        (Kind::Summary, b"summary"),
+    const FIELDS: [(EntryKind, &[u8]); 4] = [
+        (EntryKind::CustomTitle, b"customTitle"),
+        (EntryKind::AiTitle, b"aiTitle"),
+        (EntryKind::LastPrompt, b"lastPrompt"),
+        (EntryKind::Summary, b"summary"),
     ];
     let Transcript { file, index, chain } = transcript;
     let mut buffer = Vec::new();
     for (kind, name) in FIELDS {
         let Some(line) = index.lines().rev().find(|&line| index.record(line).kind == kind) else { continue };
         let bytes = read_line(file, index, line, &mut buffer)?;
-        let title = decoded(field_at(bytes, name), bytes);
+        let title = decode_string(field_at(bytes, name), bytes);
         if let Some(title) = title.filter(|title| !title.trim().is_empty() && !title.starts_with('<')) {
-            return Ok(on_one_line(without_suffix(&title)));
+            return Ok(collapse_whitespace(strip_verb_suffix(&title)));
         }
     }
     let flags = |line: LineNo| index.record(line).flags;
@@ -55,17 +55,17 @@ pub fn whole_title_of(transcript: Transcript<'_>) -> io::Result<String> {
     let mut named = before.chain(on_chain()).find(is_typed).into_iter().chain(summary()).chain(command());
     named
         .find_map(|line| {
-            let text =
-                read_line(file, index, line, &mut buffer).map(|bytes| entry::text(&index.scan_line(bytes), bytes));
+            let text = read_line(file, index, line, &mut buffer)
+                .map(|bytes| entry::message_text(&index.scan_line(bytes), bytes));
             let is_summary = flags(line).any(Flags::COMPACT_SUMMARY);
-            let title = |text: String| if is_summary { first_asked(&text) } else { Some(readable_prompt(&text)) };
-            text.map(|text| title(text).map(|title| on_one_line(&title))).transpose()
+            let title = |text: String| if is_summary { first_request(&text) } else { Some(readable_prompt(&text)) };
+            text.map(|text| title(text).map(|title| collapse_whitespace(&title))).transpose()
         })
         .unwrap_or_else(|| Ok("untitled session".to_owned()))
 }
 
 /// The first request in a summary by ctxc. The prompts themselves are gone.
-fn first_asked(summary: &str) -> Option<String> {
+fn first_request(summary: &str) -> Option<String> {
     let under = |heading: &str| summary.split_once(heading)?.1.lines().next();
     // An answer of a word or two names nothing.
     let asked = under("\nAsked:\n- ").filter(|asked| asked.split_whitespace().count() > 2);
@@ -74,7 +74,7 @@ fn first_asked(summary: &str) -> Option<String> {
 
 /// A prompt as a person would say it, and as it is where that would be nothing.
 fn readable_prompt(text: &str) -> String {
-    let typed = typed(text);
+    let typed = extract_typed(text);
     if typed.is_empty() { text.to_owned() } else { typed }
 }
 

@@ -14,7 +14,7 @@ const WHOLE: u64 = 64 << 20;
 
 /// The lines of a file that have a masked form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Masked {
+pub struct MaskedLines {
     /// The number of lines.
     pub n_lines: u64,
     /// Whether one of them is an active entry with thinking in it or behind it, which the API binds to all that stands
@@ -22,7 +22,7 @@ pub struct Masked {
     pub has_thinking_behind: bool,
 }
 
-impl Masked {
+impl MaskedLines {
     /// Those of the file at `path` for which `mask` gives a form that is as long.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl Masked {
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn n_masked(path: &Path, mask: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> io::Result<u64> {
+pub fn count_masked_lines(path: &Path, mask: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> io::Result<u64> {
     let mut n_lines = 0;
     each_masked(path, mask, |_, _, _| n_lines += 1)?;
     Ok(n_lines)
@@ -72,7 +72,7 @@ fn has_thinking_behind(index: &Index, starts: &BTreeSet<u64>) -> bool {
 ///
 /// # Errors
 /// When the file cannot be read or written.
-pub fn overwrite(path: &Path, mask: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> io::Result<u64> {
+pub fn overwrite_masked(path: &Path, mask: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> io::Result<u64> {
     let mut patches: Vec<(u64, Vec<u8>)> = Vec::new();
     let mut n_lines = 0;
     each_masked(path, mask, |start, line, masked| {

@@ -11,14 +11,14 @@ use std::sync::atomic::AtomicBool;
 use super::stream::{CHUNK, ResultSink, SourceReader};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::error::ApplyError;
-use crate::apply::follow::pointers::uuid_of;
-use crate::apply::follow::relink::relinks;
+use crate::apply::follow::pointers::read_uuid;
+use crate::apply::follow::relink::find_relinks;
 use crate::apply::read::places::{leading_parent, raw_uuid};
-use crate::version::{Inserted, Recorder, is_own_title};
-use ctxc_transcript::edit::{Splice, render};
-use ctxc_transcript::scan::{Kind, Scan};
+use crate::version::{InsertOrigin, RenderRecorder, is_own_title};
+use ctxc_transcript::edit::{Splice, splice_line};
+use ctxc_transcript::scan::{EntryKind, Scan};
 use ctxc_transcript::text::json_string;
-use ctxc_transcript::{Fingerprint, Index, LineNo, LineSet, Record, SessionAt, Span};
+use ctxc_transcript::{Fingerprint, Index, LineNo, LineSet, Record, SessionIdPosition, Span};
 
 /// The number of uuids of heirs that are remembered. Heirs have their children close behind them; a forgotten one is read
 /// again.
@@ -39,19 +39,19 @@ pub(in crate::apply) fn write(
     index: &mut Index,
     rewrite: &Rewrite,
     out: &mut dyn Write,
-    recorder: Option<&mut Recorder>,
+    recorder: Option<&mut RenderRecorder>,
     stop: &AtomicBool,
 ) -> Result<PassOutput, ApplyError> {
-    let plan = Plan::new(index, rewrite);
+    let plan = PassPlan::new(index, rewrite);
     let source = SourceReader::new(file, stop);
     let sink = ResultSink::new(out);
-    let mut pass = Pass { file, rewrite, plan, source, sink, recorder, uuids: HashMap::new() };
+    let mut pass = WritePass { file, rewrite, plan, source, sink, recorder, uuids: HashMap::new() };
     let mut run = CopyRun::default();
     for line in index.lines() {
         let record = index.record(line);
-        if pass.touches(line, record.session_at) {
+        if pass.is_touched_line(line, record.session_at) {
             pass.copy(&std::mem::take(&mut run))?;
-            pass.touched(index, line)?;
+            pass.write_touched(index, line)?;
         } else {
             run.n_lines += 1;
             run.n_bytes += u64::from(record.len);
@@ -64,7 +64,7 @@ pub(in crate::apply) fn write(
 }
 
 /// The lines that pass two must look at, and the links that it makes anew.
-struct Plan {
+struct PassPlan {
     relinks: BTreeMap<LineNo, Option<LineNo>>,
     /// Lines whose uuid becomes the parent of another.
     heirs: LineSet,
@@ -72,11 +72,11 @@ struct Plan {
     touched: LineSet,
 }
 
-impl Plan {
+impl PassPlan {
     fn new(index: &Index, rewrite: &Rewrite) -> Self {
-        let relinks = relinks(index, rewrite);
+        let relinks = find_relinks(index, rewrite);
         let heirs: LineSet = relinks.values().copied().flatten().collect();
-        let last = index.lines().next_back().filter(|_| rewrite.goes_on());
+        let last = index.lines().next_back().filter(|_| rewrite.appends_lines());
         let touched = rewrite.edits.keys().chain(relinks.keys()).copied();
         let touched = touched.chain(rewrite.dropped.iter()).chain(heirs.iter()).chain(last).collect();
         Self { relinks, heirs, touched }
@@ -90,38 +90,38 @@ struct CopyRun {
     n_bytes: u64,
 }
 
-struct Pass<'a> {
+struct WritePass<'a> {
     file: &'a File,
     rewrite: &'a Rewrite,
-    plan: Plan,
+    plan: PassPlan,
     source: SourceReader<'a>,
     sink: ResultSink<'a>,
-    recorder: Option<&'a mut Recorder>,
+    recorder: Option<&'a mut RenderRecorder>,
     /// The uuids of the last heirs, as they stand between their quotes.
     uuids: HashMap<LineNo, Vec<u8>>,
 }
 
-impl Pass<'_> {
-    fn touches(&self, line: LineNo, session_at: SessionAt) -> bool {
-        self.plan.touched.contains(line) || (self.rewrite.session.is_some() && session_at != SessionAt::NONE)
+impl WritePass<'_> {
+    fn is_touched_line(&self, line: LineNo, session_at: SessionIdPosition) -> bool {
+        self.plan.touched.contains(line) || (self.rewrite.session.is_some() && session_at != SessionIdPosition::NONE)
     }
 
     fn copy(&mut self, run: &CopyRun) -> Result<(), ApplyError> {
-        self.kept(run.n_lines);
+        self.record_kept(run.n_lines);
         self.source.copy(run.n_bytes, &mut self.sink)
     }
 
-    fn touched(&mut self, index: &mut Index, line: LineNo) -> Result<(), ApplyError> {
+    fn write_touched(&mut self, index: &mut Index, line: LineNo) -> Result<(), ApplyError> {
         let record = *index.record(line);
         if self.rewrite.dropped.contains(line) {
             index.drop_line(line);
             if let Some(recorder) = &mut self.recorder {
-                recorder.dropped();
+                recorder.record_dropped();
             }
             return self.source.skip(record.len.into());
         }
         // A line is held whole only where it must be.
-        if record.len as usize > CHUNK && !self.plan.touched.contains(line) && self.stream(&record)? {
+        if record.len as usize > CHUNK && !self.plan.touched.contains(line) && self.stream_line(&record)? {
             return Ok(());
         }
         let text = self.source.line(record.len as usize)?;
@@ -134,10 +134,10 @@ impl Pass<'_> {
         }
         let edits = self.rewrite.edits.get(&line);
         let parent = self.plan.relinks.get(&line);
-        let is_cut_short = line.0 + 1 == index.n_lines() && self.rewrite.goes_on() && !text.ends_with(b"\n");
+        let is_cut_short = line.0 + 1 == index.n_lines() && self.rewrite.appends_lines() && !text.ends_with(b"\n");
         if edits.is_none() && parent.is_none() && !is_cut_short {
             if let Some(recorder) = &mut self.recorder {
-                recorder.kept(1);
+                recorder.record_kept(1);
             }
             return copy_line(text, record.session_at, self.rewrite.session.as_deref(), &mut self.sink);
         }
@@ -151,7 +151,7 @@ impl Pass<'_> {
             for piece in pieces {
                 self.sink.write(piece)?;
             }
-            index.relink(line, Some(heir));
+            index.set_parent(line, Some(heir));
             return Ok(());
         }
         let scan = index.scan_line(text);
@@ -160,12 +160,12 @@ impl Pass<'_> {
             let uuid = match parent {
                 None => b"null".to_vec(),
                 Some(heir) => match self.uuids.get(&heir) {
-                    Some(uuid) => quoted(uuid),
-                    None => json_string::encode(&uuid_of(self.file, index, heir)?).into_bytes(),
+                    Some(uuid) => quote_bytes(uuid),
+                    None => json_string::encode(&read_uuid(self.file, index, heir)?).into_bytes(),
                 },
             };
             splices.extend(scan.parent_uuid.map(|span| Splice::new(span, uuid)));
-            index.relink(line, parent);
+            index.set_parent(line, parent);
         }
         // The session id is no part of what was done.
         splices.retain(|splice| Some(splice.span) != scan.session_id || self.rewrite.session.is_none());
@@ -173,8 +173,8 @@ impl Pass<'_> {
         if let (Some(session), Some(span)) = (&self.rewrite.session, scan.session_id) {
             splices.push(Splice::new(span, json_string::encode(session)));
         }
-        let number = line.number();
-        let mut rendered = render(text, &splices).map_err(|overlap| ApplyError::Edit { line: number, overlap })?;
+        let number = line.one_based();
+        let mut rendered = splice_line(text, &splices).map_err(|overlap| ApplyError::Edit { line: number, overlap })?;
         if is_cut_short {
             rendered.push(b'\n');
         }
@@ -182,26 +182,26 @@ impl Pass<'_> {
         if rescanned.form != scan.form || rescanned.uuid.map(|it| it.of(&rendered)) != scan.uuid.map(|it| it.of(text)) {
             return Err(ApplyError::Broken(number));
         }
-        index.reread(line, &rescanned, &rendered);
+        index.update_record(line, &rescanned, &rendered);
         if let Some(recorder) = &mut self.recorder {
-            if own.is_empty() { recorder.kept(1) } else { recorder.edited(text, &own, &rendered) }
+            if own.is_empty() { recorder.record_kept(1) } else { recorder.record_edited(text, &own, &rendered) }
         }
         self.sink.write(&rendered)
     }
 
     /// Writes the next line with nothing changed but its session id, a part at a time; false, with nothing written,
     /// where the id does not show near its start.
-    fn stream(&mut self, record: &Record) -> Result<bool, ApplyError> {
+    fn stream_line(&mut self, record: &Record) -> Result<bool, ApplyError> {
         let len = record.len as usize;
         let start = record.session_at.position(len).filter(|start| *start < CHUNK / 2);
         let Some((session, start)) = self.rewrite.session.as_ref().zip(start) else { return Ok(false) };
         let head = self.source.peek(CHUNK)?;
-        let old = Span::of_string(head, start).and_then(|span| std::str::from_utf8(span.string(head)?).ok());
+        let old = Span::of_string(head, start).and_then(|span| std::str::from_utf8(span.string_in(head)?).ok());
         let Some((old, before)) = old.zip(head.get(..=start)) else { return Ok(false) };
         self.sink.write(before)?;
         self.sink.write(session.as_bytes())?;
         if let Some(recorder) = &mut self.recorder {
-            recorder.kept(1);
+            recorder.record_kept(1);
         }
         let n_passed = (before.len() + old.len()) as u64;
         self.source.skip(n_passed)?;
@@ -209,9 +209,9 @@ impl Pass<'_> {
         Ok(true)
     }
 
-    fn kept(&mut self, n_lines: u32) {
+    fn record_kept(&mut self, n_lines: u32) {
         if let Some(recorder) = &mut self.recorder {
-            recorder.kept(n_lines);
+            recorder.record_kept(n_lines);
         }
     }
 
@@ -221,10 +221,11 @@ impl Pass<'_> {
             let text = line.as_bytes();
             let place = self.rewrite.session.as_ref().zip(Scan::of(text).session_id);
             let splice = place.map(|(session, span)| Splice::new(span, json_string::encode(session)));
-            let rendered = render(text, splice.as_slice()).map_err(|overlap| ApplyError::Edit { line: 0, overlap })?;
+            let rendered =
+                splice_line(text, splice.as_slice()).map_err(|overlap| ApplyError::Edit { line: 0, overlap })?;
             if let Some(recorder) = &mut self.recorder {
-                let is_title = is_own_title(&rendered) && Scan::of(&rendered).kind == Kind::CustomTitle;
-                recorder.inserted(if is_title { Inserted::Title } else { Inserted::Derived }, &rendered);
+                let is_title = is_own_title(&rendered) && Scan::of(&rendered).kind == EntryKind::CustomTitle;
+                recorder.record_inserted(if is_title { InsertOrigin::Title } else { InsertOrigin::Derived }, &rendered);
             }
             self.sink.write(&rendered)?;
             self.sink.write(b"\n")?;
@@ -243,28 +244,28 @@ fn relink_pieces<'t>(
 ) -> Option<[&'t [u8]; 5]> {
     let inside = |span: Span| span.range().start + 1..span.range().end - 1;
     let old = inside(leading_parent(text, record)?);
-    let Some((session, span)) = session.zip(record.session_at.span(text)) else {
+    let Some((session, span)) = session.zip(record.session_at.find_span(text)) else {
         return Some([text.get(..old.start)?, parent, text.get(old.end..)?, b"", b""]);
     };
-    span.string(text)?;
+    span.string_in(text)?;
     let id = inside(span);
     Some([text.get(..old.start)?, parent, text.get(old.end..id.start)?, session.as_bytes(), text.get(id.end..)?])
 }
 
-fn quoted(raw: &[u8]) -> Vec<u8> {
+fn quote_bytes(raw: &[u8]) -> Vec<u8> {
     [b"\"", raw, b"\""].concat()
 }
 
 /// Writes a line with nothing changed but its session id.
 fn copy_line(
     text: &[u8],
-    session_at: SessionAt,
+    session_at: SessionIdPosition,
     session: Option<&str>,
     sink: &mut ResultSink<'_>,
 ) -> Result<(), ApplyError> {
-    let place = session.and_then(|session| Some((session, session_at.span(text)?)));
+    let place = session.and_then(|session| Some((session, session_at.find_span(text)?)));
     let Some((session, span)) = place else { return sink.write(text) };
-    let old = span.string(text).unwrap_or_default();
+    let old = span.string_in(text).unwrap_or_default();
     let (before, rest) = text.split_at(span.range().start + 1);
     sink.write(before)?;
     sink.write(session.as_bytes())?;

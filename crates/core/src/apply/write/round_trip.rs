@@ -7,16 +7,18 @@ use std::sync::atomic::AtomicBool;
 use super::pass;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::error::ApplyError;
-use crate::apply::follow::bounds::Thinking;
+use crate::apply::follow::bounds::ThinkingRule;
 use crate::apply::follow::follow_up::follow_up;
 use crate::apply::write::file::unnamed_file;
 use crate::version::title_line;
-use crate::version::{self, Deposited, Layout, Recorded, Recorder, StandIns, State, Step, Version};
+use crate::version::{
+    self, DepositedSession, LineLayout, RecordedRendering, RenderRecorder, RenderStep, SessionState, StandIns, Version,
+};
 use ctxc_store as archive;
 use ctxc_store::ArchiveUrl;
 use ctxc_transcript::edit::replace_text;
 use ctxc_transcript::scan::Scan;
-use ctxc_transcript::{Calibration, Chain, Format, Groups, Index, Transcript, read_line, turns};
+use ctxc_transcript::{Calibration, Chain, Format, Groups, Index, Transcript, find_turns, read_line};
 
 /// Whether any bytes survive: a rewrite without an edit gives the same bytes, and one that edits every live text, takes
 /// thinking out and makes a new session is recognised and rendered again from the archive, as is its source (T-01, N-01, N-05).
@@ -39,17 +41,17 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
     let mut index = Index::build(&file)?;
     let chain = Chain::find(&index);
     let n_groups = Groups::of(&index, &chain).n_groups as usize;
-    if turns(&index, &chain).len() > chain.lines.len() || n_groups > chain.lines.len() {
+    if find_turns(&index, &chain).len() > chain.lines.len() || n_groups > chain.lines.len() {
         return Ok(false);
     }
     let mut rewrite = Rewrite::default();
     let mut buffer = Vec::new();
-    for (_, line) in chain.messages(&index) {
+    for (_, line) in chain.live_messages(&index) {
         let text = read_line(&file, &index, line, &mut buffer)?;
-        rewrite.edit(line, replace_text(&Scan::of(text), text, "shorter").into_iter().flatten());
+        rewrite.edit_line(line, replace_text(&Scan::of(text), text, "shorter").into_iter().flatten());
     }
-    let thinking = Thinking::default();
-    let calibration = Calibration::learn(&index, &chain);
+    let thinking = ThinkingRule::default();
+    let calibration = Calibration::learn_from_usage(&index, &chain);
     follow_up(Transcript { file: &file, index: &index, chain: &chain }, &calibration, thinking, &[], &mut rewrite)?;
     rewrite.session = Some("00000000-0000-4000-8000-000000000000".to_owned());
     if index.format == Format::Claude {
@@ -59,18 +61,19 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
     let mut archive = archive::open(&ArchiveUrl::Memory)?;
     let stop = AtomicBool::new(false);
     let source = Index::build(spool_data(data)?)?;
-    let Deposited { state, keys, .. } = version::deposit(&mut *archive, &file, &source, "s", &stop)?;
+    let DepositedSession { state, keys, .. } = version::deposit_session(&mut *archive, &file, &source, "s", &stop)?;
     archive.commit()?;
     let mut out = Vec::new();
-    let mut recorder = Recorder::new(Layout::plain(source.n_lines()), keys.clone(), StandIns::default())
-        .with_session(rewrite.session.as_deref());
+    let mut recorder =
+        RenderRecorder::new(LineLayout::stored_only(source.n_lines()), keys.clone(), StandIns::default())
+            .with_session(rewrite.session.as_deref());
     let written = pass::write(&file, &mut index, &rewrite, &mut out, Some(&mut recorder), &stop)?;
-    let Recorded { steps, sum, .. } = recorder.finish();
+    let RecordedRendering { steps, sum, .. } = recorder.finish();
     let plain =
         Version::new(state.key(), Vec::new(), Vec::from_iter(keep_step(&state)), &keys.into_iter().collect(), 0);
     let version =
         Version::new(state.key(), vec!["test".to_owned()], steps, &sum, 0).with_sessions(rewrite.session.clone(), None);
-    let put = archive.put_object(&version.object()).and_then(|()| archive.commit());
+    let put = archive.put_object(&version.to_object()).and_then(|()| archive.commit());
     put?;
     let is_equal = is_equal_without_archive(data, &rewrite, &out, &index)?;
     let (mut back, mut again) = (Vec::new(), Vec::new());
@@ -78,14 +81,14 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
     version.write(&*archive, &mut again)?;
     let spooled_out = spool_data(&out)?;
     let out_index = Index::build(&spooled_out)?;
-    let (_, known) = version::recognise(&*archive, &spooled_out, &out_index)?;
+    let (_, known) = version::recognize_session(&*archive, &spooled_out, &out_index)?;
     let is_known = known.is_some_and(|known| known.n_lines == out_index.n_lines() && known.version == Some(version));
     Ok(is_equal && back == data && again == out && is_known && out.len() as u64 == written.len)
 }
 
 /// The steps that leave a state as it is.
-fn keep_step(state: &State) -> Option<Step> {
-    (state.n_lines() > 0).then(|| Step::Keep(state.n_lines()))
+fn keep_step(state: &SessionState) -> Option<RenderStep> {
+    (state.n_lines() > 0).then(|| RenderStep::Keep(state.n_lines()))
 }
 
 /// Whether the result and what is known of it are the same where no line is kept, for which there are shorter ways.

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::sync::atomic::AtomicBool;
 
 use crate::apply::error::ApplyError;
-use ctxc_transcript::text::Stopped;
+use ctxc_transcript::text::StopRequested;
 use ctxc_transcript::{Fingerprint, Fingerprinter};
 
 /// The size of one read or write in bytes.
@@ -46,28 +46,28 @@ impl<'a> SourceReader<'a> {
 
     /// As [`Self::line`], of bytes that are still to be read.
     pub(in crate::apply) fn peek(&mut self, len: usize) -> io::Result<&[u8]> {
-        while self.end - self.start < len && self.fill(len)? > 0 {}
+        while self.end - self.start < len && self.fill_buffer(len)? > 0 {}
         let end = self.end.min(self.start + len);
         Ok(self.buffer.get(self.start..end).unwrap_or_default())
     }
 
     /// Passes the next `len` bytes on.
     pub(in crate::apply) fn copy(&mut self, len: u64, sink: &mut ResultSink<'_>) -> Result<(), ApplyError> {
-        self.pass_over(len, |bytes| sink.write(bytes))
+        self.consume_bytes(len, |bytes| sink.write(bytes))
     }
 
     /// Leaves the next `len` bytes out.
     pub(in crate::apply) fn skip(&mut self, len: u64) -> Result<(), ApplyError> {
-        self.pass_over(len, |_| Ok(()))
+        self.consume_bytes(len, |_| Ok(()))
     }
 
-    fn pass_over(
+    fn consume_bytes(
         &mut self,
         mut len: u64,
         mut each: impl FnMut(&[u8]) -> Result<(), ApplyError>,
     ) -> Result<(), ApplyError> {
         while len > 0 {
-            if self.start == self.end && self.fill(1)? == 0 {
+            if self.start == self.end && self.fill_buffer(1)? == 0 {
                 break;
             }
             let n = usize::try_from(len).unwrap_or(usize::MAX).min(self.end - self.start);
@@ -81,15 +81,15 @@ impl<'a> SourceReader<'a> {
     /// Reads what is left, if the file has grown, and says what the whole of it is.
     pub(in crate::apply) fn finish(&mut self) -> io::Result<Fingerprint> {
         self.start = self.end;
-        while self.fill(1)? > 0 {
+        while self.fill_buffer(1)? > 0 {
             self.start = self.end;
         }
         Ok(self.fingerprinter.finish())
     }
 
     /// Reads one chunk behind the pending bytes, with room for `len` of them.
-    fn fill(&mut self, len: usize) -> io::Result<usize> {
-        Stopped::check(self.stop)?;
+    fn fill_buffer(&mut self, len: usize) -> io::Result<usize> {
+        StopRequested::check_flag(self.stop)?;
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use ctxc_transcript::text::{clipped, on_one_line};
+use ctxc_transcript::text::{clip_text, collapse_whitespace};
 
 /// The work of a subagent, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,12 +27,12 @@ const FILES: usize = 12;
 impl AgentWork {
     /// The work of a subagent that was asked `brief` and said `report`; either is empty if it is not known.
     pub(super) fn of(brief: &str, report: &str) -> Self {
-        let brief = clipped(&on_one_line(brief), BRIEF);
-        Self { brief, report: clipped(&on_one_line(report), REPORT), files: Vec::new() }
+        let brief = clip_text(&collapse_whitespace(brief), BRIEF);
+        Self { brief, report: clip_text(&collapse_whitespace(report), REPORT), files: Vec::new() }
     }
 
     /// The work of one that changed `files`.
-    pub(super) fn on_files(files: Vec<String>) -> Self {
+    pub(super) fn from_files(files: Vec<String>) -> Self {
         Self { files, ..Self::default() }
     }
 
@@ -43,7 +43,7 @@ impl AgentWork {
     }
 
     /// The work as one line of text.
-    pub(super) fn in_words(&self, id: &str) -> String {
+    pub(super) fn describe_with_id(&self, id: &str) -> String {
         let Self { brief, report, files } = self;
         let named = if brief.is_empty() { id.to_owned() } else { format!("{id}: {brief}") };
         let said = if report.is_empty() { String::new() } else { format!(" -> {report}") };

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::latest::Latest;
 use crate::plan::test_report::{PART, TestReport};
-use crate::plan::test_run::{Reach, TestRun};
+use crate::plan::test_run::{TestExtent, TestRun};
 
 /// The tests that fail and those that have passed since, as a change to the tests that failed before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ impl Failing {
     pub(super) fn add(&mut self, run: &TestRun, report: TestReport, folder: &str) {
         let TestReport { failed, passed, all_passed } = report;
         let mut later = Self::default();
-        if all_passed && run.reach == Reach::Whole {
+        if all_passed && run.reach == TestExtent::Whole {
             later.cleared.insert(format!("{} {}", run.runner.name(), folder_place(folder)));
         } else {
             later.passed.extend(passed);

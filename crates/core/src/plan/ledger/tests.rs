@@ -1,40 +1,40 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::plan::shell::Script;
+use crate::plan::shell::ShellScript;
 use ctxc_transcript::text::Tokens;
 
 const ROOM: Tokens = Tokens(2000);
 
 fn test(ledger: &mut Ledger, command: &str, output: &str) {
-    let (run, _) = TestRun::of(&Script::read(command)).unwrap();
-    ledger.tested(&run, TestReport::read(&run, output), "/p");
+    let (run, _) = TestRun::from_script(&ShellScript::parse(command)).unwrap();
+    ledger.note_test_run(&run, TestReport::parse(&run, output), "/p");
 }
 
 // F-13
 #[test]
 fn f_13_a_ledger_tells_what_messages_did() {
     let mut ledger = Ledger::default();
-    ledger.work_in("/p");
-    ledger.touch("/p/src/a.rs", Action::Read);
-    ledger.touch("/p/src/b.rs", Action::Created);
-    ledger.touch("/p/src/a.rs", Action::Edited);
-    ledger.touch("/p/src/a.rs", Action::Read);
-    ledger.touch("/q/c.rs", Action::Deleted);
-    ledger.touch("/p/d.rs", Action::Read);
-    ledger.ran("cargo  build", "/p", Ending::Failed(Some(101)));
-    ledger.ran("cargo build", "/p", Ending::Succeeded);
-    ledger.ran("cargo clippy", "/p", Ending::Failed(Some(101)));
-    ledger.ran("make | tee log", "/p/sub", Ending::Untold);
+    ledger.note_folder("/p");
+    ledger.note_file_action("/p/src/a.rs", FileAction::Read);
+    ledger.note_file_action("/p/src/b.rs", FileAction::Created);
+    ledger.note_file_action("/p/src/a.rs", FileAction::Edited);
+    ledger.note_file_action("/p/src/a.rs", FileAction::Read);
+    ledger.note_file_action("/q/c.rs", FileAction::Deleted);
+    ledger.note_file_action("/p/d.rs", FileAction::Read);
+    ledger.note_run("cargo  build", "/p", CommandOutcome::Failed(Some(101)));
+    ledger.note_run("cargo build", "/p", CommandOutcome::Succeeded);
+    ledger.note_run("cargo clippy", "/p", CommandOutcome::Failed(Some(101)));
+    ledger.note_run("make | tee log", "/p/sub", CommandOutcome::Untold);
     test(&mut ledger, "cargo test", "test a::b ... FAILED\ntest a::c ... FAILED\ntest result: FAILED.");
     test(&mut ledger, "cargo test a::c", "test a::c ... ok\ntest result: ok.");
-    ledger.write_todos(vec![
-        Todo { text: "Read it".to_owned(), progress: Progress::Completed },
-        Todo { text: "Test it".to_owned(), progress: Progress::Pending },
-        Todo { text: "Write it".to_owned(), progress: Progress::InProgress },
+    ledger.note_todos(vec![
+        Todo { text: "Read it".to_owned(), progress: TaskProgress::Completed },
+        Todo { text: "Test it".to_owned(), progress: TaskProgress::Pending },
+        Todo { text: "Write it".to_owned(), progress: TaskProgress::InProgress },
     ]);
-    ledger.tell_task("2", TaskNews { text: Some("Ship it".to_owned()), progress: None });
-    insta::assert_snapshot!(ledger.told(ROOM), @r"
+    ledger.note_task_update("2", TaskUpdate { text: Some("Ship it".to_owned()), progress: None });
+    insta::assert_snapshot!(ledger.render_text(ROOM), @r"
     Open tasks:
     - Write it (in progress)
     - Test it
@@ -61,16 +61,16 @@ fn f_13_a_ledger_tells_what_messages_did() {
 fn f_13_what_is_told_is_limited_and_says_how_much_there_is() {
     let mut ledger = Ledger::default();
     for n in 0..100 {
-        ledger.touch(format!("/p/src/file_{n}.rs"), Action::Edited);
-        ledger.ran(&format!("make {n}"), "", Ending::Succeeded);
+        ledger.note_file_action(format!("/p/src/file_{n}.rs"), FileAction::Edited);
+        ledger.note_run(&format!("make {n}"), "", CommandOutcome::Succeeded);
     }
-    let told = ledger.told(Tokens(60));
-    assert!(ctxc_transcript::text::chars4(&told) <= Tokens(70), "{told}");
+    let told = ledger.render_text(Tokens(60));
+    assert!(ctxc_transcript::text::chars4_tokens(&told) <= Tokens(70), "{told}");
     assert!(told.starts_with("Files edited: /p/src/file_99.rs, /p/src/file_98.rs,"), "{told}");
     let n_named = told.matches("/p/src").count();
     assert!(told.contains(&format!("and {} more", 100 - n_named)), "{told}");
-    assert_eq!(Ledger::default().told(ROOM), "");
-    assert_eq!(ledger.told(Tokens(0)), "Files edited: 100\nCommands that succeeded when last run: 100");
+    assert_eq!(Ledger::default().render_text(ROOM), "");
+    assert_eq!(ledger.render_text(Tokens(0)), "Files edited: 100\nCommands that succeeded when last run: 100");
 }
 
 // F-13
@@ -107,7 +107,7 @@ fn f_13_long_commands_are_known_by_their_digests() {
     let mut ledger = Ledger::default();
     let long = format!("echo {}", "x".repeat(300));
     for command in [long.clone(), long.clone() + "y", long] {
-        ledger.ran(&command, "", Ending::Succeeded);
+        ledger.note_run(&command, "", CommandOutcome::Succeeded);
     }
     assert_eq!(ledger.commands.iter().map(|(_, runs)| runs.count).collect::<Vec<_>>(), [1, 2]);
 }
@@ -116,18 +116,20 @@ fn f_13_long_commands_are_known_by_their_digests() {
 #[derive(Clone, Debug)]
 enum Deed {
     WorkIn(u8),
-    Touch(u8, Action),
-    Run(u8, Ending),
+    Touch(u8, FileAction),
+    Run(u8, CommandOutcome),
     Test(u8, Vec<u8>, Vec<u8>),
     AllPass(u8, bool),
     Todos(u8),
-    Task(u8, Option<u8>, Option<Progress>),
+    Task(u8, Option<u8>, Option<TaskProgress>),
 }
 
 fn any_deed() -> impl Strategy<Value = Deed> {
-    let action = prop::sample::select(vec![Action::Read, Action::Created, Action::Edited, Action::Deleted]);
-    let ending = prop::sample::select(vec![Ending::Succeeded, Ending::Failed(Some(1)), Ending::Untold]);
-    let progress = prop::sample::select(vec![Progress::Pending, Progress::InProgress, Progress::Completed]);
+    let action =
+        prop::sample::select(vec![FileAction::Read, FileAction::Created, FileAction::Edited, FileAction::Deleted]);
+    let ending =
+        prop::sample::select(vec![CommandOutcome::Succeeded, CommandOutcome::Failed(Some(1)), CommandOutcome::Untold]);
+    let progress = prop::sample::select(vec![TaskProgress::Pending, TaskProgress::InProgress, TaskProgress::Completed]);
     let names = || prop::collection::vec(0..6u8, 0..3);
     prop_oneof![
         (0..2u8).prop_map(Deed::WorkIn),
@@ -154,25 +156,26 @@ fn done(deeds: &[Deed]) -> Ledger {
     let mut ledger = Ledger::default();
     for deed in deeds {
         match deed.clone() {
-            Deed::WorkIn(at) => ledger.work_in(folder(at)),
-            Deed::Touch(path, action) => ledger.touch(format!("/p/{path}"), action),
-            Deed::Run(command, ending) => ledger.ran(&format!("make {command}"), "/p", ending),
+            Deed::WorkIn(at) => ledger.note_folder(folder(at)),
+            Deed::Touch(path, action) => ledger.note_file_action(format!("/p/{path}"), action),
+            Deed::Run(command, ending) => ledger.note_run(&format!("make {command}"), "/p", ending),
             Deed::Test(at, failed, passed) => {
-                let (run, _) = TestRun::of(&Script::read("npm test x.ts")).unwrap();
+                let (run, _) = TestRun::from_script(&ShellScript::parse("npm test x.ts")).unwrap();
                 let failed: Vec<String> = failed.iter().map(name).collect();
                 let passed = passed.iter().map(name).filter(|name| !failed.contains(name)).collect();
-                ledger.tested(&run, TestReport { failed, passed, all_passed: false }, folder(at));
+                ledger.note_test_run(&run, TestReport { failed, passed, all_passed: false }, folder(at));
             }
             Deed::AllPass(at, is_whole) => {
                 let command = if is_whole { "npm test" } else { "npm test x.ts" };
-                let (run, _) = TestRun::of(&Script::read(command)).unwrap();
-                ledger.tested(&run, TestReport { all_passed: true, ..TestReport::default() }, folder(at));
+                let (run, _) = TestRun::from_script(&ShellScript::parse(command)).unwrap();
+                ledger.note_test_run(&run, TestReport { all_passed: true, ..TestReport::default() }, folder(at));
             }
             Deed::Todos(text) => {
-                ledger.write_todos(vec![Todo { text: text.to_string(), progress: Progress::Pending }]);
+                ledger.note_todos(vec![Todo { text: text.to_string(), progress: TaskProgress::Pending }]);
             }
             Deed::Task(at, text, progress) => {
-                ledger.tell_task(at.to_string(), TaskNews { text: text.map(|text| text.to_string()), progress });
+                ledger
+                    .note_task_update(at.to_string(), TaskUpdate { text: text.map(|text| text.to_string()), progress });
             }
         }
     }

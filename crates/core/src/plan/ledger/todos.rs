@@ -7,7 +7,7 @@ use super::latest::Latest;
 /// The progress of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Progress {
+pub enum TaskProgress {
     /// Not started.
     Pending,
     /// In progress.
@@ -18,10 +18,10 @@ pub enum Progress {
     Deleted,
 }
 
-impl Progress {
+impl TaskProgress {
     /// The progress that clients call `name`; an unknown name counts as pending.
     #[must_use]
-    pub fn named(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         match name {
             "in_progress" => Self::InProgress,
             "completed" | "done" => Self::Completed,
@@ -43,18 +43,18 @@ pub struct Todo {
     /// The description.
     pub text: String,
     /// The progress.
-    pub progress: Progress,
+    pub progress: TaskProgress,
 }
 
 /// An update of a numbered task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TaskNews {
+pub struct TaskUpdate {
     /// The new description, if it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// The new progress, if it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub progress: Option<Progress>,
+    pub progress: Option<TaskProgress>,
 }
 
 /// Both kinds of task lists that clients have had: one list that is written as a whole, and numbered tasks.
@@ -65,7 +65,7 @@ pub(super) struct Todos {
     list: Option<Vec<Todo>>,
     /// The numbered tasks.
     #[serde(default, skip_serializing_if = "Latest::is_empty")]
-    tasks: Latest<String, TaskNews>,
+    tasks: Latest<String, TaskUpdate>,
 }
 
 impl Todos {
@@ -75,49 +75,49 @@ impl Todos {
     }
 
     /// Replaces the list.
-    pub(super) fn write(&mut self, list: Vec<Todo>) {
+    pub(super) fn replace_list(&mut self, list: Vec<Todo>) {
         self.list = Some(list);
     }
 
     /// Updates the task with this number.
-    pub(super) fn tell(&mut self, number: String, news: TaskNews) {
-        self.tasks.insert(number, news, merge_news);
+    pub(super) fn update_task(&mut self, number: String, news: TaskUpdate) {
+        self.tasks.insert(number, news, merge_updates);
     }
 
     /// Adds later notes.
     pub(super) fn merge(&mut self, later: Self) {
         self.list = later.list.or_else(|| self.list.take());
-        self.tasks.merge(later.tasks, merge_news);
+        self.tasks.merge(later.tasks, merge_updates);
     }
 
     /// The open tasks with their progress, those in progress first.
-    pub(super) fn open(&self) -> Vec<(Progress, String)> {
+    pub(super) fn open_tasks(&self) -> Vec<(TaskProgress, String)> {
         let mut open: Vec<_> = self.all_tasks().filter(|(progress, _)| progress.is_open()).collect();
-        open.sort_by_key(|(progress, _)| *progress != Progress::InProgress);
+        open.sort_by_key(|(progress, _)| *progress != TaskProgress::InProgress);
         open
     }
 
     /// The tasks that are done, the last in the list first.
     pub(super) fn done_tasks(&self) -> Vec<String> {
-        let done = self.all_tasks().filter(|(progress, _)| *progress == Progress::Completed).map(|(_, text)| text);
+        let done = self.all_tasks().filter(|(progress, _)| *progress == TaskProgress::Completed).map(|(_, text)| text);
         let mut done: Vec<_> = done.collect();
         done.reverse();
         done
     }
 
     /// All tasks with their progress, in the order of the list, then by number.
-    fn all_tasks(&self) -> impl Iterator<Item = (Progress, String)> {
+    fn all_tasks(&self) -> impl Iterator<Item = (TaskProgress, String)> {
         let listed = self.list.iter().flatten().map(|todo| (todo.progress, todo.text.clone()));
         let mut tasks: Vec<_> = self.tasks.iter().collect();
         tasks.sort_by_key(|(number, _)| number.parse::<u64>().unwrap_or(u64::MAX));
         let tasks = tasks.into_iter().map(|(number, news)| {
             let text = news.text.clone().map_or_else(|| format!("#{number}"), |text| format!("#{number} {text}"));
-            (news.progress.unwrap_or(Progress::Pending), text)
+            (news.progress.unwrap_or(TaskProgress::Pending), text)
         });
         listed.chain(tasks)
     }
 }
 
-fn merge_news(earlier: TaskNews, later: TaskNews) -> TaskNews {
-    TaskNews { text: later.text.or(earlier.text), progress: later.progress.or(earlier.progress) }
+fn merge_updates(earlier: TaskUpdate, later: TaskUpdate) -> TaskUpdate {
+    TaskUpdate { text: later.text.or(earlier.text), progress: later.progress.or(earlier.progress) }
 }

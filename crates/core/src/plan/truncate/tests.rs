@@ -4,18 +4,18 @@ use std::convert::Infallible;
 
 /// A history as a text, one letter a message: `p` a prompt, `s` a summary, `u` another user message, `a` an answer, `c` a
 /// call with its results `r` behind it, `o` a result without its call.
-fn history(letters: &str) -> Vec<Message> {
+fn history(letters: &str) -> Vec<MessageUnit> {
     let mut n_groups = 0;
     let message = |letter| {
         n_groups += u32::from(letter != 'r');
         let opening = match letter {
-            'p' => Opening::Prompt,
-            's' => Opening::Summary,
-            'u' => Opening::User,
-            'a' | 'c' => Opening::Reply,
-            _ => Opening::Never,
+            'p' => OpenerKind::Prompt,
+            's' => OpenerKind::Summary,
+            'u' => OpenerKind::User,
+            'a' | 'c' => OpenerKind::Reply,
+            _ => OpenerKind::Never,
         };
-        Message { group: GroupIdx(n_groups.saturating_sub(1)), opening }
+        MessageUnit { group: GroupIdx(n_groups.saturating_sub(1)), opening }
     };
     letters.chars().map(message).collect()
 }
@@ -25,25 +25,27 @@ fn strategy(target: u64) -> TopDownTruncation {
 }
 
 /// The plan for messages of 500 tokens each.
-fn plan(letters: &str, target: u64) -> Truncation {
+fn plan(letters: &str, target: u64) -> TruncationPlan {
     let estimate = |_, _| Ok::<_, Infallible>(Tokens(500));
-    let Ok(truncation) = strategy(target).plan(&history(letters), estimate);
+    let Ok(truncation) = strategy(target).plan_cut(&history(letters), estimate);
     truncation
 }
 
 /// The letters that stay, an opener apart from what follows it; in brackets why all of them do.
 fn kept(letters: &str, target: u64) -> String {
     match plan(letters, target).kept {
-        Kept::All(why) => format!("({})", why.name()),
-        Kept::Suffix { opener: None, start } => letters[start..].to_owned(),
-        Kept::Suffix { opener: Some(opener), start } => format!("{}|{}", &letters[opener..=opener], &letters[start..]),
+        KeptMessages::All(why) => format!("({})", why.name()),
+        KeptMessages::Suffix { opener: None, start } => letters[start..].to_owned(),
+        KeptMessages::Suffix { opener: Some(opener), start } => {
+            format!("{}|{}", &letters[opener..=opener], &letters[start..])
+        }
     }
 }
 
 /// The number of messages that the cut leaves before it is moved on to a prompt.
 fn pure(letters: &str, target: u64) -> Option<usize> {
     let messages = history(letters);
-    let Ok(rest) = Rest::new(&messages, |_| Ok::<_, Infallible>(Tokens(500)));
+    let Ok(rest) = RestSizes::new(&messages, |_| Ok::<_, Infallible>(Tokens(500)));
     strategy(target).pure_cut(&rest).map(|cut| messages.len() - cut)
 }
 
@@ -78,20 +80,20 @@ fn p07_token_counting_uses_the_estimator_that_is_handed_in() {
     let sizes = [9000, 10, 700, 20, 300, 30];
     let estimate = |at: usize, _| Ok::<_, Infallible>(Tokens(sizes[at]));
     let kept = |target| {
-        let Ok(truncation) = strategy(target).plan(&history("papapa"), estimate);
+        let Ok(truncation) = strategy(target).plan_cut(&history("papapa"), estimate);
         (truncation.kept, truncation.size.0)
     };
-    assert_eq!(kept(1051), (Kept::Suffix { opener: None, start: 2 }, 1050));
-    assert_eq!(kept(1050), (Kept::Suffix { opener: None, start: 4 }, 330));
-    assert_eq!(kept(331), (Kept::Suffix { opener: None, start: 4 }, 330));
+    assert_eq!(kept(1051), (KeptMessages::Suffix { opener: None, start: 2 }, 1050));
+    assert_eq!(kept(1050), (KeptMessages::Suffix { opener: None, start: 4 }, 330));
+    assert_eq!(kept(331), (KeptMessages::Suffix { opener: None, start: 4 }, 330));
 }
 
 // D-09
 #[test]
 fn an_estimator_that_fails_is_the_callers_error() {
-    for failing in [As::Now, As::Rest, As::Opener] {
+    for failing in [EstimateContext::Now, EstimateContext::Rest, EstimateContext::Opener] {
         let estimate = |at, what| if what == failing { Err(format!("message {at}")) } else { Ok(Tokens(500)) };
-        let error = strategy(1200).plan(&history("pacrcr"), estimate).unwrap_err();
+        let error = strategy(1200).plan_cut(&history("pacrcr"), estimate).unwrap_err();
         assert!(error.starts_with("message"), "{error}");
     }
 }
@@ -110,7 +112,7 @@ fn req_cs_003_3_truncation_that_would_orphan_a_tool_response_is_adjusted_forward
 // 001 REQ-CS-003.4, D-04
 #[test]
 fn req_cs_003_4_result_is_exactly_the_surviving_messages() {
-    assert_eq!(plan("papapapapap", 2000).kept, Kept::Suffix { opener: None, start: 8 });
+    assert_eq!(plan("papapapapap", 2000).kept, KeptMessages::Suffix { opener: None, start: 8 });
     assert_eq!(kept("papapapapap", 2000), "pap");
 }
 
@@ -118,7 +120,7 @@ fn req_cs_003_4_result_is_exactly_the_surviving_messages() {
 #[test]
 fn req_cs_003_5_with_extremely_large_messages_keeps_at_least_two() {
     let truncation = plan("papapa", 10);
-    assert_eq!((truncation.kept, truncation.size), (Kept::Suffix { opener: None, start: 4 }, Tokens(1000)));
+    assert_eq!((truncation.kept, truncation.size), (KeptMessages::Suffix { opener: None, start: 4 }, Tokens(1000)));
     assert!(strategy(10).is_over(truncation.size));
 }
 
@@ -142,14 +144,14 @@ fn edge_history_already_under_target_returns_unchanged() {
 #[test]
 fn edge_single_message_returns_unchanged() {
     let truncation = plan("p", 10);
-    assert_eq!((truncation.kept, truncation.size), (Kept::All(Unchanged::BelowMinimum), Tokens(500)));
+    assert_eq!((truncation.kept, truncation.size), (KeptMessages::All(NoCutReason::BelowMinimum), Tokens(500)));
     assert_eq!(kept("p", 501), "(already-under-target)");
 }
 
 // D-06
 #[test]
 fn edge_no_message_returns_unchanged() {
-    assert_eq!((plan("", 10).kept, plan("", 10).size), (Kept::All(Unchanged::Empty), Tokens::ZERO));
+    assert_eq!((plan("", 10).kept, plan("", 10).size), (KeptMessages::All(NoCutReason::Empty), Tokens::ZERO));
 }
 
 // 001 edge case, D-03
@@ -233,9 +235,9 @@ fn a_summary_opens_where_no_prompt_does() {
 // D-02: thinking goes once something is cut, but counts for the question whether anything has to be.
 #[test]
 fn what_goes_with_the_cut_counts_before_it_alone() {
-    let estimate = |_, what| Ok::<_, Infallible>(Tokens(if what == As::Now { 500 } else { 100 }));
-    let Ok(truncation) = strategy(1200).plan(&history("papapa"), estimate);
-    assert_eq!((truncation.kept, truncation.size), (Kept::Suffix { opener: None, start: 2 }, Tokens(400)));
+    let estimate = |_, what| Ok::<_, Infallible>(Tokens(if what == EstimateContext::Now { 500 } else { 100 }));
+    let Ok(truncation) = strategy(1200).plan_cut(&history("papapa"), estimate);
+    assert_eq!((truncation.kept, truncation.size), (KeptMessages::Suffix { opener: None, start: 2 }, Tokens(400)));
 }
 
 // D-02, S-05: what is added behind the rest counts too.
@@ -243,8 +245,8 @@ fn what_goes_with_the_cut_counts_before_it_alone() {
 fn what_is_added_and_the_overhead_count() {
     let calibration = Calibration::CHARS4.with_base(2.0, Tokens(300));
     let strategy = TopDownTruncation { added: Tokens(50), ..TopDownTruncation::new(Tokens(2401), calibration) };
-    let Ok(truncation) = strategy.plan(&history("papapa"), |_, _| Ok::<_, Infallible>(Tokens(500)));
-    assert_eq!((truncation.kept, truncation.size), (Kept::Suffix { opener: None, start: 4 }, Tokens(2400)));
+    let Ok(truncation) = strategy.plan_cut(&history("papapa"), |_, _| Ok::<_, Infallible>(Tokens(500)));
+    assert_eq!((truncation.kept, truncation.size), (KeptMessages::Suffix { opener: None, start: 4 }, Tokens(2400)));
     assert_eq!(truncation.tokens, Tokens(1000));
 }
 
@@ -257,7 +259,7 @@ proptest! {
     ) {
         let messages = history(&letters);
         let truncation = plan(&letters, target);
-        let Kept::Suffix { opener, start } = truncation.kept else { return Ok(()) };
+        let KeptMessages::Suffix { opener, start } = truncation.kept else { return Ok(()) };
         let n_kept = messages.len() - start + usize::from(opener.is_some());
         prop_assert!(n_kept >= 2 && n_kept < messages.len());
         prop_assert!(opener.is_none_or(|opener| opener < start));
@@ -268,8 +270,8 @@ proptest! {
         let first = messages[opener.unwrap_or(start)].opening;
         // One that is the last message has too little behind it.
         let before_last = &messages[..messages.len() - 1];
-        let is_headless = before_last.iter().all(|message| matches!(message.opening, Opening::Reply | Opening::Never));
-        prop_assert!(is_headless || !matches!(first, Opening::Reply | Opening::Never));
+        let is_headless = before_last.iter().all(|message| matches!(message.opening, OpenerKind::Reply | OpenerKind::Never));
+        prop_assert!(is_headless || !matches!(first, OpenerKind::Reply | OpenerKind::Never));
         if strategy(target).is_over(truncation.size) {
             // One group is left, an opener or a message of the user aside.
             let groups: std::collections::BTreeSet<_> = stays.iter().map(|message| message.group.0).collect();
@@ -278,6 +280,6 @@ proptest! {
         // The same again changes nothing.
         let left: String = opener.iter().map(|at| &letters[*at..=*at]).chain([&letters[start..]]).collect();
         let again = plan(&left, target);
-        prop_assert!(matches!(again.kept, Kept::All(Unchanged::AlreadyUnderTarget | Unchanged::BelowMinimum)), "{:?}", again);
+        prop_assert!(matches!(again.kept, KeptMessages::All(NoCutReason::AlreadyUnderTarget | NoCutReason::BelowMinimum)), "{:?}", again);
     }
 }

@@ -8,7 +8,7 @@ use super::part::{InputPart, PROMPT, PartRole};
 use super::section::{Section, Speaker};
 use crate::PromptTreatment;
 use crate::language::{Piece, PieceKind, classify_sentence, split_into_pieces};
-use ctxc_transcript::text::clipped;
+use ctxc_transcript::text::clip_text;
 
 /// The calls after the last words of the model that are shown with them.
 const SINCE: usize = 3;
@@ -88,7 +88,7 @@ fn calls_since(parts: &[InputPart<'_>]) -> String {
         let call = call.strip_suffix(" failed").unwrap_or(call);
         let ending = [(" failed: ", " (failed)"), (": no result", " (no result)")];
         let ending = ending.iter().find(|(mark, _)| line.contains(mark)).map_or("", |(_, ending)| ending);
-        format!("{}{ending}", clipped(call, CALL))
+        format!("{}{ending}", clip_text(call, CALL))
     };
     let newest: Vec<String> = newest.iter().map(brief).collect();
     if newest.is_empty() { String::new() } else { format!("\n{SINCE_THEN}{}", newest.join("; ")) }

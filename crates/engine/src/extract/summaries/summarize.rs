@@ -13,14 +13,14 @@ use super::part::InputPart;
 use super::source::Candidates;
 use super::summary::write_summary;
 use crate::{PromptTreatment, SummarizeRequest};
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 /// The summary of `wanted`. Never over its limit, prompts that stand whole aside. Blank only where nothing was said, or the
 /// limit is nothing.
 pub(in super::super::super) fn summarize_messages(wanted: &SummarizeRequest<'_>) -> String {
     let room = usize::try_from(wanted.limit.0).unwrap_or(usize::MAX).saturating_mul(4);
     let existing = wanted.existing.trim();
-    if wanted.messages.iter().all(|said| said.text.trim().is_empty()) && chars4(existing) <= wanted.limit {
+    if wanted.messages.iter().all(|said| said.text.trim().is_empty()) && chars4_tokens(existing) <= wanted.limit {
         return existing.to_owned();
     }
     let mut parts = InputPart::read_all(wanted, shorten_text);
@@ -28,7 +28,7 @@ pub(in super::super::super) fn summarize_messages(wanted: &SummarizeRequest<'_>)
     set_current_work(&mut parts, wanted.prompts);
     let sources = Candidates::of(&parts, wanted.prompts, wanted.needs);
     let summary = write_summary(&choose_items(&sources, room).chosen_items());
-    if !summary.is_empty() && (wanted.prompts == PromptTreatment::Whole || chars4(&summary) <= wanted.limit) {
+    if !summary.is_empty() && (wanted.prompts == PromptTreatment::Whole || chars4_tokens(&summary) <= wanted.limit) {
         return summary;
     }
     let texts = parts

@@ -6,7 +6,7 @@ use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_o
 use super::summarize_messages;
 use crate::needs::{Needs, TextSource};
 use crate::{MessageToSummarize, PromptTreatment, SummarizeRequest};
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 fn said(speaker: &str, text: &str) -> MessageToSummarize {
     MessageToSummarize { speaker: speaker.to_owned(), text: text.to_owned() }
@@ -171,7 +171,7 @@ fn f_12_facts_of_the_first_chunk_survive_many_summaries() {
     let mut summary = summary_of("", &first, 400);
     for n in 0..12 {
         summary = summary_of(&summary, &noise(n), 400);
-        assert!(chars4(&summary) <= Tokens(400));
+        assert!(chars4_tokens(&summary) <= Tokens(400));
     }
     for piece in ["keep CRLF", "48213", "We decided to keep the old reader", "part_11"] {
         assert!(summary.contains(piece), "{piece} is gone from\n{summary}");
@@ -384,7 +384,7 @@ proptest! {
     ) {
         let messages: Vec<MessageToSummarize> = messages.iter().map(|(speaker, text)| said(speaker, text)).collect();
         let summary = summary_of(&existing, &messages, limit);
-        prop_assert!(chars4(&summary) <= Tokens(limit), "{summary:?}");
+        prop_assert!(chars4_tokens(&summary) <= Tokens(limit), "{summary:?}");
         prop_assert_eq!(&summary, &summary_of(&existing, &messages, limit));
         let all: String = std::iter::once(existing.as_str()).chain(messages.iter().map(|said| said.text.as_str())).collect::<Vec<_>>().join("\n");
         let is_ours = |word: &str| word == "-" || word == "[...]" || word.starts_with("(x") || word.ends_with(':') ;

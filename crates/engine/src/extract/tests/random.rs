@@ -3,7 +3,7 @@
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
 use super::{percent, shrink};
-use ctxc_transcript::text::chars4;
+use ctxc_transcript::text::chars4_tokens;
 
 /// Texts as they come: sentences, items, code, logs, CJK, emoji, and any characters at all.
 fn texts() -> impl Strategy<Value = String> {
@@ -72,10 +72,14 @@ fn e_02_marks_make_no_reply_longer_than_its_text() {
     for _ in 0..20 {
         let mut line = |n| (0..n).map(|_| letter()).collect::<String>();
         let text = format!("{}\r\n{}\n\n", line(515), line(829));
-        let size = chars4(&text);
+        let size = chars4_tokens(&text);
         for target in size.0 - 30..size.0 {
             let kept = shrink(&text, target);
-            assert!(chars4(&kept) <= size && !kept.trim().is_empty(), "{} of {size} for {target}", chars4(&kept));
+            assert!(
+                chars4_tokens(&kept) <= size && !kept.trim().is_empty(),
+                "{} of {size} for {target}",
+                chars4_tokens(&kept)
+            );
         }
     }
 }
@@ -92,8 +96,8 @@ proptest! {
     #[test]
     fn a_reply_is_never_blank_and_never_longer(text in texts(), target in 1_u64..400) {
         let kept = shrink(&text, target);
-        prop_assert!(chars4(&kept) <= chars4(&text));
-        prop_assert!(chars4(&kept).0 * 100 <= (target * 115).max(200) || chars4(&text).0 <= target, "{} for {target}: {kept}", chars4(&kept));
+        prop_assert!(chars4_tokens(&kept) <= chars4_tokens(&text));
+        prop_assert!(chars4_tokens(&kept).0 * 100 <= (target * 115).max(200) || chars4_tokens(&text).0 <= target, "{} for {target}: {kept}", chars4_tokens(&kept));
         prop_assert_eq!(kept.trim().is_empty(), text.trim().is_empty());
     }
 
@@ -108,12 +112,12 @@ proptest! {
     fn the_target_is_met_where_there_are_pieces_enough(text in texts(), share in 10_u64..60) {
         let sentences = (0..40).map(|n| format!("Sentence {n} names item_{n} and {}.\n", n * 37 + 11)).collect::<Vec<_>>().concat();
         let text = text + "\n\n" + &sentences;
-        let target = chars4(&text).0 * share / 100;
+        let target = chars4_tokens(&text).0 * share / 100;
         let kept = shrink(&text, target);
-        let size = chars4(&kept).0;
+        let size = chars4_tokens(&kept).0;
         prop_assert!(size * 100 <= target * 115, "{size} for {target}");
         // A line that is larger than what is missing cannot fill it: of such there are no pieces enough.
-        let has_pieces = text.lines().all(|line| chars4(line).0 * 100 <= target * 15);
+        let has_pieces = text.lines().all(|line| chars4_tokens(line).0 * 100 <= target * 15);
         if has_pieces && text.lines().count() < 60 && !text.contains("``") {
             prop_assert!(size * 100 >= target * 85, "{size} for {target}:\n{text}\n---\n{kept}");
         }

@@ -16,8 +16,8 @@ use crate::chat::{ChatEngine, ChatSettings, ModelsBySize};
 use crate::redact::Redactor;
 use crate::run::{CallOrder, RefusalReason, ReplyCache, Timeouts};
 use crate::{CallPreview, ExtractEngine, Price, Prices, Reply, Replying, ScriptedEngine, Usd};
-use ctxc_store::{ArchiveUrl, Kind, RecordFilter, open};
-use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_store::{ArchiveUrl, DocumentKind, RecordFilter, open};
+use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 const LIMIT: Tokens = Tokens(64);
 
@@ -121,10 +121,10 @@ fn a_summary_is_never_blank_and_silence_asks_nobody() {
 fn h_04_what_is_too_long_is_cut_to_the_limit() {
     let long = "The lock is taken per shard in src/lock.rs. It failed with 14 errors. ".repeat(40);
     let made = by(&ScriptedEngine::new([Ok(long.as_str())]), &chunks(&[&["one"]]), "").unwrap();
-    assert!(chars4(&made.summaries[0]) <= LIMIT && made.summaries[0].contains("src/lock.rs"));
+    assert!(chars4_tokens(&made.summaries[0]) <= LIMIT && made.summaries[0].contains("src/lock.rs"));
     // A summary from elsewhere that exceeds the limit too.
     let made = by(&ScriptedEngine::new([]), &chunks(&[&[""]]), &long).unwrap();
-    assert!(chars4(&made.summaries[0]) <= LIMIT && !made.summaries[0].is_empty());
+    assert!(chars4_tokens(&made.summaries[0]) <= LIMIT && !made.summaries[0].is_empty());
 }
 
 #[test]
@@ -354,7 +354,8 @@ async fn g_01_r_03_r_10_a_flaky_server_gives_all_summaries_and_sees_no_secret() 
         assert!(!body.contains(SECRET) && !body.contains("planted-key") && body.contains("[SECRET-1]"));
     }
     // The cache contains no secret either.
-    let kept = archive.records(&RecordFilter { kind: Some(Kind::Result), ..RecordFilter::default() }).unwrap();
+    let kept =
+        archive.find_records(&RecordFilter { kind: Some(DocumentKind::Result), ..RecordFilter::default() }).unwrap();
     assert!(!kept.is_empty() && kept.iter().all(|record| !record.document.text.contains(SECRET)));
 }
 
@@ -381,7 +382,7 @@ proptest! {
         let made = summarize_at_once(&chunks, &wanted, &ExtractEngine, go).unwrap();
         prop_assert!(made.summaries.len() == chunks.len());
         for summary in &made.summaries {
-            prop_assert!(chars4(summary) <= Tokens(limit) && !summary.trim().is_empty(), "{summary:?}");
+            prop_assert!(chars4_tokens(summary) <= Tokens(limit) && !summary.trim().is_empty(), "{summary:?}");
         }
     }
 }

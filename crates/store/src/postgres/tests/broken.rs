@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::{end, n_bodies, on_a_server, on_the_side, open, pid};
 use crate::postgres::link::PostgresLink;
-use crate::store::link::Link;
+use crate::store::link::DatabaseLink;
 use crate::suite::samples::{operation, removed};
-use crate::{Archive, ArchiveError, Document, Kind, Operations, Record};
+use crate::{Archive, ArchiveError, Document, DocumentKind, OperationSelection, Record};
 use ctxc_transcript::text::Digest;
 
 #[test]
@@ -62,10 +62,10 @@ fn a_03_the_server_knows_what_became_of_a_deposit() {
         let server = Arc::new(super::Server::new(url).unwrap());
         let (link, other) = (PostgresLink::new(&server), PostgresLink::new(&server));
         for (end, was_kept) in [("COMMIT", true), ("ROLLBACK", false)] {
-            link.batch("BEGIN").unwrap();
-            let id = (&link as &dyn Link).number("SELECT txid_current()", &[]).unwrap();
-            link.batch(end).unwrap();
-            assert_eq!(other.was_kept(id).unwrap(), was_kept, "{end}");
+            link.run_batch("BEGIN").unwrap();
+            let id = (&link as &dyn DatabaseLink).query_number("SELECT txid_current()", &[]).unwrap();
+            link.run_batch(end).unwrap();
+            assert_eq!(other.was_committed(id).unwrap(), was_kept, "{end}");
         }
     });
 }
@@ -77,7 +77,7 @@ fn a_02_what_was_changed_on_the_server_is_an_error_and_never_wrong_bytes() {
         let mut archive = open(url);
         let line = archive.put_original(&removed(b"a line", "u")).unwrap();
         let document =
-            Document { kind: Kind::Other, session: None, speaker: None, time: None, text: "text".to_owned() };
+            Document { kind: DocumentKind::Other, session: None, speaker: None, time: None, text: "text".to_owned() };
         let key = Digest::of(b"key");
         archive.put_record(&Record { key, document, meta: None, expires: None }).unwrap();
         archive.put_operation(&operation("1", b"output")).unwrap();
@@ -90,7 +90,11 @@ fn a_02_what_was_changed_on_the_server_is_an_error_and_never_wrong_bytes() {
                 UPDATE {schema}.operation SET time = 'never'"
             ),
         );
-        let errors = [archive.line(line).err(), archive.record(Kind::Other, key).err(), archive.operation("1").err()];
+        let errors = [
+            archive.line(line).err(),
+            archive.find_record(DocumentKind::Other, key).err(),
+            archive.find_operation("1").err(),
+        ];
         for error in errors {
             let error = error.unwrap();
             assert!(matches!(error, ArchiveError::DamagedOnServer { .. }), "{error}");
@@ -107,7 +111,7 @@ fn a_02_texts_with_nul_come_back() {
         let odd = "a\0b\u{1}c";
         archive.put_original(&removed(b"line", odd)).unwrap();
         let document = Document {
-            kind: Kind::Other,
+            kind: DocumentKind::Other,
             session: Some(odd.to_owned()),
             speaker: Some(odd.to_owned()),
             time: None,
@@ -124,8 +128,8 @@ fn a_02_texts_with_nul_come_back() {
         archive.put_operation(&operation).unwrap();
         archive.commit().unwrap();
         assert_eq!(archive.originals_of(odd).unwrap().len(), 1);
-        assert_eq!(archive.record(Kind::Other, record.key).unwrap(), Some(record));
-        assert_eq!(archive.operations(Operations::Of(odd)).unwrap(), [operation]);
+        assert_eq!(archive.find_record(DocumentKind::Other, record.key).unwrap(), Some(record));
+        assert_eq!(archive.find_operations(OperationSelection::Of(odd)).unwrap(), [operation]);
     });
 }
 

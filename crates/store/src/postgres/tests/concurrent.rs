@@ -6,11 +6,12 @@ use std::thread;
 
 use super::{n_bodies, on_a_server, open};
 use crate::suite::samples::{operation, removed};
-use crate::{Archive, CleanupLimits, Document, Kind, Originals, Query, Record, Sweep};
+use crate::{Archive, CleanupLimits, Document, DocumentKind, OriginalSelection, Query, Record, SweepMode};
 use ctxc_transcript::text::Digest;
 
 fn record(key: &str, text: &str) -> Record {
-    let document = Document { kind: Kind::Other, session: None, speaker: None, time: None, text: text.to_owned() };
+    let document =
+        Document { kind: DocumentKind::Other, session: None, speaker: None, time: None, text: text.to_owned() };
     Record { key: Digest::of(key.as_bytes()), document, meta: None, expires: None }
 }
 
@@ -58,10 +59,10 @@ fn a_02_several_writers_store_a_line_once_and_keep_what_is_theirs() {
             }
         });
         let archive = open(url);
-        let contents = archive.contents().unwrap();
+        let contents = archive.count_contents().unwrap();
         assert_eq!((contents.lines, contents.originals, contents.operations, contents.records), (300, 1200, 4, 2));
         for n in 0..WRITERS {
-            let own = archive.originals(Originals::Operation(&n.to_string())).unwrap();
+            let own = archive.find_originals(OriginalSelection::Operation(&n.to_string())).unwrap();
             let expected = lines.iter().cycle().skip(n * 70).take(lines.len()).map(|line| Digest::of(line.as_bytes()));
             assert!(own.iter().map(|original| original.digest).eq(expected), "{n}: all, and in their order");
         }
@@ -82,13 +83,13 @@ fn a_04_what_several_write_and_index_at_once_is_all_found() {
                         archive.put_record(&record(&format!("{n} {round}"), "a shared word")).unwrap();
                         archive.put_record(&record("everybody's", "a shared word too")).unwrap();
                         archive.commit().unwrap();
-                        archive.index(&|_| None, &mut |_, _| ControlFlow::Continue(())).unwrap();
+                        archive.update_index(&|_| None, &mut |_, _| ControlFlow::Continue(())).unwrap();
                     }
                 });
             }
         });
         let mut archive = open(url);
-        archive.index(&|_| None, &mut |_, _| ControlFlow::Continue(())).unwrap();
+        archive.update_index(&|_| None, &mut |_, _| ControlFlow::Continue(())).unwrap();
         let query = Query { text: "shared word", kind: None, speaker: None, sessions: &[], limit: 100 };
         assert_eq!(archive.search(&query, &|_| None).unwrap().len(), 41);
     });
@@ -100,7 +101,7 @@ fn a_04_what_several_write_and_index_at_once_is_all_found() {
 fn a_07_a_sweep_and_deposits_do_not_meet() {
     on_a_server(|url| {
         let everything =
-            CleanupLimits::at("2030-01-01T00:00:00Z".parse().unwrap(), Some(jiff::SignedDuration::from_hours(24)));
+            CleanupLimits::at_time("2030-01-01T00:00:00Z".parse().unwrap(), Some(jiff::SignedDuration::from_hours(24)));
         open(url);
         thread::scope(|scope| {
             for n in 0..3 {
@@ -120,7 +121,7 @@ fn a_07_a_sweep_and_deposits_do_not_meet() {
             scope.spawn(move || {
                 let mut archive = open(url);
                 for _ in 0..15 {
-                    archive.sweep(&everything, Sweep::Drop).unwrap();
+                    archive.sweep(&everything, SweepMode::Drop).unwrap();
                 }
             });
         });
@@ -143,17 +144,18 @@ fn a_02_what_is_read_under_a_claim_is_what_is_changed() {
                 scope.spawn(move || {
                     let mut archive = open(url);
                     for _ in 0..10 {
-                        archive.claim().unwrap();
-                        let known = archive.record(Kind::Other, key).unwrap();
+                        archive.lock_out_writers().unwrap();
+                        let known = archive.find_record(DocumentKind::Other, key).unwrap();
                         let count: u32 = known.map_or(0, |record| record.document.text.parse().unwrap());
                         let text = (count + 1).to_string();
-                        let document = Document { kind: Kind::Other, session: None, speaker: None, time: None, text };
+                        let document =
+                            Document { kind: DocumentKind::Other, session: None, speaker: None, time: None, text };
                         archive.put_record(&Record { key, document, meta: None, expires: None }).unwrap();
                         archive.commit().unwrap();
                     }
                 });
             }
         });
-        assert_eq!(open(url).record(Kind::Other, key).unwrap().unwrap().document.text, "40");
+        assert_eq!(open(url).find_record(DocumentKind::Other, key).unwrap().unwrap().document.text, "40");
     });
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{on_a_server, open};
 use crate::postgres::link::PostgresLink;
 use crate::postgres::session::Server;
-use crate::store::link::Link;
+use crate::store::link::DatabaseLink;
 use crate::suite::holdings::{Holdings, seed};
 
 /// The columns from which sessions are restored, each with the key of its table.
@@ -28,7 +28,7 @@ fn n_01_no_flipped_byte_on_a_server_makes_wrong_bytes() {
     on_a_server(|url| {
         let holdings = Holdings::put(&mut open(url));
         let side = PostgresLink::new(&Arc::new(Server::new(url).unwrap()));
-        let link: &dyn Link = &side;
+        let link: &dyn DatabaseLink = &side;
         let schema = &url.schema;
         let (mut n_flipped, mut n_refused) = (0, 0);
         for (table, key, blob) in BLOBS {
@@ -44,9 +44,9 @@ fn n_01_no_flipped_byte_on_a_server_makes_wrong_bytes() {
                         "UPDATE {schema}.{table} SET {blob} = set_byte({blob}, {place}, get_byte({blob}, {place}) # {bit})
                         WHERE {key} = {row}"
                     );
-                    side.batch(&flip).unwrap();
+                    side.run_batch(&flip).unwrap();
                     n_refused += u32::from(holdings.read(&open(url)).is_err());
-                    side.batch(&flip).unwrap();
+                    side.run_batch(&flip).unwrap();
                     n_flipped += 1;
                 }
             }

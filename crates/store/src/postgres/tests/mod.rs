@@ -11,7 +11,7 @@ mod tls;
 use super::session::Server;
 use super::testing::{on_a_server, on_the_side};
 use crate::store::Store;
-use crate::store::link::Link;
+use crate::store::link::DatabaseLink;
 use crate::{Archive, ServerUrl};
 
 /// Ends the connection with this number, like a server that shuts down.
@@ -24,10 +24,10 @@ fn open(url: &ServerUrl) -> Store {
 }
 
 /// The number of a connection.
-fn pid(link: &dyn Link) -> i32 {
-    link.number("SELECT pg_backend_pid()", &[]).unwrap().try_into().unwrap()
+fn pid(link: &dyn DatabaseLink) -> i32 {
+    link.query_number("SELECT pg_backend_pid()", &[]).unwrap().try_into().unwrap()
 }
 
 fn n_bodies(archive: &dyn Archive) -> u64 {
-    archive.contents().unwrap().lines
+    archive.count_contents().unwrap().lines
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 use crate::body::Unpacker;
 use crate::sqlite::connect;
 use crate::sqlite::link::SqliteLink;
-use crate::store::lines::{Body, Lines, body};
-use crate::store::link::Link;
+use crate::store::lines::{LineLoader, LineRow, read_line_row};
+use crate::store::link::DatabaseLink;
 use crate::store::value::{Row, values};
 use crate::store::{objects, operations, records};
 use crate::{ArchiveError, LineId, ObjectKind};
@@ -43,7 +43,7 @@ pub enum DamagedRow {
 impl Damage {
     /// Whether there is no damage.
     #[must_use]
-    pub const fn is_nothing(&self) -> bool {
+    pub const fn is_empty(&self) -> bool {
         self.structure.is_empty() && self.lines.is_empty() && self.rows.is_empty() && self.incomplete.is_empty()
     }
 }
@@ -52,22 +52,22 @@ impl Damage {
 ///
 /// # Errors
 /// When it cannot be opened, or is not an archive of this version.
-pub fn check(path: &Path) -> Result<Damage, ArchiveError> {
+pub fn check_archive(path: &Path) -> Result<Damage, ArchiveError> {
     let link = SqliteLink::new(path, Some(connect::open(path)?));
     let mut damage = Damage::default();
     // A failure of the database itself counts as a problem of the structure.
-    if let Err(error) = each_part(&link, &mut damage) {
-        damage.structure.push(with_source(&error));
+    if let Err(error) = check_parts(&link, &mut damage) {
+        damage.structure.push(error_detail(&error));
     }
     Ok(damage)
 }
 
-fn each_part(link: &SqliteLink, damage: &mut Damage) -> Result<(), ArchiveError> {
-    let db: &dyn Link = link;
+fn check_parts(link: &SqliteLink, damage: &mut Damage) -> Result<(), ArchiveError> {
+    let db: &dyn DatabaseLink = link;
     let problems = db.all("PRAGMA integrity_check(20)", &[], Row::get::<String>);
     match problems {
         Ok(problems) => damage.structure.extend(problems.into_iter().filter(|problem| problem != "ok")),
-        Err(error) => damage.structure.push(with_source(&error)),
+        Err(error) => damage.structure.push(error_detail(&error)),
     }
     let mut known = HashSet::new();
     check_lines(db, damage, &mut known)?;
@@ -75,7 +75,7 @@ fn each_part(link: &SqliteLink, damage: &mut Damage) -> Result<(), ArchiveError>
     let mut unpacker = Unpacker::default();
     for seq in row_numbers(db, "object")? {
         let sql = format!("{} WHERE seq = $1", objects::WHOLE);
-        match db.one(&sql, &values![seq], |row| objects::object(row, &mut unpacker)) {
+        match db.first_value(&sql, &values![seq], |row| objects::read_object(row, &mut unpacker)) {
             Ok(Some(object)) => {
                 let is_lost = |line: &&LineId| lost.contains(line) || !known.contains(line);
                 let n_lost = object.lines.iter().filter(is_lost).count() as u64;
@@ -86,13 +86,13 @@ fn each_part(link: &SqliteLink, damage: &mut Damage) -> Result<(), ArchiveError>
     }
     for seq in row_numbers(db, "record")? {
         let sql = format!("SELECT {} FROM record WHERE seq = $1", records::COLUMNS);
-        if db.one(&sql, &values![seq], |row| records::record(row, &mut unpacker)).is_err() {
+        if db.first_value(&sql, &values![seq], |row| records::read_record(row, &mut unpacker)).is_err() {
             damage.rows.push(DamagedRow::Record(seq));
         }
     }
     for seq in row_numbers(db, "operation")? {
         let sql = format!("SELECT {} FROM operation WHERE seq = $1", operations::COLUMNS);
-        if db.one(&sql, &values![seq], operations::operation).is_err() {
+        if db.first_value(&sql, &values![seq], operations::read_operation).is_err() {
             damage.rows.push(DamagedRow::Operation(seq));
         }
     }
@@ -100,12 +100,12 @@ fn each_part(link: &SqliteLink, damage: &mut Damage) -> Result<(), ArchiveError>
 }
 
 /// Checks all lines, and adds those that have a row to `known`.
-fn check_lines(db: &dyn Link, damage: &mut Damage, known: &mut HashSet<LineId>) -> Result<(), ArchiveError> {
+fn check_lines(db: &dyn DatabaseLink, damage: &mut Damage, known: &mut HashSet<LineId>) -> Result<(), ArchiveError> {
     let sql = "SELECT id, digest, codec, content, bytes FROM body WHERE id > $1 ORDER BY id LIMIT $2";
-    let mut lines = Lines::default();
+    let mut lines = LineLoader::default();
     let mut last = LineId(0);
     loop {
-        let portion: Vec<Body> = db.all(sql, &values![last, AT_A_TIME], body)?;
+        let portion: Vec<LineRow> = db.all(sql, &values![last, AT_A_TIME], read_line_row)?;
         let Some(end) = portion.last() else { return Ok(()) };
         last = end.id;
         for body in portion {
@@ -119,12 +119,12 @@ fn check_lines(db: &dyn Link, damage: &mut Damage, known: &mut HashSet<LineId>) 
 }
 
 /// The sequence numbers of the rows of a table.
-fn row_numbers(db: &dyn Link, table: &str) -> Result<Vec<i64>, ArchiveError> {
+fn row_numbers(db: &dyn DatabaseLink, table: &str) -> Result<Vec<i64>, ArchiveError> {
     db.all(&format!("SELECT seq FROM {table} ORDER BY seq"), &[], Row::get)
 }
 
 /// The detail of an error of the database, without the name of the archive and the advice.
-fn with_source(error: &ArchiveError) -> String {
+fn error_detail(error: &ArchiveError) -> String {
     match (error, std::error::Error::source(error)) {
         (ArchiveError::Damaged { detail, .. }, _) => detail.clone(),
         (_, Some(source)) => source.to_string(),

@@ -20,30 +20,30 @@ const TABLES: [&str; 7] = ["body", "original", "operation", "record", "pack", "o
 ///
 /// # Errors
 /// When the new file cannot be written, which leaves the old one in place, or one of both files cannot be renamed.
-pub fn rebuild(path: &Path) -> Result<PathBuf, ArchiveError> {
+pub fn rebuild_archive(path: &Path) -> Result<PathBuf, ArchiveError> {
     let new = place::NewFile::create(path)?;
     let to = connect::open(&new.path())?;
     let from = connect::connect(path)?;
     // Locks out other writers; a file that is too damaged for that cannot have any.
-    if let Err(error @ ArchiveError::Locked { .. }) = from.execute_batch("BEGIN IMMEDIATE").fault(path) {
+    if let Err(error @ ArchiveError::Locked { .. }) = from.execute_batch("BEGIN IMMEDIATE").or_archive_error(path) {
         return Err(error);
     }
-    to.execute_batch("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE; DELETE FROM line_counter").fault(path)?;
+    to.execute_batch("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE; DELETE FROM line_counter").or_archive_error(path)?;
     for table in TABLES {
-        copy_table(&from, &to, table).fault(path)?;
+        copy_table(&from, &to, table).or_archive_error(path)?;
     }
-    copy_numbers(&from, &to).fault(path)?;
-    to.execute_batch("COMMIT").fault(path)?;
-    to.close().map_err(|(_, error)| error).fault(path)?;
+    copy_counters(&from, &to).or_archive_error(path)?;
+    to.execute_batch("COMMIT").or_archive_error(path)?;
+    to.close().map_err(|(_, error)| error).or_archive_error(path)?;
     drop(from);
     let moved = |source| ArchiveError::Create { path: path.to_owned(), source };
     let aside = free_name(path).ok_or_else(|| moved(io::ErrorKind::AlreadyExists.into()))?;
-    for (from, to) in place::files(path).into_iter().zip(place::files(&aside)) {
+    for (from, to) in place::database_files(path).into_iter().zip(place::database_files(&aside)) {
         if from.exists() {
             fs::rename(from, to).map_err(moved)?;
         }
     }
-    new.settle(path)?;
+    new.move_into_place(path)?;
     Ok(aside)
 }
 
@@ -57,7 +57,7 @@ pub fn restore_statements(path: &Path) -> Result<bool, ArchiveError> {
         return Ok(false);
     }
     let (_, sound) = connect::open_in_memory()?;
-    let damaged = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).fault(path)?;
+    let damaged = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).or_archive_error(path)?;
     let restore = || {
         // `writable_schema` ignores unreadable statements.
         damaged.execute_batch("PRAGMA writable_schema = ON; BEGIN IMMEDIATE")?;
@@ -72,7 +72,7 @@ pub fn restore_statements(path: &Path) -> Result<bool, ArchiveError> {
         damaged.execute_batch("COMMIT")?;
         Ok(n_restored > 0)
     };
-    restore().fault(path)
+    restore().or_archive_error(path)
 }
 
 /// An unused name derived from `path`; `None` if a thousand are taken.
@@ -132,7 +132,7 @@ fn copy_table(from: &Connection, to: &Connection, table: &str) -> rusqlite::Resu
 }
 
 /// Copies the counters, since numbers are never reused.
-fn copy_numbers(from: &Connection, to: &Connection) -> rusqlite::Result<()> {
+fn copy_counters(from: &Connection, to: &Connection) -> rusqlite::Result<()> {
     let known: Vec<(String, i64)> = from
         .prepare("SELECT name, seq FROM sqlite_sequence")
         .and_then(|mut statement| statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect())

@@ -5,19 +5,19 @@ use std::path::Path;
 
 use super::check::{Damage, DamagedRow};
 use crate::body::{Packer, THOROUGH};
-use crate::pack::{OpenPack, place};
+use crate::pack::{OpenPack, encode_place};
 use crate::sqlite::connect;
 use crate::sqlite::link::SqliteLink;
-use crate::store::lines::Lines;
-use crate::store::link::{Hold, Link};
+use crate::store::lines::LineLoader;
+use crate::store::link::{DatabaseLink, LockScope};
 use crate::store::operations;
-use crate::store::packing::{insert_pack, next_pack};
+use crate::store::packing::{insert_pack, new_pack_id};
 use crate::store::value::{Row, values};
 use crate::{ArchiveError, LineId};
 use ctxc_transcript::text::Digest;
 
 /// The repair of an archive, in one transaction, which is rolled back if this is dropped early.
-pub struct Repair {
+pub struct ArchiveRepair {
     link: SqliteLink,
     /// The lines that are still lost, by digest.
     lost: HashMap<Digest, Vec<LineId>>,
@@ -25,7 +25,7 @@ pub struct Repair {
     n_refilled: u64,
 }
 
-impl Repair {
+impl ArchiveRepair {
     /// Begins to repair the `damage` that [`check`](super::check()) found in the archive at `path`. Restores lost lines that a
     /// pack still contains.
     ///
@@ -33,17 +33,19 @@ impl Repair {
     /// When the archive cannot be written.
     pub fn begin(path: &Path, damage: &Damage) -> Result<Self, ArchiveError> {
         let link = SqliteLink::new(path, Some(connect::open(path)?));
-        link.begin(Hold::All)?;
+        link.begin(LockScope::All)?;
         let mut lost: HashMap<LineId, Digest> = damage.lines.iter().copied().collect();
         let mut n_refilled = 0;
-        for pack in (&link as &dyn Link).all("SELECT id FROM pack", &[], Row::get::<u64>)? {
-            let Some(lines) = Lines::default().pack(&link, pack)? else { continue };
+        for pack in (&link as &dyn DatabaseLink).all("SELECT id FROM pack", &[], Row::get::<u64>)? {
+            let Some(lines) = LineLoader::default().load_pack(&link, pack)? else { continue };
             for (id, line) in lines.lines() {
-                let has_row = (&link as &dyn Link).number("SELECT count(*) FROM body WHERE id = $1", &values![id])? > 0;
+                let has_row = (&link as &dyn DatabaseLink)
+                    .query_number("SELECT count(*) FROM body WHERE id = $1", &values![id])?
+                    > 0;
                 if lost.remove(&id).is_some() || !has_row {
                     let put =
                         "INSERT OR REPLACE INTO body (id, digest, bytes, codec, content) VALUES ($1, $2, $3, 2, $4)";
-                    link.execute(put, &values![id, Digest::of(line), line.len(), place(pack)])?;
+                    link.execute(put, &values![id, Digest::of(line), line.len(), encode_place(pack)])?;
                     n_refilled += 1;
                 }
             }
@@ -60,7 +62,7 @@ impl Repair {
 
     /// Whether lines are still lost.
     #[must_use]
-    pub fn lacks_lines(&self) -> bool {
+    pub fn has_lost_lines(&self) -> bool {
         !self.lost.is_empty()
     }
 
@@ -68,7 +70,7 @@ impl Repair {
     ///
     /// # Errors
     /// When the archive cannot be written.
-    pub fn offer(&mut self, line: &[u8]) -> Result<(), ArchiveError> {
+    pub fn restore_line(&mut self, line: &[u8]) -> Result<(), ArchiveError> {
         for id in self.lost.remove(&Digest::of(line)).unwrap_or_default() {
             if !self.open.has_room_for(line.len()) {
                 self.close_pack()?;
@@ -94,16 +96,16 @@ impl Repair {
         if open.is_empty() {
             return Ok(());
         }
-        let db: &dyn Link = &self.link;
-        let pack = next_pack(db)?;
-        for id in open.ids() {
-            db.execute("UPDATE body SET codec = 2, content = $2 WHERE id = $1", &values![*id, place(pack)])?;
+        let db: &dyn DatabaseLink = &self.link;
+        let pack = new_pack_id(db)?;
+        for id in open.line_ids() {
+            db.execute("UPDATE body SET codec = 2, content = $2 WHERE id = $1", &values![*id, encode_place(pack)])?;
         }
         insert_pack(db, &mut Packer::new(THOROUGH), pack, open).map(drop)
     }
 
     fn drop_row(&self, row: DamagedRow) -> Result<(), ArchiveError> {
-        let db: &dyn Link = &self.link;
+        let db: &dyn DatabaseLink = &self.link;
         match row {
             DamagedRow::Object(seq) => db.execute("DELETE FROM object WHERE seq = $1", &values![seq])?,
             DamagedRow::Record(seq) => db.execute("DELETE FROM record WHERE seq = $1", &values![seq])?,
@@ -111,7 +113,7 @@ impl Repair {
                 // Only the cuts are compressed, so the rest may still be readable without them.
                 db.execute("UPDATE operation SET cuts = NULL WHERE seq = $1", &values![seq])?;
                 let sql = format!("SELECT {} FROM operation WHERE seq = $1", operations::COLUMNS);
-                if db.one(&sql, &values![seq], operations::operation).is_ok() {
+                if db.first_value(&sql, &values![seq], operations::read_operation).is_ok() {
                     return Ok(());
                 }
                 db.execute("DELETE FROM operation WHERE seq = $1", &values![seq])?

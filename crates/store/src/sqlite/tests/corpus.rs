@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::place::folder;
 use crate::sqlite::open;
 use crate::suite::samples::sessions_below;
-use crate::{Archive, LineId, Object, ObjectKind, Rewrite};
+use crate::{Archive, LineId, Object, ObjectKind, RewritePart};
 use ctxc_transcript::text::Digest;
 
 fn lines(bytes: &[u8]) -> Vec<(Digest, &[u8])> {
@@ -50,11 +50,11 @@ fn n_01_a_corpus_takes_a_sixth_of_its_bytes() {
         archive.commit().unwrap();
     }
     let deposited = started.elapsed();
-    archive.rewrite(Rewrite::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap();
+    archive.rewrite(RewritePart::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap();
     archive.commit().unwrap();
     let started = Instant::now();
     for (n, bytes) in sessions.iter().enumerate() {
-        let object = archive.object(ObjectKind::State, Digest::of(n.to_string().as_bytes())).unwrap().unwrap();
+        let object = archive.find_object(ObjectKind::State, Digest::of(n.to_string().as_bytes())).unwrap().unwrap();
         let mut whole = Vec::with_capacity(bytes.len());
         let mut add = |_, line: &[u8]| {
             whole.extend_from_slice(line);
@@ -63,7 +63,7 @@ fn n_01_a_corpus_takes_a_sixth_of_its_bytes() {
         archive.each_line(&object.lines, &mut add).unwrap();
         assert!(whole == *bytes);
     }
-    let n_lines = archive.contents().unwrap().lines;
+    let n_lines = archive.count_contents().unwrap().lines;
     println!("{n_bytes} bytes, {n_lines} lines: deposited in {deposited:?}, read in {:?}", started.elapsed());
     drop(archive);
     let size = path.metadata().unwrap().len();
@@ -91,7 +91,7 @@ fn n_01_fifty_deposits_of_a_session_take_a_sixth_of_its_bytes() {
             archive.put_object(&state(&turn.to_string(), ids)).unwrap();
             archive.commit().unwrap();
         }
-        archive.rewrite(Rewrite::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap();
+        archive.rewrite(RewritePart::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap();
         drop(archive);
         let used = used(&path) - empty;
         println!("{} bytes take {used}, one of {}", bytes.len(), ratio(bytes.len() as u64, used));

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use super::place::{count, folder};
 use crate::sqlite::{connect, open};
-use crate::store::link::{Dialect, Link};
+use crate::store::link::{DatabaseLink, Dialect};
 use crate::store::value::{Row, Value};
 use crate::store::{lines, operations};
 use crate::suite::samples::{operation, removed};
-use crate::{Archive, Operations, Originals};
+use crate::{Archive, OperationSelection, OriginalSelection};
 use ctxc_transcript::text::Digest;
 
 #[test]
@@ -40,13 +40,13 @@ fn a_02_every_look_up_goes_by_an_index() {
         (object("key = $1 AND kind = $2"), "object_by_key"),
         (object("kind = $1 AND \"group\" = $2 ORDER BY seq"), "object_by_group"),
         (object("kind = $1 ORDER BY seq"), "object_by_kind"),
-        (original(Originals::Uuid("")), "original_by_uuid"),
-        (original(Originals::ReplacedBy(digest)), "original_by_line"),
-        (original(Originals::Line(digest)), "body_by_digest"),
-        (original(Originals::Operation("")), ""),
-        (operation(Operations::Of("")), "operation_by_session"),
-        (operation(Operations::Named("")), "sqlite_autoindex_operation_1"),
-        (operation(Operations::At(Path::new(""))), "operation_by_path"),
+        (original(OriginalSelection::Uuid("")), "original_by_uuid"),
+        (original(OriginalSelection::ReplacedBy(digest)), "original_by_line"),
+        (original(OriginalSelection::Line(digest)), "body_by_digest"),
+        (original(OriginalSelection::Operation("")), ""),
+        (operation(OperationSelection::Of("")), "operation_by_session"),
+        (operation(OperationSelection::Named("")), "sqlite_autoindex_operation_1"),
+        (operation(OperationSelection::At(Path::new(""))), "operation_by_path"),
     ] {
         let plan = plan(&*archive.reader, &sql);
         assert!(index.is_empty() || plan[0].contains(&format!("USING INDEX {index} ")), "{sql}: {plan:?}");
@@ -54,16 +54,16 @@ fn a_02_every_look_up_goes_by_an_index() {
     }
 }
 
-fn which_originals(wanted: Originals<'_>) -> String {
-    operations::which_originals(Dialect::Sqlite, wanted).0
+fn which_originals(wanted: OriginalSelection<'_>) -> String {
+    operations::originals_condition(Dialect::Sqlite, wanted).0
 }
 
-fn which_operations(wanted: Operations<'_>) -> String {
-    operations::which(Dialect::Sqlite, wanted).0
+fn which_operations(wanted: OperationSelection<'_>) -> String {
+    operations::operations_condition(Dialect::Sqlite, wanted).0
 }
 
 /// The query plan of `sql`.
-fn plan(link: &dyn Link, sql: &str) -> Vec<String> {
+fn plan(link: &dyn DatabaseLink, sql: &str) -> Vec<String> {
     let sql = format!("EXPLAIN QUERY PLAN {sql}");
     let values: Vec<Value> = (1..=9).filter(|n| sql.contains(&format!("${n}"))).map(|_| Value::Null).collect();
     let step = |row: &mut Row| {
@@ -101,7 +101,7 @@ fn a_03_what_is_committed_survives_and_what_is_not_does_not() {
 
     let archive = open(&path).unwrap();
     assert_eq!(archive.line(kept).unwrap().as_deref(), Some(b"kept".as_slice()));
-    assert_eq!(archive.operations(Operations::Of("session")).unwrap(), [operation("1", b"output")]);
+    assert_eq!(archive.find_operations(OperationSelection::Of("session")).unwrap(), [operation("1", b"output")]);
     assert_eq!(archive.line(lost).unwrap(), None);
     assert_eq!(archive.originals_of("u").unwrap().len(), 1);
 }

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::place::folder;
 use crate::sqlite::open;
 use crate::suite::samples::{operation, removed};
-use crate::{Archive, ArchiveError, Operations};
+use crate::{Archive, ArchiveError, OperationSelection};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -69,5 +69,5 @@ fn a_02_a_path_that_is_no_utf8_comes_back() {
     odd.output.path = Some(PathBuf::from(std::ffi::OsStr::from_bytes(b"/a/\xff\xfe.jsonl")));
     archive.put_operation(&odd).unwrap();
     archive.commit().unwrap();
-    assert_eq!(archive.operations(Operations::Of("session")).unwrap(), [odd]);
+    assert_eq!(archive.find_operations(OperationSelection::Of("session")).unwrap(), [odd]);
 }

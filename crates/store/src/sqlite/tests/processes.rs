@@ -11,7 +11,7 @@ use crate::sqlite::link::SqliteLink;
 use crate::sqlite::open;
 use crate::store::Store;
 use crate::suite::samples::{operation, removed};
-use crate::{Archive, ArchiveError, Document, Kind, Record};
+use crate::{Archive, ArchiveError, Document, DocumentKind, Record};
 use ctxc_transcript::text::Digest;
 
 #[test]
@@ -52,18 +52,19 @@ fn a_02_what_is_read_under_a_claim_is_what_is_changed() {
             scope.spawn(move || {
                 let mut archive = open(path).unwrap();
                 for _ in 0..10 {
-                    archive.claim().unwrap();
-                    let known = archive.record(Kind::Other, key).unwrap();
+                    archive.lock_out_writers().unwrap();
+                    let known = archive.find_record(DocumentKind::Other, key).unwrap();
                     let count: u32 = known.map_or(0, |record| record.document.text.parse().unwrap());
                     let text = (count + 1).to_string();
-                    let document = Document { kind: Kind::Other, session: None, speaker: None, time: None, text };
+                    let document =
+                        Document { kind: DocumentKind::Other, session: None, speaker: None, time: None, text };
                     archive.put_record(&Record { key, document, meta: None, expires: None }).unwrap();
                     archive.commit().unwrap();
                 }
             });
         }
     });
-    let counter = open(&path).unwrap().record(Kind::Other, key).unwrap().unwrap();
+    let counter = open(&path).unwrap().find_record(DocumentKind::Other, key).unwrap().unwrap();
     assert_eq!(counter.document.text, "40");
 }
 

@@ -8,7 +8,7 @@ use super::place::{count, folder};
 use crate::sqlite::open;
 use crate::sqlite::schema::SCHEMA;
 use crate::suite::samples::{operation, removed};
-use crate::{Archive, ArchiveError, Operations};
+use crate::{Archive, ArchiveError, OperationSelection};
 
 // N-08
 #[test]
@@ -81,7 +81,7 @@ fn a_02_a_damaged_archive_is_an_error_and_never_wrong_bytes() {
         let archive = open(&path).unwrap();
         let error = match damage.split(' ').nth(1) {
             Some("body") => archive.line(digest).unwrap_err(),
-            _ => archive.operations(Operations::Of("session")).unwrap_err(),
+            _ => archive.find_operations(OperationSelection::Of("session")).unwrap_err(),
         };
         assert!(matches!(error, ArchiveError::Damaged { .. }), "{what}: {error:?}");
     }

@@ -6,10 +6,10 @@ use std::arch::x86_64::{
     _mm256_or_si256, _mm256_set1_epi8, _mm256_setr_epi32, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16,
 };
 
-use super::{BLOCK, Class, Pass, portable};
+use super::{BLOCK, ByteClass, Pass, portable};
 
 /// Whether the CPU has everything that [`run`] is compiled for.
-pub(super) fn is_there() -> bool {
+pub(super) fn is_supported() -> bool {
     is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("bmi2")
@@ -21,18 +21,18 @@ pub(super) fn is_there() -> bool {
 /// Runs `pass`, compiled for these features.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
 pub(super) fn run<P: Pass>(pass: P) -> P::Output {
-    pass.run(|block, class| mask(block, class), |bits| prefix_xor(bits), portable::spread)
+    pass.run(|block, class| class_mask(block, class), |bits| prefix_xor(bits), portable::write_positions)
 }
 
 /// One bit a byte of `block`, set where it is of `class`.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn mask(block: &[u8; BLOCK], class: Class) -> u64 {
+fn class_mask(block: &[u8; BLOCK], class: ByteClass) -> u64 {
     let (halves, _) = block.as_chunks::<32>();
     // A block has two halves, so none is missing.
-    let half = |at: usize| members(load(halves.get(at).unwrap_or(&[0; 32])), class);
+    let half = |at: usize| class_members(load(halves.get(at).unwrap_or(&[0; 32])), class);
     let (low, high) = (half(0), half(1));
-    u64::from(bits(low)) | u64::from(bits(high)) << 32
+    u64::from(top_bits(low)) | u64::from(top_bits(high)) << 32
 }
 
 /// One load, for the compiler puts words that lie side by side together.
@@ -47,60 +47,65 @@ fn load(bytes: &[u8; 32]) -> __m256i {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn bits(members: __m256i) -> u32 {
+fn top_bits(members: __m256i) -> u32 {
     _mm256_movemask_epi8(members).cast_unsigned()
 }
 
 /// The top bit of each byte, set where it is of `class`.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn members(bytes: __m256i, class: Class) -> __m256i {
+fn class_members(bytes: __m256i, class: ByteClass) -> __m256i {
     match class {
-        Class::Quote => equal(bytes, b'"'),
-        Class::Backslash => equal(bytes, b'\\'),
-        Class::Control => control(bytes),
+        ByteClass::Quote => equal_bytes(bytes, b'"'),
+        ByteClass::Backslash => equal_bytes(bytes, b'\\'),
+        ByteClass::Control => control_bytes(bytes),
         // Each byte is looked up by its low half, and is a member when it is what it finds there.
-        Class::Special => {
-            let found = _mm256_shuffle_epi8(table([1, 0, 0x22, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x5C, 0, 0, 0]), bytes);
-            _mm256_or_si256(_mm256_cmpeq_epi8(bytes, found), control(bytes))
+        ByteClass::Special => {
+            let found =
+                _mm256_shuffle_epi8(broadcast_table([1, 0, 0x22, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x5C, 0, 0, 0]), bytes);
+            _mm256_or_si256(_mm256_cmpeq_epi8(bytes, found), control_bytes(bytes))
         }
-        Class::Operator => {
+        ByteClass::Operator => {
             // `[` and `{`, and `]` and `}`, differ in one bit.
             let folded = _mm256_or_si256(bytes, _mm256_set1_epi8(0x20));
-            let found = _mm256_shuffle_epi8(table([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x3A, 0x7B, 0x2C, 0x7D, 0, 0]), bytes);
+            let found = _mm256_shuffle_epi8(
+                broadcast_table([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x3A, 0x7B, 0x2C, 0x7D, 0, 0]),
+                bytes,
+            );
             _mm256_cmpeq_epi8(folded, found)
         }
         // A bit for each high half that has members: 2, 5, 6 and 7. A byte is one when its halves share a bit.
-        Class::Escapable => {
-            let by_low = _mm256_shuffle_epi8(table([0, 0, 13, 0, 8, 8, 4, 0, 0, 0, 0, 0, 2, 0, 4, 1]), bytes);
+        ByteClass::Escapable => {
+            let by_low = _mm256_shuffle_epi8(broadcast_table([0, 0, 13, 0, 8, 8, 4, 0, 0, 0, 0, 0, 2, 0, 4, 1]), bytes);
             let halves = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), _mm256_set1_epi8(0x0F));
-            let by_high = _mm256_shuffle_epi8(table([0, 0, 1, 0, 0, 2, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0]), halves);
+            let by_high =
+                _mm256_shuffle_epi8(broadcast_table([0, 0, 1, 0, 0, 2, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0]), halves);
             _mm256_cmpgt_epi8(_mm256_and_si256(by_low, by_high), _mm256_setzero_si256())
         }
-        Class::LetterU => equal(bytes, b'u'),
-        Class::High => bytes,
+        ByteClass::LetterU => equal_bytes(bytes, b'u'),
+        ByteClass::High => bytes,
         // As signed bytes, continuations are those below 0xC0, and 0xF0 and above lie between -17 and 0.
-        Class::Continuation => _mm256_cmpgt_epi8(_mm256_set1_epi8(-0x40), bytes),
-        Class::FourBytes => _mm256_and_si256(_mm256_cmpgt_epi8(bytes, _mm256_set1_epi8(-0x11)), bytes),
+        ByteClass::Continuation => _mm256_cmpgt_epi8(_mm256_set1_epi8(-0x40), bytes),
+        ByteClass::FourBytes => _mm256_and_si256(_mm256_cmpgt_epi8(bytes, _mm256_set1_epi8(-0x11)), bytes),
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn equal(bytes: __m256i, byte: u8) -> __m256i {
+fn equal_bytes(bytes: __m256i, byte: u8) -> __m256i {
     _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte.cast_signed()))
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn control(bytes: __m256i) -> __m256i {
+fn control_bytes(bytes: __m256i) -> __m256i {
     _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1F)), bytes)
 }
 
 /// A table of 16 bytes, for both halves of a vector.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn table(table: [u8; 16]) -> __m256i {
+fn broadcast_table(table: [u8; 16]) -> __m256i {
     let (words, _) = table.as_chunks::<8>();
     // There are two words, so none is missing.
     let word = |at: usize| words.get(at).map_or(0, |word| i64::from_le_bytes(*word));

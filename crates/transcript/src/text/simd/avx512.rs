@@ -10,10 +10,10 @@ use std::arch::x86_64::{
 };
 use std::array;
 
-use super::{BLOCK, Class, Pass, portable};
+use super::{BLOCK, ByteClass, Pass, portable};
 
 /// Whether the CPU has everything that [`run`] is compiled for.
-pub(super) fn is_there() -> bool {
+pub(super) fn is_supported() -> bool {
     is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512vbmi2")
@@ -27,43 +27,50 @@ pub(super) fn is_there() -> bool {
 /// Runs `pass`, compiled for these features.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
 pub(super) fn run<P: Pass>(pass: P) -> P::Output {
-    pass.run(|block, class| mask(block, class), |bits| prefix_xor(bits), |bits, start, to| spread(bits, start, to))
+    pass.run(
+        |block, class| class_mask(block, class),
+        |bits| prefix_xor(bits),
+        |bits, start, to| write_positions(bits, start, to),
+    )
 }
 
 /// One bit a byte of `block`, set where it is of `class`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn mask(block: &[u8; BLOCK], class: Class) -> u64 {
-    let bytes = load(block);
+fn class_mask(block: &[u8; BLOCK], class: ByteClass) -> u64 {
+    let bytes = load_block(block);
     match class {
-        Class::Quote => equal(bytes, b'"'),
-        Class::Backslash => equal(bytes, b'\\'),
-        Class::Control => below(bytes, 0x20),
-        Class::Special => equal(bytes, b'"') | equal(bytes, b'\\') | below(bytes, 0x20),
+        ByteClass::Quote => equal_mask(bytes, b'"'),
+        ByteClass::Backslash => equal_mask(bytes, b'\\'),
+        ByteClass::Control => below_mask(bytes, 0x20),
+        ByteClass::Special => equal_mask(bytes, b'"') | equal_mask(bytes, b'\\') | below_mask(bytes, 0x20),
         // Each byte is looked up by its low half, and is a member when it is what it finds there. `[` and `{`, and
         // `]` and `}`, differ in one bit.
-        Class::Operator => {
+        ByteClass::Operator => {
             let folded = _mm512_or_si512(bytes, _mm512_set1_epi8(0x20));
-            _mm512_cmpeq_epi8_mask(folded, find([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x3A, 0x7B, 0x2C, 0x7D, 0, 0], bytes))
+            _mm512_cmpeq_epi8_mask(
+                folded,
+                look_up_table([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x3A, 0x7B, 0x2C, 0x7D, 0, 0], bytes),
+            )
         }
         // A bit for each high half that has members: 2, 5, 6 and 7. A byte is one when its halves share a bit.
-        Class::Escapable => {
-            let by_low = find([0, 0, 13, 0, 8, 8, 4, 0, 0, 0, 0, 0, 2, 0, 4, 1], bytes);
+        ByteClass::Escapable => {
+            let by_low = look_up_table([0, 0, 13, 0, 8, 8, 4, 0, 0, 0, 0, 0, 2, 0, 4, 1], bytes);
             let halves = _mm512_and_si512(_mm512_srli_epi16::<4>(bytes), _mm512_set1_epi8(0x0F));
-            _mm512_test_epi8_mask(by_low, find([0, 0, 1, 0, 0, 2, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0], halves))
+            _mm512_test_epi8_mask(by_low, look_up_table([0, 0, 1, 0, 0, 2, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0], halves))
         }
-        Class::LetterU => equal(bytes, b'u'),
-        Class::High => _mm512_movepi8_mask(bytes),
+        ByteClass::LetterU => equal_mask(bytes, b'u'),
+        ByteClass::High => _mm512_movepi8_mask(bytes),
         // As signed bytes, continuations are those below 0xC0.
-        Class::Continuation => _mm512_cmplt_epi8_mask(bytes, _mm512_set1_epi8(-0x40)),
-        Class::FourBytes => _mm512_cmpge_epu8_mask(bytes, _mm512_set1_epi8(-0x10)),
+        ByteClass::Continuation => _mm512_cmplt_epi8_mask(bytes, _mm512_set1_epi8(-0x40)),
+        ByteClass::FourBytes => _mm512_cmpge_epu8_mask(bytes, _mm512_set1_epi8(-0x10)),
     }
 }
 
 /// One load, for the compiler puts words that lie side by side together.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn load(block: &[u8; BLOCK]) -> __m512i {
+fn load_block(block: &[u8; BLOCK]) -> __m512i {
     let (words, _) = block.as_chunks::<8>();
     // A block has eight words, so none is missing.
     let word = |at: usize| words.get(at).map_or(0, |word| i64::from_le_bytes(*word));
@@ -72,20 +79,20 @@ fn load(block: &[u8; BLOCK]) -> __m512i {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn equal(bytes: __m512i, byte: u8) -> u64 {
+fn equal_mask(bytes: __m512i, byte: u8) -> u64 {
     _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte.cast_signed()))
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn below(bytes: __m512i, limit: i8) -> u64 {
+fn below_mask(bytes: __m512i, limit: i8) -> u64 {
     _mm512_cmplt_epu8_mask(bytes, _mm512_set1_epi8(limit))
 }
 
 /// The entry of `table` at the low half of each byte; 0 for bytes outside ASCII.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn find(table: [u8; 16], bytes: __m512i) -> __m512i {
+fn look_up_table(table: [u8; 16], bytes: __m512i) -> __m512i {
     let (words, _) = table.as_chunks::<8>();
     // There are two words, so none is missing.
     let word = |at: usize| words.get(at).map_or(0, |word| i64::from_le_bytes(*word));
@@ -103,32 +110,32 @@ fn prefix_xor(bits: u64) -> u64 {
 /// Writes where the bits stand, counted from `start`: the first 16 at once.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2")]
-fn spread(bits: u64, start: u32, positions: &mut [u32; BLOCK]) {
+fn write_positions(bits: u64, start: u32, positions: &mut [u32; BLOCK]) {
     let numbers: [u8; BLOCK] = array::from_fn(|at| u8::try_from(at).unwrap_or_default());
-    let places = _mm512_castsi512_si128(_mm512_maskz_compress_epi8(bits, load(&numbers)));
+    let places = _mm512_castsi512_si128(_mm512_maskz_compress_epi8(bits, load_block(&numbers)));
     let found = _mm512_add_epi32(_mm512_cvtepu8_epi32(places), _mm512_set1_epi32(start.cast_signed()));
     let (slots, _) = positions.as_chunks_mut::<4>();
     if let [first, second, third, fourth, ..] = slots {
         // One store, for the compiler puts what lies side by side together.
-        *first = quarter(_mm512_extracti32x4_epi32::<0>(found));
-        *second = quarter(_mm512_extracti32x4_epi32::<1>(found));
-        *third = quarter(_mm512_extracti32x4_epi32::<2>(found));
-        *fourth = quarter(_mm512_extracti32x4_epi32::<3>(found));
+        *first = extract_lanes(_mm512_extracti32x4_epi32::<0>(found));
+        *second = extract_lanes(_mm512_extracti32x4_epi32::<1>(found));
+        *third = extract_lanes(_mm512_extracti32x4_epi32::<2>(found));
+        *fourth = extract_lanes(_mm512_extracti32x4_epi32::<3>(found));
     }
     if bits.count_ones() > 16 {
-        spread_many(bits, start, positions);
+        write_many_positions(bits, start, positions);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn spread_many(bits: u64, start: u32, positions: &mut [u32; BLOCK]) {
-    portable::spread(bits, start, positions);
+fn write_many_positions(bits: u64, start: u32, positions: &mut [u32; BLOCK]) {
+    portable::write_positions(bits, start, positions);
 }
 
 #[inline]
 #[target_feature(enable = "sse4.1")]
-fn quarter(found: __m128i) -> [u32; 4] {
+fn extract_lanes(found: __m128i) -> [u32; 4] {
     [
         _mm_extract_epi32::<0>(found).cast_unsigned(),
         _mm_extract_epi32::<1>(found).cast_unsigned(),

@@ -4,7 +4,7 @@ use super::BLOCK;
 
 /// The block that `rest`, shorter than one, starts, in `spaces`, which are what its other bytes remain.
 #[inline]
-pub(crate) fn pad<'a>(spaces: &'a mut [u8; BLOCK], rest: &[u8]) -> &'a [u8; BLOCK] {
+pub(crate) fn pad_block<'a>(spaces: &'a mut [u8; BLOCK], rest: &[u8]) -> &'a [u8; BLOCK] {
     if let Some(head) = spaces.get_mut(..rest.len()) {
         head.copy_from_slice(rest);
     }

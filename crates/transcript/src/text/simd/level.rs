@@ -6,7 +6,7 @@ use super::{Pass, portable};
 
 /// A set of instructions that a pass can be run with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Level(InstructionSet);
+pub(crate) struct CpuLevel(InstructionSet);
 
 /// Private, so that none but [`Level::all`], which asks the CPU, makes a level that needs something of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,11 +18,12 @@ enum InstructionSet {
     Avx512,
 }
 
-impl Level {
+impl CpuLevel {
     /// The fastest level of this machine.
     #[inline]
     pub(crate) fn best() -> Self {
-        static BEST: LazyLock<Level> = LazyLock::new(|| Level::all().last().unwrap_or(Level(InstructionSet::Portable)));
+        static BEST: LazyLock<CpuLevel> =
+            LazyLock::new(|| CpuLevel::all().last().unwrap_or(CpuLevel(InstructionSet::Portable)));
         *BEST
     }
 
@@ -31,9 +32,9 @@ impl Level {
         [
             Some(Self(InstructionSet::Portable)),
             #[cfg(target_arch = "x86_64")]
-            super::avx2::is_there().then_some(Self(InstructionSet::Avx2)),
+            super::avx2::is_supported().then_some(Self(InstructionSet::Avx2)),
             #[cfg(target_arch = "x86_64")]
-            super::avx512::is_there().then_some(Self(InstructionSet::Avx512)),
+            super::avx512::is_supported().then_some(Self(InstructionSet::Avx512)),
         ]
         .into_iter()
         .flatten()
@@ -43,7 +44,7 @@ impl Level {
     #[inline]
     pub(crate) fn run<P: Pass>(self, pass: P) -> P::Output {
         match self.0 {
-            InstructionSet::Portable => pass.run(portable::mask, portable::prefix_xor, portable::spread),
+            InstructionSet::Portable => pass.run(portable::class_mask, portable::prefix_xor, portable::write_positions),
             #[cfg(target_arch = "x86_64")]
             #[expect(unsafe_code, reason = "the CPU was asked; see the proof")]
             InstructionSet::Avx2 => {
@@ -66,7 +67,7 @@ impl Level {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::simd::{BLOCK, Class};
+    use crate::text::simd::{BLOCK, ByteClass};
     use proptest::prelude::*;
 
     struct Masks<'a>(&'a [u8; BLOCK], u64);
@@ -79,7 +80,7 @@ mod tests {
 
         fn run<M, P, S>(self, mask: M, prefix_xor: P, spread: S) -> Self::Output
         where
-            M: Fn(&[u8; BLOCK], Class) -> u64,
+            M: Fn(&[u8; BLOCK], ByteClass) -> u64,
             P: Fn(u64) -> u64,
             S: Fn(u64, u32, &mut [u32; BLOCK]),
         {
@@ -91,27 +92,27 @@ mod tests {
     }
 
     /// A class, and whether a byte is of it.
-    type Rule = (Class, fn(u8) -> bool);
+    type Rule = (ByteClass, fn(u8) -> bool);
 
     const CLASSES: [Rule; 10] = [
-        (Class::Quote, |byte| byte == b'"'),
-        (Class::Backslash, |byte| byte == b'\\'),
-        (Class::Control, |byte| byte < 0x20),
-        (Class::Special, |byte| byte < 0x20 || byte == b'"' || byte == b'\\'),
-        (Class::Operator, |byte| b"{}[]:,".contains(&byte)),
-        (Class::Escapable, |byte| b"\"\\/bfnrtu".contains(&byte)),
-        (Class::LetterU, |byte| byte == b'u'),
-        (Class::High, |byte| byte >= 0x80),
-        (Class::Continuation, |byte| byte & 0xC0 == 0x80),
-        (Class::FourBytes, |byte| byte >= 0xF0),
+        (ByteClass::Quote, |byte| byte == b'"'),
+        (ByteClass::Backslash, |byte| byte == b'\\'),
+        (ByteClass::Control, |byte| byte < 0x20),
+        (ByteClass::Special, |byte| byte < 0x20 || byte == b'"' || byte == b'\\'),
+        (ByteClass::Operator, |byte| b"{}[]:,".contains(&byte)),
+        (ByteClass::Escapable, |byte| b"\"\\/bfnrtu".contains(&byte)),
+        (ByteClass::LetterU, |byte| byte == b'u'),
+        (ByteClass::High, |byte| byte >= 0x80),
+        (ByteClass::Continuation, |byte| byte & 0xC0 == 0x80),
+        (ByteClass::FourBytes, |byte| byte >= 0xF0),
     ];
 
     fn check(block: &[u8; BLOCK], bits: u64) {
-        for level in Level::all() {
+        for level in CpuLevel::all() {
             let (masks, parity, positions) = level.run(Masks(block, bits));
             for ((class, is_in), mask) in CLASSES.iter().zip(masks) {
                 for (at, &byte) in block.iter().enumerate() {
-                    let is_free = *class == Class::Operator && byte < 0x20;
+                    let is_free = *class == ByteClass::Operator && byte < 0x20;
                     assert!(is_free || (mask >> at & 1 == 1) == is_in(byte), "{level:?} {class:?} {byte:#x}");
                 }
             }

@@ -13,6 +13,6 @@ mod level;
 mod pass;
 mod portable;
 
-pub(crate) use block::{escaped_bytes, pad};
-pub(crate) use level::Level;
-pub(crate) use pass::{BLOCK, Class, Pass};
+pub(crate) use block::{escaped_bytes, pad_block};
+pub(crate) use level::CpuLevel;
+pub(crate) use pass::{BLOCK, ByteClass, Pass};

@@ -5,7 +5,7 @@ pub(crate) const BLOCK: usize = 64;
 
 /// The classes of bytes that a mask can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
+pub(crate) enum ByteClass {
     /// `"`
     Quote,
     /// `\`
@@ -38,7 +38,7 @@ pub(crate) trait Pass {
     /// write anything behind. To be `#[inline(always)]`, so that it is compiled for each level.
     fn run<M, P, S>(self, mask: M, prefix_xor: P, spread: S) -> Self::Output
     where
-        M: Fn(&[u8; BLOCK], Class) -> u64,
+        M: Fn(&[u8; BLOCK], ByteClass) -> u64,
         P: Fn(u64) -> u64,
         S: Fn(u64, u32, &mut [u32; BLOCK]);
 }

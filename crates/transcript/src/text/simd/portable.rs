@@ -2,35 +2,35 @@
 #![expect(clippy::inline_always, reason = "it is compiled for each level")]
 #![expect(clippy::needless_bitwise_bool, reason = "a loop with branches does not become vector instructions")]
 
-use super::{BLOCK, Class};
+use super::{BLOCK, ByteClass};
 
 /// One bit a byte of `block`, set where it is of `class`.
 #[inline]
-pub(super) fn mask(block: &[u8; BLOCK], class: Class) -> u64 {
+pub(super) fn class_mask(block: &[u8; BLOCK], class: ByteClass) -> u64 {
     match class {
-        Class::Quote => gather(block, |byte| byte == b'"'),
-        Class::Backslash => gather(block, |byte| byte == b'\\'),
-        Class::Control => gather(block, |byte| byte < 0x20),
-        Class::Special => gather(block, |byte| (byte == b'"') | (byte == b'\\') | (byte < 0x20)),
+        ByteClass::Quote => gather_mask(block, |byte| byte == b'"'),
+        ByteClass::Backslash => gather_mask(block, |byte| byte == b'\\'),
+        ByteClass::Control => gather_mask(block, |byte| byte < 0x20),
+        ByteClass::Special => gather_mask(block, |byte| (byte == b'"') | (byte == b'\\') | (byte < 0x20)),
         // `[` and `{`, and `]` and `}`, differ in one bit.
-        Class::Operator => {
-            gather(block, |byte| (byte == b',') | (byte == b':') | (byte | 0x20 == b'{') | (byte | 0x20 == b'}'))
+        ByteClass::Operator => {
+            gather_mask(block, |byte| (byte == b',') | (byte == b':') | (byte | 0x20 == b'{') | (byte | 0x20 == b'}'))
         }
-        Class::Escapable => gather(block, |byte| {
+        ByteClass::Escapable => gather_mask(block, |byte| {
             let is_mark = (byte == b'"') | (byte == b'\\') | (byte == b'/');
             let is_early = (byte == b'b') | (byte == b'f') | (byte == b'n');
             is_mark | is_early | (byte == b'r') | (byte == b't') | (byte == b'u')
         }),
-        Class::LetterU => gather(block, |byte| byte == b'u'),
-        Class::High => gather(block, |byte| byte >= 0x80),
-        Class::Continuation => gather(block, |byte| byte & 0xC0 == 0x80),
-        Class::FourBytes => gather(block, |byte| byte >= 0xF0),
+        ByteClass::LetterU => gather_mask(block, |byte| byte == b'u'),
+        ByteClass::High => gather_mask(block, |byte| byte >= 0x80),
+        ByteClass::Continuation => gather_mask(block, |byte| byte & 0xC0 == 0x80),
+        ByteClass::FourBytes => gather_mask(block, |byte| byte >= 0xF0),
     }
 }
 
 /// Both loops are of a form that compilers make vector instructions of, on any machine that has them.
 #[inline(always)]
-fn gather(block: &[u8; BLOCK], is_in: impl Fn(u8) -> bool) -> u64 {
+fn gather_mask(block: &[u8; BLOCK], is_in: impl Fn(u8) -> bool) -> u64 {
     let mut members = [0; BLOCK];
     for (member, &byte) in members.iter_mut().zip(block) {
         *member = u8::from(is_in(byte));
@@ -57,7 +57,7 @@ pub(super) const fn prefix_xor(mut bits: u64) -> u64 {
 /// Writes where the bits stand, counted from `start`. Four at a time without looking: to guess wrongly when to
 /// stop costs more than a few stores.
 #[inline(always)]
-pub(super) fn spread(mut bits: u64, start: u32, positions: &mut [u32; BLOCK]) {
+pub(super) fn write_positions(mut bits: u64, start: u32, positions: &mut [u32; BLOCK]) {
     for slots in positions.as_chunks_mut::<4>().0 {
         if bits == 0 {
             break;
